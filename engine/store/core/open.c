@@ -463,6 +463,7 @@ void tb_store_close(tb_store *store)
     tb__billing_free(store->billing);
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
+    tb__log_folding_free(store->folding);
     free(store->path);
     free(store);
 }

@@ -106,6 +106,8 @@ typedef struct tb__counters {
 typedef struct tb__log_lines {
     tb_code (*add)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                    tb_error *err);
+    /* See tb_store_mix_logs. NULL: blocks come by zone. */
+    tb_code (*mix)(tb_store *store, const tb_logmixed *mixed, tb_error *err);
     tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
     tb_code (*drop)(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err);

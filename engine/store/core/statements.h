@@ -385,7 +385,8 @@
     /* request logs */                                                                             \
     X(LOGGED_ZONES,                                                                                \
       "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
-      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)")        \
+      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)"         \
+      " ORDER BY id")                                                                              \
     X(LOG_ZONE,                                                                                    \
       "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \
       " AND NOT coalesce(settings->>'$.Suspended',0),"                                             \
@@ -402,7 +403,23 @@
     X(LOG_SPAN_PARENT, "SELECT parentnode FROM log_span_parent WHERE nodeno=?1")                   \
     X(LOG_SPAN_DELETE, "DELETE FROM log_span WHERE id=?1")                                         \
     X(LOG_NEWEST, "SELECT id,lines,first_ms,last_ms FROM log_block WHERE zone=?1"                  \
-                  " ORDER BY id DESC LIMIT 1")                                                     \
+                  " ORDER BY id DESC LIMIT ?2")                                                    \
+    X(LOG_RUN_INSERT, "INSERT INTO log_run(id,first_ms,last_ms,lines,seal,zones,data)"            \
+                      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                              \
+    X(LOG_RUN_NEXT, "SELECT max(coalesce((SELECT max(id) FROM log_run),0),value)+1 FROM meta"     \
+                    " WHERE name='log_run_spent'")                                                 \
+    X(LOG_RUN_ANY, "SELECT 1 FROM log_run LIMIT 1")                                                \
+    X(LOG_RUN_STATE, "SELECT (SELECT value FROM meta WHERE name='log_run_spent'),"                 \
+                     "(SELECT value FROM meta WHERE name='log_fold_run'),"                         \
+                     "(SELECT value FROM meta WHERE name='log_fold_zone')")                        \
+    X(LOG_RUNS, "SELECT id,lines,first_ms,last_ms,seal FROM log_run WHERE id>?1 AND id<=?2"        \
+                " ORDER BY id LIMIT ?3")                                                           \
+    X(LOG_RUN_GET, "SELECT zones,data FROM log_run WHERE id=?1")                                   \
+    X(LOG_RUN_ZONES, "SELECT zones FROM log_run WHERE id=?1")                                      \
+    X(LOG_RUN_DELETE, "DELETE FROM log_run WHERE id=?1")                                           \
+    X(LOG_RUN_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)+length(zones)),0) FROM log_run" \
+                        " WHERE last_ms<?1 AND id>(SELECT value FROM meta WHERE name='log_run_spent')")\
+    X(LOG_RUN_ACCOUNT, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                         \
     X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
     X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
     X(LOG_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)),0) FROM log_block WHERE last_ms<?1")\

@@ -4,6 +4,21 @@
 
 #include "store/core/internal.h"
 
+/* --- join.c --- */
+
+/* Lines of a zone, one at least, in the order of their coming. Words of older blocks join theirs. */
+typedef struct tb__log_lot {
+    int64_t zone;
+    tb_logwords *words;
+    const void *const *record;
+    size_t n;
+} tb__log_lot;
+/* Puts them into blocks of the zone. */
+TB_MUST_USE tb_code tb__log_place(tb_store *store, const tb__log_lot *lot, tb_error *err);
+/* The same of a block. */
+TB_MUST_USE tb_code tb__log_place_block(tb_store *store, const tb_loginfo *info, tb_text bytes,
+                                        tb_error *err);
+
 /* --- entries of the table tb__file_logs, beside those of logs.c --- */
 
 /* log_withdraw.c */

@@ -3,6 +3,7 @@
  * matter. The zone's blocks of those times are looked through, the newest first, and written again
  * without these lines. */
 #include "store/logs/blocks.h"
+#include "store/logs/log_run.h"
 #include "store/logs/segment.h"
 
 #include "base/hash.h"
@@ -187,7 +188,8 @@ tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *b
     dropping *d = calloc(1, sizeof *d);
     if (!d) return tb_no_memory(err);
     d->store = store;
-    tb_code code = dropping_init(d, info->lines, err);
+    tb_code code = tb__log_fold_all(store, err);
+    if (!code) code = dropping_init(d, info->lines, err);
     if (!code) code = drop_lines(d, info, bytes, len, err);
     if (!code) *removed += d->n - d->left;
     store->scrub = true;
