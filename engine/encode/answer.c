@@ -20,7 +20,7 @@
 
 /* Longest text, writers' overshoot included: u64 and u128 per json.h; a double from counters is
  * either a ratio of two 64-bit numbers or of two 96-bit sums: sign, "0.", 29 zeros, 17 digits, and
- * 15 bytes that put_decimal may write in vain. */
+ * 15 bytes that tb_put_double may write in vain. */
 #define COUNTER_ROOM TB_U64_TEXT_MAX
 #define DOUBLE_ROOM  (1 + 2 + 29 + 17 + 15)
 
@@ -313,24 +313,32 @@ static size_t worst_room(const tb_answer *answer)
     return room;
 }
 
-/* Hours of a day differ in two characters only. Each is copied from the day's first one: the key
- * before it has just been written in pieces, and reading those as a whole would have to wait. */
+/* Hours of a day, and days of a month, differ in two characters only. Each is copied from the day's
+ * or month's first one: the key before it has just been written in pieces, and reading those as a
+ * whole would have to wait. */
 static void format_keys(tb_range range, char *keys)
 {
-    const char *day = keys;
+    const size_t at = range.hourly ? 13 : 10; /* where those two are */
+    const char *first = keys;
+    int64_t alike = 0; /* keys that are still to be copied from it */
+    int number = 0;
     for (uint32_t i = 0; i < range.count; i++, keys += KEY_SIZE) {
-        int64_t bucket = range.first + i;
-        int hour = range.hourly ? (int)((bucket % 24 + 24) % 24) : 0;
-        if (range.hourly && i > 0 && hour > 0) {
-            memcpy(keys, day, KEY_SIZE);
-            keys[13] = (char)('0' + hour / 10);
-            keys[14] = (char)('0' + hour % 10);
+        if (alike > 0) {
+            alike--;
+            number++;
+            memcpy(keys, first, KEY_SIZE);
+            keys[at] = (char)('0' + number / 10);
+            keys[at + 1] = (char)('0' + number % 10);
             continue;
         }
-        day = keys;
+        const int64_t bucket = range.first + i;
+        first = keys;
         memcpy(keys, ",\"", 2);
         tb_time_format(bucket * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY), keys + 2);
         memcpy(keys + 22, "\":", 2);
+        number = (keys[at] - '0') * 10 + (keys[at + 1] - '0');
+        alike = range.hourly ? 23 - number
+                             : tb_month_first_day(tb_month_from_day(bucket) + 1) - bucket - 1;
     }
 }
 

@@ -1,13 +1,15 @@
 /* Doubles as the shortest decimal text that reads back to the same double, the nearest such text
  * if there are several; plain notation.
  *
- * Ratios and means lie between 2^-14 and 2^53. There all arithmetic is exact: such a double is
- * m * 2^e with m < 2^53, and 10^k times it is m * 5^k * 2^(e+k) with 5^k < 2^47, a 128-bit
- * fixed-point number, as are the ends of the interval of real numbers that round to it. k makes that
- * interval at least 1 and less than 10 wide. So it holds a whole number, and at most one multiple of
- * ten: if there is one, it is the shortest text once its zeros are dropped, else the whole number
- * nearest to the value is, and ties go to the even one. Digits are dropped in the text, all zeros at
- * once: no step depends on how many there are, and a processor guesses no branch wrongly.
+ * Ratios and means lie between 2^-14 and 2^53. There all arithmetic is exact. The integer part is
+ * written as it is: no integer lies between such a double and its text, since that integer would be
+ * a double itself. What is behind the point is f / 2^p with f < 2^53 and p <= 66 places, and 10^k
+ * times it is f * 5^k * 2^(k-p) with 5^k < 2^47, a 128-bit fixed-point number, as are the ends of
+ * the interval of real numbers that round to it. k makes that interval at least 1 and less than 10
+ * wide. So it holds a whole number, and at most one multiple of ten: if there is one, it is the
+ * shortest text once its zeros are dropped, else the whole number nearest to the value is, and ties
+ * go to the even one. Digits are dropped in the text, all zeros at once: no step depends on how
+ * many there are, and a processor guesses no branch wrongly.
  *
  * Two usual worries do not arise in that domain. Whether an end of the interval belongs to it makes
  * no difference: an end has one binary place more than the value and so more than 17 digits. And
@@ -30,12 +32,6 @@
 #define FIRST_BYTES(first, last)   ((uint64_t)(first) << 32 | (last))
 #define BYTES_OF_ZERO_AT_END(word) (__builtin_ctzll(word) / 8)
 #endif
-
-/* digits * 10^-point */
-typedef struct decimal {
-    uint64_t digits;
-    int point;
-} decimal;
 
 static const uint64_t power5[] = {
     UINT64_C(1),
@@ -81,7 +77,7 @@ static const uint64_t power10[] = {
     UINT64_C(10000000000000000),
 };
 
-#define COMMON_MIN 0x1p-14
+#define PLACES_MAX 66 /* of binary places: a double from 2^-14 on has no more */
 #define COMMON_END 0x1p53
 
 /* By a mask: a compiler may make a branch of ?:, and this one could not be foreseen. */
@@ -90,26 +86,25 @@ static inline uint64_t choose(bool first, uint64_t a, uint64_t b)
     return b ^ ((a ^ b) & (0 - (uint64_t)first));
 }
 
-/* bits: a double from COMMON_MIN up to COMMON_END that is not integral. At most 17 digits, zeros at
- * the end included; point 1 .. 20. */
-static inline decimal shortest(uint64_t bits)
+/* ceil(places * log10 2) */
+static inline int points_of(int places)
 {
-    int e = (int)(bits >> 52) - 1075; /* of the last binary place, -66 .. -1 */
-    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
-    int k = (-e * 78913 + 262143) >> 18; /* ceil(-e * log10 2) */
-    int shift = 1 - e - k;               /* 1 .. 47 */
-    uint64_t half = power5[k];           /* the interval's, in units of 2^-shift */
+    return (places * 78913 + 262143) >> 18;
+}
 
-    tb_u128 scaled = (tb_u128)(2 * mantissa) * half;
-    uint64_t whole = (uint64_t)scaled >> shift | (uint64_t)(scaled >> 64) << (64 - shift);
-    uint64_t fraction = (uint64_t)scaled & ((UINT64_C(1) << shift) - 1);
-    uint64_t ten = whole / 10 * 10;
-    uint64_t above = (whole - ten) << shift | fraction; /* the multiple of ten, below the next */
-    uint64_t middle = UINT64_C(1) << (shift - 1);
+/* The digits behind the point of fraction / 2^places, which is not 0: points_of(places) of them,
+ * zeros at the end included. */
+static inline uint64_t shortest(uint64_t fraction, int places)
+{
+    int point = points_of(places);
+    int shift = 1 + places - point; /* 1 .. 47: numbers are in units of 2^-shift */
+    uint64_t unit = UINT64_C(1) << shift, half = power5[point]; /* of the interval */
 
-    uint64_t nearest = whole + (fraction + (whole & 1) > middle);
-    uint64_t digits = choose(above < half, ten, nearest);
-    return (decimal){choose((UINT64_C(10) << shift) - above < half, ten + 10, digits), k};
+    tb_u128 value = (tb_u128)(2 * fraction) * half, end = value + half;
+    uint64_t ten = (uint64_t)(end >> shift) / 10 * 10; /* the last multiple before the end */
+    uint64_t whole = (uint64_t)(value >> shift), rest = (uint64_t)value & (unit - 1);
+    uint64_t nearest = whole + (rest + (whole & 1) > unit / 2);
+    return choose((uint64_t)end - (ten << shift) < 2 * half, ten, nearest);
 }
 
 /* Exactly 8 digits of value < 10^8, as 8 bytes of text lie in memory. Built in a register: bytes
@@ -134,22 +129,13 @@ static inline char *put_fraction(char *out, uint64_t value)
     return end - BYTES_OF_ZERO_AT_END((last == zeros ? first : last) ^ zeros);
 }
 
-/* d: the shortest text of value, which is not integral. No integer lies between a value below 2^53
- * and its text, since that integer is a double itself: both have the same whole part. Writes up to
- * 15 bytes more than it returns. */
-static inline char *put_decimal(char *out, decimal d, double value)
+/* digits * 10^-point with point from 17 to 20, so a value below 1. */
+static char *put_small(char *out, uint64_t digits, int point)
 {
-    if (d.point <= 16) {
-        uint64_t whole = (uint64_t)(int64_t)value;
-        uint64_t rest = d.digits - whole * power10[d.point];
-        out = tb__put_u64(out, whole);
-        *out++ = '.';
-        return put_fraction(out, rest * power10[16 - d.point]);
-    }
     memcpy(out, "0.00000", 7);
-    out += 2 + (d.point - 17);
-    *out++ = (char)('0' + d.digits / TB__1E16);
-    uint64_t rest = d.digits % TB__1E16;
+    out += 2 + (point - 17);
+    *out++ = (char)('0' + digits / TB__1E16);
+    uint64_t rest = digits % TB__1E16;
     return rest ? put_fraction(out, rest) : out;
 }
 
@@ -214,17 +200,34 @@ __attribute__((noinline, cold)) static char *put_rare(char *out, double value)
     return out;
 }
 
-char *tb_put_double(char *out, double value)
+/* Integers below 2^53, and what does not come from counters. */
+__attribute__((noinline)) static char *put_other(char *out, double value)
 {
     if (!__builtin_isfinite(value)) value = 0;
     if (value < 0) {
         *out++ = '-';
-        value = -value;
+        return tb_put_double(out, -value);
     }
     if (value < COMMON_END && (double)(int64_t)value == value)
         return tb__put_u64(out, (uint64_t)value);
-    if (value < COMMON_MIN || value >= COMMON_END) return put_rare(out, value);
+    return put_rare(out, value);
+}
+
+/* Writes up to 15 bytes more than it returns. */
+char *tb_put_double(char *out, double value)
+{
     uint64_t bits;
     memcpy(&bits, &value, 8);
-    return put_decimal(out, shortest(bits), value);
+    int places = 1075 - (int)(bits >> 52); /* of a negative one, less than 0 */
+    if (places < 1 || places > PLACES_MAX) return put_other(out, value);
+    uint64_t mantissa = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    int cut = places < 63 ? places : 63; /* the mantissa has 53 bits */
+    uint64_t fraction = mantissa & ((UINT64_C(1) << cut) - 1);
+    if (fraction == 0) return put_other(out, value);
+    uint64_t digits = shortest(fraction, places);
+    int point = points_of(places);
+    if (point > 16) return put_small(out, digits, point);
+    out = tb__put_u64(out, mantissa >> cut);
+    *out++ = '.';
+    return put_fraction(out, digits * power10[16 - point]);
 }

@@ -2,6 +2,7 @@
  * each is made; the order of zones reads the same table. Values are those of /statistics (answer.c). */
 #include "tollbook/insights.h"
 
+#include "encode/number.h"
 #include "stats/ratio.h"
 #include "tollbook/json.h"
 
@@ -115,36 +116,37 @@ static double ratio_of(const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
     return f->shape == HIT_RATE ? tb_hit_rate(sum[f->a], whole) : tb_mean(sum[f->a], whole);
 }
 
-/* Below 0: a has less. */
-static int compare_ratios(const figure *f, bool ascending, const tb_u128 a[TB_METRIC_COUNT],
-                          const tb_u128 b[TB_METRIC_COUNT])
+/* Ratios are not below zero, and such doubles are ordered as their bits are. 0: of nothing. */
+static tb_u128 ratio_key(const figure *f, bool ascending, const tb_u128 sum[TB_METRIC_COUNT])
 {
-    const bool none_a = whole_of(f, a) == 0, none_b = whole_of(f, b) == 0;
-    if (none_a || none_b) return none_a == none_b ? 0 : (none_a == ascending ? 1 : -1);
-    const double x = ratio_of(f, a), y = ratio_of(f, b);
-    return x < y ? -1 : x > y;
+    if (whole_of(f, sum) == 0) return 0;
+    const double ratio = ratio_of(f, sum);
+    uint64_t bits = 0;
+    if (ratio > 0) memcpy(&bits, &ratio, sizeof bits);
+    return (tb_u128)(ascending ? UINT64_MAX - bits : bits) + 1;
 }
 
-int tb_insights_order_compare(tb_insights_order order, const tb_u128 a[TB_METRIC_COUNT],
-                              const tb_u128 b[TB_METRIC_COUNT])
+tb_u128 tb_insights_order_key(tb_insights_order order, const tb_u128 sum[TB_METRIC_COUNT])
 {
     if (order.field < 0) return 0;
     const figure *f = &totals[order.field];
-    const int more = f->shape == SUM ? (a[f->a] > b[f->a]) - (a[f->a] < b[f->a])
-                                     : compare_ratios(f, order.ascending, a, b);
-    return order.ascending ? more : -more;
+    if (f->shape != SUM) return ratio_key(f, order.ascending, sum);
+    return order.ascending ? ~sum[f->a] : sum[f->a];
 }
 
 /* --- JSON --- */
 
 #define VALUE_ROOM (1 + 2 + 29 + 17 + 15 + 1) /* a double (answer.c) and a comma */
 
+static char *put_count(char *p, tb_u128 count)
+{
+    return count <= UINT64_MAX ? tb__put_u64(p, (uint64_t)count) : tb_put_u128(p, count);
+}
+
 /* Writes a value; needs VALUE_ROOM. */
 static char *put_value(char *p, const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
 {
-    if (f->shape == SUM)
-        return sum[f->a] <= UINT64_MAX ? tb_put_u64(p, (uint64_t)sum[f->a])
-                                       : tb_put_u128(p, sum[f->a]);
+    if (f->shape == SUM) return put_count(p, sum[f->a]);
     const tb_u128 whole = whole_of(f, sum);
     if (whole == 0) {
         memcpy(p, "null", 4);
@@ -156,9 +158,14 @@ static char *put_value(char *p, const figure *f, const tb_u128 sum[TB_METRIC_COU
 static void put_totals(tb_buf *out, const tb_u128 sum[TB_METRIC_COUNT])
 {
     for (int i = 0; i < N_TOTALS; i++) {
-        tb_buf_fmt(out, "%s\"%s\":", i ? "," : "", totals[i].name);
-        char *p = tb_buf_room(out, VALUE_ROOM);
-        if (p) out->len += (size_t)(put_value(p, &totals[i], sum) - p);
+        char *p = tb_buf_room(out, strlen(totals[i].name) + 4 + VALUE_ROOM), *start = p;
+        if (!p) return;
+        memcpy(p, ",\"", 2);
+        p = stpcpy(p + (i ? 2 : 1), totals[i].name);
+        if (!i) *start = '"';
+        memcpy(p, "\":", 2);
+        p = put_value(p + 2, &totals[i], sum);
+        out->len += (size_t)(p - start);
     }
 }
 
@@ -172,30 +179,37 @@ static void put_totals_of(tb_buf *out, const tb_series *series)
     tb_buf_str(out, "}");
 }
 
-static uint64_t value_at(const tb_series *series, tb_metric m, uint32_t at)
+static tb_u128 sum_over(const uint64_t *value, uint32_t at, uint32_t end)
 {
-    return series->value[m] ? series->value[m][at] : 0;
+    tb_u128 sum = 0;
+    for (; value && at < end; at++)
+        sum += value[at];
+    return sum;
 }
 
-/* One figure of all points. sum: of its counters, as far as the figure needs them. */
-static void put_column(tb_buf *out, const tb_series *series, tb_by by, const figure *f)
+/* A point holds one bucket, but for months. */
+static inline uint32_t next_point(tb_range r, tb_by by, uint32_t at)
+{
+    return by == TB_BY_MONTH ? tb_period_next(r, by, at) : at + 1;
+}
+
+/* One figure of all points, of which there are n. */
+static void put_column(tb_buf *out, const tb_series *series, tb_by by, size_t n, const figure *f)
 {
     const tb_range r = series->range;
-    char *p = tb_buf_room(out, ((size_t)tb_period_points(r, by) + 1) * VALUE_ROOM + strlen(f->name) + 8);
+    char *p = tb_buf_room(out, (n + 1) * VALUE_ROOM + strlen(f->name) + 8);
     char *start = p;
-    tb_u128 sum[TB_METRIC_COUNT];
+    tb_u128 sum[TB_METRIC_COUNT]; /* of the counters that the figure needs */
     if (!p) return;
     memcpy(p, ",\"", 2);
     p = stpcpy(p + 2, f->name);
     p = stpcpy(p, "\":[");
     for (uint32_t at = 0, next; at < r.count; at = next) {
-        next = tb_period_next(r, by, at);
-        sum[f->a] = sum[f->b] = sum[TB_M_CACHE_UNKNOWN] = 0;
-        for (uint32_t i = at; i < next; i++) {
-            sum[f->a] += value_at(series, f->a, i);
-            if (f->b != f->a) sum[f->b] += value_at(series, f->b, i);
-            if (f->shape == HIT_RATE) sum[TB_M_CACHE_UNKNOWN] += value_at(series, TB_M_CACHE_UNKNOWN, i);
-        }
+        next = next_point(r, by, at);
+        sum[f->a] = sum_over(series->value[f->a], at, next);
+        if (f->b != f->a) sum[f->b] = sum_over(series->value[f->b], at, next);
+        if (f->shape == HIT_RATE)
+            sum[TB_M_CACHE_UNKNOWN] = sum_over(series->value[TB_M_CACHE_UNKNOWN], at, next);
         if (at) *p++ = ',';
         p = put_value(p, f, sum);
     }
@@ -203,16 +217,28 @@ static void put_column(tb_buf *out, const tb_series *series, tb_by by, const fig
     out->len += (size_t)(p - start);
 }
 
-static void put_times(tb_buf *out, tb_range r, tb_by by)
+/* Behind "2026-10-22T09:00:00Z" comes the same with 10, where there is a next hour of the day. */
+static bool put_next_hour(char *p, const char *before)
 {
-    char *p = tb_buf_room(out, (size_t)tb_period_points(r, by) * 23 + 8);
-    char *start = p;
+    const int hour = (before[11] - '0') * 10 + before[12] - '0' + 1;
+    if (hour > 23) return false;
+    memcpy(p, before, 20);
+    p[11] = (char)('0' + hour / 10);
+    p[12] = (char)('0' + hour % 10);
+    return true;
+}
+
+static void put_times(tb_buf *out, tb_range r, tb_by by, size_t n)
+{
+    char *p = tb_buf_room(out, n * 23 + 8);
+    char *start = p, *before = NULL;
     if (!p) return;
     p = stpcpy(p, ",\"at\":[");
-    for (uint32_t at = 0; at < r.count; at = tb_period_next(r, by, at)) {
+    for (uint32_t at = 0; at < r.count; at = next_point(r, by, at)) {
         if (at) *p++ = ',';
         *p++ = '"';
-        tb_time_format(tb_range_us(r, at), p);
+        if (!r.hourly || !before || !put_next_hour(p, before)) tb_time_format(tb_range_us(r, at), p);
+        before = p;
         p += 20;
         *p++ = '"';
     }
@@ -223,10 +249,10 @@ static void put_times(tb_buf *out, tb_range r, tb_by by)
 /* Each column brings its comma: the first one's becomes the brace. */
 static void put_points(tb_buf *out, const tb_series *series, tb_by by, bool times)
 {
-    const size_t start = out->len;
-    if (times) put_times(out, series->range, by);
+    const size_t start = out->len, n = tb_period_points(series->range, by);
+    if (times) put_times(out, series->range, by, n);
     for (int i = 0; i < N_POINTS; i++)
-        put_column(out, series, by, &points[i]);
+        put_column(out, series, by, n, &points[i]);
     if (!out->failed) out->data[start] = '{';
     tb_buf_str(out, "}");
 }
@@ -245,6 +271,19 @@ static void put_span(tb_buf *out, tb_range r)
     put_instant(out, "to", tb_range_us(r, r.count));
 }
 
+static void put_spark(tb_buf *out, const tb_insights_row *row)
+{
+    char *p = tb_buf_room(out, 12 + row->n_spark * (TB_U128_TEXT_MAX + 1)), *start = p;
+    if (!p) return;
+    p = stpcpy(p, ",\"spark\":[");
+    for (size_t i = 0; i < row->n_spark; i++) {
+        if (i) *p++ = ',';
+        p = put_count(p, row->spark[i]);
+    }
+    *p++ = ']';
+    out->len += (size_t)(p - start);
+}
+
 static void put_thing(tb_buf *out, const tb_insights_row *row)
 {
     tb_buf_str(out, "{\"id\":");
@@ -260,16 +299,7 @@ static void put_thing(tb_buf *out, const tb_insights_row *row)
         put_totals(out, row->before);
         tb_buf_str(out, "}");
     }
-    if (row->spark) {
-        tb_buf_str(out, ",\"spark\":[");
-        for (size_t i = 0; i < row->n_spark; i++) {
-            char *p = tb_buf_room(out, TB_U128_TEXT_MAX + 1);
-            if (!p) return;
-            if (i) *p = ',';
-            out->len += (size_t)(tb_put_u128(p + (i > 0), row->spark[i]) - p);
-        }
-        tb_buf_str(out, "]");
-    }
+    if (row->spark) put_spark(out, row);
     tb_buf_str(out, "}");
 }
 

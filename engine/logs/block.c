@@ -139,7 +139,7 @@ size_t tb_logblock_plain(const tb_logblock *b)
     return sum;
 }
 
-size_t tb__log_lines(const tb_logblock *b)
+size_t tb__logblock_lines(const tb_logblock *b)
 {
     return b->info.lines;
 }

@@ -6,6 +6,7 @@
  * looked up by their hash in a small table for each column; a column whose texts hardly repeat gives
  * its dictionary up and keeps one entry a row. */
 #include "base/hash.h"
+#include "logs/directory.h"
 #include "logs/record.h"
 
 #include <stdlib.h>
@@ -399,8 +400,7 @@ static void put_times(tb_logpack *pack, size_t n)
     out->len += (size_t)(p - from);
 }
 
-/* `count` numbers of `width` bits, low bits first. */
-static void put_bits(tb_buf *out, const uint64_t *values, size_t count, unsigned width)
+void tb__log_put_bits(tb_buf *out, const uint64_t *values, size_t count, unsigned width)
 {
     uint8_t *p = (uint8_t *)tb_buf_room(out, count * width / 8 + 16), *from = p;
     uint64_t word = 0;
@@ -425,7 +425,7 @@ static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
         if (v->value[i] > most) most = v->value[i];
     const uint8_t width = (uint8_t)tb__log_number_width(most);
     tb_buf_add(&pack->plain, &width, 1);
-    put_bits(&pack->plain, v->value, n, width);
+    tb__log_put_bits(&pack->plain, v->value, n, width);
 }
 
 /* One entry a row: the texts in the order of the rows. */
@@ -644,5 +644,21 @@ tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
     leave_words(pack, words);
     code = put_block(pack, &info, out, err);
     if (!code) *ret_info = info;
+    return code;
+}
+
+tb_code tb_logpack_mix(tb_logpack *pack, tb_logwords *words, const tb_logmix *mix, tb_buf *out,
+                       tb_buf *directory, tb_loginfo *ret_info, tb_error *err)
+{
+    const size_t from = out->len;
+    const int64_t zone = mix->n_zones == 1 ? mix->zones[0] : 0;
+    tb_code code = tb_logpack_records(pack, words, zone, mix->records, mix->n, out, ret_info, err);
+    if (code) return code;
+    for (size_t row = 0; row < mix->n; row++)
+        pack->spare[row] = mix->places[PLACE_OF(pack->key[row])];
+    tb__log_directory_put(mix->zones, mix->n_zones, pack->spare, mix->n,
+                          (tb_text){out->data + from, out->len - from}, directory);
+    code = tb_buf_check(directory, err);
+    if (code) out->len = from;
     return code;
 }

@@ -98,6 +98,15 @@ static inline unsigned tb__log_number_width(uint64_t most)
     return width > 57 ? 64 : width;
 }
 
+/* Bytes of a block's columns, decompressed. */
+static inline size_t tb__log_plain(const void *block)
+{
+    size_t sum = 0;
+    for (int c = 0; c < TB__LOG_COUNT; c++)
+        sum += tb__get32((const uint8_t *)block + 24 + TB__LOG_ENTRY * c);
+    return sum;
+}
+
 #define TB__LEB_MAX 10
 
 static inline uint8_t *tb__put_leb(uint8_t *out, uint64_t v)
@@ -159,6 +168,9 @@ typedef struct tb__log_binaries {
     tb__log_texts texts;
 } tb__log_binaries;
 
+/* Appends `count` numbers of `width` bits, low bits first. Width is at most 57, or 64. */
+void tb__log_put_bits(tb_buf *out, const uint64_t *values, size_t count, unsigned width);
+
 /* --- block.c, for select and row --- */
 
 /* The column's rows, read at first use. NULL in *ret: the column is absent. */
@@ -170,7 +182,7 @@ TB_MUST_USE tb_code tb__log_binaries_of(tb_logblock *block, tb__log_column colum
 TB_MUST_USE tb_code tb__log_number_of(tb_logblock *block, tb__log_column column, size_t row,
                                       uint64_t *ret, tb_error *err);
 TB_MUST_USE tb_code tb__log_times_of(tb_logblock *block, const int64_t **ret, tb_error *err);
-size_t tb__log_lines(const tb_logblock *block);
+size_t tb__logblock_lines(const tb_logblock *block);
 /* Room of the block's for select: a byte a row or entry. */
 uint8_t *tb__log_marks(tb_logblock *block, int which);
 

@@ -40,6 +40,11 @@ typedef struct tb__logrecord {
     bool body;
 } tb__logrecord;
 
+/* All rows of a block as records: of row r is records[r], which has room for its lines. They lie in memory of their
+ * own, free(*ret_memory). */
+TB_MUST_USE tb_code tb__logwords_rows(tb_logwords *words, tb_logblock *block, const void **records,
+                                      void **ret_memory, tb_error *err);
+
 struct tb_logwords {
     tb__words of[TB__LOG_TEXTED_COUNT];
 };

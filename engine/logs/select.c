@@ -443,7 +443,7 @@ tb_code tb_logblock_select(tb_logblock *block, const tb_log_filter *filter, uint
                            size_t *ret_n, tb_error *err)
 {
     const int64_t *times;
-    const size_t lines = tb__log_lines(block);
+    const size_t lines = tb__logblock_lines(block);
     tb_code code = tb__log_times_of(block, &times, err);
     if (code) return code;
     selection s = {.block = block,

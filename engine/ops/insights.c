@@ -1,5 +1,5 @@
-/* Reads what GET /insights shows. All zones are summed by what they are ordered by, in one sweep; only those of
- * the page are read further: all totals, those of the time before, and a spark. */
+/* Reads what GET /insights shows. All zones are summed by what they are ordered by, by what the store remembers of
+ * them; only those of the page are read further: all totals, those of the time before, and a spark. */
 #include "tollbook/insightsview.h"
 #include "tollbook/retain.h"
 
@@ -23,8 +23,8 @@ typedef struct reading {
     tb_series series, before;
     tb_region_summed *regions, *regions_before;
     size_t n_regions, n_regions_before;
-    tb_summed *zones; /* in order */
-    size_t n_zones;
+    tb_zone_sums zones;
+    uint32_t *order; /* of zones, as far as the page goes */
     page_row *page;
     size_t n_page, n_spark;
     tb_buf names;
@@ -123,75 +123,95 @@ static int by_bytes(const void *a, const void *b)
 
 /* --- zones --- */
 
-/* Marks deleted zones that have something of a range. */
-static tb_code mark_used(reading *r, tb_summed *gone, size_t n, tb_range range, tb_error *err)
+typedef struct ranked {
+    tb_u128 key;
+    uint32_t at; /* in zones, which are by id */
+} ranked;
+
+static bool is_before(const ranked *a, const ranked *b)
 {
-    tb_code code = tb_store_sum(r->store, gone, n, range, tb_insights_metrics(), err);
-    for (size_t i = 0; !code && i < n; i++)
-        gone[i].there = gone[i].there || has_any(gone[i].sum);
-    return code;
+    return a->key != b->key ? a->key > b->key : a->at < b->at;
 }
 
-/* Those of `gone` that are not marked go; both lists are in the same order. */
-static void drop_unused(reading *r, const tb_summed *gone)
+static int by_rank(const void *a, const void *b)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < r->n_zones; i++) {
-        const bool is_gone = !r->zones[i].there && !has_any(r->zones[i].sum);
-        if (!is_gone || (gone++)->there) r->zones[kept++] = r->zones[i];
-    }
-    r->n_zones = kept;
+    return is_before(a, b) ? -1 : is_before(b, a);
 }
 
-/* A deleted zone is shown where it has something of either time, so that zones add up to their account. What
- * they are ranked by is summed already: only those that have none of it are looked at. */
-static tb_code drop_deleted(reading *r, tb_error *err)
+/* The first `n` of a heap, whose last in rank is at its top. */
+static void sink(ranked *heap, size_t n, size_t at)
 {
-    const tb_period *p = &r->period;
-    size_t n = 0;
-    tb_summed *gone = malloc((r->n_zones + 1) * sizeof *gone);
-    if (!gone) return tb_no_memory(err);
-    for (size_t i = 0; i < r->n_zones; i++)
-        if (!r->zones[i].there && !has_any(r->zones[i].sum)) gone[n++] = r->zones[i];
-    tb_code code = mark_used(r, gone, n, p->range, err);
-    if (!code && is_compared(r)) code = mark_used(r, gone, n, tb_period_before(p), err);
-    if (!code) drop_unused(r, gone);
-    free(gone);
-    return code;
-}
-
-static int by_order(const void *a, const void *b, void *how)
-{
-    const tb_summed *x = a, *y = b;
-    const tb_insights_order *asked = how;
-    const int order = tb_insights_order_compare(*asked, x->sum, y->sum);
-    return order ? order : x->id < y->id ? -1 : x->id > y->id;
-}
-
-static void turn_round(tb_summed *list, size_t n)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        const tb_summed other = list[i];
-        list[i] = list[n - 1 - i];
-        list[n - 1 - i] = other;
+    for (size_t down = 2 * at + 1; down < n; down = 2 * at + 1) {
+        if (down + 1 < n && is_before(&heap[down], &heap[down + 1])) down++;
+        if (is_before(&heap[down], &heap[at])) return;
+        const ranked other = heap[at];
+        heap[at] = heap[down];
+        heap[down] = other;
+        at = down;
     }
 }
 
+/* The first `want` of the list in rank come to its beginning, in order. */
+static void rank_first(ranked *list, size_t n, size_t want)
+{
+    for (size_t at = want / 2; at-- > 0;)
+        sink(list, want, at);
+    for (size_t i = want; want && i < n; i++) {
+        if (!is_before(&list[i], &list[0])) continue;
+        list[0] = list[i];
+        sink(list, want, 0);
+    }
+    qsort(list, want, sizeof *list, by_rank);
+}
+
+static ranked rank_of(const reading *r, uint32_t zone)
+{
+    const uint32_t metrics = tb_insights_order_metrics(r->ask->order);
+    const tb_u128 *at = r->zones.sums + zone * (size_t)__builtin_popcount(metrics);
+    tb_u128 sum[TB_METRIC_COUNT];
+    for (uint32_t left = metrics; left; left &= left - 1)
+        sum[__builtin_ctz(left)] = *at++;
+    return (ranked){tb_insights_order_key(r->ask->order, sum), zone};
+}
+
+static tb_code order_zones(reading *r, size_t want, tb_error *err)
+{
+    const size_t n = r->zones.n;
+    ranked *list = malloc((n + 1) * sizeof *list);
+    if (!list) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        list[i] = rank_of(r, (uint32_t)i);
+    rank_first(list, n, want);
+    for (size_t i = 0; i < want; i++)
+        r->order[i] = list[i].at;
+    free(list);
+    return TB_OK;
+}
+
+static tb_zone_question question_of(const tb_insights_ask *ask, const tb_period *p)
+{
+    return (tb_zone_question){.scope = ask->scope,
+                              .choice = {ask->search, ask->order.field < 0},
+                              .range = p->range,
+                              .metrics = tb_insights_order_metrics(ask->order),
+                              .before = p->before.count ? tb_period_before(p) : (tb_range){0},
+                              .shown = tb_insights_metrics()};
+}
+
+/* The zones that come first, to the end of the page. A deleted one is among them where it has something of either time,
+ * so that zones add up to their account. */
 static tb_code rank_zones(reading *r, tb_error *err)
 {
-    tb_insights_order order = r->ask->order;
-    const tb_zone_choice choice = {r->ask->search, order.field < 0};
-    tb_code code = tb_store_scope_zones(r->store, &r->ask->scope, &choice, &r->zones, &r->n_zones, err);
-    if (!code)
-        code = tb_store_sum(r->store, r->zones, r->n_zones, r->period.range,
-                            tb_insights_order_metrics(order), err);
-    if (!code) code = drop_deleted(r, err);
+    const tb_insights_order order = r->ask->order;
+    const tb_zone_question q = question_of(r->ask, &r->period);
+    tb_code code = tb_store_zone_sums(r->store, &q, &r->zones, err);
     if (code) return code;
-    if (choice.by_name) {
-        if (order.ascending) turn_round(r->zones, r->n_zones);
-    } else if (r->n_zones > 1) {
-        qsort_r(r->zones, r->n_zones, sizeof *r->zones, by_order, &order);
-    }
+    const size_t n = r->zones.n, end = (size_t)r->ask->page * (size_t)r->ask->top, want = end < n ? end : n;
+    r->order = malloc((want + 1) * sizeof *r->order);
+    if (!r->order) return tb_no_memory(err);
+    if (!q.choice.by_name) return order_zones(r, want, err);
+    for (size_t i = 0; i < want; i++)
+        r->order[i] = (uint32_t)(order.ascending ? n - 1 - i : i);
     return TB_OK;
 }
 
@@ -207,21 +227,15 @@ static tb_code read_spark(reading *r, page_row *row, tb_error *err)
 {
     const tb_range range = spark_range(r->period.range);
     const uint32_t each = (range.count + TB_INSIGHTS_SPARK - 1) / TB_INSIGHTS_SPARK;
-    tb_series series;
-    tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(TB_M_REQUESTS), r->alloc, err);
-    if (code) return code;
-    code = tb_store_summed_series(r->store, &row->now, &series, err);
-    for (uint32_t i = 0; i < range.count; i++)
-        row->spark[i / each] += series.value[TB_M_REQUESTS][i];
     r->n_spark = (range.count + each - 1) / each;
-    tb_series_release(&series);
-    return code;
+    return tb_store_summed_points(r->store, &row->now, range, TB_M_REQUESTS, each, row->spark, err);
 }
 
-static tb_code read_row(reading *r, const tb_summed *zone, page_row *row, tb_error *err)
+static tb_code read_row(reading *r, const tb_zone_place *zone, page_row *row, tb_error *err)
 {
     const tb_period *p = &r->period;
-    row->now = row->before = *zone;
+    row->now = row->before = (tb_summed){.id = zone->id, .series = zone->series, .created_us = zone->created_us,
+                                         .there = zone->there};
     row->name = r->names.len;
     tb_code code = tb_store_zone_name(r->store, zone->id, &r->names, err);
     tb_buf_add(&r->names, "", 1);
@@ -235,14 +249,14 @@ static tb_code read_row(reading *r, const tb_summed *zone, page_row *row, tb_err
 static tb_code read_page(reading *r, tb_error *err)
 {
     const size_t skip = (size_t)(r->ask->page - 1) * (size_t)r->ask->top;
-    if (skip >= r->n_zones) return TB_OK;
-    const size_t left = r->n_zones - skip;
+    if (skip >= r->zones.n) return TB_OK;
+    const size_t left = r->zones.n - skip;
     const size_t n = left < (size_t)r->ask->top ? left : (size_t)r->ask->top;
     r->page = calloc(n, sizeof *r->page);
     if (!r->page) return tb_no_memory(err);
     tb_code code = TB_OK;
     for (; !code && r->n_page < n; r->n_page++)
-        code = read_row(r, &r->zones[skip + r->n_page], &r->page[r->n_page], err);
+        code = read_row(r, &r->zones.zones[r->order[skip + r->n_page]], &r->page[r->n_page], err);
     return code ? code : tb_buf_check(&r->names, err);
 }
 
@@ -301,7 +315,7 @@ static tb_code show_insights(reading *r, tb_buf *out, tb_error *err)
                             .n_regions = n_regions,
                             .zones = r->rows + n_regions,
                             .n_zones = r->n_page,
-                            .total_zones = (int64_t)r->n_zones,
+                            .total_zones = (int64_t)r->zones.n,
                             .page = r->ask->page,
                             .per_page = r->ask->top};
     return tb_insights_encode(&in, out, err);
@@ -313,7 +327,8 @@ static void release(reading *r)
     tb_series_release(&r->before);
     free(r->regions);
     free(r->regions_before);
-    free(r->zones);
+    tb_zone_sums_release(&r->zones);
+    free(r->order);
     free(r->page);
     free(r->rows);
     tb_buf_release(&r->names);
@@ -333,5 +348,17 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_all
     if (!code) code = read_page(&r, err);
     if (!code) code = show_insights(&r, out, err);
     release(&r);
+    return code;
+}
+
+/* By the times that were asked for: where hours were let go another question follows, which is slow. */
+tb_code tb_insights_near(tb_store *store, const tb_insights_ask *ask, bool *ret_near, tb_error *err)
+{
+    const tb_zone_question q = question_of(ask, &ask->period);
+    tb_code code = tb_store_read_begin(store, err);
+    *ret_near = false;
+    if (code) return code;
+    code = tb_store_zone_sums_near(store, &q, ret_near, err);
+    tb_store_read_end(store);
     return code;
 }

@@ -1,4 +1,4 @@
-/* intake: what came in and will be on no invoice, with what to do about each. */
+/* intake: what came in, from where and when; and what of it will be on no invoice, with what to do about each. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "tollbook/json.h"
 #include "tollbook/unowned.h"
 
-#define MOST 50 /* reasons, and locations, that are named */
+#define MOST 50 /* reasons, locations and sources that are named */
 
 /* Where a list goes: text for people and JSON. */
 typedef struct lists {
@@ -56,6 +56,31 @@ static void put_unowned(const tb_unowned_usage *u, tb_buf *out)
         tb_buf_fmt(out, "no account\t-\tload balancer %" PRId64 "\n", u->balancers.named[i].id);
 }
 
+/* A name is a sender's: what would end its line is no part of a table. */
+static void put_name(const char *name, tb_buf *out)
+{
+    for (; *name; name++)
+        tb_buf_fmt(out, "%c", (unsigned char)*name < ' ' ? '?' : *name);
+}
+
+static void put_source(void *ctx, const tb_source *source)
+{
+    lists *l = ctx;
+    tb_buf *json = &l->reply->json;
+    char newest[21] = {0};
+    tb_time_format(source->newest_us, newest);
+    tb_buf_fmt(json, "%s{\"source\":", l->n++ ? "," : "");
+    tb_json_string(json, source->name, strlen(source->name));
+    tb_buf_fmt(json,
+               ",\"kind\":\"%s\",\"newest\":\"%s\",\"segments\":%" PRIu64 ",\"accepted\":%" PRIu64
+               ",\"rejected\":%" PRIu64 "}",
+               source->kind == TB_BATCH_LOG ? "log" : "buckets", newest, source->segments,
+               source->accepted, source->rejected);
+    tb_buf_fmt(&l->reply->out, "newest %s\t%" PRIu64 "\t", newest, source->accepted);
+    put_name(source->name, &l->reply->out);
+    tb_buf_str(&l->reply->out, "\n");
+}
+
 static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_arg *asked = tb_arg_of(args, "month");
@@ -72,9 +97,12 @@ static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     if (code) return code;
     tb_buf_str(&reply->json, "],\"unowned\":");
     tb_unowned_json(&unowned, &reply->json);
-    tb_buf_str(&reply->json, "}");
     put_unowned(&unowned, &reply->out);
-    return TB_OK;
+    tb_buf_str(&reply->json, ",\"sources\":[");
+    l.n = 0;
+    code = tb_store_sources(ops->store, MOST, put_source, &l, err);
+    tb_buf_str(&reply->json, "]}");
+    return code;
 }
 
 static const tb_param params[] = {
@@ -84,10 +112,11 @@ static const tb_param params[] = {
 
 static const tb_operation rows[] = {
     {.name = "intake",
-     .summary = "List what came in and will be on no invoice",
+     .summary = "List what came in, and what of it will be on no invoice",
      .details = "Refused lines by reason, of the newest 20,000 that are kept, with the newest line's place and\n"
                 "text (kept for 72 hours); edge locations that no region names, so that their usage has no price;\n"
-                "and usage of pull zones and load balancers that no account owns.",
+                "usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
+                "each source with its accepted lines and the moment in which its newest was taken in.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = show_intake},

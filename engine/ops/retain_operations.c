@@ -28,6 +28,7 @@ typedef struct retaining {
     int64_t logs_ms; /* lines before it; 0: no logs are asked about */
     tb_retain_walk walk;
     went went;
+    int64_t later; /* not 0: usage servers are rid of some of it later */
     size_t open; /* accounts with an open month */
 } retaining;
 
@@ -82,7 +83,7 @@ static tb_code read_next(retaining *r, const char *next, tb_error *err)
 {
     int64_t *const places[] = {&r->walk.account,   &r->walk.at[0],     &r->walk.at[1],
                                &r->walk.at[2],     &r->went.hour_rows, &r->went.hour_bytes,
-                               &r->went.day_rows,  &r->went.day_bytes};
+                               &r->went.day_rows,  &r->went.day_bytes, &r->later};
     for (size_t i = 0; next && i < sizeof places / sizeof *places; i++)
         if (!tb__next_number(&next, places[i])) return tb__next_wrong(err);
     return TB_OK;
@@ -92,9 +93,10 @@ static void put_next(const retaining *r)
 {
     tb_buf_fmt(&r->reply->next,
                "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-               " %" PRId64,
+               " %" PRId64 " %" PRId64,
                r->walk.account, r->walk.at[0], r->walk.at[1], r->walk.at[2], r->went.hour_rows,
-               r->went.hour_bytes, r->went.day_rows, r->went.day_bytes);
+               r->went.hour_bytes, r->went.day_rows, r->went.day_bytes,
+               r->later);
 }
 
 /* --- accounts --- */
@@ -157,6 +159,7 @@ static void add_up(retaining *r)
         r->went.day_rows += (int64_t)m->day_rows;
         r->went.day_bytes += (int64_t)m->day_bytes;
     }
+    if (r->walk.later) r->later = 1;
 }
 
 /* --- what is said --- */
@@ -209,19 +212,21 @@ static void say_went(const retaining *r, bool dry)
                  TB__COUNTED((uint64_t)w->hour_rows, "row"), w->hour_bytes,
                  TB__COUNTED((uint64_t)w->day_rows, "row"), w->day_bytes,
                  TB__COUNTED((uint64_t)w->log_blocks, "block"), w->log_bytes,
-                 dry ? "would go" : "went",
-                 dry ? "Nothing changed." : "The file uses their space again (tollbook size: free).");
+                 dry ? "would go" : r->later ? "go" : "went",
+                 dry             ? "Nothing changed."
+                 : r->later     ? "Usage servers are rid of them with the next compaction (tollbook_usage_months_to_let_go)."
+                                 : "The file uses their space again (tollbook size: free).");
 }
 
 /* --- the operation --- */
 
 static tb_code dry_run(retaining *r, tb_error *err)
 {
-    bool over = false;
+    bool over = r->before.hours == 0 && r->before.days == 0;
     uint64_t blocks = 0, bytes = 0;
     r->walk.dry = true;
     r->walk.room = SIZE_MAX;
-    tb_code code = walk_accounts(r, &over, err);
+    tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
     if (!code && r->logs_ms)
         code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
     if (code) return code;

@@ -60,8 +60,9 @@ static bool add_block(tb__chunks *c, const tb_alloc *alloc)
     char *block = memory;
     if (size > 2 * LARGE_PAGE) {
         block += (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
-        /* Not for the first: a small input shall not wait for a large page to be cleared. */
-        if (c->n_blocks > 0) tb__memory_large(memory, size);
+        /* Not for the first of all: a small input shall not wait for a large page to be cleared. */
+        const size_t small = c->n_blocks > 0 ? 0 : LARGE_PAGE;
+        tb__memory_large(block + small, size - (size_t)(block - memory) - small);
     }
     c->memory[c->n_blocks] = memory;
     c->blocks[c->n_blocks++] = block;

@@ -56,8 +56,21 @@ static void max_column(uint64_t *restrict dst, const uint64_t *restrict src)
         dst[i] = dst[i] > src[i] ? dst[i] : src[i];
 }
 
+/* The same where few slots are in use: of a small batch often one. */
+static uint64_t add_slots(uint64_t *restrict dst, const uint64_t *restrict src, uint32_t slots)
+{
+    uint64_t any = 0;
+    for (; slots; slots &= slots - 1) {
+        const unsigned i = (unsigned)__builtin_ctz(slots);
+        dst[i] += src[i];
+        any |= dst[i];
+    }
+    return any;
+}
+
 tb_code tb_grid_merge(tb_grid *dst, const tb_grid *src, tb_error *err)
 {
+    const bool few = (src->slots & (src->slots - 1)) == 0;
     for (uint32_t left = src->metrics; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         if (!(dst->metrics & TB_METRIC_BIT(m))) {
@@ -65,8 +78,10 @@ tb_code tb_grid_merge(tb_grid *dst, const tb_grid *src, tb_error *err)
             dst->metrics |= TB_METRIC_BIT(m);
         } else if (tb_metric_table[m].how == TB_HOW_MAX) {
             max_column(dst->v[m], src->v[m]);
-        } else if (add_column(dst->v[m], src->v[m]) & OVER_LIMIT) {
-            return overflow(err, m);
+        } else {
+            const uint64_t any = few ? add_slots(dst->v[m], src->v[m], src->slots)
+                                     : add_column(dst->v[m], src->v[m]);
+            if (any & OVER_LIMIT) return overflow(err, m);
         }
     }
     dst->slots |= src->slots;

@@ -1,5 +1,6 @@
 /* Usage that lies on usage servers (tollbook/usageclient.h) has a row for each batch, place and hour. Compaction makes one
- * of them, a month at a time, and every answer stays what it is. */
+ * of them, a month at a time, and every answer stays what it is. What was let go of (tollbook/retain.h) goes with it: a month
+ * that is due for that is compacted whatever its rows. */
 #ifndef TOLLBOOK_COMPACTION_H
 #define TOLLBOOK_COMPACTION_H
 
@@ -15,7 +16,10 @@ typedef struct tb_compaction {
     int64_t grace_us;  /* so long what was folded stays, for those who read an older snapshot */
     /* Set by it: */
     uint64_t waiting; /* rows that are not folded, at the last look */
+    uint64_t leaving; /* likewise: rows that were, and are still there */
+    uint64_t due;     /* likewise: months of which something is to go */
     uint64_t folded;  /* months, added up */
+    uint64_t let_go;  /* of these, months of which something went: answers are others since */
     bool working;     /* a month is being folded: there is more to do at once */
 } tb_compaction;
 

@@ -22,9 +22,9 @@ typedef struct tb_insights_order {
 TB_MUST_USE tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err);
 /* What it looks at. */
 uint32_t tb_insights_order_metrics(tb_insights_order order);
-/* Below 0: a comes first. A ratio over nothing comes last in both directions. */
-int tb_insights_order_compare(tb_insights_order order, const tb_u128 a[TB_METRIC_COUNT],
-                              const tb_u128 b[TB_METRIC_COUNT]);
+/* Who has the larger one comes first; only what it looks at is read of the sums. A ratio over nothing comes last in
+ * both directions. */
+tb_u128 tb_insights_order_key(tb_insights_order order, const tb_u128 sum[TB_METRIC_COUNT]);
 
 /* --- the answer's JSON --- */
 

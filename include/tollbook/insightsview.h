@@ -25,6 +25,10 @@ typedef struct tb_insights_ask {
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
 
+/* Whether the store remembers what zones are ranked by, so that the answer takes about a millisecond at most. In no
+ * transaction. */
+TB_MUST_USE tb_code tb_insights_near(tb_store *store, const tb_insights_ask *ask, bool *ret_near, tb_error *err);
+
 TB_API_END
 
 #endif

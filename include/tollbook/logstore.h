@@ -14,7 +14,7 @@ TB_API_BEGIN
 /* A live zone of the catalogue with logging on. */
 typedef struct tb_logged {
     int64_t zone;
-    uint32_t number; /* 0 .. n-1 among them */
+    uint32_t number; /* 0 .. n-1 among them, ascending as zones do */
     bool extended;
 } tb_logged;
 typedef struct tb_logged_zones tb_logged_zones; /* of a directory (store.h) */
@@ -28,6 +28,15 @@ TB_MUST_USE tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t 
 /* Adds a block in the caller's transaction. A small one may be joined with one that lies beside it. */
 TB_MUST_USE tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
                                       size_t len, tb_error *err);
+/* A block of lines of many zones (tb_logpack_mix), and its directory. */
+typedef struct tb_logmixed {
+    tb_loginfo info;
+    tb_text directory, block;
+} tb_logmixed;
+/* Adds it in the caller's transaction. Such blocks wait, and are found where they wait; some of what waits
+ * is put into its zones' blocks with each one that comes. Not where tb_store_mixes_logs says no. */
+TB_MUST_USE tb_code tb_store_mix_logs(tb_store *store, const tb_logmixed *mixed, tb_error *err);
+bool tb_store_mixes_logs(const tb_store *store);
 /* Drops the blocks whose last line is older than TB_LOG_KEPT_MS at now_ms, in the caller's
  * transaction. */
 TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped,

@@ -94,6 +94,19 @@ TB_MUST_USE tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int
                                        const void *const *records, size_t n, tb_buf *out,
                                        tb_loginfo *ret_info, tb_error *err);
 
+/* Lines of many zones in one block: few lines of each cost one block instead of many. */
+typedef struct tb_logmix {
+    const int64_t *zones; /* ascending, each with a line */
+    const uint16_t *places; /* of each record: its zone's place among them */
+    const void *const *records;
+    size_t n_zones, n; /* n: 1 .. TB_LOGBLOCK_LINES */
+} tb_logmix;
+/* Appends the block to `out`, and to `directory` whose each row is. ret_info->zone is the zone, where
+ * there is one alone; else 0. */
+TB_MUST_USE tb_code tb_logpack_mix(tb_logpack *pack, tb_logwords *words, const tb_logmix *mix,
+                                   tb_buf *out, tb_buf *directory, tb_loginfo *ret_info,
+                                   tb_error *err);
+
 /* --- filters --- */
 
 /* What is done to addresses before they are shown or compared. */

@@ -42,6 +42,8 @@ typedef struct tb_retain_walk {
     int64_t at[3]; /* where it goes on; begin with zeros. All zeros at its end */
     tb_retain_month *months; /* what went, ascending; added to. free() */
     size_t n, cap;
+    bool further; /* set: the account's months go further than they did before */
+    bool later;   /* set: some of it goes from usage servers, once they are compacted (tollbook/compaction.h) */
 } tb_retain_walk;
 
 /* Lets go of some, in the caller's transaction (dry: in a snapshot). *ret_over: it was the last of the

@@ -47,6 +47,10 @@ TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *op
  * one transaction. */
 TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *options,
                                   tb_store **ret_store, tb_error *err);
+/* A writer that names usage servers and has been there before opens without those that are away. What lies on them is not
+ * answered (TB_E_AWAY), and no usage is taken, until this looks at them: by the writer, outside of a transaction. TB_E_AWAY:
+ * one still is. TB_E_USAGE and others: one is not what it was. A reader learns from it whether the writer has looked. */
+TB_MUST_USE tb_code tb_store_usage_look(tb_store *store, tb_error *err);
 /* TB_E_GONE where the path leads to another file than the one that is open, or to none; for a writer
  * its -wal and -shm count too. *ret_links (may be NULL): how many names the file has, 1 as a rule. Costs
  * three stats; any thread, as long as the store is open. */
@@ -142,6 +146,18 @@ typedef struct tb_refused_kind {
 } tb_refused_kind;
 typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
 TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
+                                     tb_error *err);
+/* Where inputs came from, of the newest TB_SOURCES_SEGMENTS segments: at most `most` sources, that of the newest
+ * segment first. What is given lives during the call. */
+#define TB_SOURCES_SEGMENTS 2000
+typedef struct tb_source {
+    const char *name;  /* as the sender gave it */
+    tb_batch_kind kind;
+    int64_t newest_us; /* when the newest of its segments was taken in */
+    uint64_t segments, accepted, rejected;
+} tb_source;
+typedef void (*tb_source_fn)(void *ctx, const tb_source *source);
+TB_MUST_USE tb_code tb_store_sources(tb_store *store, int64_t most, tb_source_fn each, void *ctx,
                                      tb_error *err);
 /* Codes of edge locations that have usage and that no region names, at most `most`, ascending. */
 typedef void (*tb_code_fn)(void *ctx, const char *code);

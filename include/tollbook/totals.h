@@ -41,19 +41,45 @@ typedef struct tb_zone_choice {
     tb_text search; /* as in GET /pullzone; len 0: all */
     bool by_name;   /* ascending by name, whatever the ASCII case; else by id */
 } tb_zone_choice;
-/* The scope's zones, deleted ones too, without sums. free(). */
-TB_MUST_USE tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope,
-                                         const tb_zone_choice *choice, tb_summed **ret_list,
-                                         size_t *ret_n, tb_error *err);
+
+typedef struct tb_zone_question {
+    tb_scope scope;
+    tb_zone_choice choice;
+    tb_range range;
+    uint32_t metrics; /* to be summed over it (a bit each) */
+    /* A deleted zone is left out where it has none of `shown` in `range` nor in `before` (count 0: there is none). */
+    tb_range before;
+    uint32_t shown;
+} tb_zone_question;
+
+typedef struct tb_zone_place {
+    int64_t id, series, created_us; /* as in tb_summed */
+    bool there;
+} tb_zone_place;
+
+typedef struct tb_zone_sums {
+    tb_zone_place *zones; /* in order */
+    tb_u128 *sums;        /* of each its metrics, ascending; zeros where nothing is */
+    size_t n;
+} tb_zone_sums;
+
+/* What the scope's zones come to. The readers of a process remember lists and sums of whole accounts, 32 MiB at most,
+ * and read again what has changed. tb_zone_sums_release. */
+TB_MUST_USE tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *question,
+                                       tb_zone_sums *ret_sums, tb_error *err);
+void tb_zone_sums_release(tb_zone_sums *sums);
+/* Whether so much of it is remembered that it takes about a millisecond at most. */
+TB_MUST_USE tb_code tb_store_zone_sums_near(tb_store *store, const tb_zone_question *question, bool *ret_near,
+                                            tb_error *err);
 /* Whether the account has at least n zones, deleted ones too. */
 TB_MUST_USE tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has,
                                        tb_error *err);
 /* Sets the sums of these metrics over a range, zeros where nothing is. */
 TB_MUST_USE tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
                                  uint32_t metrics, tb_error *err);
-/* Fills the columns of an initialised series from one of them. */
-TB_MUST_USE tb_code tb_store_summed_series(tb_store *store, const tb_summed *of, tb_series *series,
-                                           tb_error *err);
+/* One counter of one of them, `each` buckets of the range together: as many numbers as that makes. */
+TB_MUST_USE tb_code tb_store_summed_points(tb_store *store, const tb_summed *of, tb_range range, tb_metric metric,
+                                           uint32_t each, tb_u128 *ret_points, tb_error *err);
 /* Appends a zone's name. */
 TB_MUST_USE tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err);
 

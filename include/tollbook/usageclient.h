@@ -1,4 +1,4 @@
-/* A usage server: where counters lie that outgrow the store's own file (tb_store_options.usage). The library speaks
+/* A usage server: where counters, request logs and shield events lie that outgrow the store's own file (tb_store_options.usage). The library speaks
  * no HTTP: who opens a store hands in how statements reach the server's shards. */
 #ifndef TOLLBOOK_USAGECLIENT_H
 #define TOLLBOOK_USAGECLIENT_H
@@ -6,6 +6,15 @@
 #include "tollbook/buf.h"
 
 TB_API_BEGIN
+
+/* Rows for one shard, behind their INSERT. */
+typedef struct tb_usage_rows {
+    size_t shard;
+    const char *sql;
+    const void *body;
+    size_t len;
+    bool sent; /* set by who sends them: they are there */
+} tb_usage_rows;
 
 typedef struct tb_usage_client {
     void *ctx;
@@ -17,6 +26,9 @@ typedef struct tb_usage_client {
      * unknown. From any thread. */
     tb_code (*ask)(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
                    tb_error *err);
+    /* The same for several INSERTs, side by side; after an error of one the others are still tried. NULL: they are asked for
+     * one after the other. */
+    tb_code (*send)(void *ctx, tb_usage_rows *list, size_t n, tb_error *err);
 } tb_usage_client;
 
 TB_API_END

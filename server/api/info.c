@@ -91,7 +91,8 @@ void api_readyz(request *r)
     } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
         request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
-    } else if (s->options.usage && !usage_servers_up(s->options.usage, &err)) {
+    } else if (s->options.usage &&
+               (!usage_servers_up(s->options.usage, &err) || tb_store_usage_look(r->worker->store, &err))) {
         request_fail_named(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
@@ -235,6 +236,12 @@ static void put_compaction(const server *s, tb_buf *out)
     if (!s->options.usage) return;
     put_gauge(out, "tollbook_usage_uncompacted_rows", "Rows on all usage servers that were not compacted yet.",
               atomic_load(&s->compactor.waiting));
+    put_gauge(out, "tollbook_usage_leaving_rows", "Rows on all usage servers that count no longer and are still there.",
+              atomic_load(&s->compactor.leaving));
+    put_gauge(out, "tollbook_usage_months_to_let_go", "Months of which retain lets something go that still counts.",
+              atomic_load(&s->compactor.due));
+    put_counter(out, "tollbook_usage_months_let_go_total", "Months of usage that were compacted without what was let go of.",
+                atomic_load(&s->compactor.let_go));
     put_counter(out, "tollbook_usage_compactions_total", "Months of usage that were compacted.",
                 atomic_load(&s->compactor.folded));
     put_counter(out, "tollbook_usage_compaction_failures_total", "Compactions that were given up, to be begun anew.",
@@ -344,15 +351,13 @@ static void put_process(const server *s, tb_buf *out)
 void api_metrics(request *r)
 {
     const server *s = r->worker->server;
-    const metrics *blocks[SERVER_WORKERS_MAX];
+    const metrics *blocks[SERVER_BLOCKS_MAX];
     const char *names[METRICS_ROUTES_MAX];
-    for (unsigned i = 0; i < s->options.threads; i++)
-        blocks[i] = &s->workers[i].metrics;
     for (size_t i = 0; i < s->n_routes; i++)
         names[i] = s->routes[i].name;
     names[s->n_routes] = "none";
     tb_buf *out = request_text(r);
-    metrics_write(blocks, s->options.threads, names, s->n_routes + 1, out);
+    metrics_write(blocks, server_metrics(s, blocks), names, s->n_routes + 1, out);
     put_store(r, out);
     put_outbox(r, out);
     put_accrual(r, out);

@@ -3,6 +3,7 @@
  * sent after the commit. Where somebody else changed meanwhile what it was parsed by, it is parsed
  * again. Usage rows are taken whole or not at all, logs too where onError=stop. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,14 @@ static feed_encoding encoding_of(const request *r)
     }
 }
 
+/* Each sender has a key of its own: by it people tell where something came from, and who has gone silent. */
+static const char *sender(const request *r, char text[API_SOURCE_MAX + 1])
+{
+    if (r->key > 0) snprintf(text, API_SOURCE_MAX + 1, "http, key %" PRId64, r->key);
+    else snprintf(text, API_SOURCE_MAX + 1, "http%s", r->key == REQUEST_KEY_TOKEN ? ", token" : "");
+    return text;
+}
+
 tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
 {
     const server_options *o = &r->worker->server->options;
@@ -132,7 +141,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
     r->release_kept = release_ingest;
     in->body = (feed_body){r->body ? r->body : "", r->body_len, encoding_of(r), o->plain_max};
     in->options = (feed_options){.kind = kind,
-                                 .source = "http",
+                                 .source = sender(r, in->source_text),
                                  .take_partial_line = true,
                                  .bounded = true,
                                  .threads = r->body_len > (1 << 20) ? o->threads : 1,

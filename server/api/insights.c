@@ -130,15 +130,27 @@ static bool has_many_hours(const question *q)
     return q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
 }
 
-/* To sum many zones, or many hours of each, takes milliseconds, which the worker's other connections would wait. */
+static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_error *err)
+{
+    tb_store *store = r->worker->store;
+    bool near = false;
+    *ret_long = has_many_hours(q);
+    tb_code code = TB_OK;
+    if (!*ret_long && q->ask.scope.zone == TB_ALL)
+        code = tb_store_has_zones(store, q->ask.scope.account, MANY_ZONES, ret_long, err);
+    if (!code && *ret_long) code = tb_insights_near(store, &q->ask, &near, err);
+    *ret_long = *ret_long && !near;
+    return code;
+}
+
+/* To sum many zones, or many hours of each, takes milliseconds, which the worker's other connections would wait; not
+ * where the store remembers them. */
 void api_insights(request *r)
 {
     question *q = (question *)(void *)r->work;
-    bool many = false;
+    bool at_desk = false;
     tb_error err;
-    if (read_question(r, q, &err) != TB_OK ||
-        tb_store_has_zones(r->worker->store, q->ask.scope.account, MANY_ZONES, &many, &err) != TB_OK)
-        request_fail_as(r, &err);
-    else if (many || has_many_hours(q)) cached_answer_at_desk(r, &cached);
+    if (read_question(r, q, &err) != TB_OK || is_long(r, q, &at_desk, &err) != TB_OK) request_fail_as(r, &err);
+    else if (at_desk) cached_answer_at_desk(r, &cached);
     else cached_answer(r, &cached, q);
 }

@@ -101,6 +101,25 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
     return code ? code : tb_buf_check(out, err);
 }
 
+/* The bare list, as far as a page goes: what has to ask a usage server cannot be streamed. */
+static tb_code put_whole(request *r, const params *p, tb_buf *out, tb_error *err)
+{
+    const tb_zone_query q = {.account = r->account,
+                             .search = p->search.data,
+                             .search_len = p->search.len,
+                             .limit = PER_PAGE_MAX,
+                             .bytes = PAGE_BYTES};
+    tb_zone_page page;
+    tb_code code = tb_store_zones(r->worker->store, &q, &page, err);
+    if (code) return code;
+    tb_buf_str(out, "[");
+    code = page.cut || page.n == PER_PAGE_MAX ? tb_fail(err, TB_E_TOO_MUCH, NULL, NULL)
+                                              : put_zones_once(r, p->certificates, &page, out, err);
+    tb_buf_str(out, "]");
+    tb_zone_page_release(&page);
+    return code ? code : tb_buf_check(out, err);
+}
+
 static void stream(request *r, const params *p);
 
 /* Runs put in one snapshot and answers with what it wrote. */
@@ -216,6 +235,8 @@ void api_pullzones(request *r)
         request_fail_as(r, &err);
     else if (p.page > 0)
         answer_with(r, &p, put_page);
+    else if (r->worker->server->options.usage)
+        answer_with(r, &p, put_whole);
     else
         stream(r, &p);
 }

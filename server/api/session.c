@@ -11,6 +11,7 @@
 #include "http/clock.h"
 #include "http/query.h"
 #include "tollbook/calendar.h"
+#include "tollbook/containerstore.h"
 #include "tollbook/json.h"
 #include "tollbook/terms.h"
 
@@ -24,7 +25,7 @@ static const struct {
     {"statistics", "statistics"}, {"statistics", "insights"},
     {"zones", "pullzones"},       {"logs", "logs_v2"},
     {"events", "shield_events"},  {"billing", "billing"},       {"whatif", "what_if"},
-    {"containers", "mc_apps"},    {"operator", "operations"},
+    {"containers", "mc_apps"},    {"limits", "mc_limits"},    {"operator", "operations"},
 };
 #define OFFERS (sizeof offers / sizeof *offers)
 
@@ -57,12 +58,20 @@ static void put_moment(tb_buf *out, const char *member, int64_t at_us)
     tb_buf_fmt(out, ",\"%s\":\"%s\"", member, text);
 }
 
-static void put_offers(const request *r, uint32_t roles, tb_buf *out)
+/* Limits are offered to an account that has them, not to every one that might. */
+static bool is_there(const request *r, int64_t account, const char *offer)
+{
+    int64_t limits[TB_LIMIT_COUNT];
+    return strcmp(offer, "limits") != 0 || !tb_store_limits(r->worker->store, account, limits, NULL);
+}
+
+static void put_offers(const request *r, const session *s, tb_buf *out)
 {
     const char *last = NULL;
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < OFFERS; i++) {
-        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, roles)) continue;
+        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, s->roles) ||
+            !is_there(r, s->account, offers[i].offer)) continue;
         tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
         last = offers[i].offer;
     }
@@ -96,7 +105,7 @@ static void answer_session(request *r, const session *s)
     put_moment(out, "now", request_now_us(r));
     put_moment(out, "expires", s->until_us);
     tb_buf_str(out, ",\"version\":\"" TB_VERSION "\"");
-    put_offers(r, s->roles, out);
+    put_offers(r, s, out);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }

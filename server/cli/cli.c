@@ -160,12 +160,14 @@ void cli_warn_links(const cli_call *call, const tb_store *store)
                 cli_text(call, "db"), links);
 }
 
-static usage_servers *usage; /* as long as the process */
+static usage_servers *usage[2]; /* as long as the process; a move has two */
 
 static void close_usage(void)
 {
-    usage_servers_close(usage);
-    usage = NULL;
+    for (size_t i = 0; i < sizeof usage / sizeof *usage; i++) {
+        usage_servers_close(usage[i]);
+        usage[i] = NULL;
+    }
 }
 
 static void say_usage(const char *sentence)
@@ -182,7 +184,7 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
                        .say = say_usage};
     tb_error err;
     *ret_servers = NULL;
-    if (!o.url && (o.ca || cli_text(call, "usage-credentials"))) {
+    if (!o.url && !usage[0] && (o.ca || cli_text(call, "usage-credentials"))) {
         cli_say(call, "--usage-credentials and --usage-ca need --usage.");
         return tb_code_exit(TB_E_USAGE);
     }
@@ -193,14 +195,15 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         cli_say(call, "--usage-ca %s: %s.", o.ca, strerror(errno));
         return tb_code_exit(TB_E_USAGE);
     }
-    code = usage_servers_open(&o, &usage, &err);
+    usage_servers **to = &usage[usage[0] != NULL];
+    code = usage_servers_open(&o, to, &err);
     sodium_memzero(&o.login, sizeof o.login);
     if (code) {
         cli_say(call, "--%s: %s", option, err.message);
         return tb_code_exit(code);
     }
-    atexit(close_usage);
-    *ret_servers = usage;
+    if (to == usage) atexit(close_usage);
+    *ret_servers = *to;
     return 0;
 }
 

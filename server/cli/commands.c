@@ -194,6 +194,10 @@ static const cli_option backup_options[] = {
 
 static const cli_option usage_migrate_options[] = {
     DB,
+    {.name = "usage",
+     .value = "URL",
+     .kind = CLI_TEXT,
+     .help = "the ClickHouse servers that have the usage now; default: the file has it"},
     {.name = "to",
      .value = "URL",
      .kind = CLI_TEXT,
@@ -356,9 +360,11 @@ cli_command cli_commands[] = {
     {.name = "scenario show", .operation = "scenario show"},
     {.name = "usage migrate",
      .operands = "",
-     .summary = "Move a file's usage to ClickHouse servers",
-     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the file's counters\n"
-                "go, all that the servers hold is compared with them. Then serve it with --usage URL.",
+     .summary = "Move usage to ClickHouse servers, from the file or from other servers",
+     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the last step, which\n"
+                "is one transaction of the file, all counters that the new servers hold are compared; a file's request logs and shield\n"
+                "events follow it. The servers of --usage are only read, and keep what they have. Then serve it with --usage and the URL\n"
+                "of --to.",
      OPTIONS(usage_migrate_options),
      .run = cli_usage_migrate},
     {.name = "usage", .operation = "usage"},

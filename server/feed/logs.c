@@ -3,7 +3,8 @@
  * A line is taken apart while it is in the cache, as the block that it came in is overwritten by the
  * next, and becomes a record (requestlog.h) beside the others of its zone. A zone's records are packed
  * when they fill a block; when all together take the room there is, those of the zones that have
- * most; and all at the end of a segment. Packed blocks wait for the segment's transaction; when they
+ * most; and all at the end of a segment. What is left then, where it is few lines of each of many zones,
+ * becomes blocks of all of them together. Packed blocks wait for the segment's transaction; when they
  * too have become many the worker says that it is full, and they are written. So memory is bounded
  * whatever the log. */
 #include "feed/logs.h"
@@ -22,6 +23,9 @@
 #define SLABS_MAX  (ROOM_ALL / SLAB + 8)
 #define GROUP      32
 #define AHEAD      512 /* bytes read ahead while records are listed */
+#define MIX_LINES  ((size_t)4 * TB_LOGBLOCK_LINES) /* at the end of a segment: more go by zone */
+#define MIX_FEW    64  /* lines of a zone, on the average, that are fewer go together */
+#define MIX_BLOCK  640 /* lines of such a block: a search for one zone reads all of it */
 
 /* A zone's memory is a list of chunks, which are used again; a record that fits none has one of its
  * own. */
@@ -45,8 +49,17 @@ typedef struct gathered {
 
 typedef struct packed {
     tb_loginfo info;
-    size_t at, len; /* in feed_logs.blocks */
+    size_t at, len;   /* in feed_logs.blocks */
+    size_t directory; /* bytes of it, behind the block; 0: the lines are all of info.zone */
 } packed;
+
+/* Zones whose lines go together. */
+typedef struct mixing {
+    int64_t zones[TB_LOGBLOCK_LINES];
+    uint16_t places[TB_LOGBLOCK_LINES]; /* of each record */
+    size_t n_zones, n, bytes;
+    tb_buf directory;
+} mixing;
 
 struct feed_logs {
     const feed_keeper *keeper;
@@ -61,7 +74,8 @@ struct feed_logs {
     packed *list;
     size_t n_list, cap_list;
     tb_buf blocks;
-    const void *record[TB_LOGBLOCK_LINES]; /* of the zone being packed */
+    const void *record[TB_LOGBLOCK_LINES]; /* of the zone being packed, or of those */
+    mixing *mixing; /* NULL until zones are packed together */
 };
 
 void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones, const feed_options *options,
@@ -76,6 +90,7 @@ void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones, const f
     keeper->room = (room < ROOM_ALL ? room : ROOM_ALL) / workers;
     keeper->packed = options->log_packed ? options->log_packed : PACKED_MAX;
     keeper->zones = zones;
+    keeper->mixed = false;
 }
 
 feed_logs *feed_logs_new(const feed_keeper *keeper)
@@ -177,6 +192,9 @@ static void release_gathering(feed_logs *l)
         free(l->slabs[i]);
     tb_logpack_free(l->pack);
     tb_logwords_free(l->words);
+    if (l->mixing) tb_buf_release(&l->mixing->directory);
+    free(l->mixing);
+    l->mixing = NULL;
     free(l->zones);
     free(l->touched);
     l->n_touched = l->n_slabs = l->slab_left = 0;
@@ -203,7 +221,9 @@ bool feed_logs_full(const feed_logs *l)
 
 /* --- packing --- */
 
-static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, tb_error *err)
+/* The block that lies behind `at`, and its directory of so many bytes. */
+static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, size_t directory,
+                          tb_error *err)
 {
     if (l->n_list == l->cap_list) {
         size_t cap = l->cap_list ? l->cap_list * 2 : 64;
@@ -212,15 +232,13 @@ static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, tb_er
         l->list = more;
         l->cap_list = cap;
     }
-    l->list[l->n_list++] = (packed){*info, at, l->blocks.len - at};
+    l->list[l->n_list++] = (packed){*info, at, l->blocks.len - at - directory, directory};
     return TB_OK;
 }
 
-static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
+/* Lists its records from the n-th place on; returns how many are listed then. */
+static size_t list_records(feed_logs *l, gathered *g, size_t n)
 {
-    tb_loginfo info;
-    size_t n = 0;
-    if (!g->lines) return TB_OK;
     g->last->len = (size_t)(g->at - g->last->bytes);
     for (const chunk *c = g->first; c; c = c->next)
         for (size_t at = 0; at < c->len; n++) {
@@ -231,10 +249,17 @@ static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
             l->record[n] = c->bytes + at;
             at += tb_logrecord_size(l->record[n]);
         }
-    const size_t at = l->blocks.len;
+    return n;
+}
+
+static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
+{
+    tb_loginfo info;
+    if (!g->lines) return TB_OK;
+    const size_t n = list_records(l, g, 0), at = l->blocks.len;
     tb_code code = tb_logpack_records(l->pack, l->words, g->zone, l->record, n, &l->blocks, &info,
                                       err);
-    if (!code) code = note_block(l, &info, at, err);
+    if (!code) code = note_block(l, &info, at, 0, err);
     give_up(l, g);
     return code;
 }
@@ -257,9 +282,94 @@ static tb_code pack_from(feed_logs *l, size_t least, tb_error *err)
     return code;
 }
 
+/* --- packing zones together --- */
+
+/* Whether few lines of each of many zones are left. */
+static bool to_be_mixed(const feed_logs *l)
+{
+    size_t lines = 0;
+    if (!l->keeper->mixed || l->n_touched < 2) return false;
+    for (size_t i = 0; i < l->n_touched; i++)
+        lines += l->zones[l->touched[i]].lines;
+    return lines <= MIX_LINES && lines < MIX_FEW * l->n_touched;
+}
+
+static bool begin_mixing(feed_logs *l)
+{
+    if (l->mixing) return true;
+    l->mixing = malloc(sizeof *l->mixing);
+    if (!l->mixing) return false;
+    l->mixing->n_zones = l->mixing->n = l->mixing->bytes = 0;
+    tb_buf_init(&l->mixing->directory, TB_LOGBLOCK_MAX, NULL);
+    return true;
+}
+
+/* The zones that were taken become a block. */
+static tb_code pack_mixed(feed_logs *l, tb_error *err)
+{
+    mixing *m = l->mixing;
+    const tb_logmix mix = {m->zones, m->places, l->record, m->n_zones, m->n};
+    const size_t at = l->blocks.len;
+    tb_loginfo info;
+    if (m->n == 0) return TB_OK;
+    m->directory.len = 0;
+    tb_code code = tb_logpack_mix(l->pack, l->words, &mix, &l->blocks, &m->directory, &info, err);
+    const size_t directory = m->n_zones > 1 ? m->directory.len : 0;
+    if (!code) tb_buf_add(&l->blocks, m->directory.data, directory);
+    if (!code) code = tb_buf_check(&l->blocks, err);
+    if (!code) code = note_block(l, &info, at, directory, err);
+    m->n_zones = m->n = m->bytes = 0;
+    return code;
+}
+
+/* Takes a zone among those that become a block; they do where it finds no room. */
+static tb_code mix_zone(feed_logs *l, gathered *g, tb_error *err)
+{
+    mixing *m = l->mixing;
+    tb_code code = TB_OK;
+    if (!g->lines) return TB_OK;
+    if (m->n >= MIX_BLOCK || m->n + g->lines > TB_LOGBLOCK_LINES || m->bytes + g->bytes > TB_LOGBLOCK_TEXT)
+        code = pack_mixed(l, err);
+    if (code) return code;
+    const size_t end = list_records(l, g, m->n);
+    for (; m->n < end; m->n++)
+        m->places[m->n] = (uint16_t)m->n_zones;
+    m->zones[m->n_zones++] = g->zone;
+    m->bytes += g->bytes;
+    return TB_OK;
+}
+
+/* By zone: numbers ascend as zones do. */
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_touched(feed_logs *l)
+{
+    qsort(l->touched, l->n_touched, sizeof *l->touched, by_number);
+}
+
+static tb_code mix_all(feed_logs *l, tb_error *err)
+{
+    tb_code code = begin_mixing(l) ? TB_OK : tb_no_memory(err);
+    if (!code) sort_touched(l);
+    for (size_t i = 0; !code && i < l->n_touched; i++)
+        code = mix_zone(l, &l->zones[l->touched[i]], err);
+    if (!code) code = pack_mixed(l, err);
+    if (code) return code;
+    for (size_t i = 0; i < l->n_touched; i++) {
+        give_up(l, &l->zones[l->touched[i]]);
+        l->zones[l->touched[i]] = (gathered){0};
+    }
+    l->n_touched = 0;
+    return TB_OK;
+}
+
 tb_code feed_logs_pack(feed_logs *l, tb_error *err)
 {
-    tb_code code = pack_from(l, 0, err);
+    tb_code code = to_be_mixed(l) ? mix_all(l, err) : pack_from(l, 0, err);
     if (!code && l->words) tb_logwords_forget(l->words);
     return code;
 }
@@ -387,12 +497,19 @@ tb_code feed_logs_take(feed_logs *l, const tb_log_layout *layout, const tb_intak
 
 /* --- storing --- */
 
+static tb_code store_one(const feed_logs *l, const packed *one, tb_store *store, tb_error *err)
+{
+    const char *block = l->blocks.data + one->at;
+    if (!one->directory) return tb_store_add_logs(store, &one->info, block, one->len, err);
+    const tb_logmixed mixed = {one->info, {block + one->len, one->directory}, {block, one->len}};
+    return tb_store_mix_logs(store, &mixed, err);
+}
+
 tb_code feed_logs_store(feed_logs *l, tb_store *store, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < l->n_list; i++)
-        code = tb_store_add_logs(store, &l->list[i].info, l->blocks.data + l->list[i].at,
-                                 l->list[i].len, err);
+        code = store_one(l, &l->list[i], store, err);
     if (!code) drop_packed(l);
     return code;
 }

@@ -13,8 +13,10 @@ typedef struct feed_keeper {
     int32_t oldest_hour;          /* lines of earlier hours are too old to be asked for */
     size_t room;                  /* bytes that one worker may gather */
     size_t packed;                /* bytes of its packed blocks at which they are written */
+    bool mixed;                   /* few lines of many zones may be packed together */
 } feed_keeper;
 
+/* Not mixed. */
 void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones,
                       const feed_options *options, size_t workers);
 

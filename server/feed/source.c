@@ -1,8 +1,9 @@
 /* Three layers: stored bytes (a descriptor or memory), the codec, and the count of what came out.
  *
  * The first bytes are read ahead to tell the encoding. Plain input is read straight into the
- * caller's buffer; compressed input goes through one input buffer. Memory is bounded: a zstd frame
- * whose window is larger than 128 MiB is refused by the library's own limit. */
+ * caller's buffer; compressed input goes through one input buffer. What is in memory has been read
+ * ahead. Memory is bounded: a zstd frame whose window is larger than 128 MiB is refused by the
+ * library's own limit. */
 #include "feed/source.h"
 
 #include <errno.h>
@@ -23,12 +24,11 @@
 
 struct feed_source {
     int fd; /* -1: memory */
-    const char *memory;
-    size_t memory_len, memory_at;
     bool regular, is_stdin;
     bool borrowed; /* the descriptor is not ours to close */
     const atomic_bool *stop;
-    char *raw; /* stored bytes read ahead: raw_at .. raw_len */
+    char *buffer;    /* RAW_BYTES; NULL: memory */
+    const char *raw; /* stored bytes read ahead, raw_at .. raw_len: the buffer's, or all of memory */
     size_t raw_at, raw_len;
     bool raw_end;
     uint64_t raw_read; /* stored bytes read, those ahead included */
@@ -85,33 +85,25 @@ static tb_code read_fd(feed_source *source, char *buf, size_t cap, size_t *ret_n
 /* Some stored bytes, straight from the input. *ret_n 0: the end. */
 static tb_code read_stored(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
 {
-    size_t n = 0;
-    if (source->fd >= 0) {
-        tb_code code = read_fd(source, buf, cap, &n, err);
-        if (code) return code;
-    } else {
-        n = source->memory_len - source->memory_at;
-        if (n > cap) n = cap;
-        if (n) memcpy(buf, source->memory + source->memory_at, n);
-        source->memory_at += n;
-    }
-    source->raw_end = n == 0;
-    source->raw_read += n;
-    *ret_n = n;
-    return TB_OK;
+    *ret_n = 0;
+    tb_code code = source->buffer ? read_fd(source, buf, cap, ret_n, err) : TB_OK;
+    source->raw_end = *ret_n == 0;
+    source->raw_read += *ret_n;
+    return code;
 }
 
 /* Makes raw hold at least `least` bytes, or all there are. */
 static tb_code read_ahead(feed_source *source, size_t least, tb_error *err)
 {
+    if (!source->buffer) return TB_OK;
     if (source->raw_at > 0) {
-        memmove(source->raw, source->raw + source->raw_at, source->raw_len - source->raw_at);
+        memmove(source->buffer, source->raw + source->raw_at, source->raw_len - source->raw_at);
         source->raw_len -= source->raw_at;
         source->raw_at = 0;
     }
     while (source->raw_len < least && !source->raw_end) {
         size_t n;
-        tb_code code = read_stored(source, source->raw + source->raw_len,
+        tb_code code = read_stored(source, source->buffer + source->raw_len,
                                    RAW_BYTES - source->raw_len, &n, err);
         if (code) return code;
         source->raw_len += n;
@@ -192,10 +184,12 @@ static tb_code pull_gzip(feed_source *source, char *buf, size_t cap, size_t *ret
             if (feed_source_stopped(source)) break;
             return damaged(source, "is cut off", err);
         }
-        z->next_in = (Bytef *)source->raw + source->raw_at;
-        z->avail_in = (uInt)(source->raw_len - source->raw_at);
+        const size_t ahead = source->raw_len - source->raw_at;
+        const uInt given = (uInt)(ahead < READ_MOST ? ahead : READ_MOST);
+        z->next_in = (Bytef *)(uintptr_t)source->raw + source->raw_at;
+        z->avail_in = given;
         int rc = inflate(z, Z_NO_FLUSH);
-        source->raw_at = source->raw_len - z->avail_in;
+        source->raw_at += given - z->avail_in;
         if (rc == Z_MEM_ERROR) return tb_no_memory(err);
         if (rc == Z_STREAM_END) source->between = true;
         else if (rc != Z_OK && rc != Z_BUF_ERROR) return damaged(source, "is damaged", err);
@@ -273,11 +267,12 @@ static tb_code sniff(feed_source *source, feed_encoding encoding, tb_error *err)
     return start_codec(source, err);
 }
 
-static feed_source *new_source(tb_error *err)
+/* room: of the buffer; 0: none. */
+static feed_source *new_source(size_t room, tb_error *err)
 {
     feed_source *source = calloc(1, sizeof *source);
-    if (source) source->raw = malloc(RAW_BYTES);
-    if (source && source->raw) {
+    if (source && room) source->raw = source->buffer = malloc(room);
+    if (source && (source->buffer || !room)) {
         source->fd = -1;
         source->plain_max = source->plain_end = UINT64_MAX;
         return source;
@@ -308,8 +303,11 @@ static tb_code take_fd(feed_source *source, int fd, tb_error *err)
 
 static tb_code stored_seek(feed_source *source, uint64_t byte, tb_error *err)
 {
-    if (source->fd < 0) source->memory_at = (size_t)byte;
-    else if (lseek(source->fd, (off_t)byte, SEEK_SET) < 0)
+    if (!source->buffer) {
+        source->raw_at = byte < source->raw_len ? (size_t)byte : source->raw_len;
+        return TB_OK;
+    }
+    if (lseek(source->fd, (off_t)byte, SEEK_SET) < 0)
         return tb_fail(err, TB_E_IO, NULL, "Seeking failed: %s.", strerror(errno));
     source->raw_at = source->raw_len = 0;
     source->raw_end = false;
@@ -320,7 +318,7 @@ static tb_code stored_seek(feed_source *source, uint64_t byte, tb_error *err)
 tb_code feed_source_open(const char *path, const atomic_bool *stop, feed_source **ret_source,
                          tb_error *err)
 {
-    feed_source *source = new_source(err);
+    feed_source *source = new_source(RAW_BYTES, err);
     if (!source) return TB_E_NOMEM;
     source->stop = stop;
     source->is_stdin = source->borrowed = strcmp(path, "-") == 0;
@@ -335,7 +333,7 @@ tb_code feed_source_open(const char *path, const atomic_bool *stop, feed_source 
 tb_code feed_source_descriptor(int fd, const atomic_bool *stop, feed_source **ret_source,
                                tb_error *err)
 {
-    feed_source *source = new_source(err);
+    feed_source *source = new_source(RAW_BYTES, err);
     if (!source) return TB_E_NOMEM;
     source->stop = stop;
     source->borrowed = true;
@@ -350,11 +348,11 @@ tb_code feed_source_descriptor(int fd, const atomic_bool *stop, feed_source **re
 tb_code feed_source_memory(const void *bytes, size_t len, feed_encoding encoding,
                            uint64_t plain_max, feed_source **ret_source, tb_error *err)
 {
-    feed_source *source = new_source(err);
+    feed_source *source = new_source(0, err);
     if (!source) return TB_E_NOMEM;
-    source->memory = bytes;
-    source->memory_len = len;
-    source->stored_size = len;
+    source->raw = bytes;
+    source->raw_len = source->raw_read = source->stored_size = len;
+    source->raw_end = true;
     source->plain_max = plain_max;
     tb_code code = sniff(source, encoding, err);
     if (code == TB_OK) *ret_source = source;
@@ -368,7 +366,7 @@ void feed_source_close(feed_source *source)
     if (source->fd >= 0 && !source->borrowed) close(source->fd);
     if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
     ZSTD_freeDCtx(source->zstd);
-    free(source->raw);
+    free(source->buffer);
     free(source);
 }
 

@@ -25,7 +25,10 @@ bool compactor_step(compactor *c, tb_store *store)
     if (c->of.now_us < c->again_us) return false;
     tb_code code = tb_store_compact(store, &c->of, &err);
     atomic_store(&c->waiting, c->of.waiting);
+    atomic_store(&c->leaving, c->of.leaving);
+    atomic_store(&c->due, c->of.due);
     atomic_store(&c->folded, c->of.folded);
+    atomic_store(&c->let_go, c->of.let_go);
     if (code) pause_after(c, code, &err);
     else if (c->of.folded > before) c->pause_us = 0;
     return !code && c->of.working;

@@ -13,7 +13,7 @@
 typedef struct compactor {
     tb_compaction of; /* the writer's thread alone, as the next two */
     int64_t again_us, pause_us;
-    atomic_uint_fast64_t waiting, folded, failures; /* for who measures */
+    atomic_uint_fast64_t waiting, leaving, due, folded, let_go, failures; /* for who measures */
 } compactor;
 
 /* One step. True: there is more to do at once. What fails is said, but for a server that is away, and tried again after a

@@ -3,8 +3,8 @@
  *   log_uri     request line read: the raw target is kept, before the library decodes it
  *   on_request  first call, head complete: judged (guard, route, key, body's announcement)
  *   on_request  once for each piece of a body
- *   on_request  last call: the handler answers, or suspends the connection for the writer
- *   on_request  after the writer's job: the route's finish answers
+ *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
+ *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
  *
  * Before any of it the wire has judged what came (receive.h).
@@ -14,6 +14,7 @@
 #include "http/handler.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #define POOL_BYTES 24576
 /* Of a body that is too large: read on so far, to say so. */
 #define THROWN_MAX ((uint64_t)8 << 20)
+#define BODY_FIRST ((size_t)16 << 10) /* what a body is given at first */
 #define IGNORED_MAX                                                                                \
     ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
@@ -255,23 +257,25 @@ static void drop_body(request *r)
     if (!r->body) return;
     if (r->route && r->route->secret) sodium_memzero(r->body, r->body_cap);
     atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
-    free(r->body);
+    tb_alloc_free(pool_alloc(r->worker->server->pool), r->body, r->body_cap);
     r->body = NULL;
     r->body_len = r->body_cap = 0;
 }
 
-/* Doubles, from a page to the announced length at once where it is small. */
+/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. The
+ * pool's memory has been touched before, and is copied when it grows. */
 static bool grow_body(request *r, size_t need)
 {
     server *s = r->worker->server;
-    size_t cap = r->body_cap ? r->body_cap * 2 : 16384;
+    const uint64_t announced = r->guard.content_length;
+    size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
-    if (r->guard.content_length && cap > r->guard.content_length && need <= r->guard.content_length)
-        cap = (size_t)r->guard.content_length;
+    if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
+    cap = pool_block(cap);
     size_t more = cap - r->body_cap;
     if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
         s->options.bodies_max) {
-        char *body = realloc(r->body, cap);
+        char *body = tb_alloc_resize(pool_alloc(s->pool), r->body, r->body_cap, cap);
         if (body) {
             r->body = body;
             r->body_cap = cap;
@@ -331,6 +335,7 @@ static void job_done(write_job *job)
 /* Suspended first: the job may be done before its submission returns. */
 static void wait_for_job(request *r)
 {
+    assert(!r->waiting); /* a handler at an asker's hands nothing over */
     r->waiting = true;
     r->job.owner = r;
     r->job.done = job_done;
@@ -392,25 +397,78 @@ void request_submit_intake(request *r)
     if (crew_submit(r->worker->server->intake, r->account, &r->job, &err)) go_on_without(r, &err);
 }
 
-static bool asker_left(void *r)
+/* --- a handler that has to ask a usage server --- */
+
+/* On an asker's thread and in its name: its reader, its views, its counters. */
+static tb_code run_asking(write_job *job, tb_store *store, tb_error *err)
 {
-    const write_job job = {.owner = r};
-    return client_left(&job);
+    request *r = job->owner;
+    worker *own = r->worker;
+    (void)err;
+    r->worker = server_asker(own->server, store);
+    r->route->handle(r);
+    r->worker = own;
+    return TB_OK;
 }
 
-/* What it asks usage servers ends with the client. */
+static void drop_kept(request *r)
+{
+    if (r->release_kept)
+        r->release_kept(r->kept);
+    else
+        free(r->kept);
+    r->kept = NULL;
+    r->release_kept = NULL;
+}
+
+/* As before the handler ran. */
+static void drop_answer(request *r)
+{
+    answer_drop(r->reply.what);
+    if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
+    r->reply = (reply){.close = r->reply.close};
+    drop_kept(r);
+}
+
+static void hand_to_asker(request *r, size_t shard)
+{
+    tb_error err;
+    drop_answer(r);
+    r->asking = true;
+    r->job.run = run_asking;
+    r->job.bytes = 0;
+    wait_in_line(r);
+    if (crew_submit(r->worker->server->asking, (int64_t)shard, &r->job, &err)) go_on_without(r, &err);
+}
+
+/* Pieces of a stream are made with the worker's own reader. */
+static void take_from_asker(request *r)
+{
+    r->asking = false;
+    if (r->job.code) {
+        request_fail_as(r, &r->job.err);
+    } else if (r->reply.kind == REPLY_STREAM) {
+        drop_answer(r);
+        r->route->handle(r);
+    }
+}
+
+/* Most answers need no usage server, and those that do cannot be told beforehand: so a worker begins, and where it would have
+ * to wait, with all its other connections, the handler is run again elsewhere. */
 static void answer_here(request *r)
 {
-    usage_wait_for(asker_left, r);
+    size_t shard = 0;
+    if (r->worker->server->asking) usage_refuse();
     r->route->handle(r);
-    usage_wait_for(NULL, NULL);
+    if (usage_refused(&shard) && !r->waiting) hand_to_asker(r, shard);
 }
 
 static enum MHD_Result last_call(request *r)
 {
     if (r->waiting) {
         r->waiting = false;
-        r->route->finish(r);
+        if (r->asking) take_from_asker(r);
+        else r->route->finish(r);
         if (r->waiting)
             return MHD_YES; /* for a second job: what the desk read, the writer writes */
     } else if (!r->refused && !r->handled) {
@@ -483,16 +541,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     drop_body(r);
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
-    answer_drop(r->reply.what);
-    r->reply.what = NULL;
-    if (r->release_kept)
-        r->release_kept(r->kept);
-    else
-        free(r->kept);
-    r->kept = NULL;
-    r->release_kept = NULL;
-    if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
-    r->reply.source = (stream_source){0};
+    drop_answer(r);
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(s->conns, r->conn);
 }

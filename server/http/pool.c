@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL ((size_t)32 << 10) /* below: malloc */
-#define STEPS 32                 /* up to 1 MiB in steps of 32 KiB, then by doubling */
-#define CLASSES (STEPS + 6)      /* up to 64 MiB; above: malloc */
+#define SMALL ((size_t)32 << 10)   /* below: malloc */
+#define STEPS 32                   /* up to 1 MiB in steps of 32 KiB, then four to a doubling */
+#define CLASSES (STEPS + 6 * 4)    /* up to 64 MiB; above: malloc */
 
 typedef struct block {
     struct block *next;
@@ -25,7 +25,9 @@ struct pool {
 
 static size_t class_bytes(int c)
 {
-    return c < STEPS ? SMALL * (size_t)(c + 1) : (SMALL * STEPS) << (c - STEPS + 1);
+    const int above = c - STEPS;
+    if (above < 0) return SMALL * (size_t)(c + 1);
+    return (SMALL * STEPS / 4 * (size_t)(5 + above % 4)) << above / 4;
 }
 
 /* -1: not a pooled size. */

@@ -1,5 +1,5 @@
-/* Memory for encoded answers. Blocks of 32 KiB and more are kept in classes by size when they are
- * freed, up to a bound, so that a 400 KB answer does not cost a mapping, a hundred page
+/* Memory for encoded answers and for bodies. Blocks of 32 KiB and more are kept in classes by size when
+ * they are freed, up to a bound, so that a 400 KB answer does not cost a mapping, a hundred page
  * faults and an unmapping each time. Smaller ones are the C library's. Any thread. */
 #ifndef TOLLBOOK_SERVER_HTTP_POOL_H
 #define TOLLBOOK_SERVER_HTTP_POOL_H

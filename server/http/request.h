@@ -74,6 +74,7 @@ typedef struct request {
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
+    bool asking;  /* the job is the handler, which has to ask a usage server */
     bool over;    /* the body outgrew its limit: what comes is thrown away */
     guard guard;
     size_t target_len, path_len;

@@ -162,6 +162,37 @@ const tb_directory *worker_directory(worker *w)
     return latest_look(w->server->directory, &w->directory);
 }
 
+worker *server_asker(server *s, const tb_store *store)
+{
+    unsigned i = 0;
+    while (s->askers[i].store != store)
+        i++;
+    return &s->askers[i];
+}
+
+size_t server_metrics(const server *s, const metrics **ret_blocks)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i < s->options.threads; i++)
+        ret_blocks[n++] = &s->workers[i].metrics;
+    for (unsigned i = 0; s->options.usage && i < SERVER_ASKERS; i++)
+        ret_blocks[n++] = &s->askers[i].metrics;
+    return n;
+}
+
+static tb_code open_askers(server *s, const tb_store_options *options, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (unsigned i = 0; !code && i < SERVER_ASKERS; i++) {
+        worker *w = &s->askers[i];
+        w->server = s;
+        tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
+        code = tb_store_open(s->options.db, options, &w->store, err);
+        s->asker_store[i] = w->store;
+    }
+    return code;
+}
+
 static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
@@ -178,7 +209,7 @@ static tb_code open_workers(server *s, tb_error *err)
         if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
-    tb_code code = TB_OK;
+    tb_code code = s->options.usage ? open_askers(s, &options, err) : TB_OK;
     for (int i = 0; !code && i < SERVER_DESK_THREADS; i++)
         code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
     for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
@@ -399,6 +430,9 @@ bool server_look(server *s)
 #define DESK_JOBS_SHARE       8
 #define INTAKE_JOBS           256
 #define INTAKE_JOBS_SHARE     192
+/* Those that ask usage servers take turns by server, not by account: one that hangs leaves threads to the others. */
+#define ASKING_JOBS       1024
+#define ASKING_JOBS_SHARE 512
 
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
  * again must not be shown what was before. */
@@ -461,23 +495,44 @@ static void on_idle(void *ctx, tb_store *store)
         tb_store_scrub(store);
 }
 
+#define USAGE_LOOK_US INT64_C(500000)
+
 static void on_lost(void *ctx, const tb_error *err)
 {
     server_lost(ctx, err);
 }
 
+/* Those that were away at the start are looked at once they are back, before anything is asked of them or brought to them. */
+static bool look_at_usage(server *s, tb_error *err)
+{
+    if (!usage_servers_up(s->options.usage, err)) return false;
+    if (s->usage.good) return true;
+    const bool early = clock_mono_us() < s->usage.next_us;
+    const tb_code code = early ? tb_fail(err, TB_E_AWAY, "usage", NULL) : tb_store_usage_look(s->store, err);
+    if (early) return false;
+    s->usage.good = !code;
+    s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
+    if (code && code != TB_E_AWAY && code != s->usage.said) fprintf(stderr, "tollbook serve: %s\n", err->message);
+    s->usage.said = code;
+    if (code) err->code = TB_E_AWAY; /* for whoever brings usage: it is taken once that is mended */
+    return !code;
+}
+
 static bool on_tend(void *ctx, tb_store *store)
 {
     server *s = ctx;
-    if (s->options.idle) return false;
+    tb_error err;
+    if (!look_at_usage(s, &err) || s->options.idle) return false;
+    const uint64_t let_go = s->compactor.of.let_go;
     s->compactor.of.rows_min = s->options.compact_rows;
-    return compactor_step(&s->compactor, store);
+    const bool more = compactor_step(&s->compactor, store);
+    if (s->compactor.of.let_go > let_go) on_committed(s, store, false);
+    return more;
 }
 
 static bool usage_ready(void *ctx, tb_error *err)
 {
-    const server *s = ctx;
-    return usage_servers_up(s->options.usage, err);
+    return look_at_usage(ctx, err);
 }
 
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
@@ -517,6 +572,13 @@ tb_code server_start(server *s, tb_error *err)
                                          .jobs_share = DESK_JOBS_SHARE,
                                          .job_us = SERVER_DESK_US,
                                          .stores = s->desk_store});
+    if (s->options.usage)
+        s->asking = crew_start(&(crew_options){.what = "questions to usage servers",
+                                               .threads = SERVER_ASKERS,
+                                               .threads_share = SERVER_ASKERS_SHARE,
+                                               .jobs = ASKING_JOBS,
+                                               .jobs_share = ASKING_JOBS_SHARE,
+                                               .stores = s->asker_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
     if (s->writer && !s->options.idle)
@@ -535,7 +597,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
+    bool ok = s->writer && s->desk && !s->asking == !s->options.usage && (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
@@ -574,6 +636,7 @@ bool server_stop(server *s)
     listen_stop(s->listener);
     conns_drain(s->conns);
     crew_stop(s->desk);
+    if (s->asking) crew_stop(s->asking);
     crew_stop(s->errands);
     deployer_halt(s->deployer);
     for (size_t i = 0; i < SERVER_CHORES; i++)
@@ -597,6 +660,8 @@ bool server_stop(server *s)
     s->writer = NULL;
     crew_free(s->desk);
     s->desk = NULL;
+    crew_free(s->asking);
+    s->asking = NULL;
     crew_free(s->errands);
     s->errands = NULL;
     crew_free(s->intake);
@@ -614,6 +679,19 @@ static void drop_request(request *r)
     free(r);
 }
 
+static void drop_worker(worker *w)
+{
+    tb_store_close(w->store);
+    for (int k = 0; k < WORKER_IDLE_READERS; k++)
+        tb_store_close(w->idle_reader[k]);
+    gzip_free(w->gzip);
+    tb_buf_release(&w->scratch);
+    latest_release(&w->keys);
+    latest_release(&w->token);
+    latest_release(&w->secret);
+    latest_release(&w->directory);
+}
+
 void server_free(server *s)
 {
     if (!s) return;
@@ -621,18 +699,11 @@ void server_free(server *s)
     lobby_free(s->lobby);
     accesslog_close(s->log);
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
-        worker *w = &s->workers[i];
-        tb_store_close(w->store);
-        for (int k = 0; k < WORKER_IDLE_READERS; k++)
-            tb_store_close(w->idle_reader[k]);
-        gzip_free(w->gzip);
-        tb_buf_release(&w->scratch);
-        latest_release(&w->keys);
-        latest_release(&w->token);
-        latest_release(&w->secret);
-        latest_release(&w->directory);
+        drop_worker(&s->workers[i]);
         tb_store_close(s->intake_store[i]);
     }
+    for (unsigned i = 0; i < SERVER_ASKERS; i++)
+        drop_worker(&s->askers[i]);
     conns_free(s->conns, drop_request);
     cache_free(s->cache);
     latest_free(s->keys);

@@ -41,6 +41,10 @@
 /* A short question does not wait for two long ones. */
 #define SERVER_DESK_THREADS 3
 #define SERVER_DESK_US      INT64_C(20000000) /* the longest answer */
+/* Where usage lies on servers: threads for requests that have to ask one, and how many of them one server may hold up. */
+#define SERVER_ASKERS       8
+#define SERVER_ASKERS_SHARE 5
+#define SERVER_BLOCKS_MAX   (SERVER_WORKERS_MAX + SERVER_ASKERS)
 
 typedef struct server_options {
     const char *db;
@@ -117,8 +121,16 @@ typedef struct server {
     lobby *lobby;
     writer *writer;
     compactor compactor; /* of usage on servers */
+    struct {
+        bool good;       /* all were looked at */
+        tb_code said;    /* what is wrong with one, as it was said last */
+        int64_t next_us; /* when to look again */
+    } usage;             /* the writer's thread: servers that were away at the start */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
+    crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */
+    worker askers[SERVER_ASKERS];  /* in whose names its threads answer: without a daemon */
+    tb_store *asker_store[SERVER_ASKERS]; /* theirs */
     tb_store *deployer_store; /* a reader: the deployer's */
     chore *chores[SERVER_CHORES]; /* NULL: there is none */
     tb_store *courier_store[2]; /* readers: the courier's */
@@ -167,6 +179,11 @@ void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char o
 bool server_look(server *s);
 /* The same, as whoever has just met it says. */
 void server_lost(server *s, const tb_error *err);
+
+/* The asker whose reader that is. */
+worker *server_asker(server *s, const tb_store *store);
+/* The counters of all who answer, SERVER_BLOCKS_MAX at most; returns how many. */
+size_t server_metrics(const server *s, const metrics **ret_blocks);
 
 /* What the server uses from now on, also while it serves: a key for bearer tokens, which it takes
  * over, and the secret that the texts of keys are sealed under. A request that has looked already

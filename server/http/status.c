@@ -31,10 +31,8 @@ static void put_age(tb_buf *out, const char *name, bool known, int64_t from_us, 
 
 static uint64_t count_requests(const server *s)
 {
-    const metrics *blocks[SERVER_WORKERS_MAX];
-    for (unsigned i = 0; i < s->options.threads; i++)
-        blocks[i] = &s->workers[i].metrics;
-    return metrics_requests(blocks, s->options.threads, s->n_routes + 1);
+    const metrics *blocks[SERVER_BLOCKS_MAX];
+    return metrics_requests(blocks, server_metrics(s, blocks), s->n_routes + 1);
 }
 
 /* The size of what lies beside the database itself, whatever path led to it. */

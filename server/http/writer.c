@@ -75,6 +75,11 @@ static int64_t group_us(const group *g, const write_job *job)
     return g->gather && job->usage ? WRITER_GATHER_US : WRITER_GROUP_US;
 }
 
+static size_t group_bytes(const group *g, const write_job *job)
+{
+    return g->gather && job->usage ? WRITER_GATHER_BYTES : WRITER_GROUP_BYTES;
+}
+
 /* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
  * g->rest. */
 static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
@@ -92,7 +97,7 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         g->bytes += job->bytes;
         if (!run_job(store, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
-    } while (*rest && !job->alone && !(*rest)->alone && may_join(g, job, *rest) && g->bytes < WRITER_GROUP_BYTES &&
+    } while (*rest && !job->alone && !(*rest)->alone && may_join(g, job, *rest) && g->bytes < group_bytes(g, job) &&
              clock_mono_us() - start_us < group_us(g, job));
     return TB_OK;
 }

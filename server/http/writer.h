@@ -17,7 +17,7 @@
 #define WRITER_GROUP_US    50000               /* or so long */
 /* Where usage lies on servers: their INSERTs are few and large. */
 #define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage */
-#define WRITER_GATHER_BYTES ((size_t)16 << 20)  /* that wait: they go at once */
+#define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once, and in one group */
 #define WRITER_GATHER_JOBS  1024                /* most that wait, and one account's share of them */
 #define WRITER_GATHER_SHARE 768
 

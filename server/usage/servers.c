@@ -16,10 +16,35 @@ static _Thread_local struct {
     void *ctx;
 } waiting;
 
+static _Thread_local struct {
+    bool on, any;
+    size_t shard;
+} refusing;
+
 void usage_wait_for(bool (*over)(void *ctx), void *ctx)
 {
     waiting.over = over;
     waiting.ctx = ctx;
+}
+
+void usage_refuse(void)
+{
+    refusing.on = true;
+    refusing.any = false;
+}
+
+bool usage_refused(size_t *ret_shard)
+{
+    refusing.on = false;
+    *ret_shard = refusing.shard;
+    return refusing.any;
+}
+
+static tb_code refuse(size_t shard, tb_error *err)
+{
+    refusing.any = true;
+    refusing.shard = shard;
+    return tb_fail(err, TB_E_BUSY, "usage", "This thread does not wait for usage servers.");
 }
 
 static int64_t mono_us(void)
@@ -259,6 +284,7 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
     statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), ""};
     char why[USAGE_WHY_MAX];
     if (is_away(s, shard, why)) return away(s, shard, why, err);
+    if (refusing.on) return refuse(shard, err);
     CURL *curl = take_handle(s);
     if (!curl) return tb_no_memory(err);
     tb_buf url;
@@ -268,6 +294,52 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
     if (!code) code = exchange(&st, url.data, curl, answer, err);
     tb_buf_release(&url);
     give_handle(s, curl);
+    return code;
+}
+
+/* --- rows for several servers --- */
+
+typedef struct sending {
+    usage_servers *s;
+    tb_usage_rows *rows;
+    bool (*over)(void *ctx); /* as of the thread that sends them all */
+    void *over_ctx;
+    tb_code code;
+    tb_error err;
+    pthread_t thread;
+    bool apart; /* on a thread of its own */
+} sending;
+
+static void *send_one(void *arg)
+{
+    sending *one = arg;
+    const tb_usage_rows *rows = one->rows;
+    tb_buf answer;
+    tb_buf_init(&answer, USAGE_HEAD_MAX, NULL);
+    usage_wait_for(one->over, one->over_ctx);
+    one->code = ask(one->s, rows->shard, rows->sql, rows->body, rows->len, &answer, &one->err);
+    one->rows->sent = !one->code;
+    tb_buf_release(&answer);
+    return NULL;
+}
+
+/* About once a second, and then for as long as an INSERT takes: threads need not be kept for it. */
+static tb_code send_rows(void *ctx, tb_usage_rows *list, size_t n, tb_error *err)
+{
+    sending *all = calloc(n + 1, sizeof *all);
+    tb_code code = all ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; all && i < n; i++) {
+        all[i] = (sending){.s = ctx, .rows = &list[i], .over = waiting.over, .over_ctx = waiting.ctx};
+        all[i].apart = i + 1 < n && pthread_create(&all[i].thread, NULL, send_one, &all[i]) == 0;
+        if (!all[i].apart) send_one(&all[i]);
+    }
+    for (size_t i = 0; all && i < n; i++) {
+        if (all[i].apart) pthread_join(all[i].thread, NULL);
+        if (code || !all[i].code) continue;
+        code = all[i].code;
+        if (err) *err = all[i].err;
+    }
+    free(all);
     return code;
 }
 
@@ -329,7 +401,7 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
     pthread_mutex_init(&s->lock, NULL);
     s->options = *options;
     s->run = run_number(s);
-    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask,
+    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask, .send = send_rows,
                                   .remember = options->remember};
     tb_code code = usage_address_parse(options->url, &s->address, err);
     s->client.shards = s->address.shards;

@@ -47,6 +47,11 @@ const tb_usage_client *usage_servers_client(const usage_servers *s);
 /* Who waits for the statements of this thread from here on: once `over` says so they end. NULL: they just take their
  * time. `over` is called on this thread, about once a second. */
 void usage_wait_for(bool (*over)(void *ctx), void *ctx);
+/* From here on until usage_refused a statement of this thread, on whose time others depend, is refused (TB_E_BUSY); one to a server
+ * that is away still gets TB_E_AWAY, which takes no time. */
+void usage_refuse(void);
+/* Whether one was; *ret_shard is then the server that the last of them was for. */
+bool usage_refused(size_t *ret_shard);
 
 typedef struct usage_shard_figures {
     char host[272];

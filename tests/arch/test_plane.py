@@ -4,7 +4,7 @@ few that look at the file as a file."""
 import re
 from house import SOURCE, c_files, code_only, name, verdict
 
-PLANE = r"\b(chunk|country_day|usage_run|usage_page|log_block|log_span|event_block)\b"
+PLANE = r"\b(chunk|country_day|usage_run|usage_page|log_block|log_run|log_span|event_block)\b"
 STATEMENTS = SOURCE / "engine/store/core/statements.h"
 
 # The file as a backend, and the calls that lead to it.

@@ -1,8 +1,7 @@
 """Debian's Chromium, driven through chromedriver's WebDriver protocol by Python's standard library.
 
-One driver and one browser serve a whole test file; each test begins without cookies, storage and
-cache (Browser.fresh). Nothing sleeps for a guessed
-time: waiting ends with a condition, and with a bound that a busy machine keeps.
+One driver and one browser serve a whole process; each test begins without cookies and storage (Browser.fresh).
+Nothing sleeps for a guessed time: waiting ends with a condition, and with a bound that a busy machine keeps.
 
 Every message that a page's console shows as an error is kept. Page.quiet() fails where there are
 any: a refusal of the Content-Security-Policy is one of them.
@@ -27,11 +26,13 @@ from harness import PATIENCE  # noqa: E402
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # WebDriver's name of a reference to an element
 STEP = 0.03  # between two looks at a condition
 
-# Nothing leaves this machine, and nothing of the user's own profile is read.
+# Nothing leaves this machine, and nothing of the user's own profile is read. Of processes there are few: each costs more
+# than most tests.
 ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-gpu", "--in-process-gpu",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage",
              "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider",
+             "--no-zygote", "--renderer-process-limit=1", "--disable-site-isolation-trials", "--disable-breakpad",
              "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb", "--lang=en-US",
              "--password-store=basic", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
@@ -57,15 +58,16 @@ def program():
     return None
 
 
-def of_this_file():
-    """The one browser of a test file: made for its first class, ended after its last."""
-    if not _browsers:
-        _browsers.append(Browser())
-        unittest.addModuleCleanup(lambda: _browsers.pop().close())
-    return _browsers[0]
+shared = contextlib.ExitStack()  # what the tests of a process share: it ends with them (pages.main)
+_shared = {}
 
 
-_browsers = []
+def the(make):
+    """The one thing of this kind that the process has: a browser, a server. It is made when it is first asked for."""
+    if make not in _shared:
+        _shared[make] = make()
+        shared.callback(_shared[make].close)
+    return _shared[make]
 
 
 class Browser:
@@ -114,6 +116,7 @@ class Browser:
         self.session = answer["sessionId"]
         self.home = self.ask("GET", "/window")  # stays open: a browser without a window ends
         self.first_scripts = set()
+        self.holds = None  # whose session the first tab has, as pages.py knows it
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -134,16 +137,20 @@ class Browser:
         return self.post("/goog/cdp/execute", cmd=command, params=parameters)
 
     @contextlib.contextmanager
-    def fresh(self, origin, width=1280, height=900):
-        """A Page without what an earlier one of this origin left behind: cookies, storage, cache. It is
+    def fresh(self, origin, width=1280, height=900, keeps=None):
+        """A Page without what an earlier one of this origin left behind: cookies, storage. It is
         the browser's first tab each time, since a new one costs half a second of processor; tabs that
-        it opens beside itself are closed at the end."""
+        it opens beside itself are closed at the end. Files that may be kept for ever are kept, but where a
+        test is about them (Page.uncached). keeps(page): whether what the tab shows serves as it is, which
+        saves loading it."""
         page = Page(self, self.home)
-        page.goto("about:blank")
         page.offline(False)
-        self.cdp("Network.clearBrowserCookies")
-        self.cdp("Network.clearBrowserCache")
-        self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
+        if not keeps or not keeps(page):
+            self.holds = None
+            page.goto("about:blank")
+            page.errors = []
+            self.cdp("Network.clearBrowserCookies")
+            self.cdp("Storage.clearDataForOrigin", origin=origin, storageTypes="local_storage")
         try:
             page.viewport(width, height)
             page.scheme("light")
@@ -151,6 +158,7 @@ class Browser:
         finally:
             for handle in self.ask("GET", "/window/handles"):
                 if handle != self.home:
+                    self.holds = None  # another tab may have signed somebody else in
                     self.post("/window", handle=handle)
                     self.ask("DELETE", "/window")
             self.post("/window", handle=self.home)
@@ -187,6 +195,10 @@ class Page:
 
     def front(self):
         self.browser.post("/window", handle=self.handle)
+
+    def uncached(self):
+        """From here on every file is asked for, once."""
+        self.browser.cdp("Network.clearBrowserCache")
 
     def goto(self, url):
         self.browser.post("/url", url=url)

@@ -1,5 +1,6 @@
-"""What the browser tests share: one Chromium and one server a file, signing in, waiting until a view is
+"""What the browser tests share: one Chromium and one server a process, signing in, waiting until a view is
 whole, and axe."""
+import atexit
 import json
 import os
 import sys
@@ -7,7 +8,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import of_this_file  # noqa: E402
+from browser import Browser, shared, the  # noqa: E402
 from harness import SOURCE, Case, Server, hit, run  # noqa: E402
 
 LINT = Path(os.environ.get("TB_LINT") or SOURCE / "build/lint")
@@ -82,10 +83,14 @@ const more = (promise) => {
     return promise;
 };
 const ask = fetch, text = Response.prototype.text;
-globalThis.fetch = (...words) => more(ask(...words));
+globalThis.fetch = globalThis.counted = (...words) => more(ask(...words));
 Response.prototype.text = function () { return more(text.call(this)); };
 """
 
+
+# Whether the page is as a person would have it who did nothing yet: signed in, in touch, not tampered with.
+SOUND = """return Boolean(document.querySelector('.frame main > .view') && globalThis.fetch === globalThis.counted && pending === 0
+    && document.querySelector('.banner').hidden && !localStorage.length && !document.querySelector('main progress'))"""
 
 # Follows a link; what is on the page is marked where another view is to take its place.
 FOLLOW = """
@@ -106,7 +111,7 @@ class BrowserCase(Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.browser = of_this_file()
+        cls.browser = the(Browser)
         super().setUpClass()
 
     def page(self, *size):
@@ -116,23 +121,18 @@ class BrowserCase(Case):
         return page
 
 
-_sites = []
-
-
-def site_of_this_file():
-    if not _sites:
-        _sites.append(Site(log=LOG))
-        unittest.addModuleCleanup(lambda: _sites.pop().close())
-    return _sites[0]
+def site():
+    return Site(log=LOG)
 
 
 class ConsoleCase(BrowserCase):
-    """Tests of the console. A file's classes share one server: each leaves it as it was, but for what it adds."""
+    """Tests of the console. Their classes share one server: each leaves it as it was, but for what it adds."""
+
+    served = staticmethod(site)
 
     @classmethod
     def setUpClass(cls):
-        cls.browser = of_this_file()
-        cls.server = site_of_this_file()
+        cls.browser, cls.server = the(Browser), the(cls.served)
 
     @classmethod
     def tearDownClass(cls):
@@ -145,11 +145,11 @@ class ConsoleCase(BrowserCase):
         self.whole(page)
 
     def whole(self, page):
-        """Waits until the view is there and has the answers to all that it asked, and asks nothing more for
-        a tenth of a second: modules that it loads are not counted."""
+        """Waits until the view is there, has the answers to all that it asked, and asks nothing more for the time
+        of two frames: what is drawn anew with an answer may ask."""
         page.wait("document.querySelector('.frame h1') && pending === 0 && "
                   "!document.querySelector('[data-left], main [aria-busy]') "
-                  "? performance.now() - (globalThis.calm ??= performance.now()) > 100 : (globalThis.calm = undefined)",
+                  "? performance.now() - (globalThis.calm ??= performance.now()) > 33 : (globalThis.calm = undefined)",
                   "a view with all its answers")
 
     def sign_in(self, page, key="user", path="/"):
@@ -162,9 +162,18 @@ class ConsoleCase(BrowserCase):
         return page
 
     def signed_in(self, key="user", path="/", page=None):
-        """A page that has a session already: the form is what another test is about."""
-        page = page or self.page()
+        """A page that has a session already: the form is what another test is about. Without `page` it may be the one
+        that the test before had, shown at another address."""
         key = self.server.keys.get(key, key)
+        whose = (self.server.process.pid, key)
+        if page is None:
+            page = self.enterContext(self.browser.fresh(
+                self.server.url, keeps=lambda kept: self.browser.holds == whose and kept.script(SOUND)))
+            if self.browser.holds == whose:
+                self.open(page, path)
+                return page
+            page.first(COUNT)
+            self.browser.holds = whose
         answer = self.server.ask("POST", "/console/session", None, json.dumps({"key": key}).encode(),
                                  Content_Type="application/json", X_Tollbook_Console="1")
         name, value = answer.headers["set-cookie"].split(";")[0].split("=", 1)
@@ -173,9 +182,38 @@ class ConsoleCase(BrowserCase):
         self.open(page, path)
         return page
 
+    @staticmethod
+    def too_wide(page):
+        """What stands out of the window, where it can be scrolled sideways."""
+        return page.promise("""
+            for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame); // charts follow their panels
+            if (document.documentElement.scrollWidth <= innerWidth) return [];
+            return [...document.querySelectorAll('main *, header *')].filter(one => one.getBoundingClientRect().right > innerWidth + 1
+                && !one.closest('.table-scroll')).map(one => one.outerHTML.slice(0, 120)).slice(0, 5).concat('wider than the window');""")
+
+    @staticmethod
+    def asked_again(page):
+        """What the page asks now and then it asks at once: the server was gone, and is back."""
+        page.offline()
+        page.promise("return (await import(performance.getEntriesByType('resource').map(one => one.name)"
+                     ".find(name => name.includes('/js-api.')))).get('/healthz')")
+        page.wait("!document.querySelector('.banner').hidden")
+        page.offline(False)
+        page.wait("document.querySelector('.banner').hidden")
+
     def views(self, page):
         """The addresses of the navigation."""
         return page.script("return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
+
+
+atexit.register(shared.close)  # where a part is run alone
+
+
+def main(*modules):
+    """Runs the tests of these modules, with the command line's options; what they shared ends well too."""
+    done = unittest.main(module=None, argv=[*sys.argv, *modules], exit=False)
+    shared.close()
+    sys.exit(not done.result.wasSuccessful())
 
 
 NOT_SIGNED_IN = r"/console/session - .* 401"  # the browser notes it; the page asks to know
@@ -190,6 +228,6 @@ def axe(page, **options):
                                 "axe is not installed (tests/run installs it)")
     if not page.script("return 'axe' in window"):
         page.script(AXE.read_text())
-    found = page.promise("return (await axe.run(document, {resultTypes: ['violations'], ...arguments[0]})).violations", options)
+    found = page.promise("return (await axe.run(document, {resultTypes: ['violations'], preload: false, iframes: false, ...arguments[0]})).violations", options)
     return [f"{rule['id']}: {' '.join(map(str, node['target']))}: {node['failureSummary']}"
             for rule in found for node in rule["nodes"]]

@@ -16,18 +16,22 @@ from pathlib import Path
 
 from pages import COUNT, ConsoleCase
 from browser import Browser
-from harness import SOURCE, Server, run
+from harness import ENVIRONMENT, SOURCE, TOLLBOOK, Server, run
 
 DEARER = {"scenario": "dearer-europe", "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.0125"}}}}}
-VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/zones/301?tab=settings", "/containers", "/billing",
-                  "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
-         "acme": ["/logs?zone=101", "/events?zone=101"],
-         "operator": ["/operator/accounts", "/operator/intake", "/operator/books", "/operator/run", "/operator/alerts",
-                      "/operator/health"]}
+VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/zones/301?tab=optimizer&range=30d",
+                  "/zones/303?tab=safehop&range=30d", "/zones/301?tab=settings", "/logs?zone=301", "/events?shield=31",
+                  "/containers?app=checkout", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
+         "billing": ["/billing", "/what-if"],
+         "operator": ["/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
+                      "/operator/run", "/operator/alerts", "/operator/health"]}
 
 
 class Fixtures(Server):
     """As server/quickstart makes it."""
+
+    def __init__(self):
+        super().__init__(log=b"as quickstart makes it")
 
     def make(self, log):
         subprocess.run([sys.executable, SOURCE / "fixtures/months.py", self.path], check=True)
@@ -37,9 +41,13 @@ class Fixtures(Server):
         run("ingest", "--db", self.db, SOURCE / "fixtures/requests.log")
         run("import", "--db", self.db, SOURCE / "fixtures/buckets.ndjson")
         run("import", "--db", self.db, self.path / "months.ndjson")
+        run("ingest", "--db", self.db, self.path / "recent.log")
+        run("import", "--db", self.db, self.path / "events.ndjson")
         for month in range(1, 11):
-            run("invoice", "--db", self.db, "--account", 3, "--month", f"2026-{month:02}", "--finalize")
-        return {"user": self.make_key(3, "User"), "acme": self.make_key(1, "User"), "operator": self.make_key(0, "Operator")}
+            subprocess.run([TOLLBOOK, "invoice", "--db", self.db, "--account", "3", "--month", f"2026-{month:02}", "--finalize"], check=True,
+                           capture_output=True, env={**ENVIRONMENT, "TOLLBOOK_NOW": f"2026-{month + 1:02}-01T06:00:00Z"})
+        run("ledger", "pay", "--db", self.db, "--account", 3, "--amount", "985.65", "--reference", "bank-2026-10")
+        return {"user": self.make_key(3, "User"), "billing": self.make_key(3, "SubuserBilling"), "operator": self.make_key(0, "Operator")}
 
 
 def chunks(data):

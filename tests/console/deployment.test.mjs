@@ -20,6 +20,10 @@ test("what has not ended says no time", () => {
   for (const state of ["none", "waiting", "running"]) assert.doesNotMatch(stands({...OPEN, state}), /null|NaN|\d/);
 });
 
+test("without a program for deployments there is no output, and it says which option makes some", () => {
+  assert.match(stands({...OPEN, state: "none"}), /--deploy-hook PROGRAM/);
+});
+
 test("what it printed is one text, and silence is said once it ended", () => {
   assert.equal(printed({...OPEN, state: "running", output: ["pulls", "", "a <b>"]}), "pulls\n\na <b>");
   assert.equal(printed({...OPEN, state: "running"}), "");

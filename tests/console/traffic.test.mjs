@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {againstText, beside, bucketEnd, finished, sparkUntilNow, untilNow} from "../../server/console/js/traffic.js";
+import {againstText, beside, bucketEnd, finished, partBefore, sparkUntilNow, untilNow} from "../../server/console/js/traffic.js";
 
 const at = (...times) => times.map((time) => Date.parse(time));
 const NOW = Date.parse("2026-11-04T09:17:00Z");
@@ -34,4 +34,15 @@ test("a change says what it is against", () => {
   assert.equal(againstText(answer, NOW), "against the same hours before, to 28 Oct 2026, 10:00 UTC");
   assert.equal(againstText({...answer, to: "2026-11-04T00:00:00Z"}, NOW), "against the time before");
   assert.equal(againstText({...answer, compare: null}, NOW), "");
+});
+
+test("the time before says which of its rows is of a part, and of hours none", () => {
+  const answer = (by, rows, to) => ({by, previous_points: {RequestsServed: Array(rows).fill(7)}, compare: {to}});
+  assert.deepEqual(partBefore(answer("day", 2, "2026-10-30T09:00:00Z")), [1, "to the same hour"]);
+  assert.equal(partBefore(answer("day", 2, "2026-10-31T00:00:00Z")), null);
+  assert.deepEqual(partBefore(answer("month", 1, "2025-10-05T00:00:00Z")), [0, "to the same day"]);
+  assert.equal(partBefore(answer("month", 1, "2025-11-01T00:00:00Z")), null);
+  assert.equal(partBefore(answer("hour", 1, "2026-10-30T08:30:00Z")), null);
+  assert.equal(partBefore(answer("day", 0, "2026-10-30T09:00:00Z")), null);
+  assert.equal(partBefore({by: "day", compare: null}), null);
 });

@@ -171,6 +171,27 @@ static tb_code op_events(tb_error *err)
     return code;
 }
 
+/* Runs that wait, some of them being folded. */
+static tb_code op_add_logs(tb_error *err)
+{
+    static int number = 100;
+    number++;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = workload_add_logs(store, number, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
+static tb_code op_logs(tb_error *err)
+{
+    uint64_t digest = 0;
+    unsigned n = 0;
+    tb_code code = workload_read_logs(store, &digest, &n, err);
+    REQUIRE(code || n > 0, "no lines for lack of memory");
+    return code;
+}
+
 static void on_difference(void *ctx, const char *sentence)
 {
     (void)ctx;
@@ -232,6 +253,8 @@ static const struct {
     {"lists", op_lists, false},
     {"add events", op_add_events, true},
     {"events", op_events, false},
+    {"add logs", op_add_logs, true},
+    {"logs", op_logs, false},
     {"verify", op_verify, false},
     {"query", op_query, false},
     {"anchor", op_anchor, false},

@@ -236,6 +236,10 @@ def secrets(m):
             back = "".join(log_line(5000 + n, 101, DAY_MS - n * 1000) for n in range(i * 9, i * 9 + 9))
             m.tool("ingest", "-", stdin=back, now=LOGS, status=(0, 1))
             m.tool("ingest", "--withdraw", "-", stdin=back, now=LOGS)
+    for i in range(3):  # lines of several zones wait
+        text = "".join(log_line(6000 + n, (101, 103, 201)[n % 3], DAY_MS - n * 1000)
+                       for n in range(i * 30, i * 30 + 30))
+        m.tool("ingest", "-", stdin=text, now=LOGS, status=(0, 1))
     m.take(*(event(n, 41 + n % 3, n % 2) for n in range(60)), now=LOGS)
     m.serve(LOGS, [(keys[0], "app0"), (keys[4], "app1"), (keys[0], "app3")])
 
@@ -270,6 +274,9 @@ def wide(folder, n=110):
     m.finalize("2026-11", DECEMBER)
     m.tool("ingest", "-", now=LOGS, status=(0, 1), stdin="".join(
         log_line(1 + 37 * i, 100 + i, DAY_MS - 86400000 + i * 100000) for i in range(1, n + 1)))
+    back = log_line(1, 101, DAY_MS)
+    m.tool("ingest", "-", now=LOGS, stdin=back)
+    m.tool("ingest", "--withdraw", "-", now=LOGS, stdin=back)  # puts all lines into their zones' blocks
     return m
 
 

@@ -5,10 +5,11 @@
 #include "fault/workload.h"
 
 #include "tollbook/eventstore.h"
+#include "tollbook/logformat.h"
 #include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"
-#include "store/core/internal.h"
+#include "store/logs/log_run.h"
 
 #include "../folder.h"
 
@@ -159,6 +160,141 @@ tb_code workload_add_events(tb_store *store, int number, tb_error *err)
     return code;
 }
 
+/* --- request logs --- */
+
+enum { LOG_LINES = 12, LOG_BATCHES = 4 };
+static const int64_t log_zones[] = {101, 102, 201};
+
+typedef struct logging {
+    tb_logpack *pack;
+    tb_logwords *words;
+    tb_buf block, directory;
+    tb_loginfo info;
+    uint64_t record[LOG_LINES][64];
+} logging;
+
+static void log_line(logging *l, int number, int i, int64_t zone)
+{
+    static const tb_log_layout layout = {.now_ms = NOW_US / 1000};
+    char text[200];
+    tb_logline line;
+    tb_logkeys keys;
+    snprintf(text, sizeof text, "HIT|200|%lld|%d|%lld|10.0.0.%d|-|https://a.example/%d|DE|agent %d|-|US",
+             (long long)(NOW_US / 1000 - i % 5 * 1000), 100 * number + i, (long long)zone, i, i % 4, i % 3);
+    tb_logline_read(&layout, text, strlen(text), &line);
+    tb_logwords_keys(l->words, &line, &keys);
+    REQUIRE(tb_logwords_record(l->words, &line, &keys, l->record[i]) <= sizeof l->record[i], "a record is long");
+}
+
+/* Zone after zone; in every second batch one zone has all. */
+static tb_code pack_logs(logging *l, int number, tb_error *err)
+{
+    const size_t n_zones = number % 2 ? 3 : 1;
+    const void *records[LOG_LINES];
+    uint16_t places[LOG_LINES];
+    for (int i = 0; i < LOG_LINES; i++) {
+        places[i] = (uint16_t)((size_t)i * n_zones / LOG_LINES);
+        records[i] = l->record[i];
+        log_line(l, number, i, log_zones[places[i]]);
+    }
+    const tb_logmix mix = {log_zones, places, records, n_zones, LOG_LINES};
+    l->block.len = l->directory.len = 0;
+    return tb_logpack_mix(l->pack, l->words, &mix, &l->block, &l->directory, &l->info, err);
+}
+
+static tb_code add_logs(tb_store *store, logging *l, int number, tb_error *err)
+{
+    tb_code code = pack_logs(l, number, err);
+    const tb_logmixed mixed = {l->info, {l->directory.data, l->directory.len}, {l->block.data, l->block.len}};
+    if (code) return code;
+    return number % 2 ? tb_store_mix_logs(store, &mixed, err)
+                      : tb_store_add_logs(store, &l->info, l->block.data, l->block.len, err);
+}
+
+static tb_code with_logging(tb_store *store, int number, tb_code (*fn)(tb_store *, logging *, int, tb_error *),
+                            tb_error *err)
+{
+    struct tb__log_folding *f = tb__log_folding_of(store);
+    logging *l = calloc(1, sizeof *l);
+    tb_code code = TB_OK;
+    if (!f || !l) {
+        free(l);
+        return tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    }
+    f->weight = 3 * (LOG_LINES + 256); /* the third batch begins a fold */
+    f->slice = 5;
+    tb_buf_init(&l->block, TB_LOGBLOCK_MAX, NULL);
+    tb_buf_init(&l->directory, TB_LOGBLOCK_MAX, NULL);
+    l->pack = tb_logpack_new();
+    l->words = tb_logwords_new();
+    code = l->pack && l->words ? fn(store, l, number, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_logpack_free(l->pack);
+    tb_logwords_free(l->words);
+    tb_buf_release(&l->block);
+    tb_buf_release(&l->directory);
+    free(l);
+    return code;
+}
+
+static tb_code add_all_logs(tb_store *store, logging *l, int number, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int i = 0; !code && i < LOG_BATCHES; i++)
+        code = add_logs(store, l, number * LOG_BATCHES + i, err);
+    return code ? code : tb_store_drop_logs(store, NOW_US / 1000, NULL, err);
+}
+
+tb_code workload_add_logs(tb_store *store, int number, tb_error *err)
+{
+    return with_logging(store, number, add_all_logs, err);
+}
+
+static tb_code withdraw_log(tb_store *store, logging *l, int number, tb_error *err)
+{
+    uint64_t removed = 0;
+    tb_code code = pack_logs(l, number, err); /* of a zone alone */
+    if (!code)
+        code = tb_store_withdraw_logs(store, &l->info, l->block.data, l->block.len, &removed, err);
+    REQUIRE(code || removed == LOG_LINES, "%llu lines withdrawn", (unsigned long long)removed);
+    return code ? code : add_all_logs(store, l, 7, err);
+}
+
+static void go_on(uint64_t *digest, uint64_t value)
+{
+    *digest = (*digest ^ value) * UINT64_C(1099511628211);
+}
+
+static tb_code read_zone(tb_store *store, int64_t zone, bool descending, uint64_t *digest, unsigned *n,
+                         tb_error *err)
+{
+    const tb_log_filter all = {.from_ms = 0, .to_ms = INT64_MAX};
+    tb_log_cursor *cursor = NULL;
+    tb_log_step step = TB_LOG_PAUSE;
+    tb_logrow row;
+    tb_code code = tb_store_logs(store, zone, &all, descending, &cursor, err);
+    while (!code && !(code = tb_log_next(cursor, &step, err)) && step != TB_LOG_END) {
+        if (step == TB_LOG_LINE) code = tb_log_line(cursor, &row, err);
+        if (code || step != TB_LOG_LINE) continue;
+        go_on(digest, (uint64_t)row.line.time_ms);
+        go_on(digest, row.line.bytes);
+        go_on(digest, row.line.agent.len ? (uint64_t)row.line.agent.data[row.line.agent.len - 1] : 1);
+        ++*n;
+    }
+    tb_log_cursor_free(cursor);
+    return code;
+}
+
+tb_code workload_read_logs(tb_store *store, uint64_t *digest, unsigned *n, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    for (int i = 0; !code && i < 6; i++)
+        code = read_zone(store, log_zones[i / 2], i % 2, digest, n, err);
+    tb_store_read_end(store);
+    return code;
+}
+
+/* --- segments --- */
+
 static tb_code add_segment(tb_store *store, int number, tb_error *err)
 {
     tb_segment s = {.kind = TB_BATCH_LOG,
@@ -201,6 +337,7 @@ static tb_code withdraw(tb_store *store, tb_error *err)
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = withdraw_segment(store, cursor, err);
+    if (!code) code = with_logging(store, 2 * LOG_BATCHES, withdraw_log, err);
     if (!code) code = tb_store_commit(store, err);
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
@@ -217,6 +354,7 @@ static tb_code ingest(tb_store *store, int number, tb_error *err)
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = tb_store_add_usage(store, cursor, err);
     if (!code) code = workload_add_events(store, number, err);
+    if (!code) code = workload_add_logs(store, number, err);
     if (!code) code = add_segment(store, number, err);
     if (!code) code = tb_store_commit(store, err);
     tb_rollup_cursor_free(cursor);
@@ -336,6 +474,8 @@ tb_code workload_look(const char *path, workload_state *ret_state, tb_error *err
         code = tb_store_verify(store, on_difference, ret_state, &ret_state->differences, err);
     for (size_t i = 0; !code && i < sizeof everything / sizeof *everything; i++)
         code = tb_store_query(store, everything[i], on_row, &ret_state->digest, err);
+    unsigned lines = 0;
+    if (!code) code = workload_read_logs(store, &ret_state->digest, &lines, err);
     tb_store_close(store);
     return code;
 }

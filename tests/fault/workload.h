@@ -18,6 +18,10 @@ typedef struct workload {
 /* A folder for one database; path holds "FOLDER/t.db". */
 /* In the open transaction: shield events that differ with the number. */
 tb_code workload_add_events(tb_store *store, int number, tb_error *err);
+/* The same of request logs: batches of lines of some zones, which wait and are folded bit by bit. */
+tb_code workload_add_logs(tb_store *store, int number, tb_error *err);
+/* Every kept line, upwards and downwards: *digest goes on by it, *n counts. */
+tb_code workload_read_logs(tb_store *store, uint64_t *digest, unsigned *n, tb_error *err);
 void workload_folder(char path[64]);
 void workload_remove(const char *path);        /* the database and all files beside it */
 void workload_remove_folder(const char *path); /* and the folder */

@@ -211,6 +211,7 @@ class Console(Case):
                     a.status == 404 and b"requested resource was not found" in a.body) for a in asked)
                 self.assertEqual(offer in session["offers"], is_open, (key, offer, [a.status for a in asked]))
             self.assertEqual("whatif" in session["offers"], key != "SubuserStatistics")
+            self.assertNotIn("limits", session["offers"], "none are declared")
 
     def test_the_cookie_is_secure_where_tls_ends_before_us(self):
         for header in ({"X-Forwarded-Proto": "https"}, {"Origin": "https://console.example"}):

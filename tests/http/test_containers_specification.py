@@ -78,6 +78,12 @@ class Containers(Case):
         self.assertEqual((limits["maxNumberOfApplications"],
                           limits["existingNumberOfApplications"]), (5, 3))
 
+    def test_the_console_is_offered_limits_where_there_are_some(self):
+        for key, declared in (("user", True), ("other", False)):
+            answer = self.server.ask("POST", "/console/session", None, json.dumps({"key": self.server.keys[key]}).encode(),
+                                     Content_Type="application/json", X_Tollbook_Console="1")
+            self.assertEqual("limits" in answer.json()["offers"], declared, key)
+
     # holds: containers.camel-case
     def test_names_begin_with_a_small_letter(self):
         shop = self.apps()["shop"]

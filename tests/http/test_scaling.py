@@ -32,9 +32,13 @@ class Scaling(unittest.TestCase):
             (Path(folder) / "catalog.json").write_text(json.dumps(CATALOG))
             (Path(folder) / "access.log").write_bytes(LOG)
             path = f"{Path(TOLLBOOK).parent}:{os.environ['PATH']}"
+            sql = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S)[1]
+            text += "".join(sql.replace("127.0.0.1:8123", f"127.0.0.1:{shard.port}") for shard in shards)
             done = subprocess.run(["bash", "-ec", "trap 'kill $!' EXIT\n" + text], cwd=folder, capture_output=True,
                                   env={**ENVIRONMENT, "PATH": path}, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
+        rows = re.findall(r"^(\d+)\t\d+\t2026-11-03 12:00:00\t(\d+)\t\d+$", done.stdout.decode(), re.M)
+        self.assertEqual({zone: sum(int(n) for z, n in rows if z == zone) for zone, _ in rows}, {"101": 40, "102": 40, "201": 40})
         self.assertIn('"TotalRequestsServed":80,', done.stdout.decode().replace(" ", ""))  # account 1's of LOG
 
 

@@ -48,10 +48,10 @@ class Faults(Case):
         login = Path(cls.folder.name) / "login"
         login.write_text("default\n\n")
         login.chmod(0o600)
-        cls.options = ["--usage-credentials", login, "--usage-timeout-ms", LIMIT_MS,
-                       "--usage-cache-mb", 0]
+        cls.login = login
+        cls.often = ["--usage-timeout-ms", LIMIT_MS, "--usage-cache-mb", 0]
         cls.url = "clickhouse://" + ",".join(f"127.0.0.1:{f.port}" for f in cls.fakes) + "/faults"
-        cls.server = Server("--usage", cls.url + "?shards=2", *cls.options, log=None)
+        cls.server = Server("--usage", cls.url + "?shards=2", "--usage-credentials", login, *cls.often, log=None)
         cls.sent = {zone: 0 for zone in ZONES}
         cls.next = cls.asked = 0
         cls.post_all(cls)
@@ -240,6 +240,71 @@ class Faults(Case):
         self.assertEqual(other.ask("GET", "/readyz").status, 200)
         other.stop()
         other.folder.cleanup()
+
+    def restart(self, *options):
+        self.server.stop()
+        self.server.start("--usage", self.url, "--usage-credentials", self.login, *options)
+
+    def test_8_one_that_hangs_holds_up_nobody_else(self):
+        """More questions than workers wait for it; what another one has, and what is remembered, is answered meanwhile."""
+        zone = self.there[0]
+        account = "/statistics?dateFrom=2026-11-01&dateTo=2026-11-" # its own rows lie on the other shard
+        self.restart("--usage-timeout-ms", 60000)
+        self.assertEqual(self.requests(zone), self.sent[zone])
+        answers = []
+        with self.fault(2, "select") as fake:
+            self.assertEqual(self.requests(zone), self.sent[zone]) # remembered
+            self.post_all(self.body())
+            expected, asked = self.sent[101] + self.sent[102], len(fake.statements)
+            asking = [threading.Thread(target=lambda: answers.append(self.requests(zone))) for _ in range(12)]
+            for thread in asking:
+                thread.start()
+            until(lambda: sum(s.startswith("SELECT") and ".cell" in s for s, _ in fake.statements[asked:]) >= 4, "they do not ask")
+            for day in ("04", "05", "06"):
+                self.assertEqual(self.server.get(account + day).json()["TotalRequestsServed"], expected)
+            self.assertEqual(self.ready().status, 200)
+            self.assertEqual(answers, [])
+        for thread in asking:
+            thread.join(PATIENCE)
+        self.assertEqual(len(answers), len(asking))
+        self.restart(*self.often)
+        self.stored_is_sent()
+
+    def test_9_started_while_one_is_away(self):
+        """The file knows its servers: those that are there answer, the other one is looked at once it is back."""
+        self.fakes[1].break_with("silent")
+        self.restart(*self.often)
+        self.assertEqual(self.server.ask("GET", "/healthz").status, 200)
+        ready = self.ready()
+        self.refused(ready, 503, "usage.away")
+        self.assertIn(f"127.0.0.1:{self.fakes[1].port} (shard 2 of 2)", ready.json()["Message"])
+        zone = self.there[0]
+        account = "/statistics?dateFrom=2026-11-01&dateTo=2026-11-04"
+        self.assertEqual(self.server.get(account).json()["TotalRequestsServed"], self.sent[101] + self.sent[102])
+        self.refused(self.requests(zone), 503, "usage.away")
+        self.fakes[1].heal()
+        self.back()
+        self.post_all(self.body())
+        self.stored_is_sent()
+        with self.subTest("another server in its place"):
+            self.fakes[1].break_with("silent")
+            self.restart(*self.often)
+            self.fakes[1].behind = self.shards[0]
+            self.fakes[1].heal()
+            said = "Server 2 of --usage is number 1 of the database faults."
+            until(lambda: said in self.server.messages(), self.server.messages)
+            self.refused(self.ready(), 503, "usage.away")
+            self.refused(self.requests(zone), 503, "usage.away")
+            self.fakes[1].behind = self.shards[1]
+            self.back()
+            self.stored_is_sent()
+        with self.subTest("a file that does not know them yet"):
+            self.fakes[1].break_with("silent")
+            other = Server(log=None)
+            other.stop()
+            run("serve", "--db", other.db, "--listen", "127.0.0.1:0", "--usage", self.url, "--usage-credentials", self.login, expect=3)
+            other.folder.cleanup()
+            self.fakes[1].heal()
 
 
 if __name__ == "__main__":

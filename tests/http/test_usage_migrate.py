@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import unittest
 
+import harness
 from clickhouse import PROGRAM, ClickHouse
 from fakeusage import Fake
 from harness import CATALOG, ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, Case, Server, random_seed, run
@@ -14,6 +15,10 @@ from test_usage_servers import ANSWERS, BUCKETS, lines
 SEED = random_seed()
 COMMANDS = (["verify"], ["forecast", "--account", "1"], ["invoice", "--month", "2026-11", "--account", "1"],
             ["invoice", "--late"], ["account", "list"])
+LOGS = ["/v2/pullzones/101/logs?from=2026-11-01T10:00:00Z&to=2026-11-04T09:00:00Z&limit=1000", "/11-03-26/102.log"]
+EXPORT = json.dumps({"from": 0, "to": 1793782800000}).encode()
+EVENTS = b"".join(json.dumps({"shield_zone": 42, "timestamp": 1793700000000 + i % 40 * 1000, "log": f"event {i}", "action": "block",
+                              "ip": "192.0.2.7"}).encode() + b"\n" for i in range(300))
 MANY = b"".join(json.dumps({"zone": 1000 + i, "region": ("DE", "SG")[i % 2], "hour": f"2026-11-{1 + i % 3:02}T{i % 24:02}:00:00Z",
                             "requests": 1 + i, "bytes": 7 * i}).encode() + b"\n" for i in range(5000))
 
@@ -63,7 +68,7 @@ class Migration(Case):
         self.assertIn(answer.status, (200, 201), answer.body)
 
     def history(self, server):
-        catalog = {**CATALOG, "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
+        catalog = {**CATALOG, "shield_zones": [{"id": 42, "account": 1}], "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
         self.send(server, "/catalog", json.dumps(catalog).encode(), content_type="application/json")
         self.send(server, "/books", (SOURCE / "fixtures/book.json").read_bytes(), content_type="application/json")
         self.send(server, "/ingest/buckets", BUCKETS)
@@ -73,13 +78,16 @@ class Migration(Case):
         self.command(server, "invoice", "--month", "2026-10", "--finalize")
         self.send(server, "/ingest/buckets", BUCKETS.replace(b"T05:", b"T07:"))
         self.send(server, "/ingest/logs/withdraw", taken)
+        self.send(server, "/ingest/buckets", EVENTS)
 
     def command(self, server, *words):
         return run(*words, "--server", server.url, "--key", server.keys["operator"]).stdout
 
     def answers(self, server):
-        found = {target: (a.status, a.body) for target in [*ANSWERS, "/loadbalancer/7/usage"]
+        found = {target: (a.status, a.body) for target in [*ANSWERS, "/loadbalancer/7/usage", *LOGS]
                  for a in [server.get(target)]}
+        found["events"] = server.ask("POST", "/shield/event-logs/42/export", "user", EXPORT,
+                                     content_type="application/json").body
         return found | {" ".join(words): self.command(server, *words) for words in COMMANDS}
 
     def same(self, one, other):
@@ -157,7 +165,7 @@ class Migration(Case):
         real, changed = fake.pass_on, []
 
         def lose(h, body): # an INSERT that is acknowledged and not done
-            if b"INSERT" in h.path.encode() and not changed:
+            if "INSERT" in h.path and ".cell" in h.path and not changed:
                 changed.append(True)
                 return fake.say(h, 200, b"")
             return real(h, body)
@@ -169,7 +177,27 @@ class Migration(Case):
         server.start("--usage", url)
         self.assertIn(b"30", server.get("/statistics?pullZone=101").body)
 
-    def test_4_hours_that_were_let_go(self):
+    def test_4_cut_off_among_the_lines(self):
+        """Counters are there by then: the server takes the lines along before it answers."""
+        server = self.server()
+        self.history(server)
+        before = self.answers(server)
+        server.stop()
+        fakes = [Killer(shard) for shard in self.shards]
+        for fake in fakes:
+            self.addCleanup(fake.close)
+            fake.watch = lambda sql: "INSERT INTO cut.log " in sql and fakes[0].victim.kill()
+        url = self.url("cut", fakes)
+        fakes[0].victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", server.db, "--to", url], env=ENVIRONMENT,
+                                           stderr=subprocess.DEVNULL)
+        self.assertEqual(fakes[0].victim.wait(PATIENCE), -9)
+        for fake in fakes:
+            fake.watch = lambda _: None
+        server.start("--usage", url)
+        self.same(before, self.answers(server))
+        self.assertGreater(sum(int(shard.ask("SELECT sum(lines) FROM cut.log")) for shard in self.shards), 50)
+
+    def test_5_hours_that_were_let_go(self):
         server = self.server()
         book = json.loads((SOURCE / "fixtures/book.json").read_text()) | {"effective_from": "2024-01-01T00:00:00Z"}
         self.send(server, "/books", json.dumps(book).encode(), content_type="application/json")
@@ -180,7 +208,25 @@ class Migration(Case):
         server.stop()
         done = run("retain", "--db", server.db, "--hours", 25, "--days", 26)
         self.assertIn(b"2 rows of hours", done.stderr)
-        self.assertIn("were let go", self.migrate(server.db, self.url("retained"), expect=2))
+        server.start()
+        self.send(server, "/ingest/buckets", BUCKETS.splitlines()[1].replace(b"2026-09", b"2024-09") + b"\n") # late
+        server.stop()
+        before = self.old_answers(server)
+        self.migrate(server.db, self.url("retained"))
+        self.assertEqual(self.old_answers(server, "--usage", self.url("retained")), before)
+        server.start("--usage", self.url("retained"))
+        run("verify", "--server", server.url, "--key", server.keys["operator"])
+        server.stop()
+
+    def old_answers(self, server, *options):
+        """At a time from which hours of September 2024 can be seen."""
+        harness.ENVIRONMENT["TOLLBOOK_NOW"] = "2024-10-02T09:00:00Z"
+        server.start(*options)
+        answers = [server.get("/statistics?dateFrom=2024-09-01&dateTo=2024-10-02").body,
+                   server.get("/statistics?hourly=true&dateFrom=2024-09-03T00:00:00Z&dateTo=2024-10-02T09:00:00Z").body]
+        server.stop()
+        harness.ENVIRONMENT["TOLLBOOK_NOW"] = harness.NOW
+        return answers
 
 
 if __name__ == "__main__":

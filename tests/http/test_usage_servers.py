@@ -31,11 +31,13 @@ def lines(zone, seconds, edge="DE"):
 
 
 class Pair:
-    """Two tollbook servers with one history: one with its usage in the file, one with it on two shards."""
+    """Two tollbook servers with one history: one with its usage in the file, one with it on shards."""
 
-    def __init__(self, *options):
-        self.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
-        self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.shards) + "/tollbook_test"
+    def __init__(self, *options, shards=2, front=lambda shard: shard):
+        """front: what stands before each shard."""
+        self.shards = [ClickHouse(zone) for zone in ("America/New_York", "Asia/Tokyo", "UTC")[:shards]]
+        self.fronts = [front(s) for s in self.shards]
+        self.usage = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in self.fronts) + "/tollbook_test"
         self.file = Server("--cells", "on", log=None)
         self.away = Server("--usage", self.usage, *options, log=None)
 
@@ -147,7 +149,7 @@ class UsageServers(Case):
         pair.away.log_file.close()
         for shard in pair.shards: # what was sent and never committed
             last = int(shard.ask("SELECT max(batch) FROM tollbook_test.cell"))
-            for more in (1, 2):
+            for more in (1000, 2000): # request logs have ids of their own between
                 shard.ask(f"INSERT INTO tollbook_test.cell SELECT scope,owner,edge,h,batch+{more},row,"
                           + ",".join(METRICS) + f" FROM tollbook_test.cell WHERE batch={last}")
         pair.away.start("--usage", pair.usage)

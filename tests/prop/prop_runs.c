@@ -1,13 +1,19 @@
 /* Runs against places: the same random steps are made in two stores, one that gathers what batches add
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, batches that are withdrawn, a catalogue that gives zones to accounts, folding, a crash, a
- * reader beside.
+ * undone, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
+ * crash, a reader beside. Rankings are asked of what the process remembers (recall.h), and of the file alone.
+ *
+ * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
+ * at times; the reader is its own.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "../unit/store_fixture.h"
+#include "../unit/usage_cells.h"
 #include "seed.h"
 #include "tollbook/billsource.h"
+#include "tollbook/insightsview.h"
+#include "tollbook/compaction.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
 
@@ -26,10 +32,11 @@ static uint64_t draw(uint64_t below)
     return (z ^ (z >> 31)) % below;
 }
 
-/* [0] gathers, [1] places. The first one's answers are asked of a reader's connection too. */
+/* [0] gathers, [1] places. The answers of one of them are asked of a reader's connection too. */
 static fixture both[2];
 static fixture_helper helper[2];
 static tb_store *reader;
+static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
 static uint64_t segments;
@@ -48,14 +55,15 @@ static void set_forms(void)
 
 static tb_store *asked(int i)
 {
-    return i || draw(2) ? both[i].store : reader;
+    return i != elsewhere || draw(2) ? both[i].store : reader;
 }
 
 static void open_reader(void)
 {
     tb_error err = {0};
-    tb_store_options options = {.now_us = NOW_US};
-    ok(tb_store_open(both[0].path, &options, &reader, &err));
+    fixture *of = &both[elsewhere];
+    tb_store_options options = {.now_us = NOW_US, .usage = usage_plane_client(&of->plane)};
+    ok(tb_store_open(of->path, &options, &reader, &err));
 }
 
 /* --- steps --- */
@@ -156,9 +164,20 @@ static batch random_batch(void)
 /* How a batch ends: kept; undone by a mark, or by a rollback. */
 enum { KEPT, UNMARKED, ROLLED_BACK };
 
+/* Who reads what it added has it sent: undone, it is a gap. */
+static void read_own(fixture *f)
+{
+    int64_t *list = NULL;
+    size_t n = 0;
+    tb_error err = {0};
+    ok(tb_store_billed_accounts(f->store, tb_month_from_day(now_hour / 24), &list, &n, &err));
+    free(list);
+}
+
 static void step_batch(int end)
 {
     const batch b = random_batch();
+    const bool reads = elsewhere && (end != KEPT || draw(2));
     tb_error err = {0};
     int64_t segment = 0;
     for (int i = 0; i < 2; i++) {
@@ -166,6 +185,7 @@ static void step_batch(int end)
         ok(tb_store_begin(f->store, &err));
         if (end == UNMARKED) ok(tb_store_mark(f->store, &err));
         add_batch(f, &b);
+        if (reads) read_own(f);
         if (end == UNMARKED) tb_store_back_to_mark(f->store);
         else segment = end_segment(f, &b);
         if (end == ROLLED_BACK) tb_store_rollback(f->store);
@@ -203,15 +223,18 @@ static void step_withdraw(void)
     if (done) kept[at] = kept[--n_kept];
 }
 
-/* One more zone finds its account. */
+/* One more zone finds its account, and some are not named any more. */
 static void step_catalogue(void)
 {
+    const uint64_t gone = draw(3) ? 0 : draw(1 << ZONES);
     char text[4096] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],"
                       "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[";
     if (declared < ZONES - 2) declared++;
     for (int i = 1; i <= declared; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%s{\"id\":%d,\"account\":%d,\"name\":\"z%d\"}", i > 1 ? "," : "", i, 1 + i % 2, i);
+        if (i == 1 || i == declared || !(gone >> i & 1))
+            snprintf(text + strlen(text), sizeof text - strlen(text),
+                     "%s{\"id\":%d,\"account\":%d,\"name\":\"%c%d\"}", i > 1 ? "," : "", i, 1 + i % 2,
+                     "Zyx"[(unsigned)i % 3], i);
     strcat(text, "]}");
     for (int i = 0; i < 2; i++)
         fixture_apply(&both[i], text, NOW_US, NULL);
@@ -229,6 +252,19 @@ static void step_reopen(void)
     set_forms();
 }
 
+/* Some steps of a compaction, or all; nobody reads an older snapshot, so that what was folded goes at once. */
+static void step_compact(void)
+{
+    static int64_t now_us = NOW_US;
+    tb_compaction c = {.now_us = now_us += TB_US_PER_HOUR, .rows_min = draw(2) ? 0 : draw(200)};
+    tb_error err = {0};
+    int steps = (int)draw(40);
+    if (draw(2)) step_batch(ROLLED_BACK);
+    do
+        ok(tb_store_compact(both[1].store, &c, &err));
+    while (c.working && --steps > 0);
+}
+
 static void step(void)
 {
     switch (draw(40)) {
@@ -237,6 +273,11 @@ static void step(void)
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
+    case 10:
+    case 11:
+        if (elsewhere) step_compact();
+        else step_batch(KEPT);
+        break;
     case 5:
     case 6:
     case 7:
@@ -324,6 +365,58 @@ static void same_view(void)
     }
 }
 
+/* Some times are asked again and again, others once. */
+static tb_period random_period(void)
+{
+    static const char *const by[] = {"auto", "hour", "day", "month"};
+    static const char *const compare[] = {"none", "previous", "year"};
+    const int64_t hours[] = {24, 7 * 24, 30 * 24, 90 * 24, (int64_t)draw(24 * 60) + 1};
+    const int64_t long_ago = hours[draw(5)], now_us = now_hour * TB_US_PER_HOUR;
+    const bool whole = draw(2) != 0;
+    char from[21] = {0}, to[21] = {0};
+    tb_error err = {0};
+    tb_period period;
+    tb_time_format(now_us - long_ago * TB_US_PER_HOUR, from);
+    tb_time_format(now_us, to);
+    if (whole) from[10] = to[10] = 0;
+    const char *unit = by[whole ? draw(4) : draw(2)], *with = compare[draw(3)];
+    const tb_period_query asked_for = {{from, strlen(from)}, {to, strlen(to)}, {unit, strlen(unit)},
+                                       {with, strlen(with)}};
+    ok(tb_period_resolve(&asked_for, now_us, &period, &err));
+    return period;
+}
+
+/* A random view of all zones, by a random order. */
+static void same_ranking(void)
+{
+    static const char *const orders[] = {"", "TotalBandwidthUsed", "-TotalBandwidthUsed", "CacheHitRate",
+                                         "-CacheHitRate", "name", "-name", "TotalOriginTraffic",
+                                         "AverageOriginResponseTime", "-TotalRequestsServed"};
+    tb_insights_ask ask = {.scope = {1 + (int64_t)draw(2), TB_ALL, draw(4) ? "" : "DE"},
+                           .period = random_period(),
+                           .top = 1 + (int64_t)draw(6),
+                           .page = 1 + (int64_t)draw(2)};
+    const char *order = orders[draw(10)];
+    tb_error err = {0};
+    tb_buf answer[3];
+    ok(tb_insights_order_parse((tb_text){order, strlen(order)}, &ask.order, &err));
+    for (int i = 0; i < 3; i++) {
+        tb_store *store = i == 2 ? both[0].store : asked(i);
+        tb_buf_init(&answer[i], 1 << 20, NULL);
+        /* Who writes is told nothing that is remembered. */
+        ok(i == 2 ? tb_store_begin(store, &err) : tb_store_read_begin(store, &err));
+        ok(tb_insights_in(store, &ask, NULL, &answer[i], &err));
+        if (i == 2) tb_store_rollback(store);
+        else tb_store_read_end(store);
+        ck_assert_msg(answer[i].len == answer[0].len &&
+                          memcmp(answer[i].data, answer[0].data, answer[0].len) == 0,
+                      "%d:\n%.*s\n%.*s", i, SHOWN, strstr(answer[0].data, "\"zones\""), SHOWN,
+                      strstr(answer[i].data, "\"zones\""));
+    }
+    for (int i = 0; i < 3; i++)
+        tb_buf_release(&answer[i]);
+}
+
 static void same_accounts(void)
 {
     int64_t month = tb_month_from_day(now_hour / 24) - (int64_t)draw(2), *list[2];
@@ -337,15 +430,46 @@ static void same_accounts(void)
     free(list[1]);
 }
 
+static void same_cells(void)
+{
+    tb_buf t[2];
+    for (int i = 0; i < 2; i++) {
+        tb_buf_init(&t[i], (size_t)64 << 20, NULL);
+        usage_cells(asked(i), &t[i]);
+    }
+    if (t[0].len != t[1].len || memcmp(t[0].data, t[1].data, t[0].len) != 0)
+        show_difference("cells", (text[2]){{t[0].data, t[0].len, 0}, {t[1].data, t[1].len, 0}});
+    for (int i = 0; i < 2; i++)
+        tb_buf_release(&t[i]);
+}
+
+static void compare_elsewhere(int at)
+{
+    for (int i = 0; i < 4; i++)
+        same_view();
+    same_accounts();
+    if (at % 20) return;
+    same_cells();
+    same_rows("SELECT scope,owner,edge FROM series ORDER BY 1,2,3");
+    same_rows("SELECT value FROM meta WHERE name='newest_hour'");
+    fixture_verify(&both[1]);
+}
+
 static void compare(int at)
 {
     char one[200];
+    if (elsewhere) {
+        compare_elsewhere(at);
+        return;
+    }
     snprintf(one, sizeof one, "SELECT * FROM buckets WHERE zone=%d AND hour>='2026-11-01'",
              1 + (int)draw(ZONES));
     same_rows(one);
     same_rows("SELECT day,country,sum(requests),sum(bytes) FROM countries GROUP BY 1,2");
     for (int i = 0; i < 4; i++)
         same_view();
+    for (int i = 0; i < 4; i++)
+        same_ranking();
     same_accounts();
     if (at % 20) return;
     same_rows("SELECT * FROM buckets");
@@ -358,10 +482,11 @@ static void compare(int at)
 START_TEST(what_waits_answers_like_what_lies_in_its_place)
 {
     const char *form = getenv("TB_LONG");
-    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1);
+    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1) / (usage_plane_shards() ? 4 : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
-    for (int i = 0; i < 2; i++)
-        fixture_init(&both[i]);
+    fixture_init_in_file(&both[0]);
+    fixture_init(&both[1]);
+    elsewhere = both[1].plane.client.shards > 0;
     open_reader();
     set_forms();
     step_catalogue();

@@ -4,6 +4,7 @@
 
 #include "../folder.h"
 #include "tollbook/store.h"
+#include "usage_plane.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 
 typedef struct fixture {
     char folder[TEST_FOLDER_MAX], path[96];
+    usage_plane plane;
     tb_store *store;
 } fixture;
 
@@ -32,7 +34,8 @@ typedef struct fixture {
 static inline void fixture_open(fixture *f, bool write)
 {
     tb_error err = {0};
-    tb_store_options options = {.write = write, .now_us = NOW_US, .owner = "test"};
+    tb_store_options options = {.write = write, .now_us = NOW_US, .owner = "test",
+                                .usage = usage_plane_client(&f->plane)};
     ok(tb_store_open(f->path, &options, &f->store, &err));
 }
 
@@ -97,6 +100,7 @@ static inline void edit(sqlite3 *db, const char *text)
 typedef struct fixture_image {
     char *bytes;
     size_t len;
+    char database[32]; /* its usage, as it was then */
 } fixture_image;
 
 static inline void fixture_read(const char *path, fixture_image *ret)
@@ -133,11 +137,25 @@ static inline void fixture_create(const char *path)
     fixture_read(path, &empty);
 }
 
-static inline void fixture_init(fixture *f)
+static inline void fixture_begin(fixture *f)
 {
     ck_assert(test_folder(f->folder));
     snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
     fixture_create(f->path);
+    f->plane = (usage_plane){.kept = false};
+}
+
+static inline void fixture_init(fixture *f)
+{
+    fixture_begin(f);
+    usage_plane_init(&f->plane);
+    fixture_open(f, true);
+}
+
+/* Its usage is in the file, whatever TB_USAGE_SERVERS says. */
+static inline void fixture_init_in_file(fixture *f)
+{
+    fixture_begin(f);
     fixture_open(f, true);
 }
 
@@ -151,6 +169,7 @@ static inline void fixture_release(fixture *f)
         unlink(name);
     }
     rmdir(f->folder);
+    usage_plane_drop(&f->plane);
 }
 
 /* What the fixture holds now, for fixture_again: closed, its file is all there is of it. */
@@ -158,6 +177,8 @@ static inline void fixture_keep(fixture *f, fixture_image *ret)
 {
     tb_store_close(f->store);
     fixture_read(f->path, ret);
+    snprintf(ret->database, sizeof ret->database, "%s", f->plane.database);
+    f->plane.kept = true;
     fixture_open(f, true);
 }
 
@@ -166,6 +187,8 @@ static inline void fixture_again(fixture *f, const fixture_image *image)
     ck_assert(test_folder(f->folder));
     snprintf(f->path, sizeof f->path, "%s/t.db", f->folder);
     fixture_write(f->path, image);
+    usage_plane_take(&f->plane, image->database);
+    f->plane.kept = true;
     fixture_open(f, true);
 }
 

@@ -235,6 +235,24 @@ START_TEST(hourly_keys_ascend_by_the_hour)
 }
 END_TEST
 
+/* From 1967 on, through months of every length and a leap day: no key is another day's. */
+START_TEST(days_have_the_keys_that_their_times_have)
+{
+    const int64_t first = -1000;
+    const uint32_t count = 3000;
+    tb_series s = make(TB_ANSWER_QUEUE, first, count, false);
+    char *text = encode(&(tb_answer){.kind = TB_ANSWER_QUEUE, .series = &s});
+    const char *at = strchr(strchr(text, ':'), '"');
+    for (uint32_t i = 0; i < count; i++, at += 25) {
+        char key[24] = {0};
+        tb_time_format((first + i) * TB_US_PER_DAY, key);
+        ck_assert_msg(strncmp(at + 1, key, 20) == 0, "day %u: %.20s in place of %s", i, at + 1, key);
+    }
+    free(text);
+    tb_series_release(&s);
+}
+END_TEST
+
 START_TEST(hours_before_1970_have_their_keys_too)
 {
     tb_series s = make(TB_ANSWER_QUEUE, -2, 3, true);
@@ -436,6 +454,7 @@ int main(void)
     tcase_add_test(t, balances_have_keys_without_zone);
     tcase_add_test(t, totals_are_the_sums_of_the_charts);
     tcase_add_test(t, hourly_keys_ascend_by_the_hour);
+    tcase_add_test(t, days_have_the_keys_that_their_times_have);
     tcase_add_test(t, hours_before_1970_have_their_keys_too);
     tcase_add_test(t, the_mean_origin_time_is_rounded_half_up_and_ends_at_int32);
     tcase_add_test(t, rounding_is_half_up_and_zero_over_zero_is_zero);

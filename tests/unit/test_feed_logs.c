@@ -47,13 +47,18 @@ static void make_line(unsigned n)
     want_sum[zone] += n * 17;
 }
 
-static void make_log(void)
+static void make_lines(unsigned lines)
 {
     text_len = 0;
     memset(want_n, 0, sizeof want_n);
     memset(want_sum, 0, sizeof want_sum);
-    for (unsigned n = 0; n < LINES; n++)
+    for (unsigned n = 0; n < lines; n++)
         make_line(n);
+}
+
+static void make_log(void)
+{
+    make_lines(LINES);
 }
 
 #define Z(id) "{\"id\":" #id ",\"account\":1,\"name\":\"z" #id "\"}"
@@ -149,6 +154,44 @@ START_TEST(any_room_any_threads_and_any_segments_keep_each_line_once)
 END_TEST
 
 /* Blocks that a worker has written go with the segment that is undone. */
+static bool on_number(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    if (!is_header && n == 1) *(int *)ctx = atoi(cells[0]);
+    return true;
+}
+
+/* How many blocks of several zones, and of one, there are. */
+static void check_blocks(int runs, bool placed)
+{
+    tb_error err = {0};
+    int n = 0;
+    ok(tb_store_query(f.store, "SELECT count(*) FROM log_run", on_number, &n, &err));
+    ck_assert_int_eq(n, runs);
+    ok(tb_store_query(f.store, "SELECT count(*) FROM log_block", on_number, &n, &err));
+    ck_assert_int_eq(n > 0, placed);
+}
+
+START_TEST(few_lines_of_many_zones_wait_together)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    set_up();
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    make_lines(200);
+    options.segment_bytes = 20000;
+    ok(feed(&options, &report, &err));
+    check_all();
+    check_blocks(2, false);
+    make_log(); /* the same log, which has grown: zones have enough for blocks of their own, and come behind */
+    options.segment_bytes = 0;
+    ok(feed(&options, &report, &err));
+    ck_assert_uint_eq(report.accepted, LINES - 200);
+    check_all();
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_refused_line_leaves_nothing_of_its_segment)
 {
     for (unsigned threads = 1; threads <= 3; threads++) {
@@ -202,6 +245,7 @@ int main(void)
     TCase *t = tcase_create("feed_logs");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, any_room_any_threads_and_any_segments_keep_each_line_once);
+    tcase_add_test(t, few_lines_of_many_zones_wait_together);
     tcase_add_test(t, a_refused_line_leaves_nothing_of_its_segment);
     tcase_add_test(t, a_log_that_has_grown_keeps_its_lines_once);
     suite_add_tcase(suite, t);

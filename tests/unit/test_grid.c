@@ -81,6 +81,28 @@ START_TEST(a_merge_goes_slot_by_slot)
 }
 END_TEST
 
+START_TEST(a_merge_of_one_slot_leaves_the_others)
+{
+    tb_grid a, b;
+    tb_grid_clear(&a);
+    tb_grid_clear(&b);
+    for (unsigned h = 0; h < 24; h++) {
+        ck_assert_int_eq(tb_grid_add(&a, TB_M_BYTES, h, 100 + h, NULL), TB_OK);
+        ck_assert_int_eq(tb_grid_add(&a, TB_M_CONCURRENT_MAX, h, 7, NULL), TB_OK);
+    }
+    ck_assert_int_eq(tb_grid_add(&b, TB_M_BYTES, 11, 1000, NULL), TB_OK);
+    ck_assert_int_eq(tb_grid_add(&b, TB_M_CONCURRENT_MAX, 11, 9, NULL), TB_OK);
+    ck_assert_int_eq(tb_grid_add(&b, TB_M_REQUESTS, 11, 5, NULL), TB_OK);
+    ck_assert_int_eq(tb_grid_merge(&a, &b, NULL), TB_OK);
+    for (unsigned h = 0; h < 24; h++) {
+        ck_assert_uint_eq(at(&a, TB_M_BYTES, h), h == 11 ? 1111 : 100 + h);
+        ck_assert_uint_eq(at(&a, TB_M_CONCURRENT_MAX, h), h == 11 ? 9 : 7);
+        ck_assert_uint_eq(at(&a, TB_M_REQUESTS, h), h == 11 ? 5 : 0);
+    }
+    ck_assert_uint_eq(a.slots, 0xffffff);
+}
+END_TEST
+
 START_TEST(a_merge_past_the_limit_is_an_error)
 {
     tb_grid a, b;
@@ -136,6 +158,7 @@ int main(void)
     tcase_add_test(t, a_column_in_use_is_defined_in_every_slot);
     tcase_add_test(t, the_limit_is_reached_but_not_passed);
     tcase_add_test(t, a_merge_goes_slot_by_slot);
+    tcase_add_test(t, a_merge_of_one_slot_leaves_the_others);
     tcase_add_test(t, a_merge_past_the_limit_is_an_error);
     tcase_add_test(t, a_fold_sums_a_days_hours_into_one_day);
     tcase_add_test(t, a_fold_past_the_limit_is_an_error_even_where_the_sum_wraps);

@@ -50,7 +50,10 @@ START_TEST(blocks_have_the_next_size_up)
     ck_assert_uint_eq(pool_block(32 * KIB), 32 * KIB);
     ck_assert_uint_eq(pool_block(32 * KIB + 1), 64 * KIB);
     ck_assert_uint_eq(pool_block(MIB), MIB);
-    ck_assert_uint_eq(pool_block(MIB + 1), 2 * MIB);
+    ck_assert_uint_eq(pool_block(MIB + 1), MIB + MIB / 4);
+    ck_assert_uint_eq(pool_block(2 * MIB), 2 * MIB);
+    ck_assert_uint_eq(pool_block(2 * MIB + 1), 2 * MIB + MIB / 2);
+    ck_assert_uint_eq(pool_block(56 * MIB + 1), 64 * MIB);
     ck_assert_uint_eq(pool_block(64 * MIB), 64 * MIB);
     ck_assert_uint_eq(pool_block(64 * MIB + 1), 64 * MIB + 1);
 }

@@ -238,6 +238,42 @@ START_TEST(books_are_listed_by_currency_and_beginning)
 }
 END_TEST
 
+/* More books than a store remembers, read twice, one of them changed in between under its eyes. */
+START_TEST(a_book_that_was_read_before_is_read_as_it_stands)
+{
+    enum { BOOKS = 10 };
+    fixture f;
+    tb_error err = {0};
+    tb_book *before, *after;
+    size_t n;
+    char name[8], from[32];
+    fixture_init(&f);
+    for (int i = 0; i < BOOKS; i++) {
+        snprintf(name, sizeof name, "b%02d", i);
+        snprintf(from, sizeof from, "2026-%02d-01T00:00:00Z", i + 1);
+        add_book(&f, name, from);
+    }
+    ok(tb_store_books(f.store, &before, &n, &err));
+    ck_assert_uint_eq(n, BOOKS);
+    sql(&f, "DROP TRIGGER book_no_update;"
+            "UPDATE book SET document=replace(document,'0.01','0.02') WHERE name='b03'");
+    ok(tb_store_books(f.store, &after, &n, &err));
+    ck_assert_uint_eq(n, BOOKS);
+    for (int i = 0; i < BOOKS; i++) {
+        ck_assert_str_eq(before[i].id, after[i].id);
+        ck_assert_ptr_ne(before[i].canonical, after[i].canonical);
+        ck_assert_int_eq(strcmp(before[i].canonical, after[i].canonical) == 0, i != 3);
+        ck_assert_int_eq(strcmp(before[i].sha256, after[i].sha256) == 0, i != 3);
+    }
+    tb_books_release(before, n);
+    free(before);
+    ck_assert_str_eq(after[0].id, "b00");
+    tb_books_release(after, n);
+    free(after);
+    fixture_release(&f);
+}
+END_TEST
+
 static tb_code list_books(tb_store *store, tb_error *err)
 {
     tb_book *books;
@@ -378,6 +414,7 @@ int main(void)
     tcase_add_test(t, it_holds_in_months_that_are_not_final);
     tcase_add_test(t, verify_finds_a_changed_chain_of_books);
     tcase_add_test(t, books_are_listed_by_currency_and_beginning);
+    tcase_add_test(t, a_book_that_was_read_before_is_read_as_it_stands);
     tcase_add_test(t, a_list_that_is_stopped_keeps_nothing);
     tcase_add_test(t, books_do_not_change_or_go);
     tcase_add_test(t, a_book_is_in_force_until_the_next_one_begins);

@@ -2,7 +2,9 @@
  * read, the index agrees, and verify sees what is changed or lost. */
 #include "store_fixture.h"
 
+#include "store/logs/log_run.h"
 #include "tollbook/logstore.h"
+#include "tollbook/size.h"
 #include "seed.h"
 
 #include <sqlite3.h>
@@ -44,6 +46,55 @@ static void put(fixture *f, int64_t zone, int64_t first_ms, int64_t step_ms, siz
     ok(tb_store_commit(f->store, &err));
     tb_buf_release(&out);
     tb_logpack_free(pack);
+}
+
+/* A batch of lines of the zones 1 .. n_zones, so many of each, second after second up to last_ms. */
+static void put_mixed(fixture *f, int n_zones, int of_each, int64_t last_ms, int number)
+{
+    enum { MOST = 1000 };
+    static uint64_t record[MOST][64];
+    static const void *records[MOST];
+    static uint16_t places[MOST];
+    static int64_t zones[MOST];
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf block, directory;
+    tb_logpack *pack = tb_logpack_new();
+    tb_logwords *words = tb_logwords_new();
+    tb_buf_init(&block, TB_LOGBLOCK_MAX, NULL);
+    tb_buf_init(&directory, TB_LOGBLOCK_MAX, NULL);
+    const int n = n_zones * of_each;
+    for (int i = 0; i < n; i++) {
+        tb_logline line;
+        tb_logkeys keys;
+        char text[96];
+        zones[i / of_each] = 1 + i / of_each;
+        places[i] = (uint16_t)(i / of_each);
+        snprintf(text, sizeof text, "HIT|200|%lld|%d|%lld|1.2.3.4|-|/x|DE|agent|-|-",
+                 (long long)last_ms - i % of_each * 1000, number + i, (long long)zones[i / of_each]);
+        tb_logline_read(&layout, text, strlen(text), &line);
+        tb_logwords_keys(words, &line, &keys);
+        tb_logwords_record(words, &line, &keys, record[i]);
+        records[i] = record[i];
+    }
+    const tb_logmix mix = {zones, places, records, (size_t)n_zones, (size_t)n};
+    ok(tb_logpack_mix(pack, words, &mix, &block, &directory, &info, &err));
+    const tb_logmixed mixed = {info, {directory.data, directory.len}, {block.data, block.len}};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_mix_logs(f->store, &mixed, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_buf_release(&block);
+    tb_buf_release(&directory);
+    tb_logwords_free(words);
+    tb_logpack_free(pack);
+}
+
+/* Folds begin with the third batch, and take so many lines with each. */
+static void fold_soon(fixture *f, int64_t slice)
+{
+    struct tb__log_folding *folding = tb__log_folding_of(f->store);
+    folding->weight = 3 * 256;
+    folding->slice = slice;
 }
 
 static const tb_log_filter everything = {.from_ms = 0, .to_ms = INT64_MAX};
@@ -354,6 +405,139 @@ START_TEST(verify_finds_what_was_done_to_a_block)
 }
 END_TEST
 
+/* --- what waits --- */
+
+START_TEST(lines_of_many_zones_wait_and_are_found)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_size *sizes;
+    size_t n;
+    uint64_t blocks, bytes;
+    fixture_init(&f);
+    put_mixed(&f, 20, 3, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 1, 400, NOW_MS - 2 * HOUR, 0); /* more than are copied out of a run */
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 2);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_block"), 0);
+    ck_assert_uint_eq(lines(&f, 1), 403);
+    ck_assert_uint_eq(lines(&f, 20), 3);
+    ck_assert_uint_eq(lines(&f, 21), 0);
+    ok(tb_store_sizes(f.store, TB_SIZE_BY_ZONE, 9, &sizes, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(sizes[0].name, "waiting");
+    ck_assert_int_eq(sizes[0].bytes, ask(&f, "SELECT sum(length(data)+length(zones)) FROM log_run"));
+    ok(tb_store_logs_before(f.store, NOW_MS, &blocks, &bytes, &err));
+    ck_assert_uint_eq(blocks, 2);
+    ck_assert_int_eq((int64_t)bytes, sizes[0].bytes);
+    free(sizes);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_folded_goes_with_the_batches_after_it)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 40);
+    for (int i = 0; i < 40; i++) {
+        put_mixed(&f, 10, 2, NOW_MS - 2 * HOUR + i * 1000, 100 * i);
+        ck_assert_uint_eq(lines(&f, 1 + i % 10), 2 * (size_t)(i + 1));
+        ck_assert_int_le(ask(&f, "SELECT count(*) FROM log_run"), 12);
+        if (i % 8 == 0) ck_assert_uint_eq(differences(&f), 0);
+    }
+    ck_assert_int_gt(ask(&f, "SELECT count(*) FROM log_block"), 10);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_block_does_not_overtake_what_waits)
+{
+    fixture f;
+    fixture_init(&f);
+    put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 50, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 2);
+    fold_soon(&f, 1); /* of so few lines now: what waits is folded first */
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 1000, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_uint_eq(lines(&f, 2), 1053);
+    ck_assert_uint_eq(lines(&f, 1), 3);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_run_goes_when_its_last_line_is_three_days_old)
+{
+    fixture f;
+    fixture_init(&f);
+    put_mixed(&f, 3, 5, NOW_MS, 0);
+    put_mixed(&f, 3, 5, NOW_MS + 5, 0);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS), 0);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 1), 1);
+    ck_assert_uint_eq(lines(&f, 3), 5);
+    ck_assert(f.store->scrub);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_run_that_goes_while_it_is_folded_does_not_come_back)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 1);
+    put_mixed(&f, 10, 2, NOW_MS - 3 * HOUR, 0);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 1);
+    ck_assert_uint_eq(drop(&f, NOW_MS - 2 * HOUR + TB_LOG_KEPT_MS), 1);
+    fold_soon(&f, 1000);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 10);
+    ck_assert_uint_eq(lines(&f, 10), 6);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(verify_finds_what_was_done_to_a_run)
+{
+    static const char *const damage[] = {
+        "DELETE FROM log_run WHERE id=1",
+        "UPDATE log_run SET id=9 WHERE id=1",
+        "UPDATE log_run SET lines=lines+1 WHERE id=1",
+        "UPDATE log_run SET lines=9000 WHERE id=1",
+        "UPDATE log_run SET last_ms=last_ms+1 WHERE id=1",
+        "UPDATE log_run SET seal=seal+1 WHERE id=1",
+        "UPDATE log_run SET zones=(SELECT zones FROM log_run WHERE id=2) WHERE id=1",
+        "UPDATE log_run SET data=(SELECT data FROM log_run WHERE id=2) WHERE id=1",
+        "UPDATE log_run SET zones=X'' WHERE id=1",
+        "UPDATE log_run SET data=zeroblob(length(data)) WHERE id=1",
+        "UPDATE meta SET value=value+1 WHERE name='log_run_seals'",
+        "UPDATE meta SET value=3 WHERE name='log_fold_zone'",
+        "UPDATE meta SET value=-1 WHERE name='log_run_spent'",
+    };
+    fixture f;
+    fixture_image sound;
+    fixture_init(&f);
+    put_mixed(&f, 3, 5, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 3, 5, NOW_MS - 2 * HOUR, 70);
+    ck_assert_uint_eq(differences(&f), 0);
+    ask(&f, "DROP TRIGGER log_run_no_update");
+    fixture_keep(&f, &sound);
+    fixture_release(&f);
+    for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+        fixture_again(&f, &sound);
+        ask(&f, damage[i]);
+        ck_assert_msg(differences(&f) >= 2, "%s", damage[i]); /* the trigger is one */
+        fixture_release(&f);
+    }
+    free(sound.bytes);
+}
+END_TEST
+
 /* A tree of some hundred entries that come and go: verify reads every byte of its nodes. */
 START_TEST(the_index_keeps_nothing_of_what_was_dropped)
 {
@@ -393,6 +577,12 @@ int main(void)
     tcase_add_test(t, a_block_goes_when_its_last_line_is_three_days_old);
     tcase_add_test(t, a_reader_goes_on_reading_what_is_dropped_meanwhile);
     tcase_add_test(t, verify_finds_what_was_done_to_a_block);
+    tcase_add_test(t, lines_of_many_zones_wait_and_are_found);
+    tcase_add_test(t, what_is_folded_goes_with_the_batches_after_it);
+    tcase_add_test(t, a_block_does_not_overtake_what_waits);
+    tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
+    tcase_add_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back);
+    tcase_add_test(t, verify_finds_what_was_done_to_a_run);
     tcase_add_test(t, the_index_keeps_nothing_of_what_was_dropped);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

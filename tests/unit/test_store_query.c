@@ -357,6 +357,21 @@ START_TEST(values_are_texts_and_blobs_are_sql)
 }
 END_TEST
 
+/* On usage servers they would be empty, and no answer. */
+START_TEST(tables_of_usage_are_there_or_refused)
+{
+    static const char *const asks[] = {"SELECT 1 FROM buckets", "SELECT count(*) FROM balancer_buckets b",
+                                       "SELECT id,(SELECT sum(requests) FROM countries) AS n FROM account"};
+    fixture f;
+    fill(&f);
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++)
+        if (f.plane.client.shards) refuse(&f, asks[i], TB_E_USAGE, "its usage lies in ClickHouse");
+        else ask(&f, asks[i]);
+    refuse(&f, "SELECT hash FROM key", TB_E_USAGE, "key.hash");
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(the_reader_may_stop)
 {
     fixture f;
@@ -415,6 +430,7 @@ int main(void)
     tcase_add_test(t, nothing_is_written);
     tcase_add_test(t, the_hash_of_a_key_cannot_be_read);
     tcase_add_test(t, values_are_texts_and_blobs_are_sql);
+    tcase_add_test(t, tables_of_usage_are_there_or_refused);
     tcase_add_test(t, the_reader_may_stop);
     tcase_add_test(t, a_damaged_chunk_is_an_error_not_an_answer);
     tcase_add_test(t, damage_of_what_waits_is_an_error_not_an_answer);

@@ -40,7 +40,7 @@ static void make_v1(fixture *f)
 
 START_TEST(a_file_of_the_first_schema_is_billed_like_a_new_one)
 {
-    fixture f;
+    fixture f = {.store = NULL};
     make_v1(&f);
     fixture_open(&f, true);
     ck_assert_int_eq(number(&f, "PRAGMA user_version"), tb__schema_version);
@@ -70,7 +70,7 @@ END_TEST
 
 START_TEST(what_the_catalogue_says_is_kept_by_data_version)
 {
-    fixture f;
+    fixture f = {.store = NULL};
     fixture_init(&f);
     fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[]}", NOW_US, NULL);
     fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"b\"}],\"zones\":[]}", NOW_US + 1, NULL);
@@ -96,7 +96,7 @@ END_TEST
 /* Else verify makes the schema anew each time, and still says the right thing. */
 START_TEST(the_hash_of_the_schema_is_its_own)
 {
-    fixture f;
+    fixture f = {.store = NULL};
     tb_error err = {0};
     char hex[65];
     fixture_init(&f);

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <string.h>
 
-static const tb__ch_cache_key day = {101, 20000, 1, 0};
+static const tb__ch_cache_key day = {101, 0, 20000, 1, 0};
 
 static bool has(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, const char *text)
 {
@@ -37,8 +37,8 @@ END_TEST
 
 START_TEST(every_part_of_a_key_counts)
 {
-    static const tb__ch_cache_key others[] = {{102, 20000, 1, 0}, {101, 20001, 1, 0}, {101, 20000, 2, 0},
-                                              {101, 20000, 1, 1}};
+    static const tb__ch_cache_key others[] = {{102, 0, 20000, 1, 0}, {101, 0, 20001, 1, 0}, {101, 0, 20000, 2, 0},
+                                              {101, 0, 20000, 1, 1}, {101, 7, 20000, 1, 0}};
     tb__ch_cache *c = tb__ch_cache_new(65536);
     tb__ch_cache_put(c, day, 7, "x", 1);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -57,13 +57,13 @@ START_TEST(it_never_outgrows_its_bytes_and_the_least_used_goes)
     tb_buf_init(&out, 4096, NULL);
     tb__ch_cache_put(c, day, 7, "kept", 4);
     for (int i = 0; i < 1000; i++) {
-        tb__ch_cache_put(c, (tb__ch_cache_key){i, i, 2, 1}, 7, data, sizeof data);
+        tb__ch_cache_put(c, (tb__ch_cache_key){i, 0, i, 2, 1}, 7, data, sizeof data);
         ck_assert_uint_le(tb__ch_cache_bytes(c), 10000);
         ck_assert(has(c, day, 7, "kept"));
     }
-    ck_assert(!tb__ch_cache_get(c, (tb__ch_cache_key){0, 0, 2, 1}, 7, &out));
-    ck_assert(tb__ch_cache_get(c, (tb__ch_cache_key){999, 999, 2, 1}, 7, &out));
-    tb__ch_cache_put(c, (tb__ch_cache_key){5, 5, 2, 1}, 7, data, sizeof data);
+    ck_assert(!tb__ch_cache_get(c, (tb__ch_cache_key){0, 0, 0, 2, 1}, 7, &out));
+    ck_assert(tb__ch_cache_get(c, (tb__ch_cache_key){999, 0, 999, 2, 1}, 7, &out));
+    tb__ch_cache_put(c, (tb__ch_cache_key){5, 0, 5, 2, 1}, 7, data, sizeof data);
     const size_t before = tb__ch_cache_bytes(c);
     tb__ch_cache_put(c, day, 8, data, 2500); /* a quarter of it all: not remembered */
     ck_assert_uint_eq(tb__ch_cache_bytes(c), before);

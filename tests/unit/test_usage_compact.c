@@ -1,18 +1,26 @@
 /* Compaction against a stand-in for the servers: what goes, when, and who is refused then. tests/http/test_usage_compaction.py
  * asks real ones. */
 #include "store/core/internal.h"
+#include "tollbook/calendar.h"
 #include "tollbook/compaction.h"
+#include "tollbook/retain.h"
+#include "tollbook/rollup.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE 600
+#define GRACE    600
+#define NOVEMBER ((2026 - 1970) * 12 + 10)
 
 static struct {
-    bool folded, dropped, differs;
-    unsigned inserts;
+    bool folded, dropped, differs, away;
+    unsigned inserts, left_over; /* partitions of a fold that failed: there, until they are dropped */
+    uint64_t old_hours;          /* rows of account 1 that would go */
+    char counted[4096];          /* the last statement that adds rows up */
+    char written[4096];          /* and the last that writes folded ones */
 } shard;
 
 static void answer_numbers(tb_buf *to, const uint64_t *list, size_t n)
@@ -23,6 +31,7 @@ static void answer_numbers(tb_buf *to, const uint64_t *list, size_t n)
 static void answer_part(tb_buf *to, uint64_t span)
 {
     const uint32_t month = 202611;
+    tb_buf_add(to, "", 1); /* cell */
     tb_buf_add(to, &month, sizeof month);
     answer_numbers(to, (uint64_t[]){span, 10}, 2);
 }
@@ -30,21 +39,32 @@ static void answer_part(tb_buf *to, uint64_t span)
 static tb_code ask(void *ctx, size_t number, const char *sql, const void *body, size_t len, tb_buf *answer, tb_error *err)
 {
     const uint8_t scope = 1;
-    (void)ctx, (void)number, (void)body, (void)len, (void)err;
+    const uint32_t month = NOVEMBER;
+    (void)ctx, (void)number, (void)body;
+    if (len && shard.away) return tb_fail(err, TB_E_AWAY, "usage", "gone");
     if (strstr(sql, "max(batch) FROM") && !strstr(sql, "scope=0")) answer_numbers(answer, (uint64_t[]){0}, 1);
     if (strstr(sql, "max(shard)")) answer_numbers(answer, (uint64_t[]){1, 1}, 2);
-    if (strstr(sql, "system.parts") && !shard.dropped) answer_part(answer, 1);
-    if (strstr(sql, "system.parts") && shard.folded) answer_part(answer, 2);
-    if (strncmp(sql, "SELECT scope,owner,count()", 26) == 0) {
+    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && !shard.dropped) answer_part(answer, 1);
+    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && shard.folded) answer_part(answer, 2);
+    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && shard.left_over) answer_part(answer, shard.left_over);
+    if (strncmp(sql, "SELECT toUInt8(scope>3) AS days", 31) == 0 && shard.old_hours) {
+        tb_buf_add(answer, "", 1);
+        tb_buf_add(answer, &month, sizeof month);
+        answer_numbers(answer, (uint64_t[]){shard.old_hours, 700}, 2);
+    }
+    if (strncmp(sql, "SELECT bitAnd(scope,3) AS base,owner,count()", 44) == 0) {
         tb_buf_add(answer, &scope, 1);
         answer_numbers(answer, (uint64_t[]){101, 10}, 2);
     }
     if (strstr(sql, "cityHash64")) answer_numbers(answer, (uint64_t[]){10, shard.differs && strstr(sql, "uniqExact"), 10}, 3);
+    if (strstr(sql, "AS era")) snprintf(shard.counted, sizeof shard.counted, "%s", sql);
     if (strstr(sql, "rowNumberInAllBlocks")) {
+        snprintf(shard.written, sizeof shard.written, "%s", sql);
         shard.folded = true;
         shard.inserts++;
     }
     if (strstr(sql, "DROP PARTITION (202611,1)")) shard.dropped = true;
+    if (strstr(sql, "DROP PARTITION") && !strstr(sql, "(202611,1)")) shard.left_over = 0;
     return TB_OK;
 }
 
@@ -128,15 +148,105 @@ START_TEST(what_is_not_what_it_was_made_of_never_counts)
     tb_store *writer = open_store(true);
     ck_assert_int_eq(work(writer, &c), TB_E_CORRUPT);
     ck_assert(c.folded == 0 && !shard.dropped && shard.inserts == 1);
-    shard.folded = false; /* what is there under its id goes with a later one */
+    shard.folded = false;
     shard.differs = false;
+    shard.left_over = 2; /* what is there under its id goes, and never waits for anything */
     c.rows_min = 11;
     ck_assert_int_eq(work(writer, &c), TB_OK);
-    ck_assert(c.folded == 0 && c.waiting == 10 && shard.inserts == 1);
+    ck_assert(c.folded == 0 && c.waiting == 10 && c.leaving == 10 && shard.inserts == 1);
+    ck_assert(!shard.left_over && !shard.dropped);
     c.rows_min = 0;
     ck_assert_int_eq(tb_store_compact(writer, &c, &(tb_error){0}), TB_OK);
     ck_assert(c.working);
     tb_store_close(writer); /* in the middle */
+    unlink(path);
+}
+END_TEST
+
+/* Rows that were sent and not committed are a gap; the fold behind them is none. */
+static tb_code add_some(tb_store *store, void *ctx, tb_error *err)
+{
+    void *b = NULL;
+    tb_grid hours;
+    (void)ctx;
+    tb_grid_clear(&hours);
+    tb_code code = tb_grid_add(&hours, TB_M_REQUESTS, 5, 7, err);
+    if (!code) code = store->plane.counters->begin(store, &b, err);
+    if (!code) code = store->plane.counters->add(b, &(tb__day_of){1, 101, 1, 0, tb_month_first_day(NOVEMBER)}, &hours, err);
+    if (!code) code = store->plane.counters->end(b, tb_month_first_day(NOVEMBER) * 24 + 5, err);
+    store->plane.counters->free(b);
+    return code;
+}
+
+START_TEST(a_fold_behind_a_batch_that_was_never_committed_counts)
+{
+    tb_compaction c = {.rows_min = 10};
+    long long first = 0, last = 0, folded = 0;
+    start();
+    tb_store *writer = open_store(true);
+    shard.away = true;
+    ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_E_AWAY);
+    shard.away = false;
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(c.folded == 1);
+    ck_assert_int_eq(look(writer), TB_OK);
+    const char *at = strstr(shard.counted, " OR batch IN(");
+    ck_assert(at && sscanf(at, " OR batch IN(%lld", &folded) == 1);
+    for (at = shard.counted; (at = strstr(at, "NOT batch BETWEEN ")); at++) {
+        ck_assert_int_eq(sscanf(at, "NOT batch BETWEEN %lld AND %lld", &first, &last), 2);
+        ck_assert_msg(folded < first || folded > last, "%lld is in the gap %lld to %lld", folded, first, last);
+    }
+    ck_assert_int_ne(first, 0);
+    tb_store_close(writer);
+    unlink(path);
+}
+END_TEST
+
+static tb_code retain(tb_store *store, void *ctx, tb_error *err)
+{
+    bool over = false;
+    tb_code code = tb_store_retain(store, ctx, &over, err);
+    ck_assert(code || over);
+    return code;
+}
+
+/* A month is due until it was compacted without what goes, and begins once nobody calls for it any more. */
+START_TEST(what_was_let_go_of_goes_with_a_fold_of_its_month)
+{
+    tb_compaction c = {.rows_min = 1000};
+    tb_retain_walk walk = {.account = 1, .kept = {NOVEMBER + 1, 0}, .room = 1000};
+    uint64_t before = 0, after = 0;
+    start();
+    tb_store *writer = open_store(true);
+    ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_OK);
+    shard.old_hours = 12;
+    ck_assert_int_eq(tb_store_write(writer, retain, &walk, &(tb_error){0}), TB_OK);
+    ck_assert(walk.n == 1 && walk.months[0].month == NOVEMBER && walk.months[0].hour_rows == 12 && walk.later);
+    ck_assert_int_eq(tb_store_version(writer, &before, NULL), TB_OK);
+    ck_assert_int_eq(tb_store_compact(writer, &c, &(tb_error){0}), TB_OK);
+    ck_assert(c.due == 1 && !c.working && !shard.inserts); /* who lets go may not be done yet */
+    ck_assert_int_eq(tb_store_write(writer, retain, &walk, &(tb_error){0}), TB_OK);
+    ck_assert_int_eq(tb_store_compact(writer, &c, &(tb_error){0}), TB_OK);
+    ck_assert(!c.working);
+    ck_assert_int_eq(tb_store_compact(writer, &c, &(tb_error){0}), TB_OK);
+    ck_assert(c.working && !shard.inserts);
+    tb_store_close(writer); /* in the middle: it is still due */
+    writer = open_store(true);
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(c.due == 1 && c.let_go == 0);
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(c.due == 0 && c.let_go == 1 && c.folded == 1 && shard.inserts == 1);
+    ck_assert_int_eq(tb_store_version(writer, &after, NULL), TB_OK);
+    ck_assert(after > before); /* answers are others */
+    walk.n = 0; /* nothing came since: nobody is asked */
+    walk.later = false;
+    ck_assert_int_eq(tb_store_write(writer, retain, &walk, &(tb_error){0}), TB_OK);
+    ck_assert(!walk.later && !walk.further && walk.n == 0);
+    ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_OK);
+    ck_assert_int_eq(tb_store_write(writer, retain, &walk, &(tb_error){0}), TB_OK);
+    ck_assert(walk.later && walk.n == 1);
+    free(walk.months);
+    tb_store_close(writer);
     unlink(path);
 }
 END_TEST
@@ -147,6 +257,8 @@ int main(void)
     TCase *t = tcase_create("usage_compact");
     tcase_add_test(t, who_reads_an_older_snapshot_is_refused_once_it_goes);
     tcase_add_test(t, what_is_not_what_it_was_made_of_never_counts);
+    tcase_add_test(t, a_fold_behind_a_batch_that_was_never_committed_counts);
+    tcase_add_test(t, what_was_let_go_of_goes_with_a_fold_of_its_month);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -25,12 +25,21 @@ static tb_code check_there(const struct tb__clickhouse *ch, tb_error *err)
     return TB_OK;
 }
 
+tb_code tb__ch_unseen(size_t shard, tb_error *err)
+{
+    return tb_fail(err, TB_E_AWAY, "usage",
+                   "Usage server %zu was away when tollbook started, and has not been looked at since. Start it again; what "
+                   "tollbook says on standard error may tell more.",
+                   shard + 1);
+}
+
 /* Sends ch->sql; what comes is in ch->answer. */
 tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb_buf_check(&ch->sql, err);
     ch->answer.len = 0;
+    if (!code && ch->cache && !ch->looks && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unseen(shard, err);
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);
     if (!code) code = ch->client->ask(ch->client->ctx, shard, ch->sql.data, NULL, 0, &ch->answer, err);
@@ -47,6 +56,22 @@ uint64_t tb__ch_column(tb__ch_reader *r, size_t size)
     memcpy(&value, r->at, size); /* little-endian, as RowBinary is */
     r->at += size;
     return value;
+}
+
+size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at)
+{
+    size_t n = 0;
+    unsigned shift = 0;
+    uint8_t byte = 0x80;
+    for (; byte & 0x80 && shift < 35; shift += 7) {
+        byte = (uint8_t)tb__ch_column(r, 1);
+        n |= (size_t)(byte & 0x7f) << shift;
+    }
+    if (byte & 0x80 || (size_t)(r->end - r->at) / size < n) r->cut = true;
+    if (r->cut) n = 0;
+    *ret_at = r->at;
+    r->at += n * size;
+    return n;
 }
 
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)

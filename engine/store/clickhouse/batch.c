@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define WAITING_MAX 2048                /* grids of an account */
+#define ROW_MAX     (29 + 8 * TB_METRIC_COUNT) /* bytes */
 #define SEND_AT     ((size_t)64 << 20) /* bytes of rows of one shard and table */
 
 /* From its second location on an owner has a series for all of them, as in the file. */
@@ -27,19 +28,17 @@ static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge,
     return tb__series_begin(store, owner, 0, &owner->all, err);
 }
 
-static void put(tb_buf *rows, const void *value, size_t size)
+/* Each returns where the next column goes. The machine is little-endian, as RowBinary is. */
+static inline char *put_u64(char *to, uint64_t value)
 {
-    tb_buf_add(rows, value, size);
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
 }
 
-static void put_u64(tb_buf *rows, uint64_t value)
+static inline char *put_u32(char *to, uint32_t value)
 {
-    put(rows, &value, sizeof value);
-}
-
-static void put_u32(tb_buf *rows, uint32_t value)
-{
-    put(rows, &value, sizeof value);
+    memcpy(to, &value, sizeof value);
+    return to + sizeof value;
 }
 
 static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
@@ -56,22 +55,32 @@ static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
 }
 
 /* The columns that name a row: scope, owner, edge, hour, batch, number. */
+static char *put_name(char *to, tb__ch_batch *b, const tb__day_of *of_day, unsigned slot)
+{
+    *to++ = (char)of_day->scope;
+    to = put_u64(to, (uint64_t)of_day->owner);
+    to = put_u32(to, (uint32_t)of_day->edge);
+    to = put_u32(to, (uint32_t)(of_day->day * 24 + slot));
+    to = put_u64(to, (uint64_t)b->id);
+    return put_u32(to, b->row++);
+}
+
 tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid *hours, tb_error *err)
 {
     tb_store *store = b->store;
-    tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_CELL][tb__ch_shard(store, of_day->scope, of_day->owner)];
-    const uint8_t scope = (uint8_t)of_day->scope;
-    for (uint32_t slots = hours->slots; slots; slots &= slots - 1) {
+    const tb__ch_form form = tb__ch_form_of(hours->metrics);
+    const uint32_t metrics = tb__ch_form_metrics(form);
+    tb_buf *rows = &tb__ch_of(store)->rows[form][tb__ch_shard(store, of_day->scope & ~TB__CH_DAYS, of_day->owner)];
+    char *to = tb_buf_room(rows, TB_GRID_SLOTS * ROW_MAX), *const from = to;
+    for (uint32_t slots = to ? hours->slots : 0; slots; slots &= slots - 1) {
         const unsigned slot = (unsigned)__builtin_ctz(slots);
-        put(rows, &scope, 1);
-        put_u64(rows, (uint64_t)of_day->owner);
-        put_u32(rows, (uint32_t)of_day->edge);
-        put_u32(rows, (uint32_t)(of_day->day * 24 + slot));
-        put_u64(rows, (uint64_t)b->id);
-        put_u32(rows, b->row++);
-        for (int m = 0; m < TB_METRIC_COUNT; m++)
-            put_u64(rows, hours->metrics & TB_METRIC_BIT(m) ? hours->v[m][slot] : 0);
+        to = put_name(to, b, of_day, slot);
+        for (uint32_t left = metrics; left; left &= left - 1) {
+            const int m = __builtin_ctz(left);
+            to = put_u64(to, hours->metrics & TB_METRIC_BIT(m) ? hours->v[m][slot] : 0);
+        }
     }
+    rows->len += (size_t)(to - from);
     tb_code code = tb_buf_check(rows, err);
     if (!code) code = note_day(b, of_day->day, err);
     return code || rows->len < SEND_AT ? code : tb__ch_send(store, err);
@@ -126,16 +135,29 @@ tb_code tb__ch_batch_add_countries(void *to, int64_t zone, int64_t day, const tb
                                    tb_error *err)
 {
     tb__ch_batch *b = to;
-    tb_buf *rows = &tb__ch_of(b->store)->rows[TB__CH_COUNTRY][tb__ch_shard(b->store, TB__SCOPE_ZONE, zone)];
-    for (size_t i = 0; i < n; i++) {
-        put_u64(rows, (uint64_t)zone);
-        put_u32(rows, (uint32_t)day);
-        put(rows, &list[i].code, sizeof list[i].code);
-        put_u64(rows, (uint64_t)b->id);
-        put_u64(rows, list[i].requests);
-        put_u64(rows, list[i].bytes);
+    tb_buf *rows = &tb__ch_of(b->store)->rows[TB__CH_COUNTRIES][tb__ch_shard(b->store, TB__SCOPE_ZONE, zone)];
+    char *at = tb_buf_room(rows, n * ROW_MAX), *const from = at;
+    for (size_t i = 0; at && i < n; i++) {
+        at = put_u32(put_u64(at, (uint64_t)zone), (uint32_t)day);
+        memcpy(at, &list[i].code, sizeof list[i].code);
+        at = put_u64(at + sizeof list[i].code, (uint64_t)b->id);
+        at = put_u64(put_u64(at, list[i].requests), list[i].bytes);
     }
+    rows->len += (size_t)(at - from);
     return tb_buf_check(rows, err);
+}
+
+static tb_metric largest_of(const tb__ch_batch *b, tb_u128 *ret_sum)
+{
+    tb_metric most = TB_M_REQUESTS;
+    *ret_sum = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        const tb_u128 sum = b->store->sums[m] - b->before[m];
+        if (sum <= *ret_sum) continue;
+        *ret_sum = sum;
+        most = (tb_metric)m;
+    }
+    return most;
 }
 
 /* No counter grows by more than the batch's largest sum, so the sum of these bounds all. */
@@ -143,13 +165,14 @@ static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
 {
     int64_t bound = 0;
     tb_u128 most = 0;
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        if (b->store->sums[m] - b->before[m] > most) most = b->store->sums[m] - b->before[m];
+    const char *name = tb_metric_table[largest_of(b, &most)].name;
     tb_code code = tb__meta_get(b->store, "cell_max", &bound, err);
     if (code) return code;
     if (most > (tb_u128)(TB_COUNTER_MAX - bound))
-        return tb_fail(err, TB_E_OVERFLOW, NULL,
-                       "All usage together would pass 2^63 - 1 in a counter. Nothing of this input was taken.");
+        return tb_fail(err, TB_E_OVERFLOW, name,
+                       "All usage together would pass 2^63 - 1 with %s of this input, and usage servers hold no more. Nothing of "
+                       "it was taken; correct it and send the input again.",
+                       name);
     return most ? tb__meta_set(b->store, "cell_max", bound + (int64_t)most, err) : TB_OK;
 }
 

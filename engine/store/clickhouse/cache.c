@@ -3,9 +3,11 @@
 #include "store/clickhouse/cache.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define WORDS 16    /* of 64 shards. More share their bits: one that is away then stands for others, too */
 #define SLOTS 65536 /* half a MiB; an entry is some hundred bytes */
 
 typedef struct entry {
@@ -24,6 +26,7 @@ struct tb__ch_cache {
         int64_t month, batch;
     } *dropped; /* it only grows */
     size_t n_dropped;
+    _Atomic uint64_t unseen[WORDS]; /* a bit for each shard */
     entry ring; /* ring.older: the one used last, ring.newer: the one to go first */
     entry *slot[SLOTS];
 };
@@ -49,6 +52,7 @@ void tb__ch_cache_bound(tb__ch_cache *c, size_t bytes_max)
 static entry **slot_of(tb__ch_cache *c, tb__ch_cache_key k)
 {
     uint64_t h = ((uint64_t)k.owner * 8 + (uint64_t)k.scope * 2 + k.grain) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= (uint64_t)k.edge << 32;
     h = (h ^ (h >> 29) ^ (uint64_t)(uint32_t)k.index) * UINT64_C(0xBF58476D1CE4E5B9);
     return &c->slot[(h >> 32) % SLOTS];
 }
@@ -57,7 +61,7 @@ static entry **find(tb__ch_cache *c, tb__ch_cache_key k)
 {
     entry **at = slot_of(c, k);
     while (*at && ((*at)->key.owner != k.owner || (*at)->key.index != k.index || (*at)->key.scope != k.scope ||
-                   (*at)->key.grain != k.grain))
+                   (*at)->key.grain != k.grain || (*at)->key.edge != k.edge))
         at = &(*at)->next;
     return at;
 }
@@ -167,6 +171,18 @@ void tb__ch_cache_dropped_at(tb__ch_cache *c, size_t at, int64_t *ret_month, int
     *ret_month = c->dropped[at].month;
     *ret_batch = c->dropped[at].batch;
     pthread_mutex_unlock(&c->lock);
+}
+
+void tb__ch_cache_seen(tb__ch_cache *c, size_t shard, bool good)
+{
+    const uint64_t bit = UINT64_C(1) << shard % 64;
+    if (good) atomic_fetch_and(&c->unseen[shard / 64 % WORDS], ~bit);
+    else atomic_fetch_or(&c->unseen[shard / 64 % WORDS], bit);
+}
+
+bool tb__ch_cache_saw(tb__ch_cache *c, size_t shard)
+{
+    return !(atomic_load(&c->unseen[shard / 64 % WORDS]) >> shard % 64 & 1);
 }
 
 size_t tb__ch_cache_bytes(tb__ch_cache *c)

@@ -1,9 +1,12 @@
-/* An owner's days, from what the process remembers (cache.h) and, where usage came since, from its shard: what is
- * stale is asked for in one statement, of all locations at once. An entry is a row of
- * { location u32, length u32, chunk } with location 0 for all together; an owner without usage has none. */
+/* Owners' days, from what the process remembers (cache.h) and, where usage came since, from their shard: what is
+ * stale is asked for in one statement. An entry begins with its metrics (u32) and is a row of { location u32, length u32,
+ * chunk }. Location 0 is all together, with all metrics of the entry; each location beside it has BYTES alone, which is
+ * all that is asked for of many locations at once: their other counters would be as much again for each. A location by itself has
+ * entries of its own. A day without usage has no chunk. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
+#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +16,14 @@
 
 typedef struct span {
     tb_store *store;
-    tb__ch_whose of;
+    const tb__ch_whose *list; /* of one shard and scope, ascending by owner */
+    size_t owners;
     tb_range range;
-    int64_t first; /* day */
+    uint32_t metrics; /* that are wanted, and what entries have that lack some of these */
+    int64_t first;    /* day */
     size_t n;
-    struct span_day {
-        int64_t newest; /* batch; 0: no usage */
-        bool stale;
-    } *days;
+    int64_t *newest; /* batch of each day; 0: no usage */
+    bool *stale;     /* of each owner the days, one after the other */
     tb_buf entry;
     tb__ch_part_fn fn;
     void *ctx;
@@ -42,36 +45,37 @@ static tb_code note_days(span *s, tb_error *err)
     if (s->first < 0) s->first = 0;
     if (last < s->first || s->first > TB__INDEX_MAX) return TB_OK;
     s->n = (size_t)((last < TB__INDEX_MAX ? last : TB__INDEX_MAX) - s->first + 1);
-    s->days = calloc(s->n, sizeof *s->days);
-    if (!s->days) return tb_no_memory(err);
+    s->newest = calloc(s->n, sizeof *s->newest);
+    s->stale = calloc(s->n * s->owners, sizeof *s->stale);
+    if (!s->newest || !s->stale) return tb_no_memory(err);
     tb_code code = tb__sql_ints(s->store, TB__SQL_USAGE_DAYS, (int64_t[]){s->first, last}, 2, &stmt, err);
     while (!code && !(code = tb__step(s->store, stmt, &row, err)) && row) {
         const size_t at = (size_t)(sqlite3_column_int64(stmt, 0) - s->first);
-        if (at < s->n) s->days[at].newest = sqlite3_column_int64(stmt, 1);
+        if (at < s->n) s->newest[at] = sqlite3_column_int64(stmt, 1);
     }
     return code;
 }
 
-static tb__ch_cache_key day_key(const span *s, size_t i)
+static tb__ch_cache_key day_key(const span *s, size_t o, size_t i)
 {
-    return (tb__ch_cache_key){s->of.owner, (int32_t)(s->first + (int64_t)i), (uint8_t)s->of.scope,
-                              s->range.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS};
+    return (tb__ch_cache_key){s->list[o].owner, (uint32_t)s->list[o].edge, (int32_t)(s->first + (int64_t)i),
+                              (uint8_t)s->list[o].scope, s->range.hourly ? TB__GRAIN_HOURS : TB__GRAIN_DAYS};
 }
 
 /* Gives the part of an entry that the range and the location want. */
-static tb_code give(span *s, size_t i, tb_error *err)
+static tb_code give(span *s, size_t o, size_t i, tb_error *err)
 {
     const int64_t unit = s->range.hourly ? 24 : 1, start = (s->first + (int64_t)i) * unit;
     const int64_t end = s->range.first + s->range.count;
     const int64_t from = start > s->range.first ? start : s->range.first;
     const int64_t to = start + unit < end ? start + unit : end;
-    const char *at = s->entry.data, *stop = at + s->entry.len;
+    const char *at = s->entry.data + sizeof s->metrics, *stop = s->entry.data + s->entry.len;
     tb_code code = TB_OK;
-    while (!code && s->entry.len && at < stop) {
+    while (!code && at < stop) {
         uint32_t head[2];
         memcpy(head, at, sizeof head);
         at += sizeof head;
-        const tb__ch_part part = {head[0], tb__chunk_key(head[0], day_key(s, i).grain, s->first + (int64_t)i),
+        const tb__ch_part part = {o, head[0], tb__chunk_key(head[0], day_key(s, o, i).grain, s->first + (int64_t)i),
                                   (const uint8_t *)at, head[1], (unsigned)(from - start), (unsigned)(to - from),
                                   (size_t)(from - s->range.first)};
         code = s->fn(s->ctx, &part, err);
@@ -80,136 +84,223 @@ static tb_code give(span *s, size_t i, tb_error *err)
     return code;
 }
 
+/* s->entry becomes the day's, where there is one with all that is wanted. */
+static bool remembers(span *s, size_t o, size_t i)
+{
+    uint32_t metrics;
+    if (!tb__ch_cache_get(tb__ch_of(s->store)->cache, day_key(s, o, i), s->newest[i], &s->entry)) return false;
+    memcpy(&metrics, s->entry.data, sizeof metrics);
+    if (!(s->metrics & ~metrics)) return true;
+    s->metrics |= metrics;
+    return false;
+}
+
 static tb_code give_remembered(span *s, tb_error *err)
 {
-    tb__ch_cache *cache = tb__ch_of(s->store)->cache;
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < s->n; i++) {
-        if (!s->days[i].newest) continue;
-        s->days[i].stale = !tb__ch_cache_get(cache, day_key(s, i), s->days[i].newest, &s->entry);
-        if (!s->days[i].stale) code = give(s, i, err);
+    for (size_t at = 0; !code && at < s->n * s->owners; at++) {
+        const size_t o = at / s->n, i = at % s->n;
+        if (!s->newest[i]) continue;
+        s->stale[at] = !remembers(s, o, i);
+        if (!s->stale[at]) code = give(s, o, i, err);
     }
     return code;
 }
 
 /* --- what is stale --- */
 
-static tb_code finish_day(span *s, size_t i, tb__pending *grids, tb_error *err)
+static tb_code finish_day(span *s, size_t o, size_t i, tb__pending *grids, tb_error *err)
 {
     uint8_t chunk[TB__CHUNK_MAX];
     s->entry.len = 0;
-    for (size_t g = 0; g < grids->n; g++) {
+    tb_buf_add(&s->entry, &s->metrics, sizeof s->metrics);
+    for (size_t g = 0; g < grids->n && s->stale[o * s->n + i]; g++) {
         const int64_t edge = grids->list[g].index;
-        const int64_t key = tb__chunk_key(edge, day_key(s, i).grain, s->first + (int64_t)i);
+        const int64_t key = tb__chunk_key(edge, day_key(s, o, i).grain, s->first + (int64_t)i);
         const uint32_t head[2] = {(uint32_t)edge, (uint32_t)tb__chunk_encode(grids->list[g].grid, key, chunk)};
         tb_buf_add(&s->entry, head, sizeof head);
         tb_buf_add(&s->entry, chunk, head[1]);
     }
     tb__pending_clear(grids);
     tb_code code = tb_buf_check(&s->entry, err);
-    if (code || !s->days[i].stale) return code;
-    s->days[i].stale = false;
-    tb__ch_cache_put(tb__ch_of(s->store)->cache, day_key(s, i), s->days[i].newest, s->entry.data, s->entry.len);
-    return give(s, i, err);
+    if (code || !s->stale[o * s->n + i]) return code;
+    s->stale[o * s->n + i] = false;
+    tb__ch_cache_put(tb__ch_of(s->store)->cache, day_key(s, o, i), s->newest[i], s->entry.data, s->entry.len);
+    return give(s, o, i, err);
 }
 
-static tb_code add_row(tb__pending *grids, int64_t edge, unsigned slot, const uint64_t *value, tb_error *err)
+/* A row of the answer: an hour, or a day, of all its locations together or of the one that is meant. */
+typedef struct row {
+    int64_t owner, edge; /* where there are several */
+    int64_t at;
+    uint64_t value[TB_METRIC_COUNT];
+    size_t n; /* locations */
+    const char *edges, *bytes;
+    bool once; /* none of its rows came twice */
+} row;
+
+static row read_row(tb__ch_reader *r, const tb__ch_question *q)
+{
+    row to = {.owner = q->of.owner, .edge = q->of.edge, .once = true};
+    if (q->n_owners > 1) to.owner = (int64_t)tb__ch_column(r, 8);
+    if (q->n_owners > 1 && q->of.edge) to.edge = (int64_t)tb__ch_column(r, 4);
+    to.at = (int64_t)tb__ch_column(r, 4);
+    for (uint32_t left = q->metrics; left; left &= left - 1)
+        to.value[__builtin_ctz(left)] = tb__ch_column(r, 8);
+    if (q->located) {
+        to.n = tb__ch_array(r, 4, &to.edges);
+        if (tb__ch_array(r, 8, &to.bytes) != to.n) r->cut = true;
+    }
+    if (q->way == TB__CH_COUNTED) to.once = tb__ch_column(r, 1);
+    return to;
+}
+
+static tb_code add_located(tb__pending *grids, const row *from, unsigned slot, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < from->n; i++) {
+        tb_grid *to = NULL;
+        uint32_t edge;
+        uint64_t bytes;
+        memcpy(&edge, from->edges + i * sizeof edge, sizeof edge);
+        memcpy(&bytes, from->bytes + i * sizeof bytes, sizeof bytes);
+        if (edge) code = tb__pending_at(grids, edge, &to, err);
+        if (!code && to && bytes) code = tb_grid_add(to, TB_M_BYTES, slot, bytes, err);
+    }
+    return code;
+}
+
+static tb_code add_row(tb__pending *grids, int64_t edge, const row *from, unsigned slot, tb_error *err)
 {
     tb_grid *to = NULL;
     tb_code code = tb__pending_at(grids, edge, &to, err);
     for (int m = 0; !code && m < TB_METRIC_COUNT; m++)
-        if (value[m]) code = tb_grid_add(to, (tb_metric)m, slot, value[m], err);
-    return code;
+        if (from->value[m]) code = tb_grid_add(to, (tb_metric)m, slot, from->value[m], err);
+    return code ? code : add_located(grids, from, slot, err);
 }
 
-/* Rows come day by day. */
-static tb_code take_rows(span *s, tb__pending *grids, bool trusting, tb_error *err)
+/* Which of the list a row is of, from `from` on. */
+static size_t whose_row(const span *s, size_t from, const row *of)
+{
+    while (from + 1 < s->owners && (s->list[from].owner < of->owner ||
+                                    (s->list[from].owner == of->owner && s->list[from].edge < of->edge)))
+        from++;
+    return from;
+}
+
+/* Rows come owner by owner, location by location where these are meant, day by day. */
+static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
     const int64_t unit = s->range.hourly ? 24 : 1;
-    size_t day = s->n;
+    size_t day = s->n, o = 0;
     tb_code code = TB_OK;
     while (!code && r.at < r.end && !r.cut) {
-        uint64_t value[TB_METRIC_COUNT];
-        const int64_t edge = (int64_t)tb__ch_column(&r, 4), at = (int64_t)tb__ch_column(&r, 4);
-        const size_t i = (size_t)(at / unit - s->first);
-        for (int m = 0; m < TB_METRIC_COUNT; m++)
-            value[m] = tb__ch_column(&r, 8);
-        if (trusting) (void)tb__ch_column(&r, 1);
+        const row from = read_row(&r, q);
+        const size_t i = (size_t)(from.at / unit - s->first), of = whose_row(s, o, &from);
         if (r.cut || i >= s->n) break;
-        if (i != day && day < s->n) code = finish_day(s, day, grids, err);
+        if ((i != day || of != o) && day < s->n) code = finish_day(s, o, day, grids, err);
+        o = of;
         day = i;
-        if (!code) code = add_row(grids, edge, (unsigned)(at % unit), value, err);
-        if (!code && edge) code = add_row(grids, 0, (unsigned)(at % unit), value, err);
+        if (!code) code = add_row(grids, s->list[o].edge, &from, (unsigned)(from.at % unit), err);
     }
     if (!code) code = tb__ch_check_read(&r, err);
-    return code || day == s->n ? code : finish_day(s, day, grids, err);
+    return code || day == s->n ? code : finish_day(s, o, day, grids, err);
 }
 
-/* The last byte of each row says whether it may be trusted. */
-static bool some_came_twice(const struct tb__clickhouse *ch)
+static bool some_came_twice(const struct tb__clickhouse *ch, const tb__ch_question *q)
 {
-    const size_t row = 8 + 8 * TB_METRIC_COUNT + 1;
-    for (size_t at = row; at <= ch->answer.len; at += row)
-        if (!ch->answer.data[at - 1]) return true;
-    return false;
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    bool once = true;
+    while (once && r.at < r.end && !r.cut)
+        once = read_row(&r, q).once;
+    return !once;
 }
 
 /* Rows that were sent twice are rare, and to leave them out costs as much again as the sums: so the sums come with a
  * look at whether there are any. */
 static tb_code ask_stale(span *s, tb__ch_question *q, tb_error *err)
 {
-    const size_t shard = tb__ch_shard(s->store, s->of.scope, s->of.owner);
-    q->trusting = true;
+    const size_t shard = tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner);
     tb_code code = tb__ch_put_question(s->store, q, err);
     if (!code) code = tb__ch_ask(s->store, shard, err);
-    if (code || !some_came_twice(tb__ch_of(s->store))) return code;
-    q->trusting = false;
+    if (code || q->way != TB__CH_COUNTED || !some_came_twice(tb__ch_of(s->store), q)) return code;
+    q->way = TB__CH_ONCE;
     code = tb__ch_put_question(s->store, q, err);
     return code ? code : tb__ch_ask(s->store, shard, err);
 }
 
+/* Days to which nothing was added since they were compacted need no such look. */
+static bool are_folded(const span *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        const int64_t month = tb_month_from_day(s->first + (int64_t)i);
+        if (s->newest[i] > tb__ch_month_batch(tb__ch_of(s->store), month)) return false;
+    }
+    return true;
+}
+
 static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
 {
+    /* Of one, of several, and of several with a location. */
+    static const char *const keys[2][3] = {{"toUInt32(intDiv(h,24)) AS day", "owner,toUInt32(intDiv(h,24)) AS day",
+                                            "owner,edge,toUInt32(intDiv(h,24)) AS day"},
+                                           {"h", "owner,h", "owner,edge,h"}};
+    static const char *const groups[2][3] = {
+        {"day ORDER BY day", "owner,day ORDER BY owner,day", "owner,edge,day ORDER BY owner,edge,day"},
+        {"h ORDER BY h", "owner,h ORDER BY owner,h", "owner,edge,h ORDER BY owner,edge,h"}};
     const bool hourly = s->range.hourly;
-    tb__ch_question q = {hourly ? "edge,h" : "edge,toUInt32(intDiv(h,24)) AS day", TB_METRIC_ALL,
-                               {s->of.scope, s->of.owner, 0}, tb__ch_hour((s->first + (int64_t)from) * 24),
-                               tb__ch_hour((s->first + (int64_t)to) * 24), hourly ? "edge,h ORDER BY h" : "edge,day ORDER BY day", false};
+    const size_t many = s->owners < 2 ? 0 : s->list[0].edge ? 2 : 1;
+    tb__ch_question q = {.keys = keys[hourly][many],
+                         .metrics = s->metrics,
+                         .of = s->list[0],
+                         .owners = s->list,
+                         .n_owners = s->owners,
+                         .first = tb__ch_hour((s->first + (int64_t)from) * 24),
+                         .end = tb__ch_hour((s->first + (int64_t)to) * 24),
+                         .group = groups[hourly][many],
+                         .days = hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER,
+                         .way = TB__CH_COUNTED,
+                         .located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES)};
     tb__pending grids = {0};
-    tb_code code = ask_stale(s, &q, err);
-    if (!code) code = take_rows(s, &grids, q.trusting, err);
+    tb_code code = tb__ch_read_months(s->store, err);
+    if (!code && are_folded(s, from, to)) q.way = TB__CH_FOLDED;
+    if (!code) code = ask_stale(s, &q, err);
+    if (!code) code = take_rows(s, &q, &grids, err);
     tb__pending_release(&grids);
-    for (size_t i = from; !code && i < to; i++) /* days of others */
-        if (s->days[i].stale) code = finish_day(s, i, &(tb__pending){0}, err);
+    for (size_t at = 0; !code && at < s->n * s->owners; at++) /* days of others */
+        if (s->stale[at]) code = finish_day(s, at / s->n, at % s->n, &(tb__pending){0}, err);
     return code;
 }
 
 static tb_code read_span(span *s, tb_error *err)
 {
-    size_t from = 0, to;
+    size_t from = SIZE_MAX, to = 0;
     tb_code code = note_days(s, err);
     if (!code) code = give_remembered(s, err);
-    for (to = s->n; to && !s->days[to - 1].stale;)
-        to--;
-    while (from < to && !s->days[from].stale)
-        from++;
-    return code || from == to ? code : read_stale(s, from, to, err);
+    for (size_t at = 0; at < s->n * s->owners; at++) {
+        if (!s->stale[at]) continue;
+        if (at % s->n < from) from = at % s->n;
+        if (at % s->n >= to) to = at % s->n + 1;
+    }
+    return code || !to ? code : read_stale(s, from, to, err);
 }
 
-tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn, void *ctx,
-                         tb_error *err)
+tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_part_fn fn, void *ctx, tb_error *err)
 {
     /* What is newest, and what counts, are of one snapshot. */
     const bool own = sqlite3_get_autocommit(store->db) != 0;
-    span s = {.store = store, .of = *of, .range = range, .fn = fn, .ctx = ctx};
-    if (!range.count) return TB_OK;
+    span s = {.store = store, .list = wanted->of, .owners = wanted->n, .range = wanted->range, .metrics = wanted->metrics,
+              .fn = fn, .ctx = ctx};
+    if (!s.range.count || !s.owners) return TB_OK;
     tb_buf_init(&s.entry, ENTRY_MAX, NULL);
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;
     if (!code) {
         code = read_span(&s, err);
         if (own) tb_store_read_end(store);
     }
-    free(s.days);
+    free(s.newest);
+    free(s.stale);
     tb_buf_release(&s.entry);
     return code;
 }

@@ -1,4 +1,4 @@
-/* ClickHouse as the usage plane's counters: see open.c. */
+/* ClickHouse as the usage plane: see open.c and lines.h. */
 #ifndef TOLLBOOK_STORE_CLICKHOUSE_H
 #define TOLLBOOK_STORE_CLICKHOUSE_H
 

@@ -3,14 +3,22 @@
  *
  * 1. A commit of the file: two spans of ids are begun. The first is the fold's own, of one id; batches go on in the
  *    second. From then on no row with an id below the fold's is new: what comes again under such an id came before.
+ *    meta.usage_fold names the fold's span.
  * 2. INSERT SELECT of what counts below that id, in spans of 200,000 rows, each compared with what it was made of. Nobody
  *    sees these rows.
  * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above.
  * 4. After a grace, the partitions below are dropped. Before that the process knows it, so that a reader with an older
- *    snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the file is.
- * An interruption leaves rows under an id that never counts. They go with a later step 4. */
+ *    snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the file, and a reader in
+ *    another process, is.
+ * An interruption leaves rows under an id that never counts: usage_fold's, where it is no month's generation. They go before
+ * another fold begins, so that a fold that fails again and again fills no disk. What still arrives of them then goes with a
+ * later step 4.
+ *
+ * Months that are due (letgo.c) come first, once no call for one came between two looks: a fold leaves out what goes of all
+ * accounts at once. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/fold.h"
+#include "store/clickhouse/lines.h"
 #include "tollbook/calendar.h"
 #include "tollbook/compaction.h"
 
@@ -25,6 +33,7 @@
 /* A month's rows under the ids of one span, on one shard. */
 typedef struct part {
     size_t shard;
+    tb__ch_table of;
     int64_t month, span;
     uint64_t rows;
 } part;
@@ -32,23 +41,29 @@ typedef struct part {
 typedef struct look {
     part *list;
     size_t n, cap;
+    tb__ch_due *due;
+    size_t n_due;
+    int64_t left; /* the span of a fold that may be left over */
 } look;
+
+static const char *const table_name[TB__CH_COMPACTED] = {[TB__CH_CELL] = "cell", [TB__CH_COUNTRY] = "country"};
 
 static tb_code look_at_shard(tb_store *store, size_t shard, look *to, tb_error *err)
 {
     tb_buf_fmt(tb__ch_start(store),
-               "SELECT toUInt32OrZero(extract(partition,'[0-9]+')) AS m,toUInt64OrZero(extract(partition,',([0-9]+)')) AS s,"
-               "toUInt64(sum(rows)) FROM system.parts WHERE database='%s' AND table='cell' AND active GROUP BY m,s"
-               " ORDER BY m,s FORMAT RowBinary",
+               "SELECT toUInt8(table='country') AS t,toUInt32OrZero(extract(partition,'[0-9]+')) AS m,"
+               "toUInt64OrZero(extract(partition,',([0-9]+)')) AS s,toUInt64(sum(rows)) FROM system.parts"
+               " WHERE database='%s' AND table IN('cell','country') AND active GROUP BY t,m,s ORDER BY m,s,t FORMAT RowBinary",
                tb__ch_of(store)->client->database);
     tb_code code = tb__ch_ask(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         code = tb__grow(&to->list, to->n, &to->cap, sizeof *to->list, err);
         if (code) break;
-        const int64_t named = (int64_t)tb__ch_column(&r, 4);
         part *p = &to->list[to->n++];
-        *p = (part){.shard = shard, .month = (named / 100 - 1970) * 12 + named % 100 - 1};
+        *p = (part){.shard = shard, .of = tb__ch_column(&r, 1) ? TB__CH_COUNTRY : TB__CH_CELL};
+        const int64_t named = (int64_t)tb__ch_column(&r, 4);
+        p->month = (named / 100 - 1970) * 12 + named % 100 - 1;
         p->span = (int64_t)tb__ch_column(&r, 8);
         p->rows = tb__ch_column(&r, 8);
     }
@@ -58,6 +73,11 @@ static tb_code look_at_shard(tb_store *store, size_t shard, look *to, tb_error *
 static int64_t span_of(const struct tb__clickhouse *ch, int64_t month)
 {
     return tb__ch_month_batch(ch, month) >> TB__CH_ID_BITS;
+}
+
+static bool is_left_over(const struct tb__clickhouse *ch, const look *l, const part *p)
+{
+    return p->span && p->span == l->left && p->span > span_of(ch, p->month);
 }
 
 /* Rows of a month: in its generation, and those that were not folded yet. A table that an earlier build made has
@@ -73,7 +93,7 @@ static weight weigh(const struct tb__clickhouse *ch, const look *l, int64_t mont
     const int64_t span = span_of(ch, month);
     for (size_t i = 0; i < l->n; i++) {
         const part *p = &l->list[i];
-        if (p->month != month) continue;
+        if (p->month != month || is_left_over(ch, l, p)) continue;
         if (!p->span) w.plain = true;
         if (p->span == span) w.folded += p->rows;
         if (p->span > span) w.waiting += p->rows;
@@ -87,40 +107,82 @@ static bool is_worth_it(const weight *w, const tb_compaction *c)
     return w->waiting >= c->rows_min && w->waiting >= w->folded / 2;
 }
 
-/* The month with the most rows that wait, where it is worth it. -1: none is. */
-static int64_t choose(const struct tb__clickhouse *ch, const look *l, tb_compaction *c)
+/* What the operator sees of how far behind this is. */
+static void count_waiting(const struct tb__clickhouse *ch, const look *l, tb_compaction *c)
 {
-    int64_t chosen = -1;
+    c->waiting = c->leaving = 0;
+    c->due = l->n_due;
+    for (size_t i = 0; i < l->n; i++) {
+        const part *p = &l->list[i];
+        if (p->span < span_of(ch, p->month) || is_left_over(ch, l, p)) c->leaving += p->rows;
+        else if (p->span > span_of(ch, p->month)) c->waiting += p->rows;
+    }
+}
+
+/* What a fold is to be of. */
+typedef struct choice {
+    int64_t month; /* -1: none */
+    int64_t due;   /* the last call for it; 0: there was none */
+} choice;
+
+/* The oldest month that is due; else that with the most rows that wait, where it is worth it. */
+static choice choose(const struct tb__clickhouse *ch, const look *l, bool called, const tb_compaction *c)
+{
+    choice chosen = {-1, 0};
     uint64_t most = 0;
-    c->waiting = 0;
+    for (size_t i = 0; called && i < l->n_due; i++)
+        if (!weigh(ch, l, l->due[i].month).plain) return (choice){l->due[i].month, l->due[i].call};
     for (size_t i = 0; i < l->n; i++) {
         const weight w = weigh(ch, l, l->list[i].month);
-        if (l->list[i].span > span_of(ch, l->list[i].month)) c->waiting += l->list[i].rows;
         if (w.plain || w.waiting <= most || (c->rows_min && !is_worth_it(&w, c))) continue;
-        chosen = l->list[i].month;
+        chosen.month = l->list[i].month;
         most = w.waiting;
     }
     return chosen;
+}
+
+/* No call for a month came since the last look. */
+static bool are_called(struct tb__clickhouse *ch, const look *l)
+{
+    const int64_t before = ch->due_seen;
+    ch->due_seen = 0;
+    for (size_t i = 0; i < l->n_due; i++)
+        ch->due_seen += l->due[i].call;
+    return ch->due_seen == before;
 }
 
 /* --- a fold --- */
 
 void tb__ch_fold_free(struct tb__clickhouse *ch)
 {
-    if (ch->fold) free(ch->fold->list);
-    free(ch->fold);
+    tb__ch_fold *f = ch->fold;
+    if (!f) return;
+    for (size_t i = 0; i < f->n_leavers; i++)
+        free(f->leavers[i].sum);
+    free(f->leavers);
+    free(f->going);
+    free(f->list);
+    free(f);
     ch->fold = NULL;
 }
 
-static tb_code begin_fold(tb_store *store, int64_t month, tb_error *err)
+static tb_code begin_ids(tb_store *store, void *ctx, tb_error *err)
+{
+    tb__ch_fold *f = ctx;
+    tb_code code = tb__ch_begin_fold_span(store, &f->batch, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_fold", f->batch >> TB__CH_ID_BITS, err);
+    return code || !f->due ? code : tb__ch_read_leavers(store, f, err);
+}
+
+static tb_code begin_fold(tb_store *store, choice of, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__ch_fold *f = calloc(1, sizeof *f);
-    if (!f) return tb_no_memory(err);
-    f->month = month;
-    tb_code code = tb_store_write(store, tb__ch_begin_fold_span, &f->batch, err);
-    if (code) free(f);
-    else ch->fold = f;
+    ch->fold = calloc(1, sizeof *ch->fold);
+    if (!ch->fold) return tb_no_memory(err);
+    ch->fold->month = of.month;
+    ch->fold->due = of.due;
+    tb_code code = tb_store_write(store, begin_ids, ch->fold, err);
+    if (code) tb__ch_fold_free(ch);
     return code;
 }
 
@@ -129,7 +191,8 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     const tb__ch_fold *f = ctx;
     char name[40] = "usage_month_";
     sqlite3_snprintf(28, name + 12, "%lld", (long long)f->month);
-    return tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
+    tb_code code = tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
+    return code || !f->due ? code : tb__ch_let_go_of(store, f, err);
 }
 
 static tb_code note_flip(struct tb__clickhouse *ch, int64_t month, int64_t now_us, tb_error *err)
@@ -150,6 +213,7 @@ static tb_code end_fold(tb_store *store, tb_compaction *c, tb_error *err)
     tb_code code = note_flip(ch, ch->fold->month, c->now_us, err);
     if (!code) code = tb_store_write(store, flip, ch->fold, err);
     if (!code) c->folded++;
+    if (!code && ch->fold->due) c->let_go++;
     tb__ch_fold_free(ch);
     return code;
 }
@@ -178,48 +242,69 @@ static bool may_go(const struct tb__clickhouse *ch, int64_t month, const tb_comp
     return true; /* nobody who reads is older than this process */
 }
 
-static tb_code drop_part(tb_store *store, const part *p, tb_error *err)
+static tb_code drop_partition(tb_store *store, const part *p, tb_error *err)
+{
+    const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
+    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION (%d,%" PRId64 ")", tb__ch_of(store)->client->database,
+               table_name[p->of], date.year * 100 + date.month, p->span);
+    return tb__ch_ask(store, p->shard, err);
+}
+
+/* What goes below this id counts for nobody who is to be answered. */
+static tb_code say_gone(tb_store *store, const part *p, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    const int64_t batch = tb__ch_month_batch(ch, p->month), first = tb_month_first_day(p->month);
-    const tb_date date = tb_date_from_day(first);
+    const int64_t batch = tb__ch_month_batch(ch, p->month);
     if (!tb__ch_cache_drop(ch->cache, p->month, batch)) return tb_no_memory(err);
     tb_buf_fmt(tb__ch_start(store),
                "INSERT INTO %s.cell(scope,owner,edge,h,batch,row) VALUES(0,0,0,%" PRId64 ",%" PRId64 ",%u)",
-               ch->client->database, first * 24, batch, (unsigned)MARK_ROW);
-    tb_code code = tb__ch_ask(store, p->shard, err);
-    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.cell DROP PARTITION (%d,%" PRId64 ")", ch->client->database,
-               date.year * 100 + date.month, p->span);
-    return code ? code : tb__ch_ask(store, p->shard, err);
+               ch->client->database, tb_month_first_day(p->month) * 24, batch, (unsigned)MARK_ROW);
+    return tb__ch_ask(store, p->shard, err);
 }
 
-/* *ret_any: something went. */
-static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *c, bool *ret_any, tb_error *err)
+/* Parts come by shard and month. */
+static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *c, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
+    const part *said = NULL;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < l->n; i++) {
         const part *p = &l->list[i];
-        if (!p->span || p->span >= span_of(ch, p->month) || !may_go(ch, p->month, c)) continue;
-        *ret_any = true;
-        code = drop_part(store, p, err);
+        const bool left = is_left_over(ch, l, p);
+        if (!left && (!p->span || p->span >= span_of(ch, p->month) || !may_go(ch, p->month, c))) continue;
+        if (!left && (!said || said->shard != p->shard || said->month != p->month)) {
+            code = say_gone(store, p, err);
+            said = p;
+        }
+        if (!code) code = drop_partition(store, p, err);
     }
     return code;
 }
 
 /* --- the whole --- */
 
+static tb_code take_look(tb_store *store, look *l, tb_error *err)
+{
+    tb_code code = tb__ch_read_months(store, err);
+    if (!code) code = tb__ch_meta(store, "usage_fold", 0, &l->left, err);
+    if (!code) code = tb__ch_read_due(store, &l->due, &l->n_due, err);
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
+        code = look_at_shard(store, shard, l, err);
+    return code;
+}
+
 static tb_code look_and_begin(tb_store *store, tb_compaction *c, tb_error *err)
 {
-    const struct tb__clickhouse *ch = tb__ch_of(store);
-    look l = {NULL, 0, 0};
-    bool dropped = false;
-    tb_code code = tb__ch_read_months(store, err);
-    for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        code = look_at_shard(store, shard, &l, err);
-    const int64_t month = code ? -1 : choose(ch, &l, c);
-    if (!code) code = drop_folded(store, &l, c, &dropped, err);
-    if (!code && month >= 0) code = begin_fold(store, month, err);
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    look l = {NULL, 0, 0, NULL, 0, 0};
+    tb_code code = take_look(store, &l, err);
+    if (!code) {
+        count_waiting(ch, &l, c);
+        const choice next = choose(ch, &l, are_called(ch, &l), c);
+        code = drop_folded(store, &l, c, err);
+        if (!code && next.month >= 0) code = begin_fold(store, next, err);
+    }
+    free(l.due);
     free(l.list);
     return code;
 }
@@ -229,8 +314,9 @@ tb_code tb_store_compact(tb_store *store, tb_compaction *c, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     const uint64_t before = c->folded;
     c->working = false;
-    if (!ch) return TB_OK;
+    if (!ch || ch->unseen) return TB_OK;
     tb_code code = ch->fold ? step_fold(store, c, err) : look_and_begin(store, c, err);
+    if (!code && !ch->fold) code = tb__ch_sweep(store, c->now_us, err);
     c->working = ch->fold || c->folded > before; /* another month may be next */
     return code;
 }
@@ -251,7 +337,8 @@ tb_code tb__ch_check_copy(tb_store *store, size_t shard, tb_error *err)
         if (!r.cut && tb__ch_month_batch(ch, month) < batch)
             code = tb_fail(err, TB_E_USAGE, "usage",
                            "%s is a copy of before usage was compacted: rows that it counts are gone from shard %zu. Restore "
-                           "a newer copy, or the backup of the usage servers that was made with this one.",
+                           "a newer copy, or the backup of the usage servers that was made with this one. Where it is being "
+                           "made just now, make it again.",
                            store->path, shard + 1);
     }
     return code ? code : tb__ch_check_read(&r, err);

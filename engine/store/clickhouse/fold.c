@@ -3,121 +3,264 @@
 #include "tollbook/calendar.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SPAN_ROWS 200000 /* 3 M at once took a server more than 1 GB */
+#define GOING_MAX 4096   /* owners that a statement names */
 #define KEYS      "scope,owner,edge,h"
+
+/* What differs between the two tables. */
+static const struct {
+    const char *name, *owner, *time;
+    int64_t unit; /* hours in one of `time` */
+} tables[TB__CH_COMPACTED] = {
+    [TB__CH_CELL] = {"cell", "owner", "h", 1},
+    [TB__CH_COUNTRY] = {"country", "zone", "day", 24},
+};
 
 /* --- which spans --- */
 
-static tb_code add_span(tb__ch_fold *f, tb__ch_piece span, tb_error *err)
+static bool joins(const tb__ch_piece *last, const tb__ch_piece *more)
+{
+    if (last->of != more->of || last->scope != more->scope || last->rows + more->rows > SPAN_ROWS) return false;
+    if (last->first == more->first) return last->end == more->from;
+    return last->from == more->from && last->end == more->end && last->n_going + more->n_going <= GOING_MAX;
+}
+
+static tb_code add_span(tb__ch_fold *f, const tb__ch_piece *span, tb_error *err)
 {
     tb__ch_piece *last = f->n ? &f->list[f->n - 1] : NULL;
-    const bool joins = last && last->scope == span.scope && last->rows + span.rows <= SPAN_ROWS &&
-                       (last->first == span.first ? last->end == span.from
-                                                  : last->from == span.from && last->end == span.end);
-    if (joins) {
-        last->last = span.last;
-        last->end = span.end;
-        last->rows += span.rows;
+    if (last && joins(last, span)) {
+        if (last->first != span->first) last->n_going += span->n_going;
+        last->last = span->last;
+        last->end = span->end;
+        last->rows += span->rows;
         return TB_OK;
     }
     tb_code code = tb__grow(&f->list, f->n, &f->cap, sizeof *f->list, err);
-    if (!code) f->list[f->n++] = span;
+    if (!code) f->list[f->n++] = *span;
     return code;
 }
 
-static void put_where(const tb__ch_fold *f, const tb__ch_piece *s, char *out, int size)
+/* Rows of a span, as they lie. */
+static void put_where(const tb__ch_fold *f, const tb__ch_piece *s, tb_buf *out)
 {
-    sqlite3_snprintf(size, out, "scope=%d AND owner>=%lld AND owner<=%lld AND h>=%lld AND h<%lld AND batch<%lld", s->scope,
-                     (long long)s->first, (long long)s->last, (long long)s->from, (long long)s->end,
-                     (long long)f->batch);
+    const char *owner = tables[s->of].owner;
+    tb_buf_fmt(out, "%s%s>=%" PRId64 " AND %s<=%" PRId64 " AND batch<%" PRId64,
+               s->of == TB__CH_CELL ? tb__ch_scopes(s->scope, true) : "", s->of == TB__CH_CELL ? " AND owner" : owner, s->first,
+               owner, s->last, f->batch);
 }
 
-/* An owner with many rows: hour by hour. The answer that the caller walks is copied by it. */
+/* " AND ..." between the span's hours. */
+static void put_between(const tb__ch_piece *s, tb_buf *out)
+{
+    const int64_t unit = tables[s->of].unit;
+    tb_buf_fmt(out, " AND %s>=%" PRId64 " AND %s<%" PRId64, tables[s->of].time, s->from / unit, tables[s->of].time,
+               s->end / unit);
+}
+
+/* An owner with many rows: hour by hour, or day by day where hours become days. The answer that the caller walks is
+ * copied by it. */
 static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_piece *of, tb_error *err)
 {
-    char where[300];
+    const int64_t unit = tables[of->of].unit, step = f->due ? 24 : unit;
     int64_t from = of->from;
-    put_where(f, of, where, sizeof where);
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_fmt(sql, "SELECT h,count() FROM %s.cell WHERE %s GROUP BY h ORDER BY h FORMAT RowBinary",
-               tb__ch_of(store)->client->database, where);
+    tb_buf_fmt(sql, "SELECT toUInt32(intDiv(%s,%" PRId64 ")) AS t,count() FROM %s.%s WHERE ", tables[of->of].time, step / unit,
+               tb__ch_of(store)->client->database, tables[of->of].name);
+    put_where(f, of, sql);
+    put_between(of, sql);
+    tb_buf_str(sql, " GROUP BY t ORDER BY t FORMAT RowBinary");
     tb_code code = tb__ch_ask(store, f->shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
-        tb__ch_piece hour = *of;
-        hour.from = from;
-        hour.end = from = (int64_t)tb__ch_column(&r, 4) + 1;
-        hour.rows = tb__ch_column(&r, 8);
-        code = add_span(f, hour, err);
+        tb__ch_piece some = *of;
+        some.from = from;
+        some.end = from = ((int64_t)tb__ch_column(&r, 4) + 1) * step;
+        some.rows = tb__ch_column(&r, 8);
+        code = add_span(f, &some, err);
     }
     return code ? code : tb__ch_check_read(&r, err);
 }
 
-static tb_code plan_owners(tb_store *store, tb__ch_fold *f, tb__ch_reader *r, tb_error *err)
+static tb_code note_going(tb_store *store, tb__ch_fold *f, tb__ch_piece *of, tb_error *err)
 {
-    tb__ch_piece of = {.from = tb__ch_hour(tb_month_first_day(f->month) * 24),
-                      .end = tb__ch_hour(tb_month_first_day(f->month + 1) * 24)};
+    size_t leaver = 0;
+    bool leaving = false;
+    of->going = f->n_going;
+    of->n_going = 0;
+    tb_code code = tb__ch_is_leaving(store, f, of->scope, of->first, &leaving, &leaver, err);
+    if (code || !leaving) return code;
+    code = tb__grow(&f->going, f->n_going, &f->cap_going, sizeof *f->going, err);
+    if (code) return code;
+    f->going[f->n_going++] = (tb__ch_going){of->first, leaver, f->leavers[leaver].days};
+    of->n_going = 1;
+    return TB_OK;
+}
+
+static tb_code plan_owners(tb_store *store, tb__ch_fold *f, tb__ch_table table, tb__ch_reader *r, tb_error *err)
+{
+    const tb__ch_hours_of hours = tb__ch_month_hours(f->month);
+    tb__ch_piece of = {.of = table, .from = hours.first, .end = hours.end};
     tb_code code = TB_OK;
     while (!code && r->at < r->end && !r->cut) {
         of.scope = (int)tb__ch_column(r, 1);
         of.first = of.last = (int64_t)tb__ch_column(r, 8);
         of.rows = tb__ch_column(r, 8);
-        code = of.rows > SPAN_ROWS ? plan_hours(store, f, &of, err) : add_span(f, of, err);
+        code = note_going(store, f, &of, err);
+        if (!code) code = of.rows > SPAN_ROWS ? plan_hours(store, f, &of, err) : add_span(f, &of, err);
     }
     return code ? code : tb__ch_check_read(r, err);
 }
 
-tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
+static tb_code plan_table(tb_store *store, tb__ch_fold *f, tb__ch_table of, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb_buf_fmt(tb__ch_start(store),
-               "SELECT scope,owner,count() FROM %s.cell WHERE scope>0 AND h>=%" PRId64 " AND h<%" PRId64 " AND batch<%" PRId64
-               " GROUP BY scope,owner ORDER BY scope,owner FORMAT RowBinary",
-               ch->client->database, tb__ch_hour(tb_month_first_day(f->month) * 24),
-               tb__ch_hour(tb_month_first_day(f->month + 1) * 24), f->batch);
+    const tb__ch_hours_of hours = tb__ch_month_hours(f->month);
+    const tb__ch_piece month = {.of = of, .from = hours.first, .end = hours.end};
+    tb_buf *sql = tb__ch_start(store);
+    tb_buf_fmt(sql, "SELECT %s AS base,%s,count() FROM %s.%s WHERE %sbatch<%" PRId64,
+               of == TB__CH_CELL ? "bitAnd(scope,3)" : "toUInt8(1)", tables[of].owner, ch->client->database, tables[of].name,
+               of == TB__CH_CELL ? "scope>0 AND " : "", f->batch);
+    put_between(&month, sql);
+    tb_buf_fmt(sql, " GROUP BY base,%s ORDER BY base,%s FORMAT RowBinary", tables[of].owner, tables[of].owner);
     tb_code code = tb__ch_ask(store, f->shard, err);
     if (code) return code;
     tb_buf taken = ch->answer;
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     tb__ch_reader r = {taken.data, taken.data + taken.len, false};
-    f->n = f->at = 0;
-    f->numbered = 0;
-    f->planned = true;
-    code = plan_owners(store, f, &r, err);
+    code = plan_owners(store, f, of, &r, err);
     tb_buf_release(&taken);
+    return code;
+}
+
+tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
+{
+    tb_code code = TB_OK;
+    f->n = f->at = f->n_going = 0;
+    f->planned = true;
+    for (int t = 0; !code && t < TB__CH_COMPACTED; t++)
+        code = plan_table(store, f, (tb__ch_table)t, err);
+    return code;
+}
+
+/* --- what one span's rows come to --- */
+
+/* "owner IN(...)": owners of whom hours go and days stay, or days too. false: there are none, and nothing is put. */
+static bool put_going(const tb__ch_fold *f, const tb__ch_piece *s, bool days, tb_buf *out)
+{
+    bool any = false;
+    for (size_t i = s->going; i < s->going + s->n_going; i++) {
+        if (f->going[i].days != days) continue;
+        if (any) tb_buf_str(out, ",");
+        else tb_buf_fmt(out, "%s IN(", tables[s->of].owner);
+        tb_buf_fmt(out, "%" PRId64, f->going[i].owner);
+        any = true;
+    }
+    if (any) tb_buf_str(out, ")");
+    return any;
+}
+
+/* Which of a span's rows: those that stay, or those of which days go. */
+static void put_chosen(const tb__ch_fold *f, const tb__ch_piece *s, bool leaving, tb_buf *out)
+{
+    put_where(f, s, out);
+    const size_t at = out->len;
+    tb_buf_str(out, leaving ? " AND " : " AND NOT ");
+    if (!put_going(f, s, true, out)) out->len = at; /* all stay */
+}
+
+/* "(SELECT ... FROM cell)": rows that count, once each. */
+static tb_code put_cells(tb_store *store, const tb__ch_fold *f, const char *columns, bool leaving, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    tb_buf where;
+    uint32_t sums = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (tb_metric_table[m].how == TB_HOW_SUM) sums |= TB_METRIC_BIT(m);
+    tb_buf_init(&where, 1 << 20, NULL);
+    put_chosen(f, s, leaving, &where);
+    tb_buf_add(&where, "", 1);
+    tb_code code = tb_buf_check(&where, err);
+    const tb__ch_rows rows = {.columns = columns, .metrics = leaving ? sums : TB_METRIC_ALL, .where = where.data,
+                              .first = s->from, .end = s->end};
+    if (!code) code = tb__ch_put_rows(store, &tb__ch_of(store)->sql, &rows, err);
+    tb_buf_release(&where);
+    return code;
+}
+
+static tb_code put_countries(tb_store *store, const tb__ch_fold *f, bool leaving, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    tb_buf *sql = &tb__ch_of(store)->sql;
+    tb_buf_fmt(sql, "(SELECT zone,day,country,requests AS r,bytes AS b FROM %s.country WHERE ",
+               tb__ch_of(store)->client->database);
+    put_chosen(f, s, leaving, sql);
+    put_between(s, sql);
+    tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, (tb__ch_hours_of){s->from, s->end}, err);
+    if (!code) code = tb__ch_put_visible(store, sql, err);
+    tb_buf_str(sql, " LIMIT 1 BY zone,day,country,batch)");
+    return code;
+}
+
+/* "(SELECT place AS k...,sums AS s... GROUP BY place)": what stays of the span, as it is going to lie. */
+static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    tb_buf *sql = &tb__ch_of(store)->sql;
+    if (s->of == TB__CH_COUNTRY) {
+        tb_buf_str(sql, "(SELECT zone,day,country,sum(r) AS s0,sum(b) AS s1 FROM ");
+        tb_code code = put_countries(store, f, false, err);
+        tb_buf_str(sql, " GROUP BY zone,day,country)");
+        return code;
+    }
+    const size_t start = sql->len;
+    tb_buf_str(sql, "(SELECT toUInt8(bitOr(scope,if(");
+    if (put_going(f, s, false, sql)) {
+        tb_buf_fmt(sql, ",%d,0))) AS sc,owner,edge,toUInt32(if(", TB__CH_DAYS);
+        put_going(f, s, false, sql);
+        tb_buf_str(sql, ",intDiv(h,24)*24,h)) AS hh");
+    } else {
+        sql->len = start;
+        tb_buf_str(sql, "(SELECT scope AS sc,owner,edge,h AS hh");
+    }
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
+    tb_buf_str(sql, " FROM ");
+    tb_code code = put_cells(store, f, KEYS, false, err);
+    tb_buf_str(sql, " GROUP BY sc,owner,edge,hh");
+    tb__ch_put_there(sql); /* what was withdrawn is no hour any more */
+    tb_buf_str(sql, ")");
     return code;
 }
 
 /* --- one span --- */
 
-/* "(SELECT KEYS,sum(c0) AS s0,... GROUP BY KEYS)": what the span's rows come to, as they count now. */
-static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_buf *sql, tb_error *err)
+static void put_sums(tb_buf *sql, const tb__ch_piece *s)
 {
-    char where[300];
-    put_where(f, &f->list[f->at], where, sizeof where);
-    tb_buf_str(sql, "(SELECT " KEYS);
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
-    tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, KEYS, TB_METRIC_ALL, where, err);
-    tb_buf_str(sql, " GROUP BY " KEYS ")");
-    return code;
+    for (int m = 0; m < (s->of == TB__CH_CELL ? TB_METRIC_COUNT : 2); m++)
+        tb_buf_fmt(sql, ",s%d", m);
 }
 
 static tb_code write_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
 {
+    const tb__ch_piece *s = &f->list[f->at];
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_fmt(sql, "INSERT INTO %s.cell(" KEYS ",batch,row", tb__ch_of(store)->client->database);
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
-    tb_buf_fmt(sql, ") SELECT " KEYS ",toUInt64(%" PRId64 "),toUInt32(%" PRIu64 "+rowNumberInAllBlocks())", f->batch,
-               f->numbered);
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",s%d", m);
+    const char *database = tb__ch_of(store)->client->database;
+    if (s->of == TB__CH_CELL) {
+        tb_buf_fmt(sql, "INSERT INTO %s.cell(" KEYS ",batch,row", database);
+        for (int m = 0; m < TB_METRIC_COUNT; m++)
+            tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
+        tb_buf_fmt(sql, ") SELECT sc,owner,edge,hh,toUInt64(%" PRId64 "),toUInt32(%" PRIu64 "+rowNumberInAllBlocks())",
+                   f->batch, f->numbered);
+    } else {
+        tb_buf_fmt(sql, "INSERT INTO %s.country(zone,day,country,batch,requests,bytes) SELECT zone,day,country,toUInt64(%" PRId64 ")",
+                   database, f->batch);
+    }
+    put_sums(sql, s);
     tb_buf_str(sql, " FROM ");
-    tb_code code = put_folded(store, f, sql, err);
+    tb_code code = put_folded(store, f, err);
     return code ? code : tb__ch_ask(store, f->shard, err);
 }
 
@@ -137,36 +280,104 @@ static tb_code read_digest(tb_store *store, size_t shard, digest *ret, tb_error 
     return tb__ch_check_read(&r, err);
 }
 
-static void put_digest(tb_buf *sql, const char *numbers)
+static void put_digest(tb_buf *sql, const tb__ch_piece *s, const char *keys, const char *numbers)
 {
-    tb_buf_str(sql, "SELECT count(),sum(cityHash64(" KEYS);
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",s%d", m);
+    tb_buf_fmt(sql, "SELECT count(),sum(cityHash64(%s", keys);
+    put_sums(sql, s);
     tb_buf_fmt(sql, ")),%s FROM ", numbers);
 }
 
 static tb_code digest_folded(tb_store *store, const tb__ch_fold *f, digest *ret, tb_error *err)
 {
+    const tb__ch_piece *s = &f->list[f->at];
     tb_buf *sql = tb__ch_start(store);
-    put_digest(sql, "count()");
-    tb_code code = put_folded(store, f, sql, err);
+    put_digest(sql, s, s->of == TB__CH_CELL ? "sc,owner,edge,hh" : "zone,day,country", "count()");
+    tb_code code = put_folded(store, f, err);
     tb_buf_str(sql, " FORMAT RowBinary");
     return code ? code : read_digest(store, f->shard, ret, err);
 }
 
+/* No two rows have one number, or one place where a place is what tells them apart. */
 static tb_code digest_written(tb_store *store, const tb__ch_fold *f, digest *ret, tb_error *err)
 {
     const tb__ch_piece *s = &f->list[f->at];
+    const bool cells = s->of == TB__CH_CELL;
     tb_buf *sql = tb__ch_start(store);
-    put_digest(sql, "uniqExact(row)");
-    tb_buf_str(sql, "(SELECT " KEYS ",row");
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
+    put_digest(sql, s, cells ? KEYS : "zone,day,country", cells ? "uniqExact(row)" : "uniqExact(zone,day,country)");
+    tb_buf_str(sql, cells ? "(SELECT " KEYS ",row" : "(SELECT zone,day,country,requests AS s0,bytes AS s1");
+    for (int m = 0; cells && m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(sql, ",%s AS s%d", tb_metric_table[m].name, m);
-    tb_buf_fmt(sql,
-               " FROM %s.cell WHERE scope=%d AND owner>=%" PRId64 " AND owner<=%" PRId64 " AND h>=%" PRId64 " AND h<%" PRId64
-               " AND batch=%" PRId64 ") FORMAT RowBinary",
-               tb__ch_of(store)->client->database, s->scope, s->first, s->last, s->from, s->end, f->batch);
+    tb_buf_fmt(sql, " FROM %s.%s WHERE %s%s>=%" PRId64 " AND %s<=%" PRId64 " AND batch=%" PRId64,
+               tb__ch_of(store)->client->database, tables[s->of].name, cells ? tb__ch_scopes(s->scope, true) : "",
+               cells ? " AND owner" : "zone", s->first, tables[s->of].owner, s->last, f->batch);
+    put_between(s, sql);
+    tb_buf_str(sql, ") FORMAT RowBinary");
     return read_digest(store, f->shard, ret, err);
+}
+
+/* --- what days held that go --- */
+
+static int by_owner(const void *a, const void *b)
+{
+    const tb__ch_going *x = a, *y = b;
+    return x->owner < y->owner ? -1 : x->owner > y->owner;
+}
+
+/* The sums of an owner's account. */
+static tb_code leaver_sums(tb__ch_fold *f, int64_t owner, tb_u128 **ret, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    const tb__ch_going key = {.owner = owner};
+    const tb__ch_going *at = bsearch(&key, f->going + s->going, s->n_going, sizeof key, by_owner);
+    if (!at) return tb_fail(err, TB_E_AWAY, "usage", "A usage server answered for pull zone %lld, which was not asked about.",
+                            (long long)owner);
+    tb__ch_leaver *l = &f->leavers[at->leaver];
+    if (!l->sum) l->sum = calloc(TB__GONE_COUNT, sizeof *l->sum);
+    *ret = l->sum;
+    return l->sum ? TB_OK : tb_no_memory(err);
+}
+
+static tb_code put_leaving(tb_store *store, const tb__ch_fold *f, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    tb_buf *sql = tb__ch_start(store);
+    tb_buf_fmt(sql, "SELECT %s", tables[s->of].owner);
+    for (int m = 0; s->of == TB__CH_CELL && m < TB_METRIC_COUNT; m++)
+        if (tb_metric_table[m].how == TB_HOW_SUM) tb_buf_fmt(sql, ",sum(c%d)", m);
+    tb_buf_str(sql, s->of == TB__CH_CELL ? " FROM " : ",sum(r),sum(b) FROM ");
+    tb_code code = s->of == TB__CH_CELL ? put_cells(store, f, "owner", true, err) : put_countries(store, f, true, err);
+    tb_buf_fmt(sql, " GROUP BY %s FORMAT RowBinary", tables[s->of].owner);
+    return code;
+}
+
+/* Of those that batches were counted by: pull zones' locations, balancers, countries. */
+static tb_code sum_leaving(tb_store *store, tb__ch_fold *f, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    bool any = false;
+    for (size_t i = 0; i < s->n_going && !any; i++)
+        any = f->going[s->going + i].days;
+    if (!any || s->scope == TB__SCOPE_ACCOUNT) return TB_OK;
+    tb_code code = put_leaving(store, f, err);
+    if (!code) code = tb__ch_ask(store, f->shard, err);
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    while (!code && r.at < r.end && !r.cut) {
+        tb_u128 *to = NULL;
+        code = leaver_sums(f, (int64_t)tb__ch_column(&r, 8), &to, err);
+        if (code) break;
+        for (int m = s->of == TB__CH_CELL ? 0 : TB_METRIC_COUNT; m < (s->of == TB__CH_CELL ? TB_METRIC_COUNT : TB__GONE_COUNT); m++)
+            if (m >= TB_METRIC_COUNT || tb_metric_table[m].how == TB_HOW_SUM) to[m] += tb__ch_column(&r, 8);
+    }
+    return code ? code : tb__ch_check_read(&r, err);
+}
+
+static tb_code not_alike(const tb__ch_fold *f, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    return tb_fail(err, TB_E_CORRUPT, "usage",
+                   "Compacted rows of %s, scope %d, owners %lld to %lld, on shard %zu are not what they were made of. "
+                   "They do not count, and the rows stay as they are. Run `tollbook verify`.",
+                   tables[s->of].name, s->scope, (long long)s->first, (long long)s->last, f->shard + 1);
 }
 
 tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
@@ -174,18 +385,14 @@ tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
     const tb__ch_piece *s = &f->list[f->at];
     digest before = {0, 0, 0}, after = {0, 0, 0};
     if (f->numbered + s->rows >= UINT32_MAX)
-        return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows on shard %zu: it cannot be compacted.",
-                       f->shard + 1);
+        return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows: it cannot be compacted.");
     tb_code code = write_folded(store, f, err);
     if (!code) code = digest_folded(store, f, &before, err);
     if (!code) code = digest_written(store, f, &after, err);
     if (code) return code;
-    if (before.rows != after.rows || before.hash != after.hash || after.numbers != after.rows)
-        return tb_fail(err, TB_E_CORRUPT, "usage",
-                       "Compacted rows of scope %d, owners %lld to %lld, on shard %zu are not what they were made of. "
-                       "They do not count, and the rows stay as they are. Run `tollbook verify`.",
-                       s->scope, (long long)s->first, (long long)s->last, f->shard + 1);
+    if (before.rows != after.rows || before.hash != after.hash || after.numbers != after.rows) return not_alike(f, err);
+    code = sum_leaving(store, f, err);
     f->numbered += s->rows;
     f->at++;
-    return TB_OK;
+    return code;
 }

@@ -1,16 +1,33 @@
 /* One month's rows of many batches become one row for each place and hour, shard by shard and span by span: the steps
- * of compact.c that read and write rows. */
+ * of compact.c that read and write rows. Of owners that let go (letgo.c) the hours become days, or nothing. */
 #ifndef TOLLBOOK_STORE_CLICKHOUSE_FOLD_H
 #define TOLLBOOK_STORE_CLICKHOUSE_FOLD_H
 
 #include "store/clickhouse/private.h"
+#include "store/usage/retain.h"
 
-/* Owners of a scope, and hours: so many rows that a server has memory for them. */
+/* An account whose hours of the month go, or all of it. */
+typedef struct tb__ch_leaver {
+    int64_t account;
+    bool days;    /* these too */
+    tb_u128 *sum; /* TB__GONE_COUNT, of what days held; NULL: nothing yet */
+} tb__ch_leaver;
+
+/* An owner of such an account. */
+typedef struct tb__ch_going {
+    int64_t owner;
+    size_t leaver;
+    bool days;
+} tb__ch_going;
+
+/* Owners of a scope, and hours: so many rows that a server has memory for them. Of countries: zones, and days. */
 typedef struct tb__ch_piece {
+    tb__ch_table of;
     int scope;
-    int64_t first, last; /* owners */
-    int64_t from, end;   /* hours */
-    uint64_t rows;       /* as they lie, at most */
+    int64_t first, last;   /* owners */
+    int64_t from, end;     /* hours */
+    uint64_t rows;         /* as they lie, at most */
+    size_t going, n_going; /* of the fold's list: those of these owners */
 } tb__ch_piece;
 
 typedef struct tb__ch_fold {
@@ -19,12 +36,35 @@ typedef struct tb__ch_fold {
     bool planned;
     tb__ch_piece *list; /* of this shard */
     size_t n, cap, at;
-    uint64_t numbered; /* rows of this shard that have a number */
+    uint64_t numbered; /* rows that have a number, of all shards: on others they may lie together (reshard.c) */
+    /* Letting go: */
+    int64_t due;            /* which call for it; 0: nothing goes */
+    tb__ch_leaver *leavers; /* ascending by account */
+    size_t n_leavers, cap_leavers;
+    tb__ch_going *going; /* of this shard, in the order of `list` */
+    size_t n_going, cap_going;
 } tb__ch_fold;
 
 /* What is to be folded on f->shard becomes f->list. */
 TB_MUST_USE tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err);
 /* Folds f->list[f->at], and compares. After an error what lies under f->batch is not known, and must never count. */
 TB_MUST_USE tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err);
+
+/* --- letgo.c --- */
+
+/* Months of which something is to go: ascending, with the number of the last call for it. */
+typedef struct tb__ch_due {
+    int64_t month, call;
+} tb__ch_due;
+
+/* Who reads it frees the list. */
+TB_MUST_USE tb_code tb__ch_read_due(tb_store *store, tb__ch_due **ret_list, size_t *ret_n, tb_error *err);
+/* Whose usage of f->month goes, as the file says it now. */
+TB_MUST_USE tb_code tb__ch_read_leavers(tb_store *store, tb__ch_fold *f, tb_error *err);
+/* Whether an owner's usage goes; *ret is its place in f->leavers. */
+TB_MUST_USE tb_code tb__ch_is_leaving(tb_store *store, const tb__ch_fold *f, int scope, int64_t owner, bool *ret_leaving,
+                                      size_t *ret, tb_error *err);
+/* In the transaction from which on the fold's rows count. */
+TB_MUST_USE tb_code tb__ch_let_go_of(tb_store *store, const tb__ch_fold *f, tb_error *err);
 
 #endif

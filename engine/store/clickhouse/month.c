@@ -25,14 +25,15 @@ static tb_code ask_month(tb_store *store, size_t shard, int scope, const tb__ch_
     char where[200];
     for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
         metrics |= TB_METRIC_BIT(month_metrics[i]);
-    sqlite3_snprintf(sizeof where, where, "scope=%d AND owner>=%lld AND owner<=%lld AND h>=%lld AND h<%lld", scope,
-                     (long long)d->first, (long long)d->last,
-                     (long long)tb__ch_hour(tb_month_first_day(d->month) * 24),
-                     (long long)tb__ch_hour(tb_month_first_day(d->month + 1) * 24));
+    const tb__ch_hours_of hours = tb__ch_month_hours(d->month);
+    const tb__ch_rows rows = {.columns = "owner,edge,h", .metrics = metrics, .where = where, .first = hours.first,
+                              .end = hours.end};
+    sqlite3_snprintf(sizeof where, where, "%s AND owner>=%lld AND owner<=%lld", tb__ch_scopes(scope, true),
+                     (long long)d->first, (long long)d->last);
     tb_buf_str(sql, "SELECT owner,edge,toUInt32(intDiv(h,24)) AS day");
     tb__ch_put_sums(sql, metrics);
     tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, "owner,edge,h", metrics, where, err);
+    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY owner,edge,day FORMAT RowBinary");
     return code ? code : tb__ch_ask(store, shard, err);
 }
@@ -140,7 +141,8 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_whose_is(store, series, &w, err);
     if (code) return code;
-    const tb__ch_question q = {"h", TB_METRIC_BIT(metric), w, tb__ch_hour(day * 24), tb__ch_hour(day * 24 + 24), NULL, false};
+    const tb__ch_question q = {.keys = "h", .metrics = TB_METRIC_BIT(metric), .of = w, .first = tb__ch_hour(day * 24),
+                               .end = tb__ch_hour(day * 24 + 24)};
     code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
     if (code) return code;

@@ -3,13 +3,15 @@
  * in the file with the place behind it and the data version. So a step that was cut off is sent again under its id
  * and counts once. Where the data version is another one, or the address is, all is sent under a new span of ids, and
  * the old one becomes a gap. Then the shards are compared with the count, and one transaction makes them the place of
- * the file's usage and takes the counters out of the file. */
-#include "tollbook/usagemove.h"
+ * the file's usage and takes the counters out of the file. Request logs and shield events follow (carry.c). */
+#include "store/clickhouse/move.h"
 
-#include "store/clickhouse/private.h"
+#include "store/clickhouse/lines.h"
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
+#include "store/usage/retain.h"
+#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,8 @@ typedef struct moving {
     tb__ch_moved *shards;
     tb_u128 total[TB_METRIC_COUNT];
     uint8_t days[(TB__INDEX_MAX + 1) / 8]; /* with usage */
+    int64_t whole;     /* the owner's first month that has all its hours */
+    tb__pending hours; /* of the running series and months before it: what its hours make of each day */
 } moving;
 
 /* --- an owner --- */
@@ -43,18 +47,80 @@ static tb_code count_day(moving *m, const tb_grid *hours, tb_error *err)
 {
     m->move->rows += (uint64_t)__builtin_popcount(hours->slots);
     m->days[m->at.day / 8] |= (uint8_t)(1 << m->at.day % 8);
-    for (uint32_t left = hours->metrics; left && m->at.scope != TB__SCOPE_ACCOUNT; left &= left - 1)
+    const int scope = m->at.scope & ~TB__CH_DAYS;
+    for (uint32_t left = hours->metrics; left && scope != TB__SCOPE_ACCOUNT; left &= left - 1)
         for (uint32_t slots = hours->slots; slots; slots &= slots - 1)
             m->total[__builtin_ctz(left)] += hours->v[__builtin_ctz(left)][__builtin_ctz(slots)];
-    return tb__ch_moved_day(&m->shards[tb__ch_shard(m->store, m->at.scope, m->at.owner)], &m->at, hours, err);
+    return tb__ch_moved_day(&m->shards[tb__ch_shard(m->store, scope, m->at.owner)], &m->at, hours, err);
+}
+
+static tb_code take_rows(moving *m, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    m->at.day = day;
+    m->rows += (size_t)__builtin_popcount(hours->slots);
+    return m->sending ? tb__ch_put_day(&m->batch, &m->at, hours, err) : count_day(m, hours, err);
 }
 
 static tb_code take_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
     moving *m = ctx;
-    m->at.day = day;
-    m->rows += (size_t)__builtin_popcount(hours->slots);
-    return m->sending ? tb__ch_put_day(&m->batch, &m->at, hours, err) : count_day(m, hours, err);
+    tb_grid *sum = NULL;
+    tb_code code = take_rows(m, day, hours, err);
+    if (code || tb_month_from_day(day) >= m->whole) return code;
+    code = tb__pending_at(&m->hours, day, &sum, err);
+    return code ? code : tb_grid_fold(sum, 0, hours, err);
+}
+
+/* --- days of which hours went --- */
+
+/* What a day has more than its hours, in the place of its first hour. */
+static tb_code rest_of_day(const tb_grid *days, unsigned slot, const tb_grid *hours, tb_grid *rest, tb_error *err)
+{
+    tb_code code = TB_OK;
+    tb_grid_clear(rest);
+    for (int m = 0; !code && m < TB_METRIC_COUNT; m++) {
+        const uint64_t day = days->metrics & TB_METRIC_BIT(m) ? days->v[m][slot] : 0;
+        const uint64_t there = hours->metrics & TB_METRIC_BIT(m) ? hours->v[m][0] : 0;
+        if (there > day) return tb_fail(err, TB_E_CORRUPT, "chunk", "A day has less than its hours. Run `tollbook verify`.");
+        const uint64_t more = there == day ? 0 : tb_metric_table[m].how == TB_HOW_SUM ? day - there : day;
+        if (more) code = tb_grid_add(rest, (tb_metric)m, 0, more, err);
+    }
+    return code;
+}
+
+static tb_code take_month_rest(moving *m, int64_t month, const tb_grid *days, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (uint32_t slots = days->slots; !code && slots; slots &= slots - 1) {
+        const unsigned slot = (unsigned)__builtin_ctz(slots);
+        const int64_t day = tb_month_first_day(month) + slot;
+        tb_grid *hours = NULL, rest;
+        code = tb__pending_at(&m->hours, day, &hours, err);
+        if (!code) code = rest_of_day(days, slot, hours, &rest, err);
+        if (!code && rest.slots) code = take_rows(m, day, &rest, err);
+    }
+    return code;
+}
+
+/* Behind the hours of a series. What waits in runs was folded. */
+static tb_code take_rests(moving *m, int64_t series, tb_error *err)
+{
+    const int64_t keys[2] = {tb__chunk_key(series, TB__GRAIN_DAYS, 0), tb__chunk_key(series, TB__GRAIN_DAYS, m->whole - 1)};
+    sqlite3_stmt *s;
+    bool row = true;
+    if (m->whole <= 0) return TB_OK;
+    m->at.scope |= TB__CH_DAYS;
+    tb_code code = tb__sql_ints(m->store, TB__SQL_CHUNK_SPAN, keys, 2, &s, err);
+    while (!code && !(code = tb__step(m->store, s, &row, err)) && row) {
+        const int64_t key = sqlite3_column_int64(s, 0);
+        tb_grid days;
+        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key, &days, err);
+        if (!code) code = take_month_rest(m, tb__key_index(key), &days, err);
+        if (code) sqlite3_reset(s);
+    }
+    m->at.scope &= ~TB__CH_DAYS;
+    tb__pending_clear(&m->hours);
+    return code;
 }
 
 static tb_code take_countries(moving *m, int64_t zone, tb_error *err)
@@ -82,8 +148,10 @@ static tb_code take_countries(moving *m, int64_t zone, tb_error *err)
 static tb_code take_owner(moving *m, int scope, int64_t owner, tb_error *err)
 {
     int64_t edge = -1;
-    tb_code code = TB_OK;
-    for (;;) {
+    tb_kept kept;
+    tb_code code = tb__kept_of(m->store, scope, owner, &kept, err);
+    m->whole = kept.hours;
+    while (!code) {
         sqlite3_stmt *s;
         bool row = false;
         code = tb__sql_ints(m->store, TB__SQL_MOVE_SERIES, (int64_t[]){scope, owner, edge}, 3, &s, err);
@@ -95,7 +163,7 @@ static tb_code take_owner(moving *m, int scope, int64_t owner, tb_error *err)
         if (!edge && scope != TB__SCOPE_BALANCER) continue;
         m->at = (tb__day_of){.scope = scope, .owner = owner, .edge = edge};
         code = m->store->plane.counters->each_day(m->store, series, take_day, m, err);
-        if (code) break;
+        if (!code) code = take_rests(m, series, err);
     }
     return code || scope != TB__SCOPE_ZONE ? code : take_countries(m, owner, err);
 }
@@ -194,26 +262,18 @@ static tb_code count_all(moving *m, tb_error *err)
 
 static tb_code check_file(moving *m, tb_error *err)
 {
-    int64_t account = 0;
-    if (!m->store->write || m->store->client || m->store->clickhouse)
-        return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
-    tb_code code = tb__int_of(m->store, TB__SQL_MOVE_RETAINED, NULL, 0, 0, &account, err);
-    if (code || !account) return code;
-    return tb_fail(err, TB_E_USAGE, "db",
-                   "Hours of account %lld were let go (`tollbook retain`), and usage servers cannot hold days without "
-                   "their hours. This file keeps its usage.",
-                   (long long)account);
+    if (m->store->write && !m->store->client && !m->store->clickhouse) return TB_OK;
+    return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
 }
 
 /* Spans of ids that the shards hold. None: the first is INT64_MAX. */
 static tb_code find_spans(moving *m, size_t shard, tb__ch_span *seen, tb_error *err)
 {
-    static const char *const tables[TB__CH_TABLES] = {"cell", "country"};
     struct tb__clickhouse *ch = tb__ch_of(m->store);
     tb_code code = TB_OK;
     for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         tb_buf_fmt(tb__ch_start(m->store), "SELECT min(batch),max(batch) FROM %s.%s HAVING count()>0 FORMAT RowBinary",
-                   ch->client->database, tables[t]);
+                   ch->client->database, tb__ch_table_names[t]);
         code = tb__ch_ask(m->store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(ch);
         if (code || r.at == r.end) continue;
@@ -307,6 +367,17 @@ static tb_code fold(tb_store *store, void *ctx, tb_error *err)
     return tb__runs_fold_all(store, err);
 }
 
+static tb_code carry_lines(tb_store *store, tb_error *err)
+{
+    tb_error why;
+    const tb_code code = tb__ch_carry(store, &why);
+    if (code == TB_OK) return TB_OK;
+    return tb_fail(err, code, "usage",
+                   "Counters are moved. Request logs and shield events are not: serve the file with --usage, which moves them "
+                   "first. %s",
+                   why.message);
+}
+
 /* Pages of counters are not overwritten with zeros, which would write the whole file once more. */
 static tb_code end(moving *m, tb_error *err)
 {
@@ -314,8 +385,10 @@ static tb_code end(moving *m, tb_error *err)
     if (!code) code = tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=OFF", err);
     if (!code) code = tb_store_write(m->store, flip, m, err);
     if (code) return code;
+    code = tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=ON", err);
+    if (!code) code = carry_lines(m->store, err);
     tb_store_checkpoint(m->store, true);
-    return tb__exec(m->store->db, m->store->path, "PRAGMA secure_delete=ON", err);
+    return code;
 }
 
 static tb_code move_all(moving *m, tb_error *err)
@@ -331,18 +404,20 @@ static tb_code move_all(moving *m, tb_error *err)
 
 tb_code tb_store_move_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
+    move->rows = 0;
+    move->resumed = false;
+    if (store->write && store->client) return tb__ch_reshard(store, move, err);
     moving *m = calloc(1, sizeof *m);
     if (!m) return tb_no_memory(err);
     m->store = m->batch.store = store;
     m->move = move;
-    move->rows = 0;
-    move->resumed = false;
     m->shards = calloc(move->client->shards, sizeof *m->shards);
     tb_code code = m->shards ? move_all(m, err) : tb_no_memory(err);
     for (size_t i = 0; m->shards && i < move->client->shards; i++)
         free(m->shards[i].list);
     free(m->shards);
     free(m->batch.days);
+    tb__pending_release(&m->hours);
     free(m);
     return code;
 }

@@ -15,10 +15,14 @@
  * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
  * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.
  *
+ * What was let go of (letgo.c) goes where its month is compacted for it: hours become days, which are rows of a scope of their
+ * own (TB__CH_DAYS) in the place of the day's first hour, and days become nothing.
+ *
  * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
 #include "store/clickhouse/clickhouse.h"
 
 #include "store/clickhouse/cache.h"
+#include "store/clickhouse/lines.h"
 #include "store/clickhouse/private.h"
 #include "store/core/held.h"
 
@@ -26,24 +30,6 @@
 #include <stdlib.h>
 
 #define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
-
-static tb_code not_there(const char *what, tb_error *err)
-{
-    return tb_fail(err, TB_E_NOT_IMPLEMENTED, NULL, "Usage lies in ClickHouse: it cannot be %s there.",
-                   what);
-}
-
-static tb_code let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err)
-{
-    (void)store, (void)walk, (void)ret_over;
-    return not_there("let go of", err);
-}
-
-static tb_code first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err)
-{
-    (void)store, (void)account, (void)ret_month;
-    return not_there("let go of", err);
-}
 
 static const tb__counters clickhouse_counters = {
     .begin = tb__ch_batch_begin,
@@ -56,7 +42,7 @@ static const tb__counters clickhouse_counters = {
     .abandon = tb__ch_abandon,
     .adopt_zone = tb__ch_adopt_zone,
     .take_back = tb__ch_take_back,
-    .let_go = let_go,
+    .let_go = tb__ch_let_go,
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,
     .series = tb__ch_series,
@@ -67,7 +53,7 @@ static const tb__counters clickhouse_counters = {
     .billed_accounts = tb__ch_billed_accounts,
     .verify = tb__ch_verify,
     .sizes = tb__ch_sizes,
-    .first_month = first_month,
+    .first_month = tb__ch_first_month,
 };
 
 static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
@@ -89,13 +75,16 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.country(zone Int64,day UInt32,country UInt16,batch UInt64,"
                          "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
-                         " PARTITION BY toYYYYMM(toDateTime(day*86400,'UTC')) ORDER BY(zone,day,country,batch)",
-               name);
-    return code ? code : tb__ch_ask(store, shard, err);
+                         " PARTITION BY (toYYYYMM(toDateTime(day*86400,'UTC')),intDiv(batch,%" PRId64 "))"
+                         " ORDER BY(zone,day,country,batch)",
+               name, INT64_C(1) << TB__CH_ID_BITS);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_lines_tables(store, shard, err);
 }
 
-/* A server remembers which shard it is: named in another order, each would be asked for what others have. */
-static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
+/* A server remembers which shard it is: named in another order, each would be asked for what others have. One that remembers nothing
+ * is new, or has lost its disk: where the file has usage on it (`used`), it is not taken for new. */
+static tb_code check_order(tb_store *store, size_t shard, bool used, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
@@ -115,6 +104,11 @@ static tb_code check_order(tb_store *store, size_t shard, tb_error *err)
                        "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
                        "first order, or another database.",
                        shard + 1, most, name);
+    if (used)
+        return tb_fail(err, TB_E_USAGE, "usage",
+                       "Server %zu of --usage has lost the database %s, in which %s has usage. Restore its tables cell, country and place "
+                       "from the server's backup, or name the right server.",
+                       shard + 1, name, store->path);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
     return tb__ch_ask(store, shard, err);
@@ -138,7 +132,8 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Ids of which rows were sent and not committed are a gap for good; mostly there are none. */
+/* Ids of which rows were sent and not committed are a gap for good, up to the fold's own, which is to count; mostly there are
+ * none. */
 tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -147,12 +142,12 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(store, "usage_batch", 0, &last, err);
     const int64_t from = (epoch + 2) << TB__CH_ID_BITS;
+    *ret_batch = (epoch + 1) << TB__CH_ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
-    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, from - 1, err);
+    if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, *ret_batch - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
     ch->next = from + 1;
-    *ret_batch = from - (INT64_C(1) << TB__CH_ID_BITS);
     return code;
 }
 
@@ -160,11 +155,10 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
 static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    static const char *const tables[] = {"cell", "country"};
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
+    for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         ch->sql.len = 0;
-        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tables[i]);
+        tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tb__ch_table_names[t]);
         code = tb__ch_ask(store, shard, err);
         if (code) return code;
         tb__ch_reader r = tb__ch_reader_of(ch);
@@ -175,29 +169,78 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
     return code;
 }
 
-/* Room for rows of each shard, and its tables. */
-static tb_code prepare_shards(tb_store *store, tb_error *err)
+/* Room for rows of each shard. */
+static tb_code make_buffers(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb_code code = TB_OK;
-    for (int t = 0; t < TB__CH_TABLES; t++) {
+    for (int t = 0; t < TB__CH_FORMS; t++) {
         ch->rows[t] = calloc(ch->client->shards, sizeof *ch->rows[t]);
         ch->marked_at[t] = calloc(ch->client->shards, sizeof *ch->marked_at[t]);
         if (!ch->rows[t] || !ch->marked_at[t]) return tb_no_memory(err);
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
-    for (size_t shard = 0; !code && shard < ch->client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, err);
+    return TB_OK;
+}
+
+/* known: what the file knows; 0: its usage was never there. */
+static tb_code look_at_shard(tb_store *store, size_t shard, int64_t known, int64_t *epoch, tb_error *err)
+{
+    tb_code code = make_tables(store, shard, err);
+    if (!code) code = check_order(store, shard, known > 0, err);
+    if (!code) code = find_epoch(store, shard, epoch, err);
+    return code ? code : tb__ch_check_copy(store, shard, err);
+}
+
+/* TB_E_AWAY after all of them: one that is away keeps nobody from the others. */
+static tb_code look_at_shards(tb_store *store, const int64_t known, int64_t *epoch, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code away = TB_OK;
+    for (size_t shard = 0; shard < ch->client->shards; shard++) {
+        const tb_code code = look_at_shard(store, shard, known, epoch, err);
+        tb__ch_cache_seen(ch->cache, shard, !code);
+        if (code && code != TB_E_AWAY) return code;
+        if (code) away = code;
+    }
+    return away;
+}
+
+/* A span of ids is begun once every shard was looked at: the highest may lie on the one that is away. */
+static tb_code begin_writing(tb_store *store, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    int64_t known = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &known, err);
+    int64_t epoch = known;
+    ch->unseen = ch->looks = true;
+    if (!code) code = look_at_shards(store, known, &epoch, err);
+    ch->looks = false;
+    const bool copy = known && epoch > known;
+    if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
+    if (!code) code = tb_store_write(store, begin_span, &epoch, err);
+    ch->unseen = code != TB_OK;
+    if (!code) code = tb__ch_carry(store, err); /* of a file that an earlier build moved, or one whose move was cut off */
+    ch->unseen = code != TB_OK;
     return code;
 }
 
+/* A file that knows its shards is opened without those that are away: see tb_store_usage_look. */
 static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
-    tb_code code = prepare_shards(store, err);
-    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        if (!(code = find_epoch(store, shard, &epoch, err))) code = tb__ch_check_copy(store, shard, err);
-    return code ? code : tb_store_write(store, begin_span, &epoch, err);
+    tb_code code = make_buffers(store, err);
+    if (!code) code = begin_writing(store, err);
+    return code == TB_E_AWAY && epoch ? TB_OK : code;
+}
+
+tb_code tb_store_usage_look(tb_store *store, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    if (!ch) return TB_OK;
+    if (store->write) return ch->unseen ? begin_writing(store, err) : TB_OK;
+    for (size_t shard = 0; shard < ch->client->shards; shard++)
+        if (!tb__ch_cache_saw(ch->cache, shard)) return tb__ch_unseen(shard, err);
+    return TB_OK;
 }
 
 /* Whose counters are where. */
@@ -244,6 +287,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
         ch->month[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
+    tb_buf_init(&ch->lines.bytes, TB__CH_ANSWER_MAX, NULL);
     store->clickhouse = ch;
     return TB_OK;
 }
@@ -251,7 +295,10 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
 tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     tb_code code = connect_to(store, client, err);
-    return code ? code : prepare_shards(store, err);
+    if (!code) code = make_buffers(store, err);
+    for (size_t shard = 0; !code && shard < client->shards; shard++)
+        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, false, err);
+    return code;
 }
 
 tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
@@ -263,8 +310,8 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     code = connect_to(store, client, err);
     if (code) return code;
     store->client = client;
-    store->plane.counters = &clickhouse_counters;
-    tb__ch_of(store)->cache = tb__held_share(store->held, make_cache, free_cache);
+    store->plane = (tb__plane){&clickhouse_counters, &tb__clickhouse_logs, &tb__clickhouse_events};
+    tb__ch_of(store)->cache = tb__held_share(store->held, TB__SHARED_DAYS, make_cache, free_cache);
     if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
     tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     return store->write ? open_writer(store, epoch, err) : TB_OK;
@@ -273,7 +320,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
-    for (int t = 0; t < TB__CH_TABLES; t++) {
+    for (int t = 0; t < TB__CH_FORMS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
             tb_buf_release(&ch->rows[t][shard]);
         free(ch->rows[t]);
@@ -281,6 +328,9 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     }
     tb_buf_release(&ch->sql);
     tb_buf_release(&ch->answer);
+    tb_buf_release(&ch->lines.bytes);
+    free(ch->lines.list);
+    free(ch->lines.touched);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         free(ch->month[i].list);
     free(ch->gaps);

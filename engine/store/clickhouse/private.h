@@ -9,9 +9,30 @@
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
 #define TB__CH_SCOPES        3
+#define TB__CH_DAYS          4 /* joins the scope of a row that is a day, in the place of its first hour */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 
-typedef enum tb__ch_table { TB__CH_CELL, TB__CH_COUNTRY, TB__CH_TABLES } tb__ch_table;
+typedef enum tb__ch_table {
+    TB__CH_CELL,
+    TB__CH_COUNTRY,
+    TB__CH_LOG,
+    TB__CH_LOG_GONE,
+    TB__CH_EVENT,
+    TB__CH_TABLES,
+    TB__CH_COMPACTED = TB__CH_LOG /* those before it are compacted */
+} tb__ch_table;
+extern const char *const tb__ch_table_names[TB__CH_TABLES]; /* send.c */
+
+/* Rows that wait: those of `cell` which log lines make have no columns for what these never tell. */
+typedef enum tb__ch_form {
+    TB__CH_ALL,
+    TB__CH_LINES,
+    TB__CH_COUNTRIES,
+    TB__CH_LOG_ROWS,
+    TB__CH_GONE_ROWS,
+    TB__CH_EVENT_ROWS,
+    TB__CH_FORMS
+} tb__ch_form;
 
 /* The days of one month of all owners of a scope from one to another: of each location and day the
  * month_metrics (month.c). */
@@ -27,6 +48,27 @@ typedef struct tb__ch_month {
     } *list; /* ascending by owner, edge, day */
 } tb__ch_month;
 
+/* A block of request logs of the running transaction. */
+typedef struct tb__ch_waiting {
+    tb_loginfo info;
+    int64_t batch;
+    size_t at, len; /* in tb__ch_lines.bytes */
+} tb__ch_waiting;
+
+/* A writer's request logs and shield events: see lines.h. */
+typedef struct tb__ch_lines {
+    tb__ch_waiting *list;
+    size_t n, cap, marked; /* marked: how many there were at the mark */
+    tb_buf bytes;
+    size_t marked_bytes;
+    uint64_t seals, marked_seals; /* that this transaction adds to meta.log_seals */
+    int64_t looked[2];            /* how far what is too old was looked for, by kind */
+    int64_t swept[2];             /* days before that are gone from the servers, by kind */
+    int64_t wiped_us;             /* when forgotten zones were looked at last */
+    int64_t *touched;             /* zones of which lines were taken out, and whose rows were not sent */
+    size_t n_touched, cap_touched;
+} tb__ch_lines;
+
 struct tb__clickhouse {
     const tb_usage_client *client;
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
@@ -36,6 +78,11 @@ struct tb__clickhouse {
         int64_t month, batch;
     } *folded; /* months that were compacted, as the snapshot of the last statement says */
     size_t n_folded, cap_folded;
+    struct tb__ch_unlet {
+        int64_t watermark, month;
+    } unlet;     /* letgo.c; of this snapshot */
+    bool unseen; /* of a writer: not every shard was looked at, and no span of ids was begun */
+    bool looks;  /* it does that now */
     bool asks_cells; /* the statement in `sql` asks for rows that were */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
@@ -43,13 +90,15 @@ struct tb__clickhouse {
     int64_t sent;      /* the highest id of which rows were sent */
     int64_t marked;    /* the next id at the mark */
     bool began;        /* `committed` and the mark are this transaction's */
-    tb_buf *rows[TB__CH_TABLES]; /* unsent, of each shard */
-    size_t *marked_at[TB__CH_TABLES];
+    tb_buf *rows[TB__CH_FORMS]; /* unsent, of each shard */
+    size_t *marked_at[TB__CH_FORMS];
+    tb__ch_lines lines;
     struct tb__ch_gap {
         int64_t first, last;
     } *gaps; /* not known to be in the file yet */
     size_t n_gaps, cap_gaps;
     struct tb__ch_fold *fold; /* in work; NULL: none */
+    int64_t due_seen;         /* how many calls to let go there had been at the last look */
     struct tb__ch_flip {
         int64_t month, at_us;
     } *flips; /* of this process */
@@ -98,6 +147,8 @@ TB_MUST_USE tb_code tb__ch_moved_compare(tb_store *store, size_t shard, tb__ch_m
 
 /* Where an owner's rows lie. */
 size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner);
+/* TB_E_AWAY: nobody has looked yet whether a shard that was away is what it should be. */
+tb_code tb__ch_unseen(size_t shard, tb_error *err);
 /* Sends the statement that is in `sql`; what comes is in `answer` until the next call. TB_E_AWAY. */
 TB_MUST_USE tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err);
 
@@ -110,6 +161,8 @@ typedef struct tb__ch_reader {
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch);
 /* An unsigned column of 1 to 8 bytes; 0 where the answer was cut. */
 uint64_t tb__ch_column(tb__ch_reader *r, size_t size);
+/* An array of such columns: how many, and the first one's place. */
+size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at);
 /* At the end: TB_E_AWAY where the answer was cut. */
 TB_MUST_USE tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err);
 
@@ -127,9 +180,16 @@ TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *e
 TB_MUST_USE tb_code tb__ch_read_months(tb_store *store, tb_error *err);
 /* The one id below which a month's rows do not count any more, and whose rows are folded ones. 0: it was not compacted. */
 int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month);
-/* Adds " AND ...": rows of `cell` that a compaction made count where it is the month's, and no batch that it folded. Before
- * tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be below the watermark. */
-TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb_error *err);
+typedef struct tb__ch_hours_of {
+    int64_t first, end;
+} tb__ch_hours_of;
+#define TB__CH_EVER ((tb__ch_hours_of){0, UINT32_MAX})
+tb__ch_hours_of tb__ch_month_hours(int64_t month);
+/* Adds " AND ...", for months between these hours: rows that a compaction made count where it is the month's, and no batch
+ * that it folded. Before tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be
+ * below the watermark. */
+TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between,
+                                      tb_error *err);
 
 /* --- open.c --- */
 
@@ -150,15 +210,26 @@ typedef struct tb__ch_whose {
     int64_t owner, edge;
 } tb__ch_whose;
 
-/* "SELECT keys,sum(c0),... FROM (each row once) GROUP BY keys FORMAT RowBinary". The inner rows have h, edge and
+/* A row that was sent twice lies there twice until ClickHouse merges it. */
+typedef enum tb__ch_way {
+    TB__CH_ONCE,    /* it counts once */
+    TB__CH_COUNTED, /* it counts twice, and a last column u8 says so: 1, none of this group was sent twice */
+    TB__CH_FOLDED,  /* there are none: all rows are of a compaction, which has looked */
+} tb__ch_way;
+
+/* "SELECT keys,sum(c0),... FROM (rows) GROUP BY keys FORMAT RowBinary". The inner rows have h, edge and
  * the counters. */
 typedef struct tb__ch_question {
     const char *keys; /* of the outer groups, by h and edge */
     uint32_t metrics;
     tb__ch_whose of;
+    const tb__ch_whose *owners; /* where there are several, all with a location or none: in place of the one */
+    size_t n_owners;
     int64_t first, end; /* hours */
-    const char *group;  /* what is behind GROUP BY; NULL: keys */
-    bool trusting;      /* rows as they lie, and a last column u8: 1, no row of this group came twice */
+    const char *group;    /* what is behind GROUP BY; NULL: keys */
+    tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
+    tb__ch_way way;
+    bool located; /* behind the metrics, of which BYTES is one: locations and their bytes, two arrays */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -167,14 +238,24 @@ TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *
 tb_buf *tb__ch_start(tb_store *store);
 /* ",sum(cM)", ",max(cM)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
-/* Adds "(SELECT columns,NAME AS cM,... FROM ...)": the rows that count and are `where`, once each. columns are some
- * of scope, owner, edge, h. metrics 0: without counters, and a row that was sent twice may come twice. The one
- * place that knows in which tables rows lie. Trusted: a row that was sent twice comes twice, and columns batch and row
- * are there to see it. */
-TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
-                                    const char *where, tb_error *err);
-TB_MUST_USE tb_code tb__ch_put_trusted_rows(tb_store *store, tb_buf *sql, const char *columns, uint32_t metrics,
-                                            const char *where, tb_error *err);
+/* Rows that count. */
+typedef struct tb__ch_rows {
+    const char *columns; /* some of scope, owner, edge, h */
+    uint32_t metrics;    /* 0: without counters, and a row that was sent twice may come twice */
+    const char *where;
+    int64_t first, end; /* hours */
+    tb__ch_way way;     /* TB__CH_COUNTED: columns batch and row are there, too */
+} tb__ch_rows;
+
+/* Adds "(SELECT columns,NAME AS cM,... FROM ...)". The one place that knows in which tables rows lie. */
+TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
+/* A condition: rows of a scope's hours, and with days those of which only the day is left (TB__CH_DAYS). */
+const char *tb__ch_scopes(int scope, bool days);
+/* The days that are whole in a range, as hours: where hours are added up and not shown, days stand for them, as in the file. */
+tb__ch_hours_of tb__ch_whole_days(tb_range range);
+/* Writes the condition for a scope, with days that begin between two hours. */
+#define TB__CH_SCOPES_TEXT 100
+void tb__ch_put_scopes(char out[TB__CH_SCOPES_TEXT], int scope, tb__ch_hours_of days);
 /* Hours are stored from 1970 on, in 32 bits. */
 int64_t tb__ch_hour(int64_t hour);
 tb__ch_whose tb__ch_viewed(const tb_view *view);
@@ -185,6 +266,7 @@ TB_MUST_USE tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whos
 /* A location's part of a day: `count` slots from `from` on of a chunk with that key, for buckets `at` and following
  * of the range. */
 typedef struct tb__ch_part {
+    size_t which; /* of those that are wanted */
     int64_t edge; /* 0: all together */
     int64_t key;
     const uint8_t *data;
@@ -197,9 +279,17 @@ typedef tb_code (*tb__ch_part_fn)(void *ctx, const tb__ch_part *part, tb_error *
 
 /* Not in a transaction that has added something, nor for a range that is very long. */
 bool tb__ch_may_cache(const tb_store *store, tb_range range);
-/* Calls fn for each location of an owner and each day with usage, in no order. */
-TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_whose *of, tb_range range, tb__ch_part_fn fn,
-                                     void *ctx, tb_error *err);
+typedef struct tb__ch_wanted {
+    const tb__ch_whose *of; /* n of one shard and scope, all with a location or none; ascending, each once */
+    size_t n;
+    tb_range range;
+    uint32_t metrics;
+} tb__ch_wanted;
+
+/* Calls fn for each of them and each day with usage, in no order: with the parts of the one location that is meant, or else of
+ * all together, and of each location where BYTES are wanted, with BYTES alone. */
+TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_part_fn fn, void *ctx,
+                                     tb_error *err);
 
 /* --- send.c --- */
 
@@ -212,6 +302,19 @@ TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
+
+/* --- lines.c --- */
+
+/* Blocks that wait become rows. */
+TB_MUST_USE tb_code tb__ch_lines_ready(tb_store *store, tb_error *err);
+void tb__ch_lines_mark(tb__ch_lines *lines);
+void tb__ch_lines_drop(tb__ch_lines *lines, bool whole);
+TB_MUST_USE tb_code tb__ch_lines_commit(tb_store *store, tb_error *err);
+
+/* Counters that a row of `cell` of this form has. */
+uint32_t tb__ch_form_metrics(tb__ch_form form);
+/* Which of the two may hold these. */
+tb__ch_form tb__ch_form_of(uint32_t metrics);
 
 /* --- batch.c --- */
 
@@ -248,7 +351,7 @@ TB_MUST_USE tb_code tb__ch_take_back(tb_store *store, tb_rollup_cursor *cursor, 
 /* Adds " HAVING ...": groups of rows in which something is left. */
 void tb__ch_put_there(tb_buf *sql);
 
-/* --- entries of the table tb__counters: view.c, month.c, days.c, billed.c, verify.c --- */
+/* --- entries of the table tb__counters: view.c, sum.c, month.c, days.c, billed.c, verify.c --- */
 
 TB_MUST_USE tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err);
 TB_MUST_USE tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range,
@@ -266,6 +369,9 @@ TB_MUST_USE tb_code tb__ch_billed_accounts(tb_store *store, int64_t month, int64
                                            size_t *ret_n, tb_error *err);
 TB_MUST_USE tb_code tb__ch_verify(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                                   tb_error *err);
+/* letgo.c */
+TB_MUST_USE tb_code tb__ch_let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
+TB_MUST_USE tb_code tb__ch_first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 /* size.c */
 TB_MUST_USE tb_code tb__ch_sizes(tb_store *store, tb_size_by by, tb__sizes *to, tb_error *err);
 

@@ -4,30 +4,98 @@
 
 #include <stdlib.h>
 
-static tb_code send_rows(tb_store *store, size_t shard, tb__ch_table t, tb_error *err)
+const char *const tb__ch_table_names[TB__CH_TABLES] = {"cell", "country", "log", "log_gone", "event"};
+
+static const tb__ch_table table_of[TB__CH_FORMS] = {
+    [TB__CH_ALL] = TB__CH_CELL,      [TB__CH_LINES] = TB__CH_CELL,         [TB__CH_COUNTRIES] = TB__CH_COUNTRY,
+    [TB__CH_LOG_ROWS] = TB__CH_LOG,      [TB__CH_GONE_ROWS] = TB__CH_LOG_GONE, [TB__CH_EVENT_ROWS] = TB__CH_EVENT,
+};
+
+#define BIT_OF_LINE(e, name, unit, how, source, meaning) \
+    | (TB_SOURCE_##source == TB_SOURCE_BUCKET ? 0 : TB_METRIC_BIT(TB_M_##e))
+#define LINE_METRICS ((uint32_t)(0 TB_METRICS(BIT_OF_LINE)))
+
+uint32_t tb__ch_form_metrics(tb__ch_form form)
 {
-    static const char *const names[TB__CH_TABLES] = {"cell", "country"};
-    struct tb__clickhouse *ch = tb__ch_of(store);
-    tb_buf *rows = &ch->rows[t][shard];
-    if (!rows->len) return TB_OK;
-    ch->sql.len = ch->answer.len = 0;
-    tb_buf_fmt(&ch->sql, "INSERT INTO %s.%s FORMAT RowBinary", ch->client->database, names[t]);
-    tb_buf_add(&ch->sql, "", 1);
-    tb_code code = tb_buf_check(&ch->sql, err);
-    ch->sent = ch->next - 1;
-    if (!code)
-        code = ch->client->ask(ch->client->ctx, shard, ch->sql.data, rows->data, rows->len, &ch->answer,
-                               err);
-    if (!code) rows->len = ch->marked_at[t][shard] = 0;
+    return form == TB__CH_LINES ? LINE_METRICS : TB_METRIC_ALL;
+}
+
+tb__ch_form tb__ch_form_of(uint32_t metrics)
+{
+    return metrics & ~LINE_METRICS ? TB__CH_ALL : TB__CH_LINES;
+}
+
+static void put_columns(tb_buf *sql, tb__ch_form form)
+{
+    tb_buf_str(sql, "(scope,owner,edge,h,batch,row");
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (tb__ch_form_metrics(form) & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
+    tb_buf_str(sql, ")");
+}
+
+/* The statements of all forms, each ended by a zero; ret_at: where they begin. */
+static tb_code put_inserts(tb_store *store, size_t ret_at[TB__CH_FORMS], tb_error *err)
+{
+    const char *database = tb__ch_of(store)->client->database;
+    tb_buf *sql = tb__ch_start(store);
+    for (int t = 0; t < TB__CH_FORMS; t++) {
+        ret_at[t] = sql->len;
+        tb_buf_fmt(sql, "INSERT INTO %s.%s", database, tb__ch_table_names[table_of[t]]);
+        if (table_of[t] == TB__CH_CELL) put_columns(sql, (tb__ch_form)t);
+        tb_buf_str(sql, " FORMAT RowBinary");
+        tb_buf_add(sql, "", 1);
+    }
+    return tb_buf_check(sql, err);
+}
+
+static size_t list_rows(const struct tb__clickhouse *ch, const size_t at[TB__CH_FORMS], tb_usage_rows *list)
+{
+    size_t n = 0;
+    for (size_t shard = 0; shard < ch->client->shards; shard++)
+        for (int t = 0; t < TB__CH_FORMS; t++)
+            if (ch->rows[t][shard].len)
+                list[n++] = (tb_usage_rows){shard, ch->sql.data + at[t], ch->rows[t][shard].data, ch->rows[t][shard].len, false};
+    return n;
+}
+
+static tb_code send_list(struct tb__clickhouse *ch, tb_usage_rows *list, size_t n, tb_error *err)
+{
+    const tb_usage_client *client = ch->client;
+    tb_code code = TB_OK;
+    if (client->send) return client->send(client->ctx, list, n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        ch->answer.len = 0;
+        code = client->ask(client->ctx, list[i].shard, list[i].sql, list[i].body, list[i].len, &ch->answer, err);
+        list[i].sent = !code;
+    }
     return code;
 }
 
+/* What is there does not wait any more. */
+static void note_sent(struct tb__clickhouse *ch, const tb_usage_rows *list, size_t n)
+{
+    size_t i = 0;
+    for (size_t shard = 0; shard < ch->client->shards; shard++)
+        for (int t = 0; t < TB__CH_FORMS; t++)
+            if (ch->rows[t][shard].len && i < n && list[i++].sent) ch->rows[t][shard].len = ch->marked_at[t][shard] = 0;
+}
+
+/* To all shards at once: they are different servers. */
 tb_code tb__ch_send(tb_store *store, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        for (int t = 0; !code && t < TB__CH_TABLES; t++)
-            code = send_rows(store, shard, (tb__ch_table)t, err);
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    size_t at[TB__CH_FORMS];
+    tb_usage_rows *list = calloc(ch->client->shards * TB__CH_FORMS, sizeof *list);
+    if (!list) return tb_no_memory(err);
+    tb_code code = tb__ch_lines_ready(store, err);
+    if (!code) code = put_inserts(store, at, err);
+    const size_t n = code ? 0 : list_rows(ch, at, list);
+    if (n) {
+        ch->sent = ch->next - 1;
+        code = send_list(ch, list, n, err);
+        note_sent(ch, list, n);
+    }
+    free(list);
     return code;
 }
 
@@ -40,7 +108,8 @@ tb_code tb__ch_settle(tb_store *store, tb_error *err)
 static void note_mark(struct tb__clickhouse *ch)
 {
     ch->marked = ch->next;
-    for (int t = 0; t < TB__CH_TABLES && ch->rows[t]; t++)
+    tb__ch_lines_mark(&ch->lines);
+    for (int t = 0; t < TB__CH_FORMS && ch->rows[t]; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }
@@ -59,7 +128,8 @@ static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err
 
 static void drop_rows(struct tb__clickhouse *ch, bool whole)
 {
-    for (int t = 0; t < TB__CH_TABLES; t++)
+    tb__ch_lines_drop(&ch->lines, whole);
+    for (int t = 0; t < TB__CH_FORMS; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++) {
             tb_buf *rows = &ch->rows[t][shard];
             const size_t keep = whole ? 0 : ch->marked_at[t][shard];
@@ -75,6 +145,8 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     int64_t committed = 0;
     if (ch->began) return TB_OK;
+    if (ch->unseen)
+        return tb_fail(err, TB_E_AWAY, "usage", "A usage server was away when tollbook started, and has not been looked at since.");
     tb_code code = tb__meta_get(store, "usage_batch", &committed, err);
     if (code) return code;
     drop_rows(ch, true);
@@ -93,7 +165,9 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
     if (!ch->began) return TB_OK;
     ch->began = false;
     if (ch->next - 1 == ch->committed) return TB_OK;
+    tb__ch_lines_mark(&ch->lines); /* no part is undone alone any more */
     tb_code code = tb__ch_send(store, err);
+    if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";
         sqlite3_snprintf(30, name + 10, "%lld", (long long)ch->gaps[i].first);
@@ -114,6 +188,7 @@ void tb__ch_abandon(tb_store *store, bool whole)
     tb__batch_drop(store);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
+    ch->unlet.watermark = 0;
     if (!ch->began) return;
     if (whole) {
         ch->began = false;

@@ -9,7 +9,7 @@
 
 static const char *const columns[] = {
     [TB_SIZE_BY_KIND] = "table",
-    [TB_SIZE_BY_MONTH] = "replaceRegexpOne(extract(partition,'[0-9]{6}'),'(....)(..)','\\\\1-\\\\2')",
+    [TB_SIZE_BY_MONTH] = "replaceRegexpOne(extract(partition,'[0-9]{4}-?[0-9]{2}'),'(....)-?(..)','\\\\1-\\\\2')",
 };
 
 /* A text of less than 128 bytes. */

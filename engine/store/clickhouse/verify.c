@@ -1,37 +1,83 @@
-/* All rows against themselves: an account's own rows are what its zones' come to. */
+/* All rows against themselves: an account's own rows are what its zones' come to; and the list of days, which says what
+ * a remembered day is good for, against the rows.
+ *
+ * Of months whose days may be gone (letgo.c) what is there is summed, and not compared: an account's days_month cuts its
+ * history in two. All these months together cut everybody's into eras, which the shards add up one by one. */
 #include "store/clickhouse/private.h"
+#include "tollbook/calendar.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Of all hours: an owner's own sums, and for an account what its zones come to. */
 typedef struct owned {
     int64_t owner;
+    int64_t from; /* the first era that is compared */
     tb_u128 own[TB_METRIC_COUNT], zones[TB_METRIC_COUNT];
 } owned;
+
+/* Of a day: batches that are newest in it. 0: none. */
+typedef struct listed {
+    int64_t listed, found;
+    bool there; /* rows are */
+} listed;
 
 typedef struct checking {
     tb__held_sums *sums;
     owned *accounts; /* ascending by owner */
     size_t n, cap;
+    int64_t *eras; /* months at which another one begins, ascending */
+    size_t n_eras, cap_eras;
+    listed *days; /* TB__INDEX_MAX + 1 */
 } checking;
 
-static tb_code account_at(checking *c, int64_t account, owned **ret, tb_error *err)
+/* --- accounts and what their zones come to --- */
+
+static tb_code read_eras(tb_store *store, checking *c, tb_error *err)
 {
-    size_t at = c->n;
-    while (at && c->accounts[at - 1].owner >= account)
-        at--;
-    if (at == c->n || c->accounts[at].owner != account) {
-        tb_code code = tb__grow(&c->accounts, c->n, &c->cap, sizeof *c->accounts, err);
-        if (code) return code;
-        memmove(c->accounts + at + 1, c->accounts + at, (c->n++ - at) * sizeof *c->accounts);
-        c->accounts[at] = (owned){.owner = account};
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_USAGE_KEPT_DAYS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&c->eras, c->n_eras, &c->cap_eras, sizeof *c->eras, err);
+        if (code) sqlite3_reset(s);
+        else c->eras[c->n_eras++] = sqlite3_column_int64(s, 0);
     }
-    *ret = &c->accounts[at];
-    return TB_OK;
+    return code;
 }
 
-static tb_code count_owner(tb_store *store, checking *c, int scope, int64_t owner, const uint64_t *values,
+static tb_code first_era(tb_store *store, const checking *c, int64_t account, int64_t *ret, tb_error *err)
+{
+    tb_kept kept;
+    tb_code code = tb_store_kept(store, account, &kept, err);
+    *ret = 0;
+    while (!code && (size_t)*ret < c->n_eras && c->eras[*ret] <= kept.days)
+        ++*ret;
+    return code;
+}
+
+static tb_code account_at(tb_store *store, checking *c, int64_t account, owned **ret, tb_error *err)
+{
+    size_t low = 0, high = c->n;
+    tb_code code = TB_OK;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (c->accounts[middle].owner < account) low = middle + 1;
+        else high = middle;
+    }
+    if (low == c->n || c->accounts[low].owner != account) {
+        code = tb__grow(&c->accounts, c->n, &c->cap, sizeof *c->accounts, err);
+        if (code) return code;
+        memmove(c->accounts + low + 1, c->accounts + low, (c->n++ - low) * sizeof *c->accounts);
+        c->accounts[low] = (owned){.owner = account};
+        code = first_era(store, c, account, &c->accounts[low].from, err);
+    }
+    *ret = &c->accounts[low];
+    return code;
+}
+
+static tb_code count_owner(tb_store *store, checking *c, int scope, int64_t owner, int64_t era, const uint64_t *values,
                            tb_error *err)
 {
     int64_t account = scope == TB__SCOPE_ACCOUNT ? owner : 0;
@@ -39,40 +85,56 @@ static tb_code count_owner(tb_store *store, checking *c, int scope, int64_t owne
     tb_code code = TB_OK;
     if (scope == TB__SCOPE_ZONE)
         code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &owner, 1, 0, &account, err);
-    if (!code && account) code = account_at(c, account, &to, err);
+    if (!code && account) code = account_at(store, c, account, &to, err);
     if (code) return code;
     for (int m = 0; m < TB_METRIC_COUNT; m++) {
         if (scope != TB__SCOPE_ACCOUNT) c->sums->metric[m] += values[m];
-        if (to) (scope == TB__SCOPE_ACCOUNT ? to->own : to->zones)[m] += values[m];
+        if (to && era >= to->from) (scope == TB__SCOPE_ACCOUNT ? to->own : to->zones)[m] += values[m];
     }
     return TB_OK;
 }
 
-static tb_code sum_cells(tb_store *store, size_t shard, checking *c, tb_error *err)
+static void put_era(tb_buf *sql, const checking *c)
 {
+    tb_buf_str(sql, "toUInt16(0");
+    for (size_t i = 0; i < c->n_eras; i++)
+        tb_buf_fmt(sql, "+(h>=%" PRId64 ")", tb__ch_month_hours(c->eras[i]).first);
+    tb_buf_str(sql, ") AS era");
+}
+
+static tb_code ask_cells(tb_store *store, size_t shard, const checking *c, tb_error *err)
+{
+    const tb__ch_rows rows = {.columns = "scope,owner,h,edge", .metrics = TB_METRIC_ALL, .where = "scope>0", .end = UINT32_MAX};
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_str(sql, "SELECT scope,owner,max(h)");
+    tb_buf_str(sql, "SELECT bitAnd(scope,3) AS base,owner,");
+    put_era(sql, c);
+    tb_buf_str(sql, ",maxIf(h,scope<4)");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(sql, ",%s(s%d)", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
     tb_buf_str(sql, " FROM (SELECT scope,owner,h,edge");
     for (int m = 0; m < TB_METRIC_COUNT; m++) /* what was withdrawn and is 0 now is no newest hour */
         tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
     tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, "scope,owner,h,edge", TB_METRIC_ALL, "1", err);
+    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,h,edge");
     tb__ch_put_there(sql);
-    tb_buf_str(sql, ") GROUP BY scope,owner FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
-    if (code) return code;
+    tb_buf_str(sql, ") GROUP BY base,owner,era FORMAT RowBinary");
+    return code ? code : tb__ch_ask(store, shard, err);
+}
+
+static tb_code sum_cells(tb_store *store, size_t shard, checking *c, tb_error *err)
+{
+    tb_code code = ask_cells(store, shard, c, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         uint64_t values[TB_METRIC_COUNT];
         const int scope = (int)tb__ch_column(&r, 1);
-        const int64_t owner = (int64_t)tb__ch_column(&r, 8), newest = (int64_t)tb__ch_column(&r, 4);
+        const int64_t owner = (int64_t)tb__ch_column(&r, 8), era = (int64_t)tb__ch_column(&r, 2);
+        const int64_t newest = (int64_t)tb__ch_column(&r, 4);
         for (int m = 0; m < TB_METRIC_COUNT; m++)
             values[m] = tb__ch_column(&r, 8);
         if (newest > c->sums->newest_hour) c->sums->newest_hour = newest;
-        code = count_owner(store, c, scope, owner, values, err);
+        code = count_owner(store, c, scope, owner, era, values, err);
     }
     return code ? code : tb__ch_check_read(&r, err);
 }
@@ -82,7 +144,8 @@ static tb_code sum_countries(tb_store *store, size_t shard, tb__held_sums *sums,
     tb_buf *sql = tb__ch_start(store);
     tb_buf_fmt(sql, "SELECT sum(r),sum(b) FROM (SELECT any(requests) AS r,any(bytes) AS b FROM %s.country WHERE 1",
                tb__ch_of(store)->client->database);
-    tb_code code = tb__ch_put_visible(store, sql, err);
+    tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
+    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " GROUP BY zone,day,country,batch) FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     if (code || !tb__ch_of(store)->answer.len) return code;
@@ -107,16 +170,102 @@ static void compare_accounts(const checking *c, tb__differ_fn differ, void *ctx)
         }
 }
 
+/* --- days --- */
+
+static tb_code read_listed(tb_store *store, checking *c, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_USAGE_DAY_ALL, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const int64_t day = sqlite3_column_int64(s, 0);
+        if (day >= 0 && day <= TB__INDEX_MAX) c->days[day].listed = sqlite3_column_int64(s, 1);
+    }
+    return code;
+}
+
+/* A fold's own rows say nothing about when they came. */
+static tb_code find_days(tb_store *store, size_t shard, checking *c, tb_error *err)
+{
+    const tb__ch_rows rows = {.columns = "h,batch", .where = "scope>0", .end = UINT32_MAX};
+    tb_buf *sql = tb__ch_start(store);
+    tb_buf_fmt(sql, "SELECT toUInt32(intDiv(h,24)) AS day,maxIf(batch,bitAnd(batch,%" PRId64 ")!=0) FROM ",
+               (INT64_C(1) << TB__CH_ID_BITS) - 1);
+    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
+    tb_buf_str(sql, " GROUP BY day FORMAT RowBinary");
+    if (!code) code = tb__ch_ask(store, shard, err);
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    while (!code && r.at < r.end && !r.cut) {
+        const int64_t day = (int64_t)tb__ch_column(&r, 4), batch = (int64_t)tb__ch_column(&r, 8);
+        if (r.cut || day > TB__INDEX_MAX) continue;
+        if (batch > c->days[day].found) c->days[day].found = batch;
+        c->days[day].there = true;
+    }
+    return code ? code : tb__ch_check_read(&r, err);
+}
+
+static void compare_day(const listed *d, int64_t day, int64_t watermark, tb__differ_fn differ, void *ctx)
+{
+    char sentence[240], when[21];
+    tb_time_format(day * TB_US_PER_DAY, when);
+    when[10] = 0;
+    if (d->there && !d->listed)
+        sqlite3_snprintf(sizeof sentence, sentence,
+                         "%s: ClickHouse has usage of this day, and the file's list of days (usage_day) does not name it: readers "
+                         "show nothing.", when);
+    else if (d->found > d->listed)
+        sqlite3_snprintf(sizeof sentence, sentence,
+                         "%s: the newest batch in ClickHouse is %lld; the file's list of days (usage_day) has %lld: readers may "
+                         "remember what was before.", when, (long long)d->found, (long long)d->listed);
+    else
+        sqlite3_snprintf(sizeof sentence, sentence,
+                         "%s: the file's list of days (usage_day) has batch %lld, and the last one that was committed is %lld.",
+                         when, (long long)d->listed, (long long)watermark);
+    differ(ctx, sentence);
+}
+
+static tb_code compare_days(tb_store *store, const checking *c, tb__differ_fn differ, void *ctx, tb_error *err)
+{
+    int64_t watermark = 0;
+    tb_code code = tb__ch_watermark(store, &watermark, err);
+    for (int64_t day = 0; !code && day <= TB__INDEX_MAX; day++) {
+        const listed *d = &c->days[day];
+        if (d->found > d->listed || (d->there && !d->listed) || d->listed > watermark)
+            compare_day(d, day, watermark, differ, ctx);
+    }
+    return code;
+}
+
+/* --- the whole --- */
+
+/* After all was asked: another process may have compacted meanwhile, and this snapshot be of before. */
+static tb_code check_shard(tb_store *store, size_t shard, checking *c, tb_error *err)
+{
+    tb_code code = sum_cells(store, shard, c, err);
+    if (!code) code = sum_countries(store, shard, c->sums, err);
+    if (!code) code = find_days(store, shard, c, err);
+    return code ? code : tb__ch_check_copy(store, shard, err);
+}
+
+static tb_code check_all(tb_store *store, checking *c, tb_error *err)
+{
+    tb_code code = tb__ch_settle(store, err);
+    if (!code) code = read_eras(store, c, err);
+    if (!code) code = read_listed(store, c, err);
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
+        code = check_shard(store, shard, c, err);
+    return code;
+}
+
 tb_code tb__ch_verify(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                       tb_error *err)
 {
-    checking c = {.sums = ret_sums};
-    tb_code code = tb__ch_settle(store, err);
-    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++) {
-        code = sum_cells(store, shard, &c, err);
-        if (!code) code = sum_countries(store, shard, ret_sums, err);
-    }
+    checking c = {.sums = ret_sums, .days = calloc(TB__INDEX_MAX + 1, sizeof *c.days)};
+    tb_code code = c.days ? check_all(store, &c, err) : tb_no_memory(err);
     if (!code) compare_accounts(&c, differ, ctx);
+    if (!code) code = compare_days(store, &c, differ, ctx, err);
     free(c.accounts);
+    free(c.eras);
+    free(c.days);
     return code;
 }

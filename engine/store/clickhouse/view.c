@@ -1,12 +1,12 @@
-/* A view's columns and the bytes of its locations; one series; sums of many, one statement a shard. */
+/* A view's columns and the bytes of its locations; one series. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
+#include "store/usage/retain.h"
+#include "tollbook/calendar.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SUMMED_MAX 8192 /* owners of one statement: 20 bytes each at most */
 
 /* --- one owner --- */
 
@@ -47,10 +47,12 @@ static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb
         if (series->value[m]) metrics |= TB_METRIC_BIT(m);
     if (!range.count || !metrics) return TB_OK;
     if (tb__ch_may_cache(store, range))
-        return tb__ch_each_part(store, &w, range, fill_part, &(filling){series, w.edge, metrics}, err);
-    const tb__ch_question q = {range.hourly ? "h" : "toUInt32(intDiv(h,24))", metrics, w,
-                               tb__ch_hour(range.first * unit),
-                               tb__ch_hour((range.first + range.count) * unit), NULL, false};
+        return tb__ch_each_part(store, &(tb__ch_wanted){&w, 1, range, metrics}, fill_part,
+                                &(filling){series, w.edge, metrics}, err);
+    const tb__ch_question q = {.keys = range.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = w,
+                               .first = tb__ch_hour(range.first * unit),
+                               .end = tb__ch_hour((range.first + range.count) * unit),
+                               .days = range.hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER};
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
@@ -95,14 +97,29 @@ static tb_code add_location(void *ctx, const tb__ch_part *p, tb_error *err)
     return code;
 }
 
+/* Of hours that were let go days may be left. */
+static tb_code is_let_go(tb_store *store, const tb__ch_whose *of, tb_range range, bool *ret, tb_error *err)
+{
+    tb_kept kept;
+    tb_code code = tb__kept_of(store, of->scope, of->owner, &kept, err);
+    *ret = !code && range.hourly && tb_month_from_day(tb__floor_div(range.first, 24)) < kept.hours;
+    return code;
+}
+
 tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err)
 {
     const int64_t unit = range.hourly ? 1 : 24;
-    const tb__ch_question q = {"edge", TB_METRIC_BIT(TB_M_BYTES), tb__ch_viewed(asked->view),
-                               tb__ch_hour(range.first * unit),
-                               tb__ch_hour((range.first + range.count) * unit), NULL, false};
+    const tb__ch_question q = {.keys = "edge", .metrics = TB_METRIC_BIT(TB_M_BYTES), .of = tb__ch_viewed(asked->view),
+                               .first = tb__ch_hour(range.first * unit),
+                               .end = tb__ch_hour((range.first + range.count) * unit),
+                               .days = tb__ch_whole_days(range)};
+    const tb__ch_wanted wanted = {&q.of, 1, range, q.metrics};
+    bool days_alone = false;
     if (!store->n_located || !range.count) return TB_OK;
-    if (tb__ch_may_cache(store, range)) return tb__ch_each_part(store, &q.of, range, add_location, store, err);
+    if (tb__ch_may_cache(store, range)) {
+        tb_code code = is_let_go(store, &q.of, range, &days_alone, err);
+        if (code || !days_alone) return code ? code : tb__ch_each_part(store, &wanted, add_location, store, err);
+    }
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);
@@ -114,120 +131,4 @@ tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range r
         if (to) to->bytes = bytes;
     }
     return tb__ch_check_read(&r, err);
-}
-
-/* --- sums --- */
-
-/* An entry of the list, and whose it is. */
-typedef struct summed {
-    tb__ch_whose of;
-    tb_summed *to;
-} summed;
-
-typedef struct summing {
-    tb_range range;
-    uint32_t metrics;
-} summing;
-
-static int by_shard_and_owner(const void *a, const void *b, void *store)
-{
-    const tb__ch_whose *x = &((const summed *)a)->of, *y = &((const summed *)b)->of;
-    const size_t i = tb__ch_shard(store, x->scope, x->owner), j = tb__ch_shard(store, y->scope, y->owner);
-    if (i != j) return i < j ? -1 : 1;
-    if (x->scope != y->scope) return x->scope < y->scope ? -1 : 1;
-    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
-    return x->edge < y->edge ? -1 : x->edge > y->edge;
-}
-
-/* Of one shard and scope: owners, once each. */
-static tb_code ask_sums(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
-{
-    const int64_t unit = s->range.hourly ? 1 : 24, end = s->range.first + s->range.count;
-    tb_buf where, *sql = tb__ch_start(store);
-    tb_buf_init(&where, 1 << 20, NULL);
-    tb_buf_fmt(&where, "scope=%d AND h>=%" PRId64 " AND h<%" PRId64 " AND owner IN(", list->of.scope,
-               tb__ch_hour(s->range.first * unit), tb__ch_hour(end * unit));
-    for (size_t i = 0; i < n; i++)
-        if (!i || list[i].of.owner != list[i - 1].of.owner)
-            tb_buf_fmt(&where, "%s%" PRId64, i ? "," : "", list[i].of.owner);
-    tb_buf_add(&where, ")", 2);
-    tb_code code = tb_buf_check(&where, err);
-    tb_buf_str(sql, "SELECT owner,edge");
-    tb__ch_put_sums(sql, s->metrics);
-    tb_buf_str(sql, " FROM ");
-    if (!code) code = tb__ch_put_rows(store, sql, "owner,edge", s->metrics, where.data, err);
-    tb_buf_str(sql, " GROUP BY owner,edge FORMAT RowBinary");
-    tb_buf_release(&where);
-    return code ? code : tb__ch_ask(store, tb__ch_shard(store, list->of.scope, list->of.owner), err);
-}
-
-static const summed *first_of_owner(const summed *list, size_t n, int64_t owner)
-{
-    size_t low = 0;
-    while (low < n) {
-        const size_t middle = (low + n) / 2;
-        if (list[middle].of.owner < owner) low = middle + 1;
-        else n = middle;
-    }
-    return list + low;
-}
-
-/* A location's figures join those of their owner's entries that ask for it or for all. */
-static tb_code take_sums(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
-{
-    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
-    while (r.at < r.end && !r.cut) {
-        uint64_t value[TB_METRIC_COUNT] = {0};
-        const int64_t owner = (int64_t)tb__ch_column(&r, 8), edge = (int64_t)tb__ch_column(&r, 4);
-        for (uint32_t left = s->metrics; left; left &= left - 1)
-            value[__builtin_ctz(left)] = tb__ch_column(&r, 8);
-        const summed *at = first_of_owner(list, n, owner);
-        for (; at < list + n && at->of.owner == owner; at++)
-            for (int m = 0; m < TB_METRIC_COUNT && (!at->of.edge || at->of.edge == edge); m++)
-                if (tb_metric_table[m].how == TB_HOW_SUM) at->to->sum[m] += value[m];
-                else if (value[m] > at->to->sum[m]) at->to->sum[m] = value[m];
-    }
-    return tb__ch_check_read(&r, err);
-}
-
-static tb_code sum_sorted(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0, some; !code && i < n; i += some) {
-        const size_t shard = tb__ch_shard(store, list[i].of.scope, list[i].of.owner);
-        for (some = 1; i + some < n && list[i + some].of.scope == list[i].of.scope &&
-                       tb__ch_shard(store, list[i].of.scope, list[i + some].of.owner) == shard;)
-            if (++some >= SUMMED_MAX && i + some < n && list[i + some].of.owner != list[i + some - 1].of.owner)
-                break;
-        code = ask_sums(store, s, list + i, some, err);
-        if (!code) code = take_sums(store, s, list + i, some, err);
-    }
-    return code;
-}
-
-static bool is_within(const tb_summed *of, tb_range r)
-{
-    return of->series && of->created_us < (r.first + r.count) * (r.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
-}
-
-tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics, tb_error *err)
-{
-    const summing s = {range, metrics & TB_METRIC_ALL};
-    size_t asked = 0;
-    for (size_t i = 0; i < n; i++)
-        for (uint32_t left = s.metrics; left; left &= left - 1)
-            list[i].sum[__builtin_ctz(left)] = 0;
-    if (!range.count || !s.metrics || !n) return TB_OK;
-    summed *of = malloc(n * sizeof *of);
-    if (!of) return tb_no_memory(err);
-    tb_code code = tb__ch_settle(store, err);
-    for (size_t i = 0; !code && i < n; i++) {
-        if (!is_within(&list[i], range)) continue;
-        code = tb__ch_whose_is(store, list[i].series, &of[asked].of, err);
-        of[asked++].to = &list[i];
-    }
-    if (!code) qsort_r(of, asked, sizeof *of, by_shard_and_owner, store);
-    if (!code) code = sum_sorted(store, &s, of, asked, err);
-    free(of);
-    return code;
 }

@@ -52,19 +52,37 @@ int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month)
     return 0;
 }
 
-tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb_error *err)
+tb__ch_hours_of tb__ch_month_hours(int64_t month)
+{
+    return (tb__ch_hours_of){tb__ch_hour(tb_month_first_day(month) * 24), tb__ch_hour(tb_month_first_day(month + 1) * 24)};
+}
+
+static bool overlap(tb__ch_hours_of a, tb__ch_hours_of b)
+{
+    return a.first < b.end && b.first < a.end;
+}
+
+tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
+    const char *time = of == TB__CH_CELL ? "h" : "day";
+    const int64_t unit = of == TB__CH_CELL ? 1 : 24;
+    bool any = false;
     tb_code code = tb__ch_read_months(store, err);
     ch->asks_cells = true;
     tb_buf_fmt(sql, " AND (bitAnd(batch,%" PRId64 ")!=0", (INT64_C(1) << TB__CH_ID_BITS) - 1);
-    for (size_t i = 0; i < ch->n_folded; i++)
-        tb_buf_fmt(sql, "%s%" PRId64, i ? "," : " OR batch IN(", ch->folded[i].batch);
-    tb_buf_str(sql, ch->n_folded ? "))" : ")");
-    for (size_t i = 0; i < ch->n_folded; i++)
-        tb_buf_fmt(sql, " AND (h<%" PRId64 " OR h>=%" PRId64 " OR batch>=%" PRId64 ")",
-                   tb__ch_hour(tb_month_first_day(ch->folded[i].month) * 24),
-                   tb__ch_hour(tb_month_first_day(ch->folded[i].month + 1) * 24), ch->folded[i].batch);
+    for (size_t i = 0; i < ch->n_folded; i++) {
+        if (!overlap(tb__ch_month_hours(ch->folded[i].month), between)) continue;
+        tb_buf_fmt(sql, "%s%" PRId64, any ? "," : " OR batch IN(", ch->folded[i].batch);
+        any = true;
+    }
+    tb_buf_str(sql, any ? "))" : ")");
+    for (size_t i = 0; any && i < ch->n_folded; i++) {
+        const tb__ch_hours_of month = tb__ch_month_hours(ch->folded[i].month);
+        if (overlap(month, between))
+            tb_buf_fmt(sql, " AND (%s<%" PRId64 " OR %s>=%" PRId64 " OR batch>=%" PRId64 ")", time, month.first / unit,
+                       time, month.end / unit, ch->folded[i].batch);
+    }
     return code;
 }
 

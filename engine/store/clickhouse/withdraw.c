@@ -72,13 +72,13 @@ static tb_code put_places(const taking *t, tb_buf *sql, tb_error *err)
 {
     char where[400];
     const char *database = tb__ch_of(t->days.store)->client->database;
+    const tb__ch_rows rows = {.columns = "scope,owner,edge,h,batch,row", .metrics = TB_METRIC_ALL, .where = where,
+                              .first = tb__ch_hour(t->first), .end = tb__ch_hour(t->end)};
     sqlite3_snprintf(sizeof where, where,
-                     "h>=%lld AND h<%lld AND (scope,owner,edge,h) IN (SELECT scope,owner,edge,h FROM %s.cell WHERE h>=%lld"
-                     " AND h<%lld AND batch=%lld)",
-                     (long long)t->first, (long long)t->end, database, (long long)t->first, (long long)t->end,
-                     (long long)t->b->id);
+                     "(scope,owner,edge,h) IN (SELECT scope,owner,edge,h FROM %s.cell WHERE h>=%lld AND h<%lld AND batch=%lld)",
+                     database, (long long)t->first, (long long)t->end, (long long)t->b->id);
     tb_buf_fmt(sql, "(SELECT scope,owner,edge,h,minIf(row,batch=%" PRId64 ") AS r FROM ", t->b->id);
-    tb_code code = tb__ch_put_rows(t->days.store, sql, "scope,owner,edge,h,batch,row", TB_METRIC_ALL, where, err);
+    tb_code code = tb__ch_put_rows(t->days.store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,edge,h HAVING ");
     put_below(sql);
     tb_buf_str(sql, ")");
@@ -125,15 +125,16 @@ static tb_code first_of_shard(const taking *t, size_t shard, culprit *first, tb_
 static tb_code rows_of_day(const taking *t, const culprit *c, tb_error *err)
 {
     char where[200];
-    sqlite3_snprintf(sizeof where, where, "scope=%d AND owner=%lld AND edge=%lld AND h>=%lld AND h<%lld", c->scope,
-                     (long long)c->owner, (long long)c->edge, (long long)(c->hour / 24 * 24),
-                     (long long)(c->hour / 24 * 24 + 24));
+    const tb__ch_rows rows = {.columns = "h,batch,row", .metrics = TB_METRIC_ALL, .where = where,
+                              .first = c->hour / 24 * 24, .end = c->hour / 24 * 24 + 24};
+    sqlite3_snprintf(sizeof where, where, "scope=%d AND owner=%lld AND edge=%lld", c->scope, (long long)c->owner,
+                     (long long)c->edge);
     tb_buf *sql = tb__ch_start(t->days.store);
     tb_buf_fmt(sql, "SELECT h,toUInt8(batch=%" PRId64 ")", t->b->id);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(sql, ",c%d", m);
     tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(t->days.store, sql, "h,batch,row", TB_METRIC_ALL, where, err);
+    tb_code code = tb__ch_put_rows(t->days.store, sql, &rows, err);
     tb_buf_str(sql, " FORMAT RowBinary");
     return code ? code : tb__ch_ask(t->days.store, tb__ch_shard(t->days.store, c->scope, c->owner), err);
 }
@@ -262,7 +263,8 @@ static tb_code country_of_shard(const taking *t, size_t shard, int64_t first[2],
                "SELECT zone,day FROM (SELECT zone,day,country,any(requests) AS r,any(bytes) AS b FROM %s.country"
                " WHERE (zone,day,country) IN (SELECT zone,day,country FROM %s.country WHERE batch=%" PRId64 ")",
                database, database, t->b->id);
-    tb_code code = tb__ch_put_visible(store, sql, err);
+    tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
+    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " GROUP BY zone,day,country,batch) GROUP BY zone,day,country HAVING sum(r)>=" BELOW_ZERO
                     " OR sum(b)>=" BELOW_ZERO " ORDER BY zone,day LIMIT 1 FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
@@ -287,18 +289,26 @@ static tb_code check_countries(const taking *t, tb_error *err)
 
 /* --- the newest hour --- */
 
+/* An hour is there where something is left of it. Rows of zeros are hours too, as in the file, unless something was taken off
+ * there. */
 void tb__ch_put_there(tb_buf *sql)
 {
     tb_buf_str(sql, " HAVING ");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, "%s%s(c%d)!=0", m ? " OR " : "", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+        tb_buf_fmt(sql, "%s(c%d)!=0 OR ", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+    tb_buf_str(sql, "max(");
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(sql, "%sc%d>=" BELOW_ZERO, m ? " OR " : "", m);
+    tb_buf_str(sql, ")=0");
 }
 
-static tb_code newest_of_shard(tb_store *store, size_t shard, const char *where, int64_t *newest, tb_error *err)
+static tb_code newest_of_shard(tb_store *store, size_t shard, int64_t first, int64_t *newest, tb_error *err)
 {
+    const tb__ch_rows rows = {.columns = "scope,owner,edge,h", .metrics = TB_METRIC_ALL, .where = "scope IN(1,3)",
+                              .first = tb__ch_hour(first), .end = UINT32_MAX};
     tb_buf *sql = tb__ch_start(store);
     tb_buf_str(sql, "SELECT max(h) FROM (SELECT h FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, "scope,owner,edge,h", TB_METRIC_ALL, where, err);
+    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,edge,h");
     tb__ch_put_there(sql);
     tb_buf_str(sql, ") HAVING count()>0 FORMAT RowBinary");
@@ -316,12 +326,9 @@ static tb_code find_newest(tb_store *store, int64_t before, tb_error *err)
     static const int64_t spans[] = {48, 31 * 24, UINT32_MAX};
     int64_t newest = -INT64_MAX;
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && newest < 0 && i < sizeof spans / sizeof *spans; i++) {
-        char where[80];
-        sqlite3_snprintf(sizeof where, where, "scope IN(1,3) AND h>=%lld", (long long)tb__ch_hour(before - spans[i]));
+    for (size_t i = 0; !code && newest < 0 && i < sizeof spans / sizeof *spans; i++)
         for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-            code = newest_of_shard(store, shard, where, &newest, err);
-    }
+            code = newest_of_shard(store, shard, before - spans[i], &newest, err);
     return code ? code : tb__meta_set(store, "newest_hour", newest, err);
 }
 

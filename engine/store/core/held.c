@@ -36,8 +36,10 @@ struct file {
     int fd;      /* for reading */
     int lock_fd; /* for writing, -1: nobody wanted to write */
     unsigned users;
-    void *shared; /* tb__held_share */
-    void (*free_shared)(void *shared);
+    struct {
+        void *is;
+        void (*free_it)(void *shared);
+    } shared[TB__SHARED_COUNT]; /* tb__held_share */
     bool written;               /* by a store of this process */
     uint64_t wal;               /* while written and known: the -wal's number, as told */
     char name[HOLDER_MAX + 1];   /* of that writer */
@@ -223,16 +225,17 @@ static void leave_file(file *f)
     *at = f->next;
     close(f->fd);
     if (f->lock_fd >= 0) close(f->lock_fd);
-    if (f->shared) f->free_shared(f->shared);
+    for (int i = 0; i < TB__SHARED_COUNT; i++)
+        if (f->shared[i].is) f->shared[i].free_it(f->shared[i].is);
     free(f);
 }
 
-void *tb__held_share(tb__held *held, void *(*make)(void), void (*free_it)(void *shared))
+void *tb__held_share(tb__held *held, tb__shared what, void *(*make)(void), void (*free_it)(void *shared))
 {
     pthread_mutex_lock(&lock);
-    if (!held->file->shared) held->file->shared = make();
-    held->file->free_shared = free_it;
-    void *shared = held->file->shared;
+    if (!held->file->shared[what].is) held->file->shared[what].is = make();
+    held->file->shared[what].free_it = free_it;
+    void *shared = held->file->shared[what].is;
     pthread_mutex_unlock(&lock);
     return shared;
 }

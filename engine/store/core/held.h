@@ -40,7 +40,8 @@ bool tb__is_held(const tb__held *held, const struct stat *st);
 void tb__release_wal(tb__held *held);
 /* What all stores of the file in this process share: made for the first that asks, freed with the last store. NULL:
  * it could not be made. */
-void *tb__held_share(tb__held *held, void *(*make)(void), void (*free_it)(void *shared));
+typedef enum tb__shared { TB__SHARED_DAYS, TB__SHARED_SUMS, TB__SHARED_COUNT } tb__shared;
+void *tb__held_share(tb__held *held, tb__shared what, void *(*make)(void), void (*free_it)(void *shared));
 /* After SQLite has closed. NULL is fine. */
 void tb__let_go(tb__held *held);
 

@@ -66,8 +66,10 @@ struct tb_store {
 
     const tb_directory *directory;  /* NULL: not read yet */
     bool directory_stale;           /* this transaction changed the catalogue */
-    struct tb__log_joiner *joiner;  /* logs.c; NULL until a block is joined */
+    struct tb__log_joiner *joiner;  /* logs/join.c; NULL until a block is joined */
+    struct tb__log_folding *folding; /* logs/log_run.h; NULL until lines wait */
 
+    struct tb__read_books *read_books; /* money/books.c; NULL until some are read */
     struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
@@ -185,6 +187,7 @@ bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version);
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
 void tb__directory_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
+void tb__log_folding_free(struct tb__log_folding *folding);
 /* A zone's place in the R*Tree of request logs: 31 bits. */
 int64_t tb__log_fold_zone(int64_t zone);
 int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,

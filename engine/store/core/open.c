@@ -461,8 +461,10 @@ void tb_store_close(tb_store *store)
     free(store->places);
     free(store->located);
     tb__billing_free(store->billing);
+    tb__read_books_free(store->read_books);
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
+    tb__log_folding_free(store->folding);
     free(store->path);
     free(store);
 }

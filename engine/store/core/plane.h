@@ -106,6 +106,8 @@ typedef struct tb__counters {
 typedef struct tb__log_lines {
     tb_code (*add)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                    tb_error *err);
+    /* See tb_store_mix_logs. NULL: blocks come by zone. */
+    tb_code (*mix)(tb_store *store, const tb_logmixed *mixed, tb_error *err);
     tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
     tb_code (*drop)(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err);
@@ -121,6 +123,8 @@ typedef struct tb__log_lines {
     tb_code (*line)(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
     size_t (*bytes)(const tb_log_cursor *cursor);
     void (*free)(tb_log_cursor *cursor);
+    /* Checks what it holds. NULL: verify looks at the file's rows itself. */
+    tb_code (*verify)(tb_store *store, tb__differ_fn differ, void *ctx, tb_error *err);
 } tb__log_lines;
 
 struct tb_log_cursor {
@@ -139,6 +143,7 @@ typedef struct tb__shield_events {
                   void *ctx, tb_error *err);
     tb_code (*down)(tb_store *store, int64_t zone, const tb_event_key *to, tb_event_block_fn fn,
                     void *ctx, tb_error *err);
+    tb_code (*verify)(tb_store *store, tb__differ_fn differ, void *ctx, tb_error *err); /* the same */
 } tb__shield_events;
 
 typedef struct tb__plane {

@@ -53,10 +53,26 @@ static bool is_for_reading(const char *function)
     return false;
 }
 
-static int authorize(void *unused, int action, const char *first, const char *second,
-                     const char *schema, const char *inside)
+static bool is_usage(const char *table)
 {
-    (void)unused, (void)schema, (void)inside;
+    return same(table, "buckets") || same(table, "balancer_buckets") || same(table, "countries");
+}
+
+/* What is known of a query while it is prepared. */
+typedef struct asked {
+    bool elsewhere; /* the counters are not in the file */
+    bool usage;     /* it names tables of counters that are not there */
+} asked;
+
+static int authorize(void *of, int action, const char *first, const char *second, const char *schema,
+                     const char *inside)
+{
+    asked *q = of;
+    (void)schema, (void)inside;
+    if (action == SQLITE_READ && q->elsewhere && is_usage(first)) {
+        q->usage = true;
+        return SQLITE_DENY;
+    }
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_RECURSIVE: return SQLITE_OK;
@@ -224,8 +240,14 @@ tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx
     int rc = make_tables(store->db);
     if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
     const int value_max = sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
-    sqlite3_set_authorizer(store->db, authorize, NULL);
+    asked q = {store->client != NULL, false};
+    sqlite3_set_authorizer(store->db, authorize, &q);
     tb_code code = prepare(store, sql, &s, err);
+    if (q.usage)
+        code = refuse_query(store,
+                            "its usage lies in ClickHouse, and the tables buckets, balancer_buckets and countries are not there; "
+                            "ask for statistics",
+                            err);
     if (!code) code = run_query(store, s, fn, ctx, err);
     sqlite3_finalize(s);
     sqlite3_set_authorizer(store->db, NULL, NULL);

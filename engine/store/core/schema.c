@@ -1,7 +1,7 @@
 /* The schema, as the list of migrations that lead to it: entry n brings schema n to n+1. A file runs
  * those that it lacks in one transaction, a fresh database all of them. Never edit an entry that has shipped; add one.
  *
- * Usage plane: series, chunk, country_day, late, log_block, event_block. Control plane: everything else. Times are integers,
+ * Usage plane: series, chunk, country_day, late, log_block, log_run, event_block. Control plane: everything else. Times are integers,
  * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "without a
  * beginning" and "without an end". What is append-only is held so by triggers. */
 #include "store/core/internal.h"
@@ -688,10 +688,22 @@ static const char v20[] =
     TB__SEAL_KEPT(deployment_end, "account=NEW.account AND app=NEW.app")
     "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;";
 
+/* log_run: lines of many zones that wait for their blocks, see logs/log_run.h. zones: whose each row is; data: the block.
+ * meta.log_run_seals is the sum of the seals of all runs; log_run_spent: all of the runs up to it lies in its place;
+ * log_fold_run: the runs up to it are being folded, 0: none is; log_fold_zone: those of zones below it lie in their place. */
+static const char v21[] =
+    "CREATE TABLE log_run(id INTEGER PRIMARY KEY CHECK(id>0),"
+    " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL CHECK(last_ms>=first_ms),"
+    " lines INTEGER NOT NULL CHECK(lines>0), seal INTEGER NOT NULL, zones BLOB NOT NULL, data BLOB NOT NULL) STRICT;"
+    "CREATE INDEX log_run_list ON log_run(id,lines,first_ms,last_ms,seal);" /* the list reads it alone */
+    "CREATE TRIGGER log_run_no_update BEFORE UPDATE ON log_run BEGIN"
+    " SELECT raise(ABORT,'runs of request logs do not change'); END;"
+    "INSERT INTO meta(name,value) VALUES('log_run_seals',0),('log_run_spent',0),('log_fold_run',0),('log_fold_zone',0);";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "247648c50a0da97a89568cf4337e2b36c6b5a2c750aa10af008666a75e7e9623";
+    "c234452969c371538ac85d57441324e2741bd9af4f03ad17f351e2f95b3f234a";

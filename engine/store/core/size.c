@@ -25,13 +25,15 @@ static const char by_month[] =
     "1970+(key&131071)/12,(key&131071)%12+1)),(key&131071)*86400),'unixepoch') AS m,length(data) AS b"
     " FROM chunk UNION ALL SELECT 'waiting',length(data) FROM usage_page UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM country_day"
     " UNION ALL SELECT strftime('%Y-%m',first_ms/1000,'unixepoch'),length(data) FROM log_block"
+    " UNION ALL SELECT 'waiting',length(data)+length(zones) FROM log_run"
     " UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM event_block)"
     " GROUP BY m ORDER BY m DESC LIMIT ?1";
 static const char by_zone[] =
     "SELECT z,sum(b) FROM (SELECT s.owner AS z,length(c.data) AS b FROM series s JOIN chunk c"
     " ON c.key BETWEEN s.id<<18 AND (s.id<<18)+262143 WHERE s.scope=1"
     " UNION ALL SELECT zone,length(data) FROM country_day UNION ALL SELECT zone,length(data)"
-    " FROM log_block UNION ALL SELECT 'waiting',length(data) FROM usage_page) GROUP BY z ORDER BY 2 DESC,1 LIMIT ?1";
+    " FROM log_block UNION ALL SELECT 'waiting',length(data) FROM usage_page"
+    " UNION ALL SELECT 'waiting',length(data)+length(zones) FROM log_run) GROUP BY z ORDER BY 2 DESC,1 LIMIT ?1";
 
 static tb_code size_from(sqlite3_stmt *row, void *item, tb_error *err)
 {

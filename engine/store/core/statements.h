@@ -176,17 +176,36 @@
     /* usage in ClickHouse: store/clickhouse       */                                                  \
     X(META_PUT, "INSERT INTO meta(name,value) VALUES(?1,?2) ON CONFLICT DO UPDATE SET"             \
                 " value=excluded.value")                                                           \
+    X(ROWS_CHANGED, "INSERT INTO meta(name,value) VALUES('rows_version',1) ON CONFLICT DO UPDATE SET"  \
+                    " value=value+1")                                                              \
+    X(CARRY_ANY, "SELECT EXISTS(SELECT 1 FROM log_block) OR EXISTS(SELECT 1 FROM log_run)"       \
+                 " OR EXISTS(SELECT 1 FROM event_block)")                                          \
+    X(CARRY_LOGS, "SELECT zone,first_ms,last_ms,lines,data FROM log_block ORDER BY id")            \
+    X(CARRY_EVENTS, "SELECT zone,data FROM event_block ORDER BY id")                               \
+    X(USAGE_FORGOTTEN, "SELECT CAST(substr(name,length(?1)+1) AS INT),value FROM meta"             \
+                       " WHERE substr(name,1,length(?1))=?1 AND value>0 ORDER BY 1")               \
     X(USAGE_GAPS, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_gap_*'"  \
                   " ORDER BY 1")                                                                   \
     X(USAGE_DAY_PUT, "INSERT INTO usage_day VALUES(?1,?2) ON CONFLICT DO UPDATE SET batch=excluded.batch") \
     X(USAGE_DAYS, "SELECT day,batch FROM usage_day WHERE day BETWEEN ?1 AND ?2 ORDER BY day")        \
+    X(USAGE_DAY_ALL, "SELECT day,batch FROM usage_day ORDER BY day")                                 \
+    X(USAGE_DAYS_NEWEST, "SELECT coalesce(max(batch),0) FROM usage_day WHERE day BETWEEN ?1 AND ?2")\
+    X(USAGE_DAYS_TOUCH, "UPDATE usage_day SET batch=?1 WHERE day BETWEEN ?2 AND ?3")                 \
+    X(USAGE_DUE, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_due_*' AND value>0" \
+                 " ORDER BY 1")                                                                    \
+    X(USAGE_UNLET, "SELECT coalesce(min(day),-1) FROM usage_day WHERE batch>coalesce((SELECT value FROM meta WHERE" \
+                   " name='usage_let_'||((strftime('%Y',day*86400,'unixepoch')-1970)*12"            \
+                   "+strftime('%m',day*86400,'unixepoch')-1)),0)")                                  \
+    X(USAGE_KEPT, "SELECT account,days_month>?1 FROM retention WHERE hours_month>?1 ORDER BY account") \
+    X(USAGE_KEPT_DAYS, "SELECT DISTINCT days_month FROM retention WHERE days_month>0 ORDER BY 1")    \
+    X(ACCOUNT_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                           \
+    X(ACCOUNT_BALANCERS, "SELECT id FROM balancer WHERE account=?1 ORDER BY id")                   \
     X(USAGE_MONTHS, "SELECT CAST(substr(name,13) AS INT),value FROM meta WHERE name GLOB 'usage_month_*'"\
                     " ORDER BY 1")                                                                 \
     X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) ORDER BY scope,owner LIMIT 1") \
     X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 ORDER BY edge LIMIT 1") \
     X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT DISTINCT scope,owner FROM series WHERE (scope,owner)<=(?1,?2))") \
     X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")                \
-    X(MOVE_RETAINED, "SELECT account FROM retention WHERE hours_month>0 LIMIT 1")                   \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \
@@ -343,6 +362,9 @@
     X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
     X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND length(text)>0")              \
     X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
+    X(SEGMENT_SOURCES, "SELECT source,kind,max(added_us),count(*),sum(accepted),sum(rejected) FROM" \
+                       " (SELECT * FROM segment ORDER BY id DESC LIMIT ?1)"                        \
+                       " GROUP BY source,kind ORDER BY 3 DESC,source,kind LIMIT ?2")               \
     /* reading: the tenant's account is ?1 in each */                                              \
     X(ZONE_OF_ACCOUNT, "SELECT 1 FROM zone WHERE account=?1 AND id=?2")                            \
     X(ACCOUNT_EXISTS, "SELECT 1 FROM account WHERE id=?1")                                         \
@@ -359,6 +381,7 @@
     X(REGION_OF_CODE, "SELECT 1 FROM region WHERE code=?1")                                        \
     X(ZONE_NAME, "SELECT name FROM zone WHERE id=?1")                                              \
     X(ZONE_AT, "SELECT 1 FROM zone WHERE account=?1 LIMIT 1 OFFSET ?2")                            \
+    X(RECALL_STAMPS, "SELECT z.n,z.seals,s.n,s.seals FROM head z,head s WHERE z.name='zone' AND s.name='series'")\
     X(SUMMED_ZONES, TB__ZONES_SUMMED " ORDER BY z.id")                                             \
     X(SUMMED_ZONES_NAMED, TB__ZONES_SUMMED " ORDER BY lower(z.name),z.id")                         \
     X(SUMMED_ZONES_FOUND, TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY z.id")          \
@@ -385,7 +408,8 @@
     /* request logs */                                                                             \
     X(LOGGED_ZONES,                                                                                \
       "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
-      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)")        \
+      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)"         \
+      " ORDER BY id")                                                                              \
     X(LOG_ZONE,                                                                                    \
       "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \
       " AND NOT coalesce(settings->>'$.Suspended',0),"                                             \
@@ -402,7 +426,23 @@
     X(LOG_SPAN_PARENT, "SELECT parentnode FROM log_span_parent WHERE nodeno=?1")                   \
     X(LOG_SPAN_DELETE, "DELETE FROM log_span WHERE id=?1")                                         \
     X(LOG_NEWEST, "SELECT id,lines,first_ms,last_ms FROM log_block WHERE zone=?1"                  \
-                  " ORDER BY id DESC LIMIT 1")                                                     \
+                  " ORDER BY id DESC LIMIT ?2")                                                    \
+    X(LOG_RUN_INSERT, "INSERT INTO log_run(id,first_ms,last_ms,lines,seal,zones,data)"            \
+                      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                              \
+    X(LOG_RUN_NEXT, "SELECT max(coalesce((SELECT max(id) FROM log_run),0),value)+1 FROM meta"     \
+                    " WHERE name='log_run_spent'")                                                 \
+    X(LOG_RUN_ANY, "SELECT 1 FROM log_run LIMIT 1")                                                \
+    X(LOG_RUN_STATE, "SELECT (SELECT value FROM meta WHERE name='log_run_spent'),"                 \
+                     "(SELECT value FROM meta WHERE name='log_fold_run'),"                         \
+                     "(SELECT value FROM meta WHERE name='log_fold_zone')")                        \
+    X(LOG_RUNS, "SELECT id,lines,first_ms,last_ms,seal FROM log_run WHERE id>?1 AND id<=?2"        \
+                " ORDER BY id LIMIT ?3")                                                           \
+    X(LOG_RUN_GET, "SELECT zones,data FROM log_run WHERE id=?1")                                   \
+    X(LOG_RUN_ZONES, "SELECT zones FROM log_run WHERE id=?1")                                      \
+    X(LOG_RUN_DELETE, "DELETE FROM log_run WHERE id=?1")                                           \
+    X(LOG_RUN_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)+length(zones)),0) FROM log_run" \
+                        " WHERE last_ms<?1 AND id>(SELECT value FROM meta WHERE name='log_run_spent')")\
+    X(LOG_RUN_ACCOUNT, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                         \
     X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
     X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
     X(LOG_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)),0) FROM log_block WHERE last_ms<?1")\
@@ -504,6 +544,8 @@
                          " WHERE account=?1)")                                                     \
     X(FORGET_EVENTS_COUNT, "SELECT count(*) FROM event_block WHERE zone IN(SELECT id FROM"         \
                            " shield_zone WHERE account=?1)")                                       \
+    X(FORGET_LOG_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                        \
+    X(FORGET_EVENT_ZONES, "SELECT id FROM shield_zone WHERE account=?1 ORDER BY id")               \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
                            " WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d"))                     \
@@ -581,8 +623,10 @@
     /* terms */                                                                                    \
     /* the last declaration that holds at ?2, or the first of all */                               \
     X(ACCOUNT_DECLARED,                                                                            \
-      "SELECT document FROM declaration WHERE kind='account' AND id=?1 ORDER BY from_us>?2,"       \
-      "CASE WHEN from_us>?2 THEN from_us ELSE -from_us END,version DESC LIMIT 1")                  \
+      "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND from_us=coalesce("      \
+      "(SELECT max(from_us) FROM declaration WHERE kind='account' AND id=?1 AND from_us<=?2),"     \
+      "(SELECT min(from_us) FROM declaration WHERE kind='account' AND id=?1))"                     \
+      " ORDER BY version DESC LIMIT 1")                                                            \
     X(ACCOUNT_KNOWN, "SELECT document FROM declaration WHERE kind='account' AND id=?1 AND version<=?2"\
                      " ORDER BY version DESC,from_us DESC LIMIT 1")                                \
     /* 0 and the account, then its zones by id: name and labels at ?2, or the first later */       \

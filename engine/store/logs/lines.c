@@ -29,6 +29,16 @@ tb_code tb_store_add_logs(tb_store *store, const tb_loginfo *info, const void *b
     return store->plane.logs->add(store, info, bytes, len, err);
 }
 
+tb_code tb_store_mix_logs(tb_store *store, const tb_logmixed *mixed, tb_error *err)
+{
+    return store->plane.logs->mix(store, mixed, err);
+}
+
+bool tb_store_mixes_logs(const tb_store *store)
+{
+    return store->plane.logs->mix != NULL;
+}
+
 tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
                                size_t len, uint64_t *removed, tb_error *err)
 {

@@ -1,39 +1,36 @@
-/* Reading request logs in the order of time over blocks that overlap.
+/* Reading request logs in the order of time over blocks that overlap, and over what waits (log_run.h).
  *
- * The blocks that may hold something are listed first, in the order of the end at which reading
+ * The blocks, and the runs with lines of the zone, that may hold something are listed first, in the order of the end at which reading
  * comes upon them. Then the cursor is a merge: a heap of open blocks, each with the rows that pass
  * the filter, the next row's time on top; a block is opened when no row before its beginning is
  * left, and closed after its last. So a short answer opens few blocks, and memory is that of the
- * blocks that lie over one moment. */
+ * blocks that lie over one moment. Of a run few lines are the zone's: they are copied, and it is closed. */
 #include "store/logs/blocks.h"
+#include "store/logs/log_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define HOUR_MS INT64_C(3600000)
+#define RUNS    (INT64_C(1) << 62) /* what the file's runs are numbered from: they come behind all blocks */
+#define COPIED  256                /* lines of a run; if there are more it stays open */
 
-typedef struct listed {
-    int64_t id, first_ms, last_ms;
-} listed;
+/* Lines that were copied out of a run, in its order. */
+typedef struct copied {
+    size_t bytes;
+    tb_logrow row[];
+} copied;
 
-typedef struct open_block {
+typedef struct tb__log_open_block {
     tb_logblock *block;
+    copied *copied;      /* NULL: the rows are the block's */
     int64_t id, time_ms; /* of the row it stands on */
     size_t n, at;        /* rows passed over, in the cursor's direction */
     uint16_t rows[TB_LOGBLOCK_LINES];
 } open_block;
 
-typedef struct cursor {
-    tb_log_cursor head;
-    tb_store *store;
-    const tb_log_filter *filter;
-    int64_t zone;
-    bool descending, stands; /* stands: the last call came to a line */
-    listed *list;
-    size_t n_list, at_list;
-    open_block **heap;
-    size_t n_heap, cap_heap;
-    open_block *spare; /* one closed block, to be used again */
-} cursor;
+typedef tb__log_cursor cursor;
+typedef tb__log_listed listed;
 
 /* --- the list --- */
 
@@ -51,14 +48,16 @@ static int descending_order(const void *a, const void *b)
     return x->id > y->id ? -1 : x->id < y->id;
 }
 
-static tb_code add_listed(cursor *c, size_t *cap, sqlite3_stmt *s, tb_error *err)
+tb__log_order *tb__log_order_of(bool descending)
 {
-    tb_code code = tb__grow(&c->list, c->n_list, cap, sizeof *c->list, err);
-    if (code) return code;
-    c->list[c->n_list++] = (listed){.id = sqlite3_column_int64(s, 0),
-                                    .first_ms = sqlite3_column_int64(s, 1),
-                                    .last_ms = sqlite3_column_int64(s, 2)};
-    return TB_OK;
+    return descending ? descending_order : ascending_order;
+}
+
+static tb_code add_listed(cursor *c, listed one, tb_error *err)
+{
+    tb_code code = tb__grow(&c->list, c->n_list, &c->cap_list, sizeof *c->list, err);
+    if (!code) c->list[c->n_list++] = one;
+    return code;
 }
 
 /* Hours are compared as the tree keeps them: 31 bits. */
@@ -74,27 +73,49 @@ static tb_code list_blocks(cursor *c, tb_error *err)
     const int64_t values[] = {tb__log_fold_zone(c->zone), clamp_hour(f->from_ms),
                               clamp_hour(f->to_ms), c->zone, f->from_ms, f->to_ms};
     sqlite3_stmt *s;
-    size_t cap = 0;
     bool row = true;
     tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_BLOCKS, values, 6, &s, err);
     while (!code && !(code = tb__step(c->store, s, &row, err)) && row)
-        code = add_listed(c, &cap, s, err);
-    if (!code && c->n_list)
-        qsort(c->list, c->n_list, sizeof *c->list,
-              c->descending ? descending_order : ascending_order);
+        code = add_listed(c, (listed){.id = sqlite3_column_int64(s, 0),
+                                      .first_ms = sqlite3_column_int64(s, 1),
+                                      .last_ms = sqlite3_column_int64(s, 2)}, err);
     return code;
 }
 
-tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
-                       tb_log_cursor **ret_cursor, tb_error *err)
+/* Lists the run where it has lines of the zone. */
+static tb_code list_run(cursor *c, const tb__log_run *run, tb_error *err)
 {
-    cursor *c = calloc(1, sizeof *c);
-    if (!c) return tb_no_memory(err);
-    *c = (cursor){.head.of = &tb__file_logs,
-                  .store = store, .filter = filter, .zone = zone, .descending = descending};
-    tb_code code = filter->from_ms < filter->to_ms ? list_blocks(c, err) : TB_OK;
-    if (code) tb__log_free(&c->head);
-    else *ret_cursor = &c->head;
+    tb__log_directory d;
+    sqlite3_stmt *s;
+    uint32_t place;
+    tb_code code = tb__log_run_read(c->store, run, &s, &d, NULL, err);
+    if (code) return code;
+    const bool has = tb__log_directory_find(&d, c->zone, &place);
+    sqlite3_reset(s);
+    return has ? add_listed(c, (listed){RUNS + run->id, run->first_ms, run->last_ms, (size_t)run->lines}, err)
+               : TB_OK;
+}
+
+static tb_code list_runs(cursor *c, tb_error *err)
+{
+    tb__log_runs runs = {0};
+    tb_code code = tb__log_runs_list(c->store, false, &runs, err);
+    for (size_t i = 0; !code && i < runs.n; i++) {
+        const tb__log_run *run = &runs.run[i];
+        const bool folded = run->id <= runs.fold_run && c->zone < runs.fold_zone;
+        if (!folded && run->last_ms >= c->filter->from_ms && run->first_ms < c->filter->to_ms)
+            code = list_run(c, run, err);
+    }
+    free(runs.run);
+    return code;
+}
+
+static tb_code list_all(cursor *c, tb_error *err)
+{
+    tb_code code = list_blocks(c, err);
+    if (!code) code = list_runs(c, err);
+    if (!code && c->n_list)
+        qsort(c->list, c->n_list, sizeof *c->list, tb__log_order_of(c->descending));
     return code;
 }
 
@@ -102,6 +123,7 @@ static void free_block(open_block *o)
 {
     if (!o) return;
     tb_logblock_free(o->block);
+    free(o->copied);
     free(o);
 }
 
@@ -110,13 +132,14 @@ size_t tb__log_bytes(const tb_log_cursor *of)
     const cursor *c = (const cursor *)of;
     size_t sum = 0;
     for (size_t i = 0; i < c->n_heap; i++)
-        sum += tb_logblock_plain(c->heap[i]->block);
-    return sum;
+        sum += c->heap[i]->copied ? c->heap[i]->copied->bytes : tb_logblock_plain(c->heap[i]->block);
+    return c->source->bytes ? sum + c->source->bytes(c->ctx) : sum;
 }
 
 void tb__log_free(tb_log_cursor *of)
 {
     cursor *c = (cursor *)of;
+    if (c->source->free) c->source->free(c->ctx);
     for (size_t i = 0; i < c->n_heap; i++)
         free_block(c->heap[i]);
     free_block(c->spare);
@@ -168,45 +191,135 @@ static open_block *fresh_block(cursor *c)
 {
     open_block *o = c->spare;
     c->spare = NULL;
-    if (o) return o;
-    o = malloc(sizeof *o);
-    if (!o) return NULL;
-    o->block = tb_logblock_new();
-    if (o->block) return o;
+    if (!o && (o = malloc(sizeof *o)) != NULL) *o = (open_block){.block = NULL};
+    if (o && !o->block) o->block = tb_logblock_new();
+    if (o && o->block) return o;
     free(o);
     return NULL;
 }
 
 static void close_block(cursor *c, open_block *o)
 {
+    free(o->copied);
+    o->copied = NULL;
     if (c->spare) free_block(o);
     else c->spare = o;
 }
 
-static tb_code read_block(cursor *c, open_block *o, int64_t id, tb_error *err)
+static int64_t time_of(const cursor *c, const open_block *o)
 {
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_GET, &id, 1, &s, err);
-    if (!code) code = tb__step(c->store, s, &row, err);
-    if (code) return code;
-    const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
-    const int len = row ? sqlite3_column_bytes(s, 2) : 0;
-    if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
-    else if (!data) code = tb_no_memory(err);
-    else code = tb_logblock_open(o->block, data, (size_t)len, c->zone, err);
-    sqlite3_reset(s);
+    const size_t row = row_of(c, o);
+    return o->copied ? o->copied->row[row].line.time_ms : tb_logblock_time(o->block, row);
+}
+
+static tb_code read_block(cursor *c, open_block *o, const listed *of, tb_error *err)
+{
+    tb_code code = c->source->open(c, of, o->block, err);
     if (!code) code = tb_logblock_select(o->block, c->filter, o->rows, &o->n, err);
-    o->id = id;
-    o->at = 0;
     return code;
 }
+
+/* --- runs --- */
+
+/* The rows that are the zone's, of those that pass. */
+static void keep_own(open_block *o, const tb__log_directory *d, uint32_t place)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < o->n; i++)
+        if (tb__log_directory_row(d, o->rows[i]) == place) o->rows[n++] = o->rows[i];
+    o->n = n;
+}
+
+static tb_code read_run(cursor *c, open_block *o, const listed *one, tb_error *err)
+{
+    const tb__log_run run = {.id = one->id - RUNS, .lines = (int64_t)one->entry};
+    tb__log_directory d;
+    tb_text block;
+    sqlite3_stmt *s;
+    uint32_t place = 0;
+    tb_code code = tb__log_run_read(c->store, &run, &s, &d, &block, err);
+    if (code) return code;
+    code = tb__log_directory_block(&d, o->block, block.data, block.len, err);
+    if (!code) code = tb_logblock_select(o->block, c->filter, o->rows, &o->n, err);
+    if (!code && tb__log_directory_find(&d, c->zone, &place)) keep_own(o, &d, place);
+    sqlite3_reset(s);
+    return code;
+}
+
+#define TEXTS(X)                                                                                   \
+    X(cache) X(status) X(ip) X(referer) X(origin) X(path) X(edge) X(agent) X(id) X(country)        \
+    X(range) X(authorization)
+
+static size_t text_len(const tb_logline *l)
+{
+    size_t sum = 0;
+#define TB_X(text) sum += l->text.len;
+    TEXTS(TB_X)
+#undef TB_X
+    return sum;
+}
+
+/* Moves the line's texts to `to`; returns what is behind them. */
+static char *move_texts(tb_logline *l, char *to)
+{
+#define TB_X(text)                                                                                 \
+    if (l->text.len) memcpy(to, l->text.data, l->text.len);                                        \
+    l->text.data = to;                                                                             \
+    to += l->text.len;
+    TEXTS(TB_X)
+#undef TB_X
+    return to;
+}
+
+static tb_code copy_rows(open_block *o, tb_error *err)
+{
+    tb_logrow row;
+    size_t bytes = sizeof(copied) + o->n * sizeof(tb_logrow);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < o->n; i++) {
+        code = tb_logblock_row(o->block, o->rows[i], &row, err);
+        if (!code) bytes += text_len(&row.line);
+    }
+    if (code) return code;
+    o->copied = malloc(bytes);
+    if (!o->copied) return tb_no_memory(err);
+    o->copied->bytes = bytes;
+    char *to = (char *)(o->copied->row + o->n);
+    for (size_t i = 0; !code && i < o->n; i++) {
+        code = tb_logblock_row(o->block, o->rows[i], &row, err);
+        if (code) return code;
+        to = move_texts(&row.line, to);
+        o->copied->row[i] = row;
+        o->rows[i] = (uint16_t)i;
+    }
+    return TB_OK;
+}
+
+/* Its block goes back to the cursor's spare one. */
+static tb_code take_run(cursor *c, open_block *o, const listed *one, tb_error *err)
+{
+    tb_code code = read_run(c, o, one, err);
+    if (code || o->n == 0 || o->n > COPIED) return code;
+    code = copy_rows(o, err);
+    if (code) return code;
+    open_block *spare = c->spare ? NULL : malloc(sizeof *spare);
+    if (spare) {
+        *spare = (open_block){.block = o->block};
+        c->spare = spare;
+    } else {
+        tb_logblock_free(o->block);
+    }
+    o->block = NULL;
+    return TB_OK;
+}
+
+/* --- going on --- */
 
 static tb_code push(cursor *c, open_block *o, tb_error *err)
 {
     tb_code code = tb__grow(&c->heap, c->n_heap, &c->cap_heap, sizeof *c->heap, err);
     if (code) return code;
-    o->time_ms = tb_logblock_time(o->block, row_of(c, o));
+    o->time_ms = time_of(c, o);
     c->heap[c->n_heap++] = o;
     sift_up(c, c->n_heap - 1);
     return TB_OK;
@@ -217,7 +330,10 @@ static tb_code open_next(cursor *c, tb_error *err)
 {
     open_block *o = fresh_block(c);
     if (!o) return tb_no_memory(err);
-    tb_code code = read_block(c, o, c->list[c->at_list++].id, err);
+    const listed *one = &c->list[c->at_list++];
+    o->id = one->id;
+    o->at = 0;
+    tb_code code = one->id > RUNS ? take_run(c, o, one, err) : read_block(c, o, one, err);
     if (!code && o->n > 0) code = push(c, o, err);
     else if (!code) close_block(c, o);
     if (code) free_block(o);
@@ -238,7 +354,7 @@ static void step(cursor *c)
 {
     open_block *o = c->heap[0];
     if (++o->at < o->n) {
-        o->time_ms = tb_logblock_time(o->block, row_of(c, o));
+        o->time_ms = time_of(c, o);
     } else {
         c->heap[0] = c->heap[--c->n_heap];
         close_block(c, o);
@@ -268,5 +384,40 @@ tb_code tb__log_line(tb_log_cursor *of, tb_logrow *ret_row, tb_error *err)
 {
     cursor *c = (cursor *)of;
     open_block *o = c->heap[0];
-    return tb_logblock_row(o->block, row_of(c, o), ret_row, err);
+    if (!o->copied) return tb_logblock_row(o->block, row_of(c, o), ret_row, err);
+    *ret_row = o->copied->row[row_of(c, o)];
+    return TB_OK;
+}
+
+/* --- out of the file --- */
+
+static tb_code open_row(cursor *c, const listed *of, tb_logblock *block, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = tb__sql_ints(c->store, TB__SQL_LOG_GET, &of->id, 1, &s, err);
+    if (!code) code = tb__step(c->store, s, &row, err);
+    if (code) return code;
+    const void *data = row ? sqlite3_column_blob(s, 2) : NULL;
+    const int len = row ? sqlite3_column_bytes(s, 2) : 0;
+    if (!row) code = tb_fail(err, TB_E_CORRUPT, "log_block", "A block of request logs is gone.");
+    else if (!data) code = tb_no_memory(err);
+    else code = tb_logblock_open(block, data, (size_t)len, c->zone, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+static const tb__log_source file_source = {.open = open_row};
+
+tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
+                       tb_log_cursor **ret_cursor, tb_error *err)
+{
+    cursor *c = calloc(1, sizeof *c);
+    if (!c) return tb_no_memory(err);
+    *c = (cursor){.head.of = &tb__file_logs, .source = &file_source,
+                  .store = store, .filter = filter, .zone = zone, .descending = descending};
+    tb_code code = filter->from_ms < filter->to_ms ? list_all(c, err) : TB_OK;
+    if (code) tb__log_free(&c->head);
+    else *ret_cursor = &c->head;
+    return code;
 }

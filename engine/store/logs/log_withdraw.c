@@ -3,6 +3,7 @@
  * matter. The zone's blocks of those times are looked through, the newest first, and written again
  * without these lines. */
 #include "store/logs/blocks.h"
+#include "store/logs/log_run.h"
 #include "store/logs/segment.h"
 
 #include "base/hash.h"
@@ -14,6 +15,8 @@
 
 typedef struct dropping {
     tb_store *store;
+    const tb__log_holder *of;
+    void *found; /* blocks of the zone: the holder's */
     uint64_t *lines; /* hashes of the lines to drop, ascending */
     bool *dropped;   /* of each: it was found */
     size_t n, left;
@@ -114,33 +117,32 @@ static void kept_line(void *ctx, size_t i, tb_logline *ret_line)
     else *ret_line = d->row.line;
 }
 
-static tb_code write_kept(dropping *d, int64_t id, int64_t zone, size_t kept, tb_error *err)
+static tb_code write_kept(dropping *d, size_t at, int64_t zone, size_t kept, tb_error *err)
 {
-    tb_loginfo info;
+    tb__log_piece by;
     d->out.len = 0;
     d->out.failed = false;
     d->code = TB_OK;
     tb_code code =
-        tb_logpack_block(d->pack, zone, d->times, kept, kept_line, d, &d->out, &info, err);
+        tb_logpack_block(d->pack, zone, d->times, kept, kept_line, d, &d->out, &by.info, err);
     if (!code && d->code) {
         if (err) *err = d->err;
         return d->code;
     }
-    return code ? code : tb__log_insert(d->store, id, &info, d->out.data, d->out.len, err);
+    by.bytes = (tb_text){d->out.data, d->out.len};
+    return code ? code : d->of->replace(d->store, d->found, at, &by, err);
 }
 
-static tb_code drop_from(dropping *d, int64_t id, tb_error *err)
+static tb_code drop_from(dropping *d, size_t at, tb_error *err)
 {
     tb_loginfo info;
-    int64_t seal = 0;
     size_t kept = 0;
-    tb_code code = tb__log_open(d->store, id, d->block, &seal, err);
+    tb_code code = d->of->open(d->store, d->found, at, d->block, err);
     if (code) return code;
     tb_logblock_info(d->block, &info);
     code = look_through(d, info.lines, &kept, err);
     if (code || kept == info.lines) return code;
-    code = tb__log_delete(d->store, id, seal, err);
-    return code || !kept ? code : write_kept(d, id, info.zone, kept, err);
+    return kept ? write_kept(d, at, info.zone, kept, err) : d->of->replace(d->store, d->found, at, NULL, err);
 }
 
 /* --- the whole --- */
@@ -165,32 +167,72 @@ static void dropping_free(dropping *d)
     free(d);
 }
 
-static tb_code drop_lines(dropping *d, const tb_loginfo *info, const void *bytes, size_t len,
-                          tb_error *err)
+static tb_code drop_lines(dropping *d, const tb__log_piece *lines, tb_error *err)
 {
-    const int64_t bounds[3] = {info->zone, info->first_ms, info->last_ms};
-    int64_t *blocks = NULL;
     size_t n = 0;
-    tb_code code = tb_logblock_open(d->block, bytes, len, info->zone, err);
-    if (!code) code = list_lines(d, info->lines, err);
-    if (!code)
-        code = tb__list_ints(d->store, TB__SQL_LOG_OVERLAPPING, bounds, 3, &blocks, &n, err);
+    tb_code code = tb_logblock_open(d->block, lines->bytes.data, lines->bytes.len, lines->info.zone, err);
+    if (!code) code = list_lines(d, lines->info.lines, err);
+    if (!code) code = d->of->overlapping(d->store, &lines->info, &d->found, &n, err);
     for (size_t i = 0; !code && i < n && d->left; i++)
-        code = drop_from(d, blocks[i], err);
-    free(blocks);
+        code = drop_from(d, i, err);
+    d->of->free(d->found);
     return code;
 }
 
-tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
-                          uint64_t *removed, tb_error *err)
+tb_code tb__log_take_lines(tb_store *store, const tb__log_holder *of, const tb__log_piece *lines, uint64_t *removed,
+                           tb_error *err)
 {
     dropping *d = calloc(1, sizeof *d);
     if (!d) return tb_no_memory(err);
     d->store = store;
-    tb_code code = dropping_init(d, info->lines, err);
-    if (!code) code = drop_lines(d, info, bytes, len, err);
+    d->of = of;
+    tb_code code = dropping_init(d, lines->info.lines, err);
+    if (!code) code = drop_lines(d, lines, err);
     if (!code) *removed += d->n - d->left;
-    store->scrub = true;
     dropping_free(d);
     return code;
+}
+
+/* --- out of the file --- */
+
+typedef struct rows {
+    int64_t *id, seal; /* seal: of the one opened last */
+} rows;
+
+static void rows_free(void *found)
+{
+    rows *r = found;
+    if (r) free(r->id);
+    free(r);
+}
+
+static tb_code rows_find(tb_store *store, const tb_loginfo *span, void **ret_found, size_t *ret_n, tb_error *err)
+{
+    const int64_t bounds[3] = {span->zone, span->first_ms, span->last_ms};
+    rows *r = calloc(1, sizeof *r);
+    *ret_found = r;
+    return r ? tb__list_ints(store, TB__SQL_LOG_OVERLAPPING, bounds, 3, &r->id, ret_n, err) : tb_no_memory(err);
+}
+
+static tb_code rows_open(tb_store *store, void *found, size_t i, tb_logblock *block, tb_error *err)
+{
+    rows *r = found;
+    return tb__log_open(store, r->id[i], block, &r->seal, err);
+}
+
+static tb_code rows_replace(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err)
+{
+    const rows *r = found;
+    tb_code code = tb__log_delete(store, r->id[i], r->seal, err);
+    return code || !by ? code : tb__log_insert(store, r->id[i], &by->info, by->bytes.data, by->bytes.len, err);
+}
+
+static const tb__log_holder file_holder = {rows_find, rows_open, rows_replace, rows_free};
+
+tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                          uint64_t *removed, tb_error *err)
+{
+    store->scrub = true;
+    tb_code code = tb__log_fold_all(store, err);
+    return code ? code : tb__log_take_lines(store, &file_holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
 }

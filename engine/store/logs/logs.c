@@ -1,12 +1,8 @@
-/* Writing blocks of request logs, and dropping them.
- *
- * Small inputs make small blocks. A new block is joined with the zone's newest one while that one is
- * less than twice as long, so that lengths grow geometrically: a line is written again a few times,
- * and a zone has a few short blocks at most. A join replaces two rows by one, in the same
- * transaction. */
+/* Blocks of request logs in the file: their rows, and dropping them. */
 #include "store/core/seal.h"
 #include "store/core/trees.h"
 #include "store/logs/blocks.h"
+#include "store/logs/log_run.h"
 #include "store/logs/segment.h"
 #include "tollbook/forget.h"
 #include "tollbook/logformat.h"
@@ -15,10 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOUR_MS    INT64_C(3600000)
-#define JOIN_SPAN  (6 * HOUR_MS) /* a joined block reaches no further, unless one part did */
-#define JOIN_PLAIN ((size_t)4 << 20)
-#define FOLD       INT64_C(0x7fffffff)
+#define HOUR_MS INT64_C(3600000)
+#define FOLD    INT64_C(0x7fffffff)
 
 tb_log_privacy tb__log_privacy(bool hides, bool drops)
 {
@@ -99,121 +93,6 @@ tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err)
     return code;
 }
 
-/* --- joining --- */
-
-struct tb__log_joiner {
-    tb_logpack *pack;
-    tb_logblock *part[2];
-    int64_t times[TB_LOGBLOCK_LINES];
-    size_t first; /* lines of part 0 */
-    tb_logrow row[2];
-    tb_buf out[2]; /* the block being joined, and the one before */
-    tb_code code;
-    tb_error err;
-};
-
-void tb__log_joiner_free(struct tb__log_joiner *j)
-{
-    if (!j) return;
-    tb_logpack_free(j->pack);
-    for (int i = 0; i < 2; i++) {
-        tb_logblock_free(j->part[i]);
-        tb_buf_release(&j->out[i]);
-    }
-    free(j);
-}
-
-static struct tb__log_joiner *joiner_of(tb_store *store)
-{
-    struct tb__log_joiner *j = store->joiner;
-    if (j) return j;
-    j = calloc(1, sizeof *j);
-    if (!j) return NULL;
-    store->joiner = j;
-    j->pack = tb_logpack_new();
-    for (int i = 0; i < 2; i++) {
-        j->part[i] = tb_logblock_new();
-        tb_buf_init(&j->out[i], TB_LOGBLOCK_MAX, NULL);
-    }
-    if (j->pack && j->part[0] && j->part[1]) return j;
-    tb__log_joiner_free(j);
-    store->joiner = NULL;
-    return NULL;
-}
-
-static void line_of(void *ctx, size_t i, tb_logline *ret_line)
-{
-    struct tb__log_joiner *j = ctx;
-    const int part = i >= j->first;
-    tb_error err;
-    tb_code code = tb_logblock_row(j->part[part], part ? i - j->first : i, &j->row[0], &err);
-    if (code && !j->code) {
-        j->code = code;
-        j->err = err;
-    }
-    if (code) *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
-    else *ret_line = j->row[0].line;
-}
-
-static tb_code take_times(struct tb__log_joiner *j, int part, size_t from, size_t n, tb_error *err)
-{
-    tb_code code = tb_logblock_row(j->part[part], 0, &j->row[0], err);
-    for (size_t i = 0; !code && i < n; i++)
-        j->times[from + i] = tb_logblock_time(j->part[part], i);
-    return code;
-}
-
-/* A block of the lines of both parts, the older one's first where times are equal. */
-static tb_code join(struct tb__log_joiner *j, tb_buf *out, tb_loginfo *ret_info, tb_error *err)
-{
-    tb_loginfo a, b;
-    tb_logblock_info(j->part[0], &a);
-    tb_logblock_info(j->part[1], &b);
-    j->first = a.lines;
-    j->code = TB_OK;
-    tb_code code = take_times(j, 0, 0, a.lines, err);
-    if (!code) code = take_times(j, 1, a.lines, b.lines, err);
-    out->len = 0;
-    out->failed = false;
-    if (!code)
-        code = tb_logpack_block(j->pack, b.zone, j->times, (size_t)a.lines + b.lines, line_of, j,
-                                out, ret_info, err);
-    if (!code && j->code) {
-        if (err) *err = j->err;
-        return j->code;
-    }
-    return code;
-}
-
-static bool suits(const tb_loginfo *old, const tb_loginfo *new)
-{
-    const int64_t first = old->first_ms < new->first_ms ? old->first_ms : new->first_ms;
-    const int64_t last = old->last_ms > new->last_ms ? old->last_ms : new->last_ms;
-    const int64_t span = last - first;
-    return old->lines < 2 * new->lines && old->lines + new->lines <= TB_LOGBLOCK_LINES &&
-           (span <= JOIN_SPAN || span <= old->last_ms - old->first_ms ||
-            span <= new->last_ms - new->first_ms);
-}
-
-/* The zone's newest block; id 0: it has none. */
-static tb_code newest(tb_store *store, int64_t zone, int64_t *ret_id, tb_loginfo *ret_info,
-                      tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__sql_ints(store, TB__SQL_LOG_NEWEST, &zone, 1, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    *ret_id = row ? sqlite3_column_int64(s, 0) : 0;
-    if (!row) return TB_OK;
-    *ret_info = (tb_loginfo){.zone = zone,
-                             .lines = (uint32_t)sqlite3_column_int64(s, 1),
-                             .first_ms = sqlite3_column_int64(s, 2),
-                             .last_ms = sqlite3_column_int64(s, 3)};
-    sqlite3_reset(s);
-    return TB_OK;
-}
-
 tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
                      tb_error *err)
 {
@@ -232,45 +111,14 @@ tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *r
     return code;
 }
 
-/* Joins *info with the block before it where that suits. *ret_id: the place that is free now; 0: the
- * two stay apart. */
-static tb_code join_newest(tb_store *store, tb_loginfo *info, tb_text *bytes, int64_t *ret_id,
-                           tb_error *err)
-{
-    tb_loginfo old = {0};
-    int64_t id = 0, seal = 0;
-    *ret_id = 0;
-    if (info->lines > TB_LOGBLOCK_LINES / 2) return TB_OK;
-    tb_code code = newest(store, info->zone, &id, &old, err);
-    if (code || !id || !suits(&old, info)) return code;
-    struct tb__log_joiner *j = joiner_of(store);
-    if (!j) return tb_no_memory(err);
-    code = tb__log_open(store, id, j->part[0], &seal, err);
-    if (!code) code = tb_logblock_open(j->part[1], bytes->data, bytes->len, info->zone, err);
-    if (code) return code;
-    if (tb_logblock_plain(j->part[0]) + tb_logblock_plain(j->part[1]) > JOIN_PLAIN) return TB_OK;
-    tb_buf *out = &j->out[bytes->data == j->out[0].data];
-    code = join(j, out, info, err);
-    if (!code) code = tb__log_delete(store, id, seal, err);
-    if (code) return code;
-    *bytes = (tb_text){out->data, out->len};
-    *ret_id = id;
-    return TB_OK;
-}
-
+/* Where lines wait it waits too, lest it overtake them. */
 static tb_code add_block(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          tb_error *err)
 {
-    tb_loginfo block = *info;
-    tb_text text = {bytes, len};
-    int64_t id = 0, freed = 0;
-    tb_code code = TB_OK;
-    do {
-        if (freed) id = freed;
-        code = join_newest(store, &block, &text, &freed, err);
-    } while (!code && freed);
-    if (!code && !id) code = tb__int_of(store, TB__SQL_LOG_NEXT, NULL, 0, 1, &id, err);
-    return code ? code : tb__log_insert(store, id, &block, text.data, text.len, err);
+    const tb_text block = {bytes, len};
+    bool waits = false;
+    tb_code code = tb__log_join_wait(store, info, block, &waits, err);
+    return code || waits ? code : tb__log_place_block(store, info, block, err);
 }
 
 /* --- dropping --- */
@@ -294,18 +142,27 @@ static tb_code list_old(tb_store *store, int64_t before_ms, int64_t (*list)[2], 
     return code;
 }
 
-static tb_code older_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
-                            uint64_t *ret_bytes, tb_error *err)
+static tb_code add_older(tb_store *store, tb__statement which, int64_t before_ms,
+                         uint64_t *ret_blocks, uint64_t *ret_bytes, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
-    tb_code code = tb__sql_ints(store, TB__SQL_LOG_OLD_SIZE, &before_ms, 1, &s, err);
+    tb_code code = tb__sql_ints(store, which, &before_ms, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
-    *ret_blocks = (uint64_t)sqlite3_column_int64(s, 0);
-    *ret_bytes = (uint64_t)sqlite3_column_int64(s, 1);
+    *ret_blocks += (uint64_t)sqlite3_column_int64(s, 0);
+    *ret_bytes += (uint64_t)sqlite3_column_int64(s, 1);
     sqlite3_reset(s);
     return TB_OK;
+}
+
+static tb_code older_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
+                            uint64_t *ret_bytes, tb_error *err)
+{
+    *ret_blocks = *ret_bytes = 0;
+    tb_code code = add_older(store, TB__SQL_LOG_OLD_SIZE, before_ms, ret_blocks, ret_bytes, err);
+    return code ? code
+                : add_older(store, TB__SQL_LOG_RUN_OLD_SIZE, before_ms, ret_blocks, ret_bytes, err);
 }
 
 static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err)
@@ -313,7 +170,7 @@ static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dro
     int64_t list[DROP_AT_ONCE][2];
     size_t n = DROP_AT_ONCE;
     uint64_t dropped = 0;
-    tb_code code = TB_OK;
+    tb_code code = tb__log_runs_drop(store, before_ms, &dropped, err);
     while (!code && n == DROP_AT_ONCE) {
         code = list_old(store, before_ms, list, &n, err);
         for (size_t i = 0; !code && i < n; i++)
@@ -328,8 +185,10 @@ static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dro
 static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)
 {
     int64_t blocks = 0;
+    uint64_t waiting = 0;
     tb_code code = tb__int_of(store, TB__SQL_FORGET_LOGS_COUNT, &account, 1, 0, &blocks, err);
-    *ret_blocks = (uint64_t)blocks;
+    if (!code) code = tb__log_runs_count(store, account, &waiting, err);
+    *ret_blocks = (uint64_t)blocks + waiting;
     return code;
 }
 
@@ -356,11 +215,13 @@ tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account,
 
 static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
-    return tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
+    tb_code code = tb__log_fold_all(store, err);
+    return code ? code : tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
 }
 
 const tb__log_lines tb__file_logs = {
     .add = add_block,
+    .mix = tb__log_mix,
     .take_back = tb__log_take_back,
     .drop = drop_blocks,
     .older = older_blocks,

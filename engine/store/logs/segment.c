@@ -253,3 +253,19 @@ tb_code tb_store_rungs_by_head(tb_store *store, tb_hash128 head, tb_rung **ret_r
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     return tb__collect(store, s, &rung_rows, ret_rungs, ret_n, err);
 }
+
+tb_code tb_store_sources(tb_store *store, int64_t most, tb_source_fn each, void *ctx, tb_error *err)
+{
+    const int64_t values[2] = {TB_SOURCES_SEGMENTS, most};
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_SEGMENT_SOURCES, values, 2, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row)
+        each(ctx, &(tb_source){.name = (const char *)sqlite3_column_text(s, 0),
+                               .kind = (tb_batch_kind)sqlite3_column_int(s, 1),
+                               .newest_us = sqlite3_column_int64(s, 2),
+                               .segments = (uint64_t)sqlite3_column_int64(s, 3),
+                               .accepted = (uint64_t)sqlite3_column_int64(s, 4),
+                               .rejected = (uint64_t)sqlite3_column_int64(s, 5)});
+    return code;
+}

@@ -215,6 +215,8 @@ tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence 
 
 /* The book whose text is a row's column. One that cannot be read is damage: it was read when it was
  * added. */
+/* What a store remembers of the books it has read; NULL is fine. */
+void tb__read_books_free(struct tb__read_books *read);
 TB_MUST_USE tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err);
 
 /* --- spans.c: the R*Trees --- */

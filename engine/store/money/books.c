@@ -126,22 +126,71 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
                    why.field, why.message);
 }
 
-static tb_code book_from(sqlite3_stmt *s, void *item, tb_error *err)
+/* --- books that were read before: what a text says does not change, and it is compared --- */
+
+enum { READ_BOOKS = 8 }; /* the list's first ones */
+
+struct tb__read_books {
+    tb_book book[READ_BOOKS]; /* canonical NULL: none yet */
+};
+
+void tb__read_books_free(struct tb__read_books *read)
 {
-    return tb__stored_book(s, 0, item, err);
+    if (read) tb_books_release(read->book, READ_BOOKS);
+    free(read);
 }
 
-static void release_book(void *item)
+/* from's canonical text has no allocator of its own: it was read by tb__stored_book. */
+static tb_code copy_book(const tb_book *from, tb_book *ret_book, tb_error *err)
 {
-    tb_book_release(item);
+    char *canonical = malloc(from->canonical_len + 1);
+    if (!canonical) return tb_no_memory(err);
+    memcpy(canonical, from->canonical, from->canonical_len + 1);
+    *ret_book = *from;
+    ret_book->canonical = canonical;
+    return TB_OK;
 }
 
-static const tb__rows book_rows = {sizeof(tb_book), book_from, release_book};
+/* The place-th book of the list, which the row's first column has. */
+static tb_code read_book(tb_store *store, sqlite3_stmt *s, size_t place, tb_book *ret_book, tb_error *err)
+{
+    if (!store->read_books) store->read_books = calloc(1, sizeof *store->read_books);
+    if (!store->read_books || place >= READ_BOOKS) return tb__stored_book(s, 0, ret_book, err);
+    tb_book *read = &store->read_books->book[place];
+    const char *text = (const char *)sqlite3_column_text(s, 0);
+    if (!text) return tb_no_memory(err);
+    if (!read->canonical || (size_t)sqlite3_column_bytes(s, 0) != read->canonical_len ||
+        memcmp(text, read->canonical, read->canonical_len) != 0) {
+        tb_book_release(read);
+        tb_code code = tb__stored_book(s, 0, read, err);
+        if (code) return code;
+    }
+    return copy_book(read, ret_book, err);
+}
 
 static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
                            tb_error *err)
 {
-    return tb__collect_ints(store, TB__SQL_BOOKS, &version, 1, &book_rows, ret_books, ret_n, err);
+    tb_book *books = NULL;
+    size_t n = 0, cap = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_BOOKS, &version, 1, &s, err);
+    if (code) return code;
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = tb__grow(&books, n, &cap, sizeof *books, err);
+        if (!code) code = read_book(store, s, n, &books[n], err);
+        if (!code) n++;
+    }
+    if (!code) {
+        *ret_books = books;
+        *ret_n = n;
+        return TB_OK;
+    }
+    sqlite3_reset(s);
+    tb_books_release(books, n);
+    free(books);
+    return code;
 }
 
 tb_code tb_store_books(tb_store *store, tb_book **ret_books, size_t *ret_n, tb_error *err)

@@ -212,6 +212,7 @@ static tb_code fold_entries(tb_store *store, tb__run_kind kind, size_t n, size_t
 
 static tb_code end_fold(tb_store *store, tb__run_kind kind, size_t n, tb_error *err)
 {
+    store->usage->rows_changed = true; /* of either kind: ids may be given again */
     tb_code code = delete_runs(store, store->usage->runs.of[kind].run, n, err);
     if (!code) code = tb__meta_set(store, tb__fold_run_name[kind], 0, err);
     return code ? code : tb__meta_set(store, tb__fold_owner_name[kind], NOT_FOLDING, err);

@@ -198,7 +198,7 @@ tb_code tb__chunk_put(tb_store *store, int64_t key, const tb_grid *grid, tb_erro
     store->usage->cell_max = (int64_t)most;
     of->key[of->n] = key;
     of->end[of->n++] = of->len;
-    store->rows_come = true;
+    store->rows_come = store->usage->rows_changed = true;
     const size_t load_rows = store->usage->batch.load ? store->usage->batch.load : LOAD_ROWS;
     return of->n < load_rows ? TB_OK : tb__landing_turn(store, NULL, NULL, err);
 }

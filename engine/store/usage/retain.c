@@ -62,7 +62,7 @@ tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_befo
 
 /* --- what goes, by month --- */
 
-static tb_code month_at(tb_retain_walk *w, int64_t month, tb_retain_month **ret, tb_error *err)
+tb_code tb__retain_month(tb_retain_walk *w, int64_t month, tb_retain_month **ret, tb_error *err)
 {
     size_t at = w->n;
     while (at > 0 && w->months[at - 1].month >= month)
@@ -81,7 +81,7 @@ static tb_code month_at(tb_retain_walk *w, int64_t month, tb_retain_month **ret,
 static tb_code count_row(tb_retain_walk *w, int64_t month, bool hours, int bytes, tb_error *err)
 {
     tb_retain_month *m = NULL;
-    tb_code code = month_at(w, month, &m, err);
+    tb_code code = tb__retain_month(w, month, &m, err);
     if (code) return code;
     *(hours ? &m->hour_rows : &m->day_rows) += 1;
     *(hours ? &m->hour_bytes : &m->day_bytes) += (uint64_t)bytes;
@@ -91,12 +91,9 @@ static tb_code count_row(tb_retain_walk *w, int64_t month, bool hours, int bytes
 
 /* --- sums of what went --- */
 
-/* Counters, then requests and bytes of countries. */
-#define GONE_COUNT (TB_METRIC_COUNT + 2)
-
 typedef struct gone {
     int64_t month; /* -1: none yet */
-    tb_u128 sum[GONE_COUNT];
+    tb_u128 sum[TB__GONE_COUNT];
 } gone;
 
 static const char *gone_name(int i)
@@ -109,12 +106,12 @@ static tb_code add_gone_text(gone *g, const char *name, const char *digits, tb_e
 {
     tb_u128 value = 0;
     int i = 0;
-    while (i < GONE_COUNT && strcmp(gone_name(i), name) != 0)
+    while (i < TB__GONE_COUNT && strcmp(gone_name(i), name) != 0)
         i++;
     const char *at = digits;
     for (; *at >= '0' && *at <= '9'; at++)
         value = value * 10 + (unsigned)(*at - '0');
-    if (i == GONE_COUNT || *at || at == digits)
+    if (i == TB__GONE_COUNT || *at || at == digits)
         return tb_fail(err, TB_E_CORRUPT, "usage_gone",
                        "A sum of what went cannot be read; restore a backup.");
     g->sum[i] += value;
@@ -139,12 +136,12 @@ static tb_code add_gone_stored(tb_store *store, int64_t account, gone *g, tb_err
 /* Adds a month's sums to its row. */
 static tb_code put_gone(tb_store *store, int64_t account, gone *g, tb_error *err)
 {
-    char text[GONE_COUNT * (TB_U128_TEXT_MAX + 64)], *at = text;
+    char text[TB__GONE_COUNT * (TB_U128_TEXT_MAX + 64)], *at = text;
     sqlite3_stmt *s;
     if (g->month < 0) return TB_OK;
     tb_code code = add_gone_stored(store, account, g, err);
     *at++ = '{';
-    for (int i = 0; i < GONE_COUNT; i++) {
+    for (int i = 0; i < TB__GONE_COUNT; i++) {
         const size_t len = strlen(gone_name(i));
         if (!g->sum[i]) continue;
         if (at > text + 1) *at++ = ',';
@@ -161,6 +158,14 @@ static tb_code put_gone(tb_store *store, int64_t account, gone *g, tb_error *err
     if (code) return code;
     sqlite3_bind_text(s, 3, text, (int)(at - text), SQLITE_STATIC);
     return tb__run(store, s, err);
+}
+
+tb_code tb__gone_add(tb_store *store, int64_t account, int64_t month, const tb_u128 sums[TB__GONE_COUNT],
+                     tb_error *err)
+{
+    gone g = {.month = month};
+    memcpy(g.sum, sums, sizeof g.sum);
+    return put_gone(store, account, &g, err);
 }
 
 /* g becomes the sums of this month; those of another are written first. */
@@ -282,7 +287,7 @@ static tb_code take_span(taking *t, int64_t first, int64_t last, bool hours, tb_
         code = look_at_rows(t, keys, hours, &seen, &n, err);
         const int64_t span[2] = {keys[0], seen};
         if (!code && n && !t->w->dry) {
-            t->store->dirty = t->store->billing_stale = true;
+            t->store->dirty = t->store->billing_stale = t->store->usage->rows_changed = true;
             code = tb__run_ints(t->store, TB__SQL_RETAIN_DELETE, span, 2, err);
         }
         keys[0] = seen + 1;
@@ -420,12 +425,13 @@ tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *w, bool *ret_over, tb
 }
 
 /* Written before anything goes. */
-static tb_code note_kept(tb_store *store, const tb_retain_walk *w, tb_error *err)
+static tb_code note_kept(tb_store *store, tb_retain_walk *w, tb_error *err)
 {
     const int64_t values[3] = {w->account, w->kept.hours, w->kept.days};
     tb_kept before;
     tb_code code = tb_store_kept(store, w->account, &before, err);
-    if (code || (before.hours >= w->kept.hours && before.days >= w->kept.days)) return code;
+    w->further = !code && (before.hours < w->kept.hours || before.days < w->kept.days);
+    if (code || !w->further || w->dry) return code;
     store->dirty = store->billing_stale = true;
     return tb__run_ints(store, TB__SQL_KEPT_SET, values, 3, err);
 }
@@ -436,10 +442,11 @@ tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over, t
     if (walk->kept.hours <= 0) return TB_OK;
     if (walk->at[0] < 0 || walk->at[0] >= KINDS || walk->at[1] < 0 || walk->at[2] < 0)
         return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
+    tb_code code = note_kept(store, walk, err);
+    if (code) return code;
     if (walk->dry) return store->plane.counters->let_go(store, walk, ret_over, err);
     /* Counters are given back as they are: nobody's words are in them. */
-    tb_code code = note_kept(store, walk, err);
-    if (!code) code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
+    code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
     if (!code) code = store->plane.counters->let_go(store, walk, ret_over, err);
     tb_code on = tb__exec(store->db, store->path, "PRAGMA secure_delete=ON", code ? NULL : err);
     return code ? code : on;

@@ -57,6 +57,9 @@ size_t tb__run_put_grid(const tb_grid *grid, uint8_t *out);
 size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out);
 /* false: not what put wrote. */
 bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid);
+/* Adds the values of some metrics and slots; of metrics that are summed. */
+bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
+                      uint64_t sum[TB_METRIC_COUNT]);
 bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n);
 /* Merges two entries of one kind into out (TB__RUN_ENTRY_MAX). */
 TB_MUST_USE tb_code tb__run_join(tb__run_kind kind, const uint8_t *a, size_t n_a, const uint8_t *b,
@@ -122,11 +125,12 @@ typedef struct tb__run_kept {
 
 /* One run that waits. */
 typedef struct tb__usage_run {
-    int64_t id, level, entries, sum;
+    int64_t id, level, entries, sum, seal;
     int64_t from; /* entries of owners below it are folded */
     tb__run_key *first; /* of each page */
     size_t pages;
     tb__run_kept *kept; /* of each page; NULL: none is kept */
+    size_t kept_bytes;
 } tb__usage_run;
 
 /* SQLite's error as ours. */
@@ -138,10 +142,11 @@ typedef struct tb__runs {
     tb__runs_fail fail;
     sqlite3_stmt *list, *page;
     size_t kept_bytes; /* of all kept pages */
-    struct {
+    struct tb__run_list {
         tb__usage_run *run; /* ascending by id */
         size_t n, cap;
         uint32_t version; /* of the file, when they were read */
+        int64_t rows_version; /* meta.rows_version then */
         bool known;
     } of[TB__RUN_KINDS];
 } tb__runs;
@@ -162,6 +167,10 @@ typedef tb_code (*tb__run_fn)(void *ctx, const tb__run_entry *entry, tb_error *e
 /* Calls fn for each entry of the span that counts: run by run, ascending within one. */
 TB_MUST_USE tb_code tb__runs_each(tb__runs *runs, tb__run_kind kind, tb__run_span span,
                                   tb__run_fn fn, void *ctx, tb_error *err);
+
+/* The same of one run of the list. */
+TB_MUST_USE tb_code tb__run_each(tb__runs *runs, tb__usage_run *run, tb__run_span span, tb__run_fn fn,
+                                 void *ctx, tb_error *err);
 
 /* Rows of meta, by kind: up to which run is being folded (0: nothing is), and from which owner on. */
 extern const char *const tb__fold_run_name[TB__RUN_KINDS];
@@ -192,7 +201,8 @@ void tb__run_cursor_release(tb__run_cursor *cursor);
 typedef struct tb__run_union {
     tb__run_kind kind;
     tb__run_cursor *cursor;
-    size_t n;
+    tb__run_cursor **lowest; /* those of the entry that was given last */
+    size_t n, n_lowest;
     uint8_t joined[2][TB__RUN_ENTRY_MAX];
 } tb__run_union;
 

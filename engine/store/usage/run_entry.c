@@ -75,6 +75,23 @@ bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
     return at == end;
 }
 
+bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
+                      uint64_t sum[TB_METRIC_COUNT])
+{
+    const uint8_t *at = data, *end = data + len;
+    uint64_t has, of = 0, value;
+    if (!take_varint(&at, end, &has) || !take_varint(&at, end, &of)) return false;
+    if (has & ~(uint64_t)TB_METRIC_ALL || of > HOURS) return false;
+    for (; has & metrics; has &= has - 1) { /* behind the last that is wanted nothing is looked at */
+        const int m = __builtin_ctzll(has);
+        for (uint32_t s = (uint32_t)of; s; s &= s - 1) {
+            if (!take_varint(&at, end, &value)) return false;
+            if (metrics >> m & 1 && slots >> __builtin_ctz(s) & 1) sum[m] += value;
+        }
+    }
+    return true;
+}
+
 /* --- countries --- */
 
 size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out)
@@ -136,11 +153,18 @@ static taking take_grid(const uint8_t *data, size_t len)
     return t;
 }
 
-/* The value at (metric, slot), which are asked in order; 0 where it has none. */
-static inline uint64_t take_value(taking *t, unsigned metric, unsigned slot)
+/* The slots in which it has a value of the metric. */
+static uint32_t slots_of(const taking *t, unsigned metric)
+{
+    return t->metrics >> metric & 1 ? t->slots : 0;
+}
+
+/* The next value, which is that of the slot; 0 where it has none. Most have one byte or two. */
+static inline uint64_t take_value(taking *t, uint32_t slots, unsigned slot)
 {
     uint64_t value = 0;
-    if (!(t->metrics >> metric & 1) || !(t->slots >> slot & 1)) return 0;
+    if (!(slots >> slot & 1)) return 0;
+    if (t->at < t->end && *t->at < 0x80) return *t->at++;
     if (!take_varint(&t->at, t->end, &value)) t->bad = true;
     return value;
 }
@@ -155,9 +179,10 @@ static tb_code join_grids(const uint8_t *a, size_t n_a, const uint8_t *b, size_t
     for (uint32_t left = x.metrics | y.metrics; left && !x.bad && !y.bad; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         bool larger = tb_metric_table[m].how == TB_HOW_MAX;
+        const uint32_t of_x = slots_of(&x, m), of_y = slots_of(&y, m);
         for (uint32_t s = slots; s; s &= s - 1) {
             unsigned slot = (unsigned)__builtin_ctz(s);
-            uint64_t v = take_value(&x, m, slot), w = take_value(&y, m, slot);
+            uint64_t v = take_value(&x, of_x, slot), w = take_value(&y, of_y, slot);
             v = larger ? (v > w ? v : w) : v + w;
             if (v > TB_COUNTER_MAX)
                 return tb_fail(err, TB_E_OVERFLOW, tb_metric_table[m].name,

@@ -1,5 +1,9 @@
 /* Reading runs. The list of those that wait is short (some twenty), and is remembered with their
- * directories for as long as the file does not change; from there an entry is one row away. */
+ * directories for as long as the file does not change; from there an entry is one row away.
+ *
+ * A run never changes, so its directory and the pages of it that were read outlast a commit. Its id is given
+ * again only behind a fold that deleted it, and every fold raises meta.rows_version: where that is another one,
+ * nothing is kept. */
 #include "store/usage/run.h"
 
 #include "base/list.h"
@@ -9,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bound: the kind, and the names of its two rows in meta. */
+/* Bound: the kind, and the names of its two rows in meta. Where no run waits, a row with the version alone. */
 static const char list_sql[] =
-    "SELECT id,level,entries,sum,seal,directory,iif(id<=(SELECT value FROM meta WHERE name=?2),"
-    "(SELECT value FROM meta WHERE name=?3),-9223372036854775808) FROM usage_run WHERE kind=?1"
-    " ORDER BY id";
+    "SELECT r.id,r.level,r.entries,r.sum,r.seal,r.directory,iif(r.id<=(SELECT value FROM meta WHERE name=?2),"
+    "(SELECT value FROM meta WHERE name=?3),-9223372036854775808),v.version"
+    " FROM (SELECT coalesce(max(value),0) AS version FROM meta WHERE name='rows_version') v"
+    " LEFT JOIN usage_run r ON r.kind=?1 ORDER BY r.id";
 static const char page_sql[] = "SELECT data FROM usage_page WHERE id=?1";
 const char *const tb__fold_run_name[TB__RUN_KINDS] = {"fold_run_chunks", "fold_run_countries"};
 const char *const tb__fold_owner_name[TB__RUN_KINDS] = {"fold_owner_chunks", "fold_owner_countries"};
@@ -28,7 +33,7 @@ void tb__runs_init(tb__runs *runs, sqlite3 *db, const char *path, tb__runs_fail 
 
 #define KEPT_MAX (4u << 20) /* bytes of pages that a connection keeps */
 
-static void drop_kept(tb__usage_run *run)
+static void drop_kept(tb__runs *runs, tb__usage_run *run)
 {
     for (size_t i = 0; run->kept && i < run->pages; i++) {
         free(run->kept[i].data);
@@ -36,17 +41,23 @@ static void drop_kept(tb__usage_run *run)
     }
     free(run->kept);
     run->kept = NULL;
+    runs->kept_bytes -= run->kept_bytes;
+    run->kept_bytes = 0;
+}
+
+static void drop_runs(tb__runs *runs, tb__usage_run *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        drop_kept(runs, &list[i]);
+        free(list[i].first);
+    }
 }
 
 static void clear_list(tb__runs *runs, tb__run_kind kind)
 {
-    for (size_t i = 0; i < runs->of[kind].n; i++) {
-        drop_kept(&runs->of[kind].run[i]);
-        free(runs->of[kind].run[i].first);
-    }
+    drop_runs(runs, runs->of[kind].run, runs->of[kind].n);
     runs->of[kind].n = 0;
     runs->of[kind].known = false;
-    if (!runs->of[TB__RUN_CHUNKS].n && !runs->of[TB__RUN_COUNTRIES].n) runs->kept_bytes = 0;
 }
 
 void tb__runs_forget(tb__runs *runs)
@@ -91,23 +102,40 @@ static tb_code read_directory(const uint8_t *bytes, size_t len, tb__usage_run *r
     return TB_OK;
 }
 
-static tb_code add_run(tb__runs *runs, tb__run_kind kind, sqlite3_stmt *s, tb_error *err)
+/* The run as the list had it before, which has it no more. */
+static bool take_again(struct tb__run_list *before, tb__usage_run *run)
 {
+    for (size_t i = 0; i < before->n; i++) {
+        tb__usage_run *was = &before->run[i];
+        if (was->id != run->id || was->seal != run->seal || was->from != run->from) continue;
+        *run = *was;
+        *was = (tb__usage_run){0};
+        return true;
+    }
+    return false;
+}
+
+static tb_code add_run(tb__runs *runs, tb__run_kind kind, struct tb__run_list *before, sqlite3_stmt *s, tb_error *err)
+{
+    struct tb__run_list *list = &runs->of[kind];
     tb__usage_run run = {.id = sqlite3_column_int64(s, 0),
                    .level = sqlite3_column_int64(s, 1),
                    .entries = sqlite3_column_int64(s, 2),
                    .sum = sqlite3_column_int64(s, 3),
+                   .seal = sqlite3_column_int64(s, 4),
                    .from = sqlite3_column_int64(s, 6)};
     const uint8_t *directory = sqlite3_column_blob(s, 5);
     size_t len = (size_t)sqlite3_column_bytes(s, 5);
+    list->rows_version = sqlite3_column_int64(s, 7);
+    if (sqlite3_column_type(s, 0) == SQLITE_NULL) return TB_OK;
     if (!directory || len % sizeof(tb__run_key) || len > TB__RUN_PAGES * sizeof(tb__run_key) ||
-        sqlite3_column_int64(s, 4) !=
-            tb__seal_run(run.id, kind, run.level, run.entries, run.sum, directory, len))
+        run.seal != tb__seal_run(run.id, kind, run.level, run.entries, run.sum, directory, len))
         return run_damaged(runs, run.id, err);
-    tb_code code = tb__grow(&runs->of[kind].run, runs->of[kind].n, &runs->of[kind].cap, sizeof run,
-                            err);
-    if (!code) code = read_directory(directory, len, &run, err);
-    if (!code) runs->of[kind].run[runs->of[kind].n++] = run;
+    tb_code code = tb__grow(&list->run, list->n, &list->cap, sizeof run, err);
+    if (code) return code;
+    const bool kept = list->rows_version == before->rows_version && take_again(before, &run);
+    if (!kept) code = read_directory(directory, len, &run, err);
+    if (!code) list->run[list->n++] = run;
     return code;
 }
 
@@ -139,26 +167,35 @@ static bool still_good(const tb__runs *runs, tb__run_kind kind, uint32_t version
            sqlite3_txn_state(runs->db, NULL) != SQLITE_TXN_NONE;
 }
 
-tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
+static tb_code read_list(tb__runs *runs, tb__run_kind kind, struct tb__run_list *before, tb_error *err)
 {
-    uint32_t version = 0;
     bool row = true;
-    sqlite3_file_control(runs->db, NULL, SQLITE_FCNTL_DATA_VERSION, &version);
-    if (still_good(runs, kind, version)) return TB_OK;
-    clear_list(runs, kind);
     tb_code code = prepare(runs, list_sql, &runs->list, err);
     if (code) return code;
     sqlite3_bind_int(runs->list, 1, kind);
     sqlite3_bind_text(runs->list, 2, tb__fold_run_name[kind], -1, SQLITE_STATIC);
     sqlite3_bind_text(runs->list, 3, tb__fold_owner_name[kind], -1, SQLITE_STATIC);
     while (!code && !(code = runs_step(runs, runs->list, &row, err)) && row) {
-        code = add_run(runs, kind, runs->list, err);
+        code = add_run(runs, kind, before, runs->list, err);
         if (code) sqlite3_reset(runs->list);
     }
+    return code;
+}
+
+tb_code tb__runs_load(tb__runs *runs, tb__run_kind kind, tb_error *err)
+{
+    struct tb__run_list *list = &runs->of[kind], before = *list;
+    uint32_t version = 0;
+    sqlite3_file_control(runs->db, NULL, SQLITE_FCNTL_DATA_VERSION, &version);
+    if (still_good(runs, kind, version)) return TB_OK;
+    *list = (struct tb__run_list){.rows_version = before.rows_version};
+    tb_code code = read_list(runs, kind, &before, err);
+    drop_runs(runs, before.run, before.n);
+    free(before.run);
     /* Now there is a snapshot, and its version is known. */
     sqlite3_file_control(runs->db, NULL, SQLITE_FCNTL_DATA_VERSION, &version);
-    runs->of[kind].version = version;
-    runs->of[kind].known = !code && sqlite3_txn_state(runs->db, NULL) != SQLITE_TXN_NONE;
+    list->version = version;
+    list->known = !code && sqlite3_txn_state(runs->db, NULL) != SQLITE_TXN_NONE;
     return code;
 }
 
@@ -213,19 +250,18 @@ static tb_code kept_room(tb__runs *runs, tb__usage_run *run, tb_error *err)
     if (runs->kept_bytes > KEPT_MAX) {
         for (int kind = 0; kind < TB__RUN_KINDS; kind++)
             for (size_t i = 0; i < runs->of[kind].n; i++)
-                drop_kept(&runs->of[kind].run[i]);
-        runs->kept_bytes = 0;
+                drop_kept(runs, &runs->of[kind].run[i]);
     }
     if (!run->kept) run->kept = calloc(run->pages, sizeof *run->kept);
     return run->kept ? TB_OK : tb_no_memory(err);
 }
 
 /* Reads a page, checks and marks it. */
-static tb_code fill_kept(tb__runs *runs, const tb__usage_run *run, size_t page, tb__run_kept *kept,
+static tb_code fill_kept(tb__runs *runs, tb__usage_run *run, size_t page, tb__run_kept *kept,
                          tb_error *err)
 {
     const uint8_t *data = NULL;
-    size_t len = 0;
+    size_t len = 0, bytes;
     tb__run_walk walk;
     tb_code code = page_get(runs, run, page, &data, &len, err);
     if (code) return code;
@@ -235,8 +271,12 @@ static tb_code fill_kept(tb__runs *runs, const tb__usage_run *run, size_t page, 
     if (!kept->data) return tb_no_memory(err);
     if (!tb__run_walk_begin(&walk, kept->data, len, tb__run_page_id(run->id, page)))
         return run_damaged(runs, run->id, err);
-    runs->kept_bytes += len + len / 8;
-    return mark_page(runs, run, kept, walk, err);
+    code = mark_page(runs, run, kept, walk, err);
+    if (code) return code;
+    bytes = len + kept->cap_marks * sizeof *kept->marks;
+    run->kept_bytes += bytes;
+    runs->kept_bytes += bytes;
+    return TB_OK;
 }
 
 static tb_code keep_usage_page(tb__runs *runs, tb__usage_run *run, size_t page,
@@ -307,6 +347,13 @@ static tb_code each_of_run(tb__runs *runs, tb__usage_run *run, const asking *a, 
     return code;
 }
 
+tb_code tb__run_each(tb__runs *runs, tb__usage_run *run, tb__run_span span, tb__run_fn fn, void *ctx,
+                     tb_error *err)
+{
+    const asking a = {span, fn, ctx};
+    return each_of_run(runs, run, &a, err);
+}
+
 tb_code tb__runs_each(tb__runs *runs, tb__run_kind kind, tb__run_span span, tb__run_fn fn,
                       void *ctx, tb_error *err)
 {
@@ -375,43 +422,49 @@ tb_code tb__run_union_begin(tb__run_union *u, tb__runs *runs, tb__run_kind kind,
                             const tb__usage_run *list, size_t n, int64_t owner, tb_error *err)
 {
     u->kind = kind;
-    u->n = 0;
+    u->n = u->n_lowest = 0;
     u->cursor = calloc(n + 1, sizeof *u->cursor);
-    if (!u->cursor) return tb_no_memory(err);
+    u->lowest = calloc(n + 1, sizeof *u->lowest);
+    if (!u->cursor || !u->lowest) return tb_no_memory(err);
     tb_code code = TB_OK;
     for (; !code && u->n < n; u->n++)
         code = tb__run_cursor_begin(&u->cursor[u->n], runs, &list[u->n], owner, err);
     return code;
 }
 
-static tb__run_cursor *lowest(tb__run_union *u)
+/* Finds the cursors that stand at the lowest key, in the order of runs; none: all are over. */
+static void find_lowest(tb__run_union *u)
 {
-    tb__run_cursor *low = NULL;
+    u->n_lowest = 0;
     for (size_t i = 0; i < u->n; i++) {
         tb__run_cursor *c = &u->cursor[i];
-        if (!c->over && (!low || tb__run_compare(c->entry.key, low->entry.key) < 0)) low = c;
+        if (c->over) continue;
+        const int order = u->n_lowest ? tb__run_compare(c->entry.key, u->lowest[0]->entry.key) : 0;
+        if (order < 0) u->n_lowest = 0;
+        if (order <= 0) u->lowest[u->n_lowest++] = c;
     }
-    return low;
 }
 
-/* Joins the entry with those of the same key in the other runs; each is stepped over. */
+/* Entries that are joined lie in u->joined, an entry of one run in its cursor's page: what the call
+ * before gave is stepped over now. */
 tb_code tb__run_union_next(tb__run_union *u, tb__run_entry *ret_entry, bool *ret_more,
                            tb_error *err)
 {
-    tb__run_cursor *c = lowest(u);
-    *ret_more = c != NULL;
-    if (!c) return TB_OK;
-    tb__run_key key = c->entry.key;
-    size_t len = c->entry.len;
-    int into = 0;
-    memcpy(u->joined[into], c->entry.data, len);
-    tb_code code = tb__run_cursor_next(c, err);
-    for (; !code && (c = lowest(u)) && tb__run_compare(c->entry.key, key) == 0; into ^= 1) {
-        code = tb__run_join(u->kind, u->joined[into], len, c->entry.data, c->entry.len,
-                            u->joined[into ^ 1], &len, err);
-        if (!code) code = tb__run_cursor_next(c, err);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < u->n_lowest; i++)
+        code = tb__run_cursor_next(u->lowest[i], err);
+    if (code) return code;
+    find_lowest(u);
+    *ret_more = u->n_lowest > 0;
+    if (!*ret_more) return TB_OK;
+    tb__run_entry e = u->lowest[0]->entry;
+    for (size_t i = 1; !code && i < u->n_lowest; i++) {
+        const tb__run_entry *more = &u->lowest[i]->entry;
+        uint8_t *joined = u->joined[i % 2];
+        code = tb__run_join(u->kind, e.data, e.len, more->data, more->len, joined, &e.len, err);
+        e.data = joined;
     }
-    *ret_entry = (tb__run_entry){key, u->joined[into], len};
+    *ret_entry = e;
     return code;
 }
 
@@ -420,5 +473,7 @@ void tb__run_union_release(tb__run_union *u)
     for (size_t i = 0; u->cursor && i < u->n; i++)
         tb__run_cursor_release(&u->cursor[i]);
     free(u->cursor);
+    free(u->lowest);
     u->cursor = NULL;
+    u->lowest = NULL;
 }

@@ -5,6 +5,8 @@
 
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
+#include "store/usage/recall.h"
+#include "store/usage/recall_series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,27 +165,22 @@ static tb_code sum_waiting(const summing *of, tb_summed *list, size_t n, tb_erro
     return code;
 }
 
-static tb_code sum_all(summing *w, tb_summed *list, size_t n, tb_error *err)
+static tb_code sum_rows(summing *w, tb_summed *list, size_t n, tb_error *err)
 {
     const tb_range r = w->range;
     const int64_t end = r.first + r.count;
     const int64_t day = tb__floor_div(r.first + 23, 24), last = tb__floor_div(end, 24);
-    tb_code code;
-    if (!r.hourly || day >= last) {
-        code = add_all_rows(w, r, list, n, err);
-    } else {
-        const tb_range before = {r.first, (uint32_t)(day * 24 - r.first), true};
-        const tb_range days = {day, (uint32_t)(last - day), false};
-        const tb_range after = {last * 24, (uint32_t)(end - last * 24), true};
-        code = add_all_rows(w, before, list, n, err);
-        if (!code) code = add_all_rows(w, days, list, n, err);
-        if (!code) code = add_all_rows(w, after, list, n, err);
-    }
-    return code ? code : sum_waiting(w, list, n, err);
+    if (!r.hourly || day >= last) return add_all_rows(w, r, list, n, err);
+    const tb_range before = {r.first, (uint32_t)(day * 24 - r.first), true};
+    const tb_range days = {day, (uint32_t)(last - day), false};
+    const tb_range after = {last * 24, (uint32_t)(end - last * 24), true};
+    tb_code code = add_all_rows(w, before, list, n, err);
+    if (!code) code = add_all_rows(w, days, list, n, err);
+    return code ? code : add_all_rows(w, after, list, n, err);
 }
 
-tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
-                       tb_error *err)
+static tb_code sum_all(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                       bool waiting, tb_error *err)
 {
     summing w = {.store = store, .range = range, .metrics = metrics & TB_METRIC_ALL};
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -191,7 +188,43 @@ tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range rang
     for (size_t i = 0; i < n; i++)
         for (uint32_t left = w.metrics; left; left &= left - 1)
             list[i].sum[__builtin_ctz(left)] = 0;
-    return range.count && w.metrics ? sum_all(&w, list, n, err) : TB_OK;
+    if (!range.count || !w.metrics) return TB_OK;
+    tb_code code = sum_rows(&w, list, n, err);
+    return code || !waiting ? code : sum_waiting(&w, list, n, err);
+}
+
+tb_code tb__rows_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                     tb_error *err)
+{
+    return sum_all(store, list, n, range, metrics, false, err);
+}
+
+#define FEW 64 /* series that are remembered one by one: regions, or a page's zones */
+
+/* *ret_done false: nothing is remembered. */
+static tb_code recall_all(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                          bool *ret_done, tb_error *err)
+{
+    tb_u128 sum[TB_METRIC_COUNT];
+    tb_code code = TB_OK;
+    *ret_done = n <= FEW && range.count && metrics;
+    for (size_t i = 0; !code && *ret_done && i < n; i++) {
+        const tb__series_question q = {list[i].series, range, metrics, 0};
+        const tb_u128 *at = sum;
+        memset(sum, 0, sizeof sum);
+        if (is_within(&list[i], range)) code = tb__recall_sums(store, &q, sum, ret_done, err);
+        for (uint32_t left = metrics; left; left &= left - 1)
+            list[i].sum[__builtin_ctz(left)] = *at++;
+    }
+    return code;
+}
+
+tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
+                       tb_error *err)
+{
+    bool done = false;
+    tb_code code = recall_all(store, list, n, range, metrics & TB_METRIC_ALL, &done, err);
+    return code || done ? code : sum_all(store, list, n, range, metrics, true, err);
 }
 
 /* --- a scope --- */
@@ -253,11 +286,28 @@ tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series 
     return code ? code : store->plane.counters->view(store, &asked, series, err);
 }
 
-tb_code tb_store_summed_series(tb_store *store, const tb_summed *of, tb_series *series,
-                               tb_error *err)
+static tb_code read_points(tb_store *store, const tb__series_question *q, tb_u128 *points, tb_error *err)
 {
-    if (!is_within(of, series->range)) return TB_OK;
-    return store->plane.counters->series(store, of->series, series, err);
+    const int m = __builtin_ctz(q->metrics);
+    tb_series series;
+    tb_code code = tb_series_init(&series, q->range, q->metrics, NULL, err);
+    if (!code) code = store->plane.counters->series(store, q->series, &series, err);
+    for (uint32_t i = 0; !code && i < q->range.count; i++)
+        points[i / q->each] += series.value[m][i];
+    tb_series_release(&series);
+    return code;
+}
+
+tb_code tb_store_summed_points(tb_store *store, const tb_summed *of, tb_range range, tb_metric metric,
+                               uint32_t each, tb_u128 *ret_points, tb_error *err)
+{
+    const tb__series_question q = {of->series, range, TB_METRIC_BIT(metric), each};
+    bool done = false;
+    tb_code code = TB_OK;
+    memset(ret_points, 0, (range.count + each - 1) / each * sizeof *ret_points);
+    if (!is_within(of, range)) return TB_OK;
+    if (store->plane.counters == &tb__file_counters) code = tb__recall_sums(store, &q, ret_points, &done, err);
+    return code || done ? code : read_points(store, &q, ret_points, err);
 }
 
 tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range range,
@@ -300,28 +350,152 @@ static tb_code take_summed(sqlite3_stmt *row, void *item, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb_store_scope_zones(tb_store *store, const tb_scope *scope, const tb_zone_choice *choice,
-                             tb_summed **ret_list, size_t *ret_n, tb_error *err)
+/* --- all zones of a scope --- */
+
+/* At which locations a series is that holds it: from 0, which stands for all of them, to the highest the first is that of
+ * all, or the only one. */
+static tb_code edges_of(tb_store *store, const tb_scope *scope, int64_t edge[2], tb_error *err)
+{
+    const char *region = region_of(scope);
+    edge[0] = 0;
+    edge[1] = INT64_MAX;
+    if (!region) return TB_OK;
+    tb_code code = int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge[0], err);
+    /* A region that nothing was ever counted at has no number: -1 is nobody's. */
+    edge[1] = edge[0] = edge[0] ? edge[0] : -1;
+    return code;
+}
+
+static tb_code list_zones(tb_store *store, const tb_zone_question *q, const int64_t edge[2],
+                          tb_summed **ret_list, size_t *ret_n, tb_error *err)
 {
     static const tb__statement which[2][2] = {
         {TB__SQL_SUMMED_ZONES, TB__SQL_SUMMED_ZONES_NAMED},
         {TB__SQL_SUMMED_ZONES_FOUND, TB__SQL_SUMMED_ZONES_FOUND_NAMED}};
     static const tb__rows rows = {sizeof(tb_summed), take_summed, NULL};
-    const char *region = region_of(scope);
-    const bool one = scope->zone != TB_ALL, search = choice->search.len > 0;
-    int64_t edge = 0;
+    const bool one = q->scope.zone != TB_ALL, search = q->choice.search.len > 0;
+    const int64_t values[5] = {q->scope.account, one ? q->scope.zone : 0, one ? q->scope.zone : INT64_MAX,
+                               edge[0], edge[1]};
     sqlite3_stmt *s;
-    tb_code code = region ? int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge, err) : TB_OK;
-    /* A region that nothing was ever counted at has no number: -1 is nobody's. */
-    if (region && !edge) edge = -1;
-    const int64_t values[5] = {scope->account, one ? scope->zone : 0, one ? scope->zone : INT64_MAX,
-                               region ? edge : 0, region ? edge : INT64_MAX};
-    if (!code) code = tb__sql_ints(store, which[search][choice->by_name], values, 5, &s, err);
+    tb_code code = tb__sql_ints(store, which[search][q->choice.by_name], values, 5, &s, err);
     if (code) return code;
     if (search)
-        sqlite3_bind_text64(s, 6, choice->search.data, choice->search.len, SQLITE_STATIC,
+        sqlite3_bind_text64(s, 6, q->choice.search.data, q->choice.search.len, SQLITE_STATIC,
                             SQLITE_UTF8);
     return tb__collect(store, s, &rows, ret_list, ret_n, err);
+}
+
+static bool has_any(const tb_summed *of, uint32_t metrics)
+{
+    for (uint32_t left = metrics; left; left &= left - 1)
+        if (of->sum[__builtin_ctz(left)]) return true;
+    return false;
+}
+
+/* Marks deleted zones that have something of a range. */
+static tb_code mark_used(tb_store *store, tb_summed *gone, size_t n, tb_range range, uint32_t metrics,
+                         tb_error *err)
+{
+    tb_code code = n ? tb_store_sum(store, gone, n, range, metrics, err) : TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        gone[i].there = gone[i].there || has_any(&gone[i], metrics);
+    return code;
+}
+
+/* Those of `gone` that are not marked go; both lists are in the same order. */
+static void drop_unused(tb_summed *list, size_t *n, uint32_t metrics, const tb_summed *gone)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++) {
+        const bool is_gone = !list[i].there && !has_any(&list[i], metrics);
+        if (!is_gone || (gone++)->there) list[kept++] = list[i];
+    }
+    *n = kept;
+}
+
+/* What is asked for is summed already: only deleted zones that have none of it are looked at. */
+static tb_code drop_deleted(tb_store *store, const tb_zone_question *q, tb_summed *list, size_t *n,
+                            tb_error *err)
+{
+    size_t n_gone = 0;
+    tb_summed *gone = malloc((*n + 1) * sizeof *gone);
+    if (!gone) return tb_no_memory(err);
+    for (size_t i = 0; i < *n; i++)
+        if (!list[i].there && !has_any(&list[i], q->metrics)) gone[n_gone++] = list[i];
+    tb_code code = mark_used(store, gone, n_gone, q->range, q->shown, err);
+    if (!code && q->before.count) code = mark_used(store, gone, n_gone, q->before, q->shown, err);
+    if (!code) drop_unused(list, n, q->metrics, gone);
+    free(gone);
+    return code;
+}
+
+tb_code tb__zone_sums_room(tb_zone_sums *sums, size_t n, size_t columns, bool zeros, tb_error *err)
+{
+    sums->zones = malloc((n + 1) * sizeof *sums->zones);
+    sums->sums = zeros ? calloc(n * columns + 1, sizeof *sums->sums)
+                       : malloc((n * columns + 1) * sizeof *sums->sums);
+    if (sums->zones && sums->sums) return TB_OK;
+    tb_zone_sums_release(sums);
+    return tb_no_memory(err);
+}
+
+void tb_zone_sums_release(tb_zone_sums *sums)
+{
+    free(sums->zones);
+    free(sums->sums);
+    *sums = (tb_zone_sums){0};
+}
+
+static tb_code give_zones(const tb_summed *list, size_t n, uint32_t metrics, tb_zone_sums *ret,
+                          tb_error *err)
+{
+    tb_code code = tb__zone_sums_room(ret, n, (size_t)__builtin_popcount(metrics), false, err);
+    if (code) return code;
+    tb_u128 *to = ret->sums;
+    for (size_t i = 0; i < n; i++) {
+        ret->zones[i] = (tb_zone_place){list[i].id, list[i].series, list[i].created_us, list[i].there};
+        for (uint32_t left = metrics; left; left &= left - 1)
+            *to++ = list[i].sum[__builtin_ctz(left)];
+    }
+    ret->n = n;
+    return TB_OK;
+}
+
+static tb_code read_zone_sums(tb_store *store, const tb_zone_question *q, const int64_t edge[2],
+                              tb_zone_sums *ret, tb_error *err)
+{
+    tb_summed *list = NULL;
+    size_t n = 0;
+    tb_code code = list_zones(store, q, edge, &list, &n, err);
+    if (!code) code = tb_store_sum(store, list, n, q->range, q->metrics, err);
+    if (!code) code = drop_deleted(store, q, list, &n, err);
+    if (!code) code = give_zones(list, n, q->metrics, ret, err);
+    free(list);
+    return code;
+}
+
+/* Sums of the file's counters, of all zones of an account. */
+static bool may_recall(const tb_store *store, const tb_zone_question *q)
+{
+    return store->plane.counters == &tb__file_counters && q->scope.zone == TB_ALL && !q->choice.search.len;
+}
+
+tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *q, tb_zone_sums *ret_sums, tb_error *err)
+{
+    tb__zones_of of = {.account = q->scope.account};
+    bool done = false;
+    *ret_sums = (tb_zone_sums){0};
+    tb_code code = edges_of(store, &q->scope, of.edge, err);
+    if (!code && may_recall(store, q)) code = tb__recall_zones(store, &of, q, ret_sums, &done, err);
+    return code || done ? code : read_zone_sums(store, q, of.edge, ret_sums, err);
+}
+
+tb_code tb_store_zone_sums_near(tb_store *store, const tb_zone_question *q, bool *ret_near, tb_error *err)
+{
+    tb__zones_of of = {.account = q->scope.account};
+    *ret_near = false;
+    tb_code code = edges_of(store, &q->scope, of.edge, err);
+    return code || !may_recall(store, q) ? code : tb__recall_near(store, &of, q, ret_near, err);
 }
 
 tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has, tb_error *err)

@@ -337,11 +337,12 @@ static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ct
     return tb__usage_each(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
 }
 
-/* The file's own COMMIT has it. */
+/* The file's own COMMIT has it; what readers remember of rows is no longer so (recall.h). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
-    (void)store, (void)err;
-    return TB_OK;
+    if (!store->usage->rows_changed) return TB_OK;
+    store->usage->rows_changed = false;
+    return tb__run_ints(store, TB__SQL_ROWS_CHANGED, NULL, 0, err);
 }
 
 static void mark(tb_store *store)
@@ -351,7 +352,7 @@ static void mark(tb_store *store)
 
 static void abandon(tb_store *store, bool whole)
 {
-    (void)whole;
+    if (whole) store->usage->rows_changed = false;
     tb__runs_forget(&store->usage->runs);
     tb__landing_drop(store);
     tb__batch_drop(store);

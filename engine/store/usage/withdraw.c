@@ -82,6 +82,7 @@ static tb_code write_row(tb_store *store, int64_t key, const tb_grid *grid, tb_e
 {
     uint8_t bytes[TB__CHUNK_MAX];
     sqlite3_stmt *s;
+    store->usage->rows_changed = true;
     if (!grid->slots) return tb__run_ints(store, TB__SQL_CHUNK_DELETE, &key, 1, err);
     const size_t len = tb__chunk_encode(grid, key, bytes);
     tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_UPDATE, &key, 1, &s, err);

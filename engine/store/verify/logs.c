@@ -1,6 +1,8 @@
 /* Verify, request logs: each block's seal, and that it reads and holds what its row says; the sum of
- * all seals, which tells that one is lost; and each block's entry in the R*Tree. */
+ * all seals, which tells that one is lost; and each block's entry in the R*Tree. The same of the runs that
+ * wait, with their directories. */
 #include "store/core/seal.h"
+#include "store/logs/log_run.h"
 #include "store/verify/verify.h"
 #include "tollbook/logstore.h"
 
@@ -78,11 +80,89 @@ static tb_code verify_blocks(tb__verify *v, tb_logblock *block, tb_error *err)
     return code;
 }
 
+/* --- runs --- */
+
+/* The columns of a row of TB__V_LOG_RUNS. */
+enum { R_ID, R_LINES, R_FIRST, R_LAST, R_SEAL, R_ZONES, R_DATA };
+
+static tb_code blob(sqlite3_stmt *s, int column, tb_text *ret, tb_error *err)
+{
+    const void *data = sqlite3_column_blob(s, column);
+    *ret = (tb_text){data ? data : "", (size_t)sqlite3_column_bytes(s, column)};
+    return data || !ret->len ? TB_OK : tb_no_memory(err);
+}
+
+/* Whether directory and block are whole, and what the row says. TB_E_CORRUPT: they cannot be read. */
+static tb_code check_run(const tb__log_run *run, tb_text zones, tb_text data, tb_logblock *block,
+                         bool *ret_agrees, tb_error *err)
+{
+    tb__log_directory d;
+    tb_loginfo info;
+    *ret_agrees = false;
+    const bool fits = run->lines > 0 && run->lines <= TB_LOGBLOCK_LINES;
+    if (!fits) return TB_OK;
+    tb_code code = tb__log_directory_open(&d, zones.data, zones.len, (size_t)run->lines, err);
+    if (!code) code = tb__log_directory_block(&d, block, data.data, data.len, err);
+    if (!code) code = read_all(block, err);
+    if (code) return code;
+    tb_logblock_info(block, &info);
+    *ret_agrees = tb__log_directory_sound(&d) && info.first_ms == run->first_ms &&
+                  info.last_ms == run->last_ms;
+    return TB_OK;
+}
+
+static tb_code verify_run(tb__verify *v, sqlite3_stmt *s, tb_logblock *block, uint64_t *sum,
+                          tb_error *err)
+{
+    const tb__log_run run = {.id = sqlite3_column_int64(s, R_ID),
+                             .lines = sqlite3_column_int64(s, R_LINES),
+                             .first_ms = sqlite3_column_int64(s, R_FIRST),
+                             .last_ms = sqlite3_column_int64(s, R_LAST),
+                             .seal = sqlite3_column_int64(s, R_SEAL)};
+    tb_text zones, data;
+    bool agrees = false;
+    tb_code code = blob(s, R_ZONES, &zones, err);
+    if (!code) code = blob(s, R_DATA, &data, err);
+    if (code) return code;
+    *sum += (uint64_t)run.seal;
+    if (run.seal != tb__seal_log_run(&run, zones, data))
+        tb__differs(v, "Run %" PRId64 " of waiting request logs is not as it was sealed.", run.id);
+    code = check_run(&run, zones, data, block, &agrees, err);
+    if (code && code != TB_E_CORRUPT) return code;
+    if (code) tb__differs(v, "Run %" PRId64 " of waiting request logs cannot be read.", run.id);
+    else if (!agrees)
+        tb__differs(v, "Run %" PRId64 " of waiting request logs is not what its row says.", run.id);
+    return TB_OK;
+}
+
+static tb_code verify_runs(tb__verify *v, tb_logblock *block, tb_error *err)
+{
+    sqlite3_stmt *s = NULL;
+    bool row = true;
+    uint64_t sum = 0;
+    int64_t noted = 0;
+    tb_code code = tb__verify_sql(v, TB__V_LOG_RUNS, NULL, 0, &s, err);
+    while (!code && !(code = tb__step(v->store, s, &row, err)) && row)
+        code = verify_run(v, s, block, &sum, err);
+    if (!code) code = tb__meta_get(v->store, "log_run_seals", &noted, err);
+    if (!code && (int64_t)(sum & INT64_MAX) != noted)
+        tb__differs(v, "The runs of waiting request logs are not all those that were written.");
+    if (!code) code = tb__verify_sql(v, TB__V_LOG_RUN_STATE, NULL, 0, &s, err);
+    if (!code) code = tb__step(v->store, s, &row, err);
+    if (code) return code;
+    if (row) tb__differs(v, "How far the folding of waiting request logs came does not agree with itself.");
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 tb_code tb__verify_logs(tb__verify *v, tb_error *err)
 {
+    const tb__log_lines *of = v->store->plane.logs;
+    if (of->verify) return of->verify(v->store, tb__verify_differ, v, err);
     tb_logblock *block = tb_logblock_new();
     if (!block) return tb_no_memory(err);
     tb_code code = verify_blocks(v, block, err);
+    if (!code) code = verify_runs(v, block, err);
     tb_logblock_free(block);
     return code;
 }

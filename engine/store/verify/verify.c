@@ -407,7 +407,7 @@ static tb_code load_kept(tb__verify *v, tb_error *err)
     return TB_OK;
 }
 
-static void differ(void *v, const char *sentence)
+void tb__verify_differ(void *v, const char *sentence)
 {
     tb__differs(v, "%s", sentence);
 }
@@ -416,7 +416,7 @@ static void differ(void *v, const char *sentence)
 static tb_code verify_elsewhere(tb__verify *v, tb_error *err)
 {
     tb__held_sums sums = {.newest_hour = INT64_MIN};
-    tb_code code = v->store->plane.counters->verify(v->store, &sums, differ, v, err);
+    tb_code code = v->store->plane.counters->verify(v->store, &sums, tb__verify_differ, v, err);
     memcpy(v->sums, sums.metric, sizeof v->sums);
     v->country_requests = sums.country_requests;
     v->country_bytes = sums.country_bytes;

@@ -79,6 +79,12 @@
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.zone,b.first_ms,b.last_ms,b.lines,b.seal,b.data,s.zone,s.zone_too,"           \
       "s.first_hour,s.last_hour FROM log_block b LEFT JOIN log_span s ON s.id=b.id ORDER BY b.id") \
+    X(LOG_RUNS, "SELECT id,lines,first_ms,last_ms,seal,zones,data FROM log_run ORDER BY id")       \
+    X(LOG_RUN_STATE,                                                                               \
+      "SELECT 1 FROM (SELECT (SELECT value FROM meta WHERE name='log_run_spent') AS spent,"        \
+      "(SELECT value FROM meta WHERE name='log_fold_run') AS fold,"                                \
+      "(SELECT value FROM meta WHERE name='log_fold_zone') AS zone) WHERE spent<0 OR fold<0"       \
+      " OR zone<0 OR (fold=0 AND zone>0) OR (fold>0 AND fold<=spent)")                             \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
     X(SERIES_AT, "SELECT id FROM series WHERE scope=?1 AND owner=?2 AND edge=?3")
 
@@ -106,6 +112,7 @@ typedef struct tb__verify {
 } tb__verify;
 
 /* A difference: counted, and said as one sentence. */
+void tb__verify_differ(void *v, const char *sentence); /* a tb__differ_fn */
 void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 /* A sentence about what is no difference. */
 void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);

@@ -6,7 +6,7 @@ import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull} from "./format.js";
 import {ask as asked, write, zoomTo} from "./range.js";
-import {againstText, beside, changeText, FIGURES, finished, notFromCache, sparkUntilNow, STATUSES, times, untilNow} from "./traffic.js";
+import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, sparkUntilNow, STATUSES, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
  * is nothing; f gets each new answer. {node, update()} */
@@ -15,11 +15,11 @@ export function board(page, options = {}) {
   const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
   const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Totals"});
   const series = el("section", {class: "panel", "aria-label": "Over time"});
-  const classes = chart({label: "Answers by class", name: "status", page, group, kind: "stack", onZoom: zoom});
+  const classes = chart({label: "Redirects and errors", name: "status", page, group, kind: "stack", onZoom: zoom});
   const sources = chart({label: "Bandwidth by source", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
   const hint = el("p", {class: "notice", hidden: true});
   const node = el("div", {class: "view"}, hint, tiles, series,
-    el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Answers by class"}, classes.node), el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)));
+    el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Redirects and errors"}, classes.node), el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)));
 
   let data = null, main = null, asking = null, shown = "";
   const question = () => ({...asked(page.range()), account: page.account, ...options.query?.()});
@@ -52,7 +52,7 @@ export function board(page, options = {}) {
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
       const {from, to} = data.compare;
-      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3});
+      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3, part: partBefore(data)});
     }
     main.chart.set({at, by: data.by, now: page.now(), series: lines});
   }

@@ -8,10 +8,11 @@
  * Options: kind "line" (default), "stack", "bars" or "band"; height "tall"; format for the axis, full for the
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
- * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...]}.
+ * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...], part: [row, words]}.
+ * part: this row's value is of a part of its bucket, and which one.
  * values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
  * draws a line at an instant. now in set(): the clock; the bucket that it stands in is drawn dashed and named "so
- * far", and what is behind it is not drawn. xFormat and xTicks in the options make the axis something else than time.
+ * far", for dashed series not at all, and what is behind it is not drawn. xFormat and xTicks in the options make the axis something else than time.
  * Dragging zooms, arrow keys walk, a button opens the numbers as a table.
  * One set() is one drawing: node.dataset.draws counts them. */
 
@@ -53,9 +54,8 @@ function drawBars(e) {
   });
 }
 
-/* A plotter of the library that sees the finished buckets alone, but for series that are dashed: those are of
- * another time. */
-const whole = (plot, limit, isDashed) => (e) => plot(limit === null || isDashed(e) ? e
+/* A plotter of the library that sees the finished buckets alone. */
+const whole = (plot, limit) => (e) => plot(limit === null ? e
   : {...e, points: e.points.slice(0, limit), allSeriesPoints: e.allSeriesPoints.map((points) => points.slice(0, limit))});
 
 /* From the last finished bucket to what is counted so far. */
@@ -122,6 +122,7 @@ export function chart(options) {
   function said(series, at) {
     const value = series.values[at];
     const text = value === null || value === undefined ? NOTHING : full(value);
+    if (series.part?.[0] === at && text !== NOTHING) return `${text} ${series.part[1]}`;
     return series.low && series.low[at] !== series.high[at] ? `${text} (${full(series.low[at])} to ${full(series.high[at])})` : text;
   }
 
@@ -165,7 +166,7 @@ export function chart(options) {
       }
       most = Math.max(most, sum);
     }
-    return Math.max(niceTop(most), options.top ?? 0);
+    return most > 0 ? Math.max(niceTop(most), options.top ?? 0) : options.top ?? 0;
   }
 
   const span = () => {
@@ -186,8 +187,8 @@ export function chart(options) {
     if (kind === "band") return {};
     const {fillPlotter, linePlotter} = window.Dygraph.Plotters, end = limit();
     const isDashed = (e) => Boolean(data.series.find((series) => series.name === e.setName)?.dashed);
-    const line = whole(linePlotter, end, isDashed);
-    return {plotter: [whole(fillPlotter, end, () => false), (e) => {
+    const line = whole(linePlotter, end);
+    return {plotter: [whole(fillPlotter, end), (e) => {
       line(e);
       if (end !== null && !isDashed(e)) drawOpen(e, end);
     }]};
@@ -195,7 +196,7 @@ export function chart(options) {
 
   function settings() {
     const soft = colour("--soft");
-    const high = top();
+    const most = top(), high = most || 1; // of nothing the axis has its 0 alone
     return {
       file: file(), labels: ["at", ...data.series.map((series) => series.name)], visibility: visible(),
       colors: data.series.map((series, n) => colour(paint(series, n))), dateWindow: span(), valueRange: [0, high * 1.0001],
@@ -207,7 +208,7 @@ export function chart(options) {
         ? {strokePattern: [5, 4], strokeWidth: 1.25, fillGraph: false} : series.quiet ? {strokeWidth: 1} : {}])),
       axes: {
         x: {drawGrid: false, axisLabelColor: soft, ticker: (a, b, pixels) => (options.xTicks ?? timeTicks)(a, b, Math.max(2, Math.floor(pixels / 68)), data.by, zone())},
-        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => (v === 0 ? "0" : shorter(format(v))))},
+        y: {axisLabelWidth: 60, axisLabelColor: soft, ticker: (a, b, pixels) => (most ? valueTicks(0, high, Math.max(2, Math.min(5, Math.floor(pixels / 36))), (v) => (v === 0 ? "0" : shorter(format(v)))) : [{v: 0, label: "0"}])},
       },
       underlayCallback: underlay, ...plotters(),
     };

@@ -5,11 +5,12 @@ import {day, knownZone, localZone, time} from "./format.js";
 import * as range from "./range.js";
 import {copyLink} from "./table.js";
 
-/** The head of a view: its name, what goes beside it, and the range picker where range is true. */
+/** The head of a view: its name, what goes beside it, and the range picker where range is true; compare() says
+ * whether the view compares. */
 export function pageHead(page, title, options = {}) {
   const head = el("header", {class: "page-head"},
     el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null, options.range ? accountChoice(page) : null),
-    options.range ? rangePicker(page) : null);
+    options.range ? rangePicker(page, options) : null);
   return head;
 }
 
@@ -27,7 +28,7 @@ const icon = (text, label, onclick, disabled = false) => el("button", {type: "bu
 
 /** Presets, own days, steps, what it is compared with, the zone of times. It writes the address; the view
  * reads page.range() in its update(). Redraws itself when the address changes. */
-export function rangePicker(page) {
+export function rangePicker(page, {compare = () => true} = {}) {
   const node = el("div", {class: "range", role: "group", "aria-label": "Time shown"});
   const change = (next) => page.set(range.write({...next, compare: next.compare ?? page.range().compare}));
 
@@ -46,8 +47,8 @@ export function rangePicker(page) {
         own,
         icon("›", "Later", () => change(later), !later),
         icon("−", "Zoom out", () => change(range.zoomOut(shown, page.now())))),
-      el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
-        range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))),
+      compare() ? el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
+        range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))) : null,
       zoneSwitch(page));
     node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
     if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();

@@ -31,9 +31,10 @@ export function entries(options) {
   const empty = el("p", {class: "empty", hidden: true});
   const says = el("span", {class: "soft"});
   const node = el("section", {class: "table-box entries", "aria-label": label},
-    el("div", {class: "table-tools"}, options.tools ?? [], el("span", {class: "grow"}),
-      el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
-      el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
+    el("div", {class: "table-tools"}, options.tools ?? [],
+      el("span", {class: "does"},
+        el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
+        el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link"))),
     scroller, empty, el("p", {class: "table-foot"}, says));
 
   const seen = new IntersectionObserver((found) => { if (found.some((one) => one.isIntersecting)) ask(); }, {root: scroller, rootMargin: "400px"});

@@ -14,11 +14,15 @@ export function longList({page, size, what, ask, part, shown}) {
   const list = pagesOf(size);
   let question = "", asking = new AbortController(), wanted = new Set(), isKnown = false;
 
-  function take(answer) {
-    if (page.failed(answer)) return;
+  function keep(answer) {
     const {total, page: number, items} = part(answer);
     list.take(total, number, items);
     isKnown = true;
+  }
+
+  function take(answer) {
+    if (page.failed(answer)) return;
+    keep(answer);
     shown(list.rows);
   }
 
@@ -47,9 +51,11 @@ export function longList({page, size, what, ask, part, shown}) {
       if (answer.cancelled) return null;
       if (!answer.ok) return noFile(answer);
       if (mine !== question || left === 0) return noFile({...answer, message: `The ${what} changed while they were read.`});
-      take(answer);
+      page.failed(answer);
+      keep(answer); // on screen when all are here: to draw each page would take longer than to read it
       left = Math.min(left, 2 * Math.ceil(list.rows.length / size) + 2);
     }
+    shown(list.rows);
     return list.rows;
   }
 

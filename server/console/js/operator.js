@@ -63,5 +63,13 @@ export function monthBeside(month, by) {
   return at.toISOString().slice(0, 7);
 }
 
+/** What is shown while an operation works: its words, and a button that calls it off. Give `signal` to the operation. */
+export function working(page, text) {
+  const stop = new AbortController(), said = el("span", {}, text);
+  page.signal.addEventListener("abort", () => stop.abort(), {signal: stop.signal});
+  return {signal: stop.signal, say(next) { said.textContent = next; },
+    node: el("div", {class: "running"}, said, el("progress", {"aria-label": text}), el("button", {type: "button", onclick: () => stop.abort()}, "Cancel"))};
+}
+
 /** What an operation said, a sentence a line. */
 export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)));

@@ -48,9 +48,9 @@ export function table(options) {
     oninput: (event) => typed(event.target.value)});
   const node = el("section", {class: "table-box", "aria-label": label},
     el("div", {class: "table-tools"}, title ? el(options.heading ?? "h2", {}, title) : null, options.search === false ? null : field, options.tools ?? [],
-      el("span", {class: "grow"}),
-      el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
-      el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link")),
+      el("span", {class: "does"},
+        el("button", {type: "button", class: "quiet", onclick: save}, "CSV"),
+        el("button", {type: "button", class: "quiet", onclick: (event) => copyLink(event.currentTarget)}, "Copy link"))),
     scroller, empty, foot);
 
   function head(column) {

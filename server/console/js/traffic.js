@@ -45,6 +45,14 @@ export function sparkUntilNow(values, {from, to}, now) {
 /** Values of the time before beside the buckets at: by their number from the start, whichever has more. */
 export const beside = (before, at) => at.map((_, n) => before[n] ?? null);
 
+/** Which row of the time before is of a part of its bucket, and which part: it ends with the part of today that is
+ * over. null: none is. answer: of GET /insights. */
+export function partBefore(answer) {
+  const rows = answer.previous_points?.RequestsServed.length ?? 0, end = new Date(rows ? answer.compare.to : 0);
+  const isWhole = end % 86400000 === 0 && (answer.by === "day" || end.getUTCDate() === 1);
+  return answer.by === "hour" || !rows || isWhole ? null : [rows - 1, answer.by === "day" ? "to the same hour" : "to the same day"];
+}
+
 /** What the changes are against, for a title; answer: of GET /insights. What is still to come of its time is not
  * compared: compare.to says where the time before ends. */
 export function againstText(answer, now) {

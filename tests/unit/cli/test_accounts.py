@@ -1,11 +1,12 @@
 """account list and intake: whom the operator bills, and what came in for nobody; from both faces."""
 import json
+import re
 import unittest
 import urllib.error
 import urllib.request
 
 from both import CATALOG, Both
-from tool import line
+from tool import NOW, line
 
 BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z", "minimum_monthly": "1.00",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}}}
@@ -137,7 +138,8 @@ class Accounts(Both):
         log = line(1, zone=999) + line(2, edge="QX7") + "nonsense\n\nnonsense \x00\n"
         self.on_both("ingest", "-", stdin=log.encode() + b"\xff|x\n")
         here = self.run_tool("intake", "--db", "l.db").out
-        self.assertEqual(here, self.run_tool("intake", "--server", self.url, key=self.key).out)
+        there = self.run_tool("intake", "--server", self.url, key=self.key).out
+        self.assertEqual(here, re.sub("\thttp, key [0-9]+\n", "\t-\n", there))  # of standard input there is no more to say
         rows = [row.split("\t") for row in here.splitlines()]
         self.assertEqual(rows[0], ["what", "lines", "which"])
         self.assertIn(["no region", "-", "QX7"], rows)
@@ -149,6 +151,20 @@ class Accounts(Both):
         self.assertEqual([one["zone"] for one in answer["unowned"]["zones"]], [999])
         self.assertEqual(sum(one["lines"] for one in answer["refused"]), 4)
         self.assertIn("nonsense \ufffd", {one["text"] for one in answer["refused"]})
+
+    def test_each_source_says_when_its_newest_came(self):
+        hostile = "edge\n7\t<b>.log"
+        before = "2026-11-20T09:00:00Z"
+        for source, first, last, now in (("edge-1.log", 1, 2, before), (hostile, 3, 3, before), ("edge-1.log", 1, 4, NOW)):
+            self.write(source, "nonsense\n" + "".join(line(n) for n in range(first, last + 1)))
+            self.run_tool("ingest", "--db", "l.db", source, now=now)
+            self.run_tool("ingest", "--server", self.url, source, key=self.key)
+        found, = (one for one in self.asked("intake")["sources"] if one["source"].startswith("http"))
+        self.assertRegex(found.pop("source"), r"^http, key \d+$")
+        self.assertEqual(found, {"kind": "log", "newest": NOW, "segments": 3, "accepted": 5, "rejected": 2})
+        here = [row.split("\t") for row in self.run_tool("intake", "--db", "l.db").out.splitlines()]
+        self.assertIn([f"newest {NOW}", "4", "edge-1.log"], here)
+        self.assertIn([f"newest {before}", "1", "edge?7?<b>.log"], here)
 
     def test_another_months_usage_without_an_account(self):
         self.on_both("import", "-", stdin=self.rows({999: 3}, hour="2026-09-03T05:00:00Z"))

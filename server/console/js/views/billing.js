@@ -39,7 +39,7 @@ export function show(page) {
   function drawTiles() {
     const b = seen.billing, f = seen.forecast;
     if (!b) return;
-    const amount = (value) => rounded(value, currency());
+    const amount = (value) => rounded(value, currency()).replace("\u00a0", " "); // a narrow tile breaks it there
     const open = seen.invoices.filter((one) => one.remaining && decimalCompare(one.remaining, "0") > 0);
     fill(tiles,
       tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),

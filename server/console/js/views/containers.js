@@ -19,12 +19,12 @@ const LIMITS = [
 export function show(page) {
   const said = new Map(); // id -> what became of what was asked here
   let apps = [];
-  const limits = el("dl", {class: "facts"});
+  const hasLimits = page.offers("limits"), limits = el("dl", {class: "facts"});
   const t = table({label: "Container applications", name: "containers", page, sort: "name",
     empty: "No application yet. Declare one under container_apps: tollbook apply --server URL --key KEY catalog.json",
     columns: [
       {id: "name", name: "Name", value: (row) => row.name},
-      {id: "id", name: "Id", value: (row) => row.id},
+      {id: "id", name: "ID", value: (row) => row.id},
       {id: "status", name: "Status", value: (row) => row.status, cell: status},
       {id: "endpoint", name: "Endpoint", value: (row) => row.displayEndpoint?.address ?? null},
       {id: "description", name: "Description", value: (row) => row.description, wide: true},
@@ -121,16 +121,16 @@ export function show(page) {
 
   async function showLimits() {
     const answer = await page.get("/mc/limits");
-    if (answer.status === 404) fill(limits, el("dt", {}, "Limits"), el("dd", {}, "None is declared for this account (container_limits in the catalogue)."));
-    else if (!page.failed(answer)) fill(limits, LIMITS.filter(([name]) => name in answer.data).map(([name, label, format]) => {
+    if (!page.failed(answer)) fill(limits, LIMITS.filter(([name]) => name in answer.data).map(([name, label, format]) => {
       const value = answer.data[name];
       return [el("dt", {}, label), el("dd", {}, figure(name, value, value === null ? "no limit" : format(value) ?? NOTHING, String(value)))];
     }));
   }
 
-  page.root.append(pageHead(page, "Containers"), news, t.node, shown, panel("Limits", limits));
+  page.root.append(pageHead(page, "Containers"), news, el("section", {class: "panel"}, t.node), shown,
+    panel("Limits", hasLimits ? limits : el("p", {class: "soft"}, "This account has no limits of its own. The catalogue declares them under container_limits.")));
   look();
-  showLimits();
+  if (hasLimits) showLimits();
   return {update() {
     t.set(apps);
     look();

@@ -4,7 +4,7 @@
 import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
-import {bytes, bytesFull, day, money, month, NOTHING, number, time, toMs} from "../format.js";
+import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
 import {daysOf, everyDay, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
@@ -17,12 +17,12 @@ export function show(page) {
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
-    download: `${page.params.number}.${end}`}, name)), linkButton());
+    download: `${page.params.number}.${end}`}, name)));
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /")}), facts, files,
+  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), facts, files,
     el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
@@ -58,8 +58,9 @@ export function show(page) {
   return {update};
 }
 
-const units = (line) => (line.unit === "byte"
-  ? {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))} : {short: number, full: number});
+const UNITS = {byte: {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))},
+  second: {short: duration, full: (value) => count(value, "second")}, request: {short: number, full: (value) => count(value, "request")}};
+const units = (line) => UNITS[line.unit] ?? {short: number, full: number};
 
 /* Draws the line's parts; returns its charts. */
 function takeApart(page, root, explained, of, names) {

@@ -3,10 +3,10 @@
 
 import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
-import {decimalCompare, money, month as monthName} from "../format.js";
+import {count, decimalCompare, money, month as monthName} from "../format.js";
 import {longList} from "../long-list.js";
 import {rounded} from "../money.js";
-import {accountSort, operation} from "../operator.js";
+import {accountSort, operation, working} from "../operator.js";
 import {table} from "../table.js";
 
 const PAGE = 100;
@@ -25,7 +25,7 @@ export function show(page) {
     {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name},
     {id: "pays", name: "Pays", kind: "text", value: (row) => (row.prepaid ? "prepaid" : "by invoice")},
     column("monthToDate", "This month", (row) => row.monthToDate, {field: "monthToDate",
-      cell: (row) => [amount(row, row.monthToDate), row.why ? " " : "", row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : ""]}),
+      cell: (row) => [row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
     column("forecast", "To its end", (row) => forecasts.get(row.account)?.p50, {sort: false,
       title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
     column("balance", "Balance", (row) => row.balance, {field: "balance"}),
@@ -41,7 +41,8 @@ export function show(page) {
     ask: (number, signal) => operation(page, "account list", {...question(), limit: PAGE, page: number}, {signal}).then((answer) => ({...answer, number}))});
   const t = table({label: "Accounts", name: "accounts", page, columns, sort: "account", rowData: (row) => ({account: row.account}), tools: [foresee],
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, empty: "No account yet. Declare one: tollbook apply --db FILE catalog.json"});
-  page.root.append(pageHead(page, "Accounts", {beside: head}), el("section", {class: "panel"}, t.node));
+  const state = el("div", {role: "status"});
+  page.root.append(pageHead(page, "Accounts", {beside: head}), state, el("section", {class: "panel"}, t.node));
 
   function question() {
     const search = page.query.get("search");
@@ -60,17 +61,20 @@ export function show(page) {
 
   async function forecast() {
     isForeseeing = foresee.disabled = true;
-    const largest = await operation(page, "account list", {...question(), sort: "monthToDate", descending: true, limit: FORECASTS});
+    const work = working(page, "Forecast of the largest accounts …");
+    fill(state, work.node);
+    const largest = await operation(page, "account list", {...question(), sort: "monthToDate", descending: true, limit: FORECASTS}, {signal: work.signal});
     const asked = page.failed(largest) ? [] : largest.answer.accounts;
     let done = 0;
     for (const row of asked) {
-      foresee.textContent = `Forecast: ${++done} of ${asked.length}`;
-      const answer = await operation(page, "forecast", {account: row.account, paths: 1000});
-      if (answer.cancelled) return;
+      work.say(`Forecast: ${++done} of ${count(asked.length, "account")} …`);
+      const answer = await operation(page, "forecast", {account: row.account, paths: 1000}, {signal: work.signal});
+      if (answer.cancelled) break;
       if (answer.ok && answer.answer?.money) forecasts.set(row.account, answer.answer.money.net);
       t.set(list.rows);
     }
     fill(foresee, list.rows.length > FORECASTS ? `Forecast of the ${FORECASTS} largest` : "Forecast");
+    fill(state);
     isForeseeing = foresee.disabled = false;
   }
 

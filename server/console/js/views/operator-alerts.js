@@ -19,7 +19,7 @@ export function show(page) {
     when("raised", "Raised"), when("cleared", "Cleared")],
   empty: "No alert stands. An account's \"alerts\" in the catalogue declare them: see docs/alerts.md."});
   const messages = table({label: "Messages", title: "Messages", name: "messages", page, key: "m-", columns: [
-    text("id", "Id"), text("type", "Type"), {id: "account", name: "Account", kind: "number", value: (row) => row.account},
+    text("id", "ID"), text("type", "Type"), {id: "account", name: "Account", kind: "number", value: (row) => row.account},
     text("state", "State", {cell: (row) => el("span", {class: row.state === "failed" ? "chip warn" : "chip"}, row.state)}),
     {id: "attempts", name: "Tries", kind: "number", value: (row) => row.attempts}, {id: "status", name: "Answer", kind: "number", value: (row) => row.status || null},
     {id: "do", name: "Actions", kind: "text", sort: false, csv: false, value: () => null,

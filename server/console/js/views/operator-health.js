@@ -4,7 +4,7 @@
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, duration, number, time} from "../format.js";
-import {metrics, operation, sentences} from "../operator.js";
+import {metrics, operation, sentences, working} from "../operator.js";
 import {table} from "../table.js";
 
 const AGED = {verify: 8 * 86400, backup: 2 * 86400}; // seconds after which it is said
@@ -23,8 +23,8 @@ export function show(page) {
     {id: "operation", name: "What", kind: "text", value: (row) => row.operation},
     {id: "arguments", name: "With", kind: "text", wide: true, value: (row) => (typeof row.arguments === "string" ? row.arguments : JSON.stringify(row.arguments))}],
   empty: "Nothing was changed yet."});
-  page.root.append(pageHead(page, "Health", {beside: verify}), checked, el("div", {class: "columns"}, server, file),
-    el("section", {class: "panel"}, sizes.node), el("section", {class: "panel"}, audit.node));
+  page.root.append(pageHead(page, "Health", {beside: verify}), checked, el("div", {class: "columns"},
+    el("div", {class: "view"}, server, file), el("section", {class: "panel"}, sizes.node)), el("section", {class: "panel"}, audit.node));
 
   const fact = (name, id, value, text, warn) => [el("dt", {}, name), el("dd", {}, warn ? el("span", {class: "chip warn"}, figure(id, value, text)) : figure(id, value, text))];
   const since = (found, id, most, what) => fact(`Last ${what}`, id, found[id], found[id] === undefined ? `never: tollbook ${what} --db FILE` : `${duration(found[id])} ago`,
@@ -52,8 +52,9 @@ export function show(page) {
 
   async function check() {
     verify.disabled = true;
-    fill(checked, el("p", {}, "Everything stored is summed and rated again …"), el("progress", {"aria-label": "Verifying"}));
-    const answer = await operation(page, "verify");
+    const work = working(page, "Everything stored is summed and rated again …");
+    fill(checked, work.node);
+    const answer = await operation(page, "verify", {}, {signal: work.signal});
     verify.disabled = false;
     checked.replaceChildren();
     if (page.failed(answer)) return;

@@ -3,7 +3,7 @@
 import {sparkline} from "../chart.js";
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
-import {bytes, bytesFull, compact, count, duration, number} from "../format.js";
+import {ago, bytes, bytesFull, compact, count, duration, number, time} from "../format.js";
 import {metrics, operation} from "../operator.js";
 import {table} from "../table.js";
 
@@ -22,13 +22,21 @@ export function show(page) {
     {id: "requests", name: "Requests", kind: "number", value: (row) => row.requests, cell: (row) => number(row.requests)},
     {id: "bytes", name: "Bandwidth", kind: "number", value: (row) => row.bytes, cell: (row) => bytes(row.bytes), title: (row) => bytesFull(row.bytes)}],
   empty: "All usage of the month has an account."});
-  page.root.append(pageHead(page, "Intake"), tiles, cures, el("section", {class: "panel"}, refused.node), el("section", {class: "panel"}, unowned.node), facts);
+  const sources = table({label: "Sources", title: "Sources", name: "sources", page, key: "s-", search: false, sort: "-newest", columns: [
+    {id: "source", name: "Source", kind: "text", value: (row) => row.source, title: (row) => row.source},
+    {id: "kind", name: "Brings", kind: "text", value: (row) => (row.kind === "log" ? "request logs" : "counters, events")},
+    {id: "newest", name: "Newest", kind: "time", value: (row) => row.newest, cell: (row) => ago(row.newest, page.now()), title: (row) => time(row.newest, page.zone, true)},
+    ...[["accepted", "Accepted"], ["rejected", "Refused"], ["segments", "Segments"]].map(([id, name]) => (
+      {id, name, kind: "number", field: id, value: (row) => row[id], cell: (row) => number(row[id])}))],
+  empty: "Nothing came in yet. Take in a log: tollbook ingest --db FILE requests.log"});
+  page.root.append(pageHead(page, "Intake"), tiles, cures, el("section", {class: "panel"}, sources.node), el("section", {class: "panel"}, refused.node), el("section", {class: "panel"}, unowned.node), facts);
   let locations = [];
 
   async function list() {
     const answer = await operation(page, "intake");
     if (page.failed(answer)) return;
     refused.set(answer.answer.refused);
+    sources.set(answer.answer.sources);
     unowned.set([...answer.answer.unowned.zones, ...answer.answer.unowned.load_balancers]);
     locations = answer.answer.unpriced;
     if (samples.length) draw(samples.at(-1).found);

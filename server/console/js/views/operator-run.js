@@ -3,7 +3,7 @@
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
 import {count, decimalSum, money, month as monthName} from "../format.js";
-import {monthBeside, operation, sentences} from "../operator.js";
+import {monthBeside, operation, sentences, working} from "../operator.js";
 import {table} from "../table.js";
 
 export function show(page) {
@@ -12,10 +12,11 @@ export function show(page) {
   const field = el("input", {type: "month", value: chosen(), max: running, "aria-label": "Month", required: true});
   const choice = el("form", {class: "inline", onsubmit: (event) => {
     event.preventDefault();
-    page.set({month: field.value});
+    if (field.value === chosen()) update();
+    else page.set({month: field.value});
   }}, field, el("button", {type: "submit"}, "Show"));
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Totals"}), ending = panel("Make it final");
-  const waiting = el("p", {role: "status"}), unowned = el("div", {role: "status"});
+  const waiting = el("div", {role: "status"}), unowned = el("div", {role: "status"});
 
   const columns = [
     {id: "account", name: "Account", kind: "number", value: (row) => row.account,
@@ -40,10 +41,11 @@ export function show(page) {
     const month = chosen();
     field.value = month;
     page.title(`Run of ${monthName(month)}`);
-    waiting.textContent = `Working out ${monthName(month)} beside the month before …`;
-    const answer = await operation(page, "preview", {month});
+    const work = working(page, `Working out ${monthName(month)} beside the month before …`);
+    fill(waiting, work.node);
+    const answer = await operation(page, "preview", {month}, {signal: work.signal});
     if (month !== chosen()) return;
-    waiting.textContent = "";
+    fill(waiting, answer.cancelled ? el("p", {class: "soft"}, "Cancelled. \"Show\" works it out again.") : null);
     if (page.failed(answer)) return;
     const {rows, unassigned} = answer.answer;
     t.set(rows);

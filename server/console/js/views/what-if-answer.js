@@ -68,7 +68,7 @@ function causes(one) {
   return el("section", {class: "panel", "aria-label": "What makes it more"}, el("h2", {}, "What makes it more"),
     one.increases.map((row) => el("details", {class: "cause", data: {account: row.account}, open: one.increases.length === 1},
       el("summary", {}, `Account ${row.account}: ${money(row.before)} to ${money(row.after)}, ${sign(row.delta)}${money(row.delta, one.currency)}`),
-      el("div", {class: "table-scroll"}, el("table", {"aria-label": `Lines of account ${row.account}`},
+      el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Lines of account ${row.account}, scrolls`}, el("table", {"aria-label": `Lines of account ${row.account}`},
         el("thead", {}, el("tr", {}, ["Line", "Resource", "Region"].map((text) => el("th", {scope: "col"}, text)), ["Before", "After", "Change"].map((text) => el("th", {scope: "col", class: "right"}, text)))),
         el("tbody", {}, row.lines.map((line) => el("tr", {}, el("td", {}, line.kind), el("td", {}, line.resource), el("td", {}, line.region ?? "–"),
           [money(line.before), money(line.after), `${sign(line.delta)}${money(line.delta)}`].map((text) => el("td", {class: "right"}, text))))))),

@@ -14,8 +14,8 @@ const FEES = [
   {path: ["load_balancer", "included_requests"], name: "Requests included", isCount: true},
 ];
 const TIERS = [
-  {path: ["bandwidth", "volume"], name: "Volume zones: tiers, price a GB", keys: ["from", "to", "price"], unit: "GB", first: {from: "0", to: null, price: "0"}},
-  {path: ["load_balancer"], name: "Load balancers: tiers, price a million requests", keys: ["from_millions", "to_millions", "price_per_million"], unit: "million", isCount: true, first: {from_millions: 0, to_millions: null, price_per_million: "0"}},
+  {path: ["bandwidth", "volume"], name: "Volume zones: tiers, price per GB", keys: ["from", "to", "price"], unit: "GB", first: {from: "0", to: null, price: "0"}},
+  {path: ["load_balancer"], name: "Load balancers: tiers, price per million requests", keys: ["from_millions", "to_millions", "price_per_million"], unit: "million", isCount: true, first: {from_millions: 0, to_millions: null, price_per_million: "0"}},
 ];
 const DECIMAL = "\\d{1,18}(\\.\\d{1,15})?";
 
@@ -162,7 +162,7 @@ export function formView(page, does) {
     el("div", {class: "table-tools"}, el("button", {type: "submit", class: "primary"}, "Run"), el("button", {type: "button", onclick: () => file.click()}, "Open a file"), file, does.stored ? stored : null,
       el("button", {type: "button", class: "quiet", onclick: () => change({scenario: "what-if"})}, "Start over")), rest),
   part("Usage", true, sliders.map((one) => one.node)),
-  part("Premium zones: price a GB", true, PRICES.map(priceLine)),
+  part("Premium zones: price per GB", true, PRICES.map(priceLine)),
   ...TIERS.map((kind, n) => part(kind.name, n === 0, tierPlaces[n])),
   part("Fees", false, FEES.map(priceLine)),
   part("Discount and commit", false, el("p", {class: "soft small"}, "In the place of each account's own contract."), contractLines.map((one) => one.node)));

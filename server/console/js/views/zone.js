@@ -34,14 +34,14 @@ export function show(page) {
   const links = el("span", {class: "page-title"},
     page.offers("logs") ? el("a", {href: page.href("/logs", {zone: id})}, "Log") : null,
     page.offers("events") ? el("a", {href: page.href("/events", {zone: id})}, "Shield events") : null);
-  const head = pageHead(page, title, {range: true, above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
+  /* A key that may see statistics alone, such as the operator's, gets these. */
+  const isWhole = page.offers("zones"), offered = isWhole ? TABS : TABS.slice(0, 1);
+  const tab = () => (offered.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
+  const head = pageHead(page, title, {range: true, compare: () => tab() === "traffic", above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
   page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
 
-  /* A key that may see statistics alone, such as the operator's, gets these. */
-  const isWhole = page.offers("zones"), offered = isWhole ? TABS : TABS.slice(0, 1);
   let zone = null, part = null, shown = "";
-  const tab = () => (offered.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
 
   function drawTabs() {
     tabs.hidden = !isWhole;
@@ -163,7 +163,7 @@ function settings(page) {
   const field = el("input", {type: "search", placeholder: "Search settings", "aria-label": "Search settings",
     oninput: later(() => page.set({search: field.value || null}, {replace: true}), 150)});
   const place = el("div", {class: "settings"}), said = el("span", {class: "soft", role: "status"});
-  const node = el("div", {class: "view"}, el("div", {class: "table-tools"}, field, said, el("span", {class: "grow"}), linkButton()), place);
+  const node = el("div", {class: "view"}, el("div", {class: "table-tools"}, field, said, el("span", {class: "does"}, linkButton())), place);
 
   function hidden(item) {
     const button = el("button", {type: "button", class: "quiet", "aria-label": `Show ${item.words}`, onclick: () => button.replaceWith(item.text)}, "•••••• Show");

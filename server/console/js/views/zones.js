@@ -17,7 +17,7 @@ export function show(page) {
   const columns = [
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
-    {id: "id", name: "Id", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
+    {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
     sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]),
     ...(page.offers("billing") && page.session.account ? [{id: "MonthlyUsage", name: "This month", kind: "decimal", sort: false, field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
@@ -28,7 +28,7 @@ export function show(page) {
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, tall: true, empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
-  page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
+  page.root.append(pageHead(page, "Zones", {range: true, compare: () => false}), el("section", {class: "panel"}, t.node));
 
   const query = (number) => ({...asked(page.range()), account: page.account, compare: "none", top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
 

@@ -1,7 +1,6 @@
 """Numbers on the screen are the API's: totals and tables over times, zones and roles, an account without
 anything; zoom; how much a redraw draws; ten thousand zones."""
 import json
-import unittest
 
 from pages import CATALOG, ZONES, ConsoleCase, run
 
@@ -48,6 +47,8 @@ class Truth(ConsoleCase):
                     first, last = TIMES[time]
                     data = self.insights(key, **{"from": first, "to": last, "compare": "none", "top": 10})
                     self.assertGreaterEqual(self.compare(page, data["totals"]), 7)
+                    self.assertEqual(page.script("return document.querySelector('.tile [data-field=TotalBandwidthUsed]').title"),
+                                     f"{data['totals']['TotalBandwidthUsed']:,} bytes", "units in full on hover")
                     for row in data["zones"]["items"]:
                         self.assertGreaterEqual(self.compare(page, row, f"tr[data-zone='{row['id']}']"), 2)
                     for row in data["regions"]:
@@ -220,6 +221,22 @@ class Time(ConsoleCase):
         self.open(page, "/overview?range=24h&by=day")
         self.assertIn("3 Nov to 4 Nov 2026", page.text(".range summary"))
 
+    def test_keys_read_a_chart_and_what_is_of_a_part_says_so(self):
+        page = self.signed_in(path="/overview?range=30d")
+        drawn = page.script("return [...document.querySelectorAll('.stage')].map(one => [one.ariaLabel, one.tabIndex])")
+        self.assertEqual(len(drawn), 3)
+        for label, stop in drawn:
+            self.assertRegex(label, r"^[A-Z].*, Tue, 6 Oct 2026 to Wed, 4 Nov 2026, so far: .* from .* to ")
+            self.assertEqual(stop, 0)
+        page.script("document.querySelector('[data-chart=series] .stage').focus()")
+        page.keys("End")
+        page.wait("!document.querySelector('[data-chart=series] .tip').hidden")
+        spoken = page.script("return document.querySelector('[data-chart=series] [aria-live]').textContent")
+        self.assertRegex(spoken, r"^Wed, 4 Nov 2026, so far: Requests \S+, before, .* \S+ to the same hour$")
+        page.keys("Left")
+        page.wait("document.querySelector('[data-chart=series] [aria-live]').textContent.startsWith('Tue, 3 Nov 2026:')")
+        self.assertNotIn("same hour", page.script("return document.querySelector('[data-chart=series] [aria-live]').textContent"))
+
     def test_charts_on_paper_stay_in_their_panels(self):
         page = self.page(1280, 900)
         self.signed_in(path="/overview?range=30d", page=page)
@@ -240,13 +257,15 @@ class Time(ConsoleCase):
         self.assertIn("Busy.", page.text(".trouble"))
         self.assertTrue(page.script("return Boolean(document.querySelector('main .old .tiles'))"))
 
+    def test_of_nothing_an_axis_has_its_zero_alone(self):
+        page = self.signed_in(path="/overview?from=2020-01-01&to=2020-01-03")
+        labels = page.wait("(found => found.length && found)([...document.querySelectorAll('.dygraph-axis-label-y')].map(one => one.textContent))")
+        self.assertEqual(set(labels), {"0"})
+        self.assertIn("tollbook ingest", page.text(".notice"))
+
     def test_a_feature_of_a_zone_says_the_days_it_has(self):
         page = self.signed_in(path="/zones/101?range=24h&tab=optimizer")
         self.assertIn("whole days of the last year: 3 Nov to 4 Nov 2026", page.text("main"))
         self.open(page, "/zones/101?from=2024-01-01&to=2024-02-01&tab=optimizer")
         self.assertIn("go back one year", page.text("main"))
         self.assertEqual(page.text(".trouble"), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,14 @@
 """The console's face: weight, widths, signing in, the keyboard alone, and what an idle page costs. Figures are counted, not clocked."""
-import unittest
-
 from pages import NOT_SIGNED_IN, ConsoleCase, axe
 
 WEIGHT = 150_000  # bytes of the first view over the wire
-NARROW, WIDE = 360, 2560
+NARROW = 360
 
 
 class Weight(ConsoleCase):
     def test_the_first_view_and_the_second_visit(self):
         page = self.page()
+        page.uncached()
         page.forget()
         self.sign_in(page, path="/logs?zone=101")
         first = page.traffic()
@@ -24,40 +23,14 @@ class Weight(ConsoleCase):
     def test_an_idle_page_costs_304s(self):
         page = self.signed_in(path="/overview")
         page.forget()
-        page.offline()  # when the server is back, all that is asked now and then is asked at once
-        page.script("document.dispatchEvent(new Event('visibilitychange'))")
-        page.promise("return (await import(performance.getEntriesByType('resource').map(one => one.name)"
-                     ".find(name => name.includes('/js-api.')))).get('/healthz')")
-        page.wait("!document.querySelector('.banner').hidden")
-        page.offline(False)
-        page.wait("document.querySelector('.banner').hidden")
+        self.asked_again(page)
         asked = page.wait(lambda: [one for one in page.traffic() if "/insights" in one["url"] and one["done"] and one["status"]])
         self.assertEqual({one["status"] for one in asked}, {304}, asked)
         self.assertLess(max(one["bytes"] for one in asked), 600)
 
 
 class Looks(ConsoleCase):
-    """Each view of a customer's key, and what is reached from them. (What axe finds there: test_views.py.)"""
-
-    MORE = ["/console/logs?zone=101", "/console/events?shield=42", "/console/zones/101"]
-
-    def test_each_view(self):
-        page = self.signed_in()
-        for address in self.views(page) + self.MORE:
-            with self.subTest(view=address):
-                page.viewport(NARROW)
-                self.open(page, address.removeprefix("/console"))
-                self.assertEqual(self.too_wide(page), [], f"at {NARROW} px")
-                page.viewport(WIDE)
-                self.assertEqual(self.too_wide(page), [], f"at {WIDE} px")
-
-    @staticmethod
-    def too_wide(page):
-        """What stands out of the window, where it can be scrolled sideways."""
-        return page.script("""
-            if (document.documentElement.scrollWidth <= innerWidth) return [];
-            return [...document.querySelectorAll('main *, header *')].filter(one => one.getBoundingClientRect().right > innerWidth + 1
-                && !one.closest('.table-scroll')).map(one => one.outerHTML.slice(0, 120)).slice(0, 5).concat('wider than the window');""")
+    """Before anybody is signed in. (The views: cases_views.py.)"""
 
     def test_signing_in(self):
         page = self.page(NARROW)
@@ -119,7 +92,3 @@ class Keyboard(ConsoleCase):
         self.assertEqual(page.script("return document.activeElement.textContent"), "To the content")
         page.keys("Enter")
         self.assertEqual(page.script("return document.activeElement.id"), "main")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,6 @@
 """The tools of the browser tests see what they are there for: what a page asks for and what comes over the
 wire, a server out of reach, errors on the console, the user's colours and width, and what axe finds."""
 import tempfile
-import unittest
 from pathlib import Path
 
 from pages import BrowserCase, axe
@@ -88,7 +87,3 @@ class Tools(BrowserCase):
         again = self.page()
         again.goto(self.server.url + "/healthz")
         self.assertEqual(again.script(left), "undefined")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,0 +1,277 @@
+/* Request logs and shield events that are over, and accounts that were forgotten. They are seen by nobody from the
+ * transaction on that says so, which names a last batch: what comes later, even with an old time, counts. The servers
+ * lose them afterwards: a day whose rows are all over goes with its partition, a zone's rows by ALTER TABLE DELETE,
+ * which ClickHouse does in its own time. */
+#include "store/clickhouse/lines.h"
+#include "tollbook/calendar.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define LOOK_MS  INT64_C(60000)   /* of logs, what became too old since is looked for again after this */
+#define LATER_MS INT64_C(3600000) /* a stream that began while its lines could be asked for goes on for a while */
+#define WIPE_US  INT64_C(2000000)
+#define ZONES    1000 /* of one statement */
+
+/* A look asks all servers: one that is away is no reason to take nothing in. */
+tb_code tb__ch_drop_before(tb_store *store, tb__ch_kind kind, int64_t before, uint64_t *ret_dropped, tb_error *err)
+{
+    int64_t *looked = &tb__ch_of(store)->lines.looked[kind], noted = 0;
+    tb__ch_amount amount;
+    if (ret_dropped) *ret_dropped = 0;
+    if (before < *looked + (kind == TB__CH_LOGS ? LOOK_MS : 1)) return TB_OK;
+    tb_code code = tb__ch_before(store, kind, &noted, err);
+    if (code || before <= noted) return code;
+    code = tb__ch_amount_of(store, kind, "", before, &amount, err);
+    if (code) return code == TB_E_AWAY ? TB_OK : code;
+    *looked = before;
+    if (!amount.units) return TB_OK;
+    code = tb__ch_note_before(store, kind, before, err);
+    if (!code) code = tb__ch_add_seals(store, kind, 0 - amount.seals, err);
+    if (!code && ret_dropped) *ret_dropped = amount.units;
+    store->dirty = true;
+    return code;
+}
+
+/* --- accounts --- */
+
+static const tb__statement zones_of[] = {[TB__CH_LOGS] = TB__SQL_FORGET_LOG_ZONES,
+                                         [TB__CH_EVENTS] = TB__SQL_FORGET_EVENT_ZONES};
+
+typedef struct account {
+    int64_t *zones;
+    size_t n;
+    tb_buf in; /* "AND zone IN(...)" of some of them */
+} account;
+
+static tb_code put_in(account *a, size_t from, tb_error *err)
+{
+    a->in.len = 0;
+    tb_buf_str(&a->in, " AND zone IN(");
+    for (size_t i = from; i < a->n && i < from + ZONES; i++)
+        tb_buf_fmt(&a->in, "%s%" PRId64, i > from ? "," : "", a->zones[i]);
+    tb_buf_str(&a->in, ")");
+    tb_buf_add(&a->in, "", 1);
+    return tb_buf_check(&a->in, err);
+}
+
+static tb_code add_amounts(tb_store *store, tb__ch_kind kind, account *a, tb__ch_amount *all, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < a->n; i += ZONES) {
+        tb__ch_amount amount = {0};
+        code = put_in(a, i, err);
+        if (!code) code = tb__ch_amount_of(store, kind, a->in.data, INT64_MAX, &amount, err);
+        all->units += amount.units;
+        all->seals += amount.seals;
+    }
+    return code;
+}
+
+static tb_code open_account(tb_store *store, tb__ch_kind kind, int64_t id, account *a, tb_error *err)
+{
+    *a = (account){.zones = NULL};
+    tb_buf_init(&a->in, (size_t)1 << 20, NULL);
+    return tb__list_ints(store, zones_of[kind], &id, 1, &a->zones, &a->n, err);
+}
+
+static void close_account(account *a)
+{
+    free(a->zones);
+    tb_buf_release(&a->in);
+}
+
+tb_code tb__ch_lines_count(tb_store *store, tb__ch_kind kind, int64_t id, uint64_t *ret_units, tb_error *err)
+{
+    tb__ch_amount all = {0};
+    account a;
+    tb_code code = open_account(store, kind, id, &a, err);
+    if (!code) code = add_amounts(store, kind, &a, &all, err);
+    *ret_units = all.units;
+    close_account(&a);
+    return code;
+}
+
+/* Only zones that have rows are noted: each note is a condition of later statements until its rows are gone. */
+static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t shard, tb_error *err)
+{
+    int64_t batch = 0;
+    tb_code code = tb__ch_watermark(store, &batch, err);
+    for (size_t i = 0; !code && i < a->n; i += ZONES) {
+        code = put_in(a, i, err);
+        tb_buf *sql = tb__ch_start(store);
+        tb_buf_fmt(sql, "SELECT DISTINCT zone FROM %s.%s WHERE 1%s", tb__ch_of(store)->client->database,
+                   tb__ch_table_of(kind), a->in.data);
+        if (!code) code = tb__ch_put_visible(store, sql, err);
+        tb_buf_str(sql, " FORMAT RowBinary");
+        if (!code) code = tb__ch_ask(store, shard, err);
+        if (code) return code;
+        tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+        while (!code && r.at < r.end && !r.cut)
+            code = tb__ch_note_forgotten(store, kind, (int64_t)tb__ch_column(&r, 8), batch, err);
+        if (!code) code = tb__ch_check_read(&r, err);
+    }
+    return code;
+}
+
+/* All at once: nothing is written but what to leave out. */
+tb_code tb__ch_lines_forget(tb_store *store, tb__ch_kind kind, int64_t id, size_t *room, tb_error *err)
+{
+    tb__ch_amount all = {0};
+    account a;
+    tb_code code = open_account(store, kind, id, &a, err);
+    if (!code) code = add_amounts(store, kind, &a, &all, err);
+    for (size_t shard = 0; !code && all.units && shard < tb__ch_of(store)->client->shards; shard++)
+        code = note_zones(store, kind, &a, shard, err);
+    if (!code) code = tb__ch_add_seals(store, kind, 0 - all.seals, err);
+    *room -= all.units < *room ? (size_t)all.units : *room;
+    store->dirty |= all.units > 0;
+    close_account(&a);
+    return code;
+}
+
+/* --- from the servers --- */
+
+typedef struct days {
+    int64_t list[64];
+    size_t n;
+} days;
+
+/* Days before one of which no row counts. */
+static tb_code find_days(tb_store *store, size_t shard, tb__ch_kind kind, int64_t before, days *to, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(store);
+    tb_buf_fmt(sql, "SELECT day,max(c)AS m FROM(SELECT day,toUInt8(1");
+    tb_code code = tb__ch_put_counting(store, sql, kind, 0, err);
+    tb_buf_fmt(sql, ")AS c FROM %s.%s WHERE day<toDate(%" PRId64 "))GROUP BY day HAVING m=0 ORDER BY day LIMIT 64"
+                    " FORMAT RowBinary",
+               tb__ch_of(store)->client->database, tb__ch_table_of(kind), before);
+    if (!code) code = tb__ch_ask(store, shard, err);
+    if (code) return code;
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    for (to->n = 0; r.at < r.end && !r.cut && to->n < sizeof to->list / sizeof *to->list; to->n++) {
+        to->list[to->n] = (int64_t)tb__ch_column(&r, 2);
+        (void)tb__ch_column(&r, 1);
+    }
+    return tb__ch_check_read(&r, err);
+}
+
+static tb_code drop_day(tb_store *store, size_t shard, const char *table, int64_t day, tb_error *err)
+{
+    char date[20];
+    tb_time_format(day * TB_US_PER_DAY, date);
+    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION '%.10s'", tb__ch_of(store)->client->database,
+               table, date);
+    return tb__ch_ask(store, shard, err);
+}
+
+/* Blocks go before the rows that say which of them do not count. */
+static tb_code drop_days(tb_store *store, tb__ch_kind kind, int64_t before, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++) {
+        days d;
+        code = find_days(store, shard, kind, before, &d, err);
+        for (size_t i = 0; !code && i < d.n; i++) {
+            code = drop_day(store, shard, tb__ch_table_of(kind), d.list[i], err);
+            if (!code && kind == TB__CH_LOGS) code = drop_day(store, shard, "log_gone", d.list[i], err);
+        }
+    }
+    return code;
+}
+
+static tb_code sweep_days(tb_store *store, tb__ch_kind kind, tb_error *err)
+{
+    int64_t before = 0, *swept = &tb__ch_of(store)->lines.swept[kind];
+    tb_code code = tb__ch_before(store, kind, &before, err);
+    if (kind == TB__CH_LOGS) before = tb__floor_div(before - LATER_MS, TB_EVENT_MS_PER_DAY);
+    if (code || before <= *swept) return code;
+    code = drop_days(store, kind, before, err);
+    if (!code) *swept = before;
+    return code;
+}
+
+/* --- zones that were forgotten --- */
+
+typedef struct forgotten {
+    int64_t zone, batch;
+} forgotten;
+
+typedef struct wiping {
+    tb__ch_kind kind;
+    forgotten first; /* the first one that was not wiped yet by this process */
+    int64_t behind;
+} wiping;
+
+static void take_first(void *ctx, int64_t zone, int64_t batch)
+{
+    wiping *w = ctx;
+    if (zone > w->behind && !w->first.zone) w->first = (forgotten){zone, batch};
+}
+
+static tb_code forget_note(tb_store *store, void *ctx, tb_error *err)
+{
+    const wiping *w = ctx;
+    return tb__ch_note_forgotten(store, w->kind, w->first.zone, 0, err);
+}
+
+static tb_code ask_count(tb_store *store, size_t shard, uint64_t *ret, tb_error *err)
+{
+    tb_code code = tb__ch_ask(store, shard, err);
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    *ret = !code && r.at < r.end ? tb__ch_column(&r, 8) : 0;
+    return code ? code : tb__ch_check_read(&r, err);
+}
+
+/* Rows of it that are left; and whether the server is at work on what it was told before. */
+static tb_code look_at_zone(tb_store *store, size_t shard, const wiping *w, uint64_t *ret_left, uint64_t *ret_works,
+                            tb_error *err)
+{
+    const char *database = tb__ch_of(store)->client->database, *table = tb__ch_table_of(w->kind);
+    tb_buf_fmt(tb__ch_start(store),
+               "SELECT count() FROM system.mutations WHERE database='%s' AND table='%s' AND NOT is_done FORMAT RowBinary",
+               database, table);
+    tb_code code = ask_count(store, shard, ret_works, err);
+    tb_buf_fmt(tb__ch_start(store),
+               "SELECT count() FROM %s.%s WHERE zone=%" PRId64 " AND batch<=%" PRId64 " FORMAT RowBinary", database, table,
+               w->first.zone, w->first.batch);
+    return code ? code : ask_count(store, shard, ret_left, err);
+}
+
+static tb_code wipe_zone(tb_store *store, wiping *w, tb_error *err)
+{
+    const size_t shard = tb__ch_shard(store, TB__SCOPE_ZONE, w->first.zone);
+    uint64_t left = 0, works = 0;
+    tb_code code = look_at_zone(store, shard, w, &left, &works, err);
+    if (code || (left && works)) return code;
+    if (!left) return tb_store_write(store, forget_note, w, err);
+    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DELETE WHERE zone=%" PRId64 " AND batch<=%" PRId64,
+               tb__ch_of(store)->client->database, tb__ch_table_of(w->kind), w->first.zone, w->first.batch);
+    return tb__ch_ask(store, shard, err);
+}
+
+static tb_code wipe_zones(tb_store *store, tb__ch_kind kind, tb_error *err)
+{
+    wiping w = {.kind = kind};
+    tb_code code = TB_OK;
+    do {
+        w.behind = w.first.zone;
+        w.first.zone = 0;
+        code = tb__ch_each_forgotten(store, kind, take_first, &w, err);
+        if (!code && w.first.zone) code = wipe_zone(store, &w, err);
+    } while (!code && w.first.zone);
+    return code;
+}
+
+tb_code tb__ch_sweep(tb_store *store, int64_t now_us, tb_error *err)
+{
+    tb__ch_lines *l = &tb__ch_of(store)->lines;
+    tb_code code = TB_OK;
+    for (int kind = TB__CH_LOGS; !code && kind <= TB__CH_EVENTS; kind++)
+        code = sweep_days(store, (tb__ch_kind)kind, err);
+    if (code || now_us - l->wiped_us < WIPE_US) return code;
+    l->wiped_us = now_us;
+    for (int kind = TB__CH_LOGS; !code && kind <= TB__CH_EVENTS; kind++)
+        code = wipe_zones(store, (tb__ch_kind)kind, err);
+    return code;
+}

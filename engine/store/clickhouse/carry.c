@@ -1,0 +1,113 @@
+/* Request logs and shield events of a file whose usage went to the servers, in one transaction: blocks are sent as they
+ * are, events one by one, the servers are asked what that came to, and the file lets go of them. Their pages are
+ * overwritten, since they hold addresses. */
+#include "store/clickhouse/lines.h"
+#include "store/core/trees.h"
+#include "store/logs/log_run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+typedef struct carrying {
+    tb_store *store;
+    uint64_t blocks, block_seals, event_seals;
+    int64_t batch; /* of all events */
+} carrying;
+
+static tb_code carry_block(carrying *c, sqlite3_stmt *s, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(c->store);
+    const void *data = sqlite3_column_blob(s, 4);
+    const tb__log_piece piece = {
+        {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+         (uint32_t)sqlite3_column_int64(s, 3)},
+        {data, (size_t)sqlite3_column_bytes(s, 4)}};
+    if (!data) return tb_no_memory(err);
+    tb__ch_block as = {.batch = ch->next, .listed = {.id = ch->next}};
+    ch->next++;
+    tb_code code = tb__ch_day(piece.info.last_ms, &as.day, err);
+    if (!code) code = tb__ch_put_block(c->store, &piece, &as, err);
+    c->blocks++;
+    return code ? code
+                : tb__ch_relieve(c->store, &ch->rows[TB__CH_LOG_ROWS][tb__ch_shard(c->store, TB__SCOPE_ZONE, piece.info.zone)], err);
+}
+
+static tb_code carry_events(carrying *c, sqlite3_stmt *s, tb_error *err)
+{
+    const void *data = sqlite3_column_blob(s, 1);
+    const size_t len = (size_t)sqlite3_column_bytes(s, 1);
+    tb_event_record record;
+    tb_code code = data || !len ? TB_OK : tb_no_memory(err);
+    for (size_t at = 0; !code && at < len;) {
+        if (!tb_event_next(data, len, &at, &record))
+            return tb_fail(err, TB_E_CORRUPT, "event_block", "A block of shield events cannot be read. Run `tollbook verify`.");
+        code = tb__ch_put_event(c->store, sqlite3_column_int64(s, 0), c->batch, &record, &c->event_seals, err);
+    }
+    return code;
+}
+
+typedef tb_code carry_fn(carrying *c, sqlite3_stmt *s, tb_error *err);
+
+static tb_code each_row(carrying *c, tb__statement which, carry_fn *fn, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(c->store, which, &s, err);
+    while (!code && !(code = tb__step(c->store, s, &row, err)) && row)
+        if ((code = fn(c, s, err))) sqlite3_reset(s);
+    return code;
+}
+
+/* The sums are new: seals of the file's rows have the file's numbers in them. */
+static tb_code begin_carry(carrying *c, tb_error *err)
+{
+    tb_code code = tb__ch_begin(c->store, err);
+    c->batch = tb__ch_of(c->store)->next++;
+    c->block_seals = 0 - tb__ch_of(c->store)->lines.seals;
+    if (!code) code = tb__meta_set(c->store, "log_seals", 0, err);
+    return code ? code : tb__meta_set(c->store, "event_seals", 0, err);
+}
+
+static tb_code compare_carried(carrying *c, tb_error *err)
+{
+    tb__ch_amount logs, events;
+    c->block_seals += tb__ch_of(c->store)->lines.seals;
+    tb_code code = tb__ch_amount_of(c->store, TB__CH_LOGS, "", INT64_MAX, &logs, err);
+    if (!code) code = tb__ch_amount_of(c->store, TB__CH_EVENTS, "", INT64_MAX, &events, err);
+    if (code || (logs.units == c->blocks && logs.seals == c->block_seals && events.seals == c->event_seals)) return code;
+    return tb_fail(err, TB_E_DIFFERENT, "usage",
+                   "Usage servers have other request logs or shield events than the file: %" PRIu64 " blocks there, %" PRIu64
+                   " here. The file was left as it is; what was sent is seen by nobody.",
+                   logs.units, c->blocks);
+}
+
+static tb_code take_out(tb_store *store, tb_error *err)
+{
+    tb_code code = tb__exec(store->db, store->path,
+                            "PRAGMA secure_delete=ON; DELETE FROM log_span; DELETE FROM log_block; DELETE FROM event_block",
+                            err);
+    return code ? code : tb__tree_wipe(store, TB__TREE_log_span, err);
+}
+
+static tb_code carry(tb_store *store, void *ctx, tb_error *err)
+{
+    carrying *c = ctx;
+    tb_code code = tb__log_fold_all(store, err);
+    if (!code) code = begin_carry(c, err);
+    if (!code) code = each_row(c, TB__SQL_CARRY_LOGS, carry_block, err);
+    if (!code) code = each_row(c, TB__SQL_CARRY_EVENTS, carry_events, err);
+    if (!code) code = compare_carried(c, err);
+    if (!code) code = take_out(store, err);
+    if (!code) code = tb__ch_add_seals(store, TB__CH_EVENTS, c->event_seals, err);
+    if (!code) code = tb__ch_commit(store, err);
+    store->scrub = true; /* no answer changes: the data version stays */
+    return code;
+}
+
+tb_code tb__ch_carry(tb_store *store, tb_error *err)
+{
+    carrying c = {.store = store};
+    int64_t any = 0;
+    tb_code code = tb__int_of(store, TB__SQL_CARRY_ANY, NULL, 0, 0, &any, err);
+    return code || !any ? code : tb_store_write(store, carry, &c, err);
+}

@@ -1,0 +1,360 @@
+/* Usage moves from its shards to others: more of them, fewer, or as many elsewhere. Rows are copied as they are, with their ids, so
+ * that what counts, what is a gap and which months were folded stays as the file says. Only where an owner lies is another.
+ *
+ * A piece is some owners of a month on one of the first shards. For each of the new ones: what it is to have of the piece is
+ * compared with what it has, is copied where that differs, and compared again. So a call that was cut off goes on where it was, and
+ * what was copied twice counts once. The first servers are only read. The last step is one transaction of the file, which says how
+ * many shards there are; until that nothing has changed.
+ *
+ * Rows that the first servers let go of must not stay on the new ones: these are empty when the copy begins, and it goes on only
+ * where nobody else has opened the file for writing since (usage_reshard_epoch). */
+#include "store/clickhouse/move.h"
+
+#include "tollbook/calendar.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE_ROWS 100000 /* some 20 MB */
+
+/* Where a table's rows lie: by these columns. */
+typedef struct table {
+    const char *name, *scope, *base, *owner, *time; /* base: the scope that says where it lies */
+    int64_t per_day;                                /* of `time` */
+    const char *weight;                             /* of rows, 1 for some 200 bytes */
+    const char *columns;
+    bool metrics;  /* and these */
+    bool by_day;   /* a partition is a day, its column `day` */
+} table;
+
+static const table tables[] = {
+    {"cell", "scope", "bitAnd(scope,3)", "owner", "h", 24, "count()", "scope,owner,edge,h,batch,row", true, false},
+    {"country", "1", "1", "zone", "day", 1, "count()", "zone,day,country,batch,requests,bytes", false, false},
+    {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(length(data)),200)",
+     "day,zone,first_ms,last_ms,lines,batch,at,seal,bytes,data", false, true},
+    {"log_gone", "1", "1", "zone", "toUInt32(day)", 1, "count()", "day,zone,of,batch", false, true},
+    {"event", "1", "1", "zone", "toUInt32(day)", 1, "count()+intDiv(sum(length(record)),200)",
+     "day,zone,key,batch,seal,record", false, true},
+};
+
+/* Of a table: owners of a scope, and times. */
+typedef struct piece {
+    const table *of;
+    int scope;
+    int64_t first, last; /* owners */
+    int64_t from, end;   /* times */
+} piece;
+
+typedef struct reshard {
+    tb_store *store;
+    tb_usage_move *move;
+    struct tb__clickhouse *from, *to;
+    const table *table;
+    size_t shard; /* of the first ones */
+    uint64_t done, all; /* pairs of a shard and a month */
+} reshard;
+
+/* Statements go to the new shards, until the next call. */
+static struct tb__clickhouse *turn(const reshard *r, struct tb__clickhouse *to)
+{
+    r->store->clickhouse = to;
+    return to;
+}
+
+static void put_columns(tb_buf *sql, const table *t)
+{
+    tb_buf_str(sql, t->columns);
+    for (int m = 0; t->metrics && m < TB_METRIC_COUNT; m++)
+        tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
+}
+
+/* tb__ch_shard, said in SQL. */
+static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
+{
+    tb_buf_fmt(sql,
+               " AND bitXor((bitXor((bitXor((toUInt64(%s)*4+toUInt64(%s) AS z),bitShiftRight(z,30))*toUInt64(%" PRIu64
+               ") AS y),bitShiftRight(y,27))*toUInt64(%" PRIu64 ") AS x),bitShiftRight(x,31))%%%zu=%zu",
+               t->owner, t->base, UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB), shards, shard);
+}
+
+static void put_piece(tb_buf *sql, const struct tb__clickhouse *ch, const piece *p)
+{
+    tb_buf_fmt(sql, " FROM %s.%s WHERE %s=%d AND %s>=%" PRId64 " AND %s<=%" PRId64 " AND %s>=%" PRId64 " AND %s<%" PRId64,
+               ch->client->database, p->of->name, p->of->scope, p->scope, p->of->owner, p->first, p->of->owner, p->last,
+               p->of->time, p->from, p->of->time, p->end);
+    if (p->of->by_day)
+        tb_buf_fmt(sql, " AND day>=toDate(%" PRId64 ") AND day<=toDate(%" PRId64 ")", p->from / p->of->per_day,
+                   (p->end - 1) / p->of->per_day);
+}
+
+/* --- a piece --- */
+
+typedef struct digest {
+    uint64_t rows, hash;
+} digest;
+
+/* What of the piece lies on a shard of `ch`, and on that shard of the `others`. */
+static tb_code digest_of(const reshard *r, const piece *p, struct tb__clickhouse *ch, size_t shard, size_t others, size_t other,
+                         digest *ret, tb_error *err)
+{
+    turn(r, ch);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_str(sql, "SELECT count(),sum(cityHash64(");
+    put_columns(sql, p->of);
+    tb_buf_str(sql, ")) FROM (SELECT DISTINCT ");
+    put_columns(sql, p->of);
+    put_piece(sql, ch, p);
+    put_is_on(sql, p->of, others, other);
+    tb_buf_str(sql, ") FORMAT RowBinary");
+    tb_code code = tb__ch_ask(r->store, shard, err);
+    tb__ch_reader at = tb__ch_reader_of(ch);
+    if (!code) {
+        ret->rows = tb__ch_column(&at, 8);
+        ret->hash = tb__ch_column(&at, 8);
+        code = tb__ch_check_read(&at, err);
+    }
+    turn(r, r->from);
+    return code;
+}
+
+static tb_code send_copy(const reshard *r, const table *t, size_t to, tb_error *err)
+{
+    const tb_usage_client *client = r->to->client;
+    tb_buf *sql = &r->to->sql;
+    sql->len = r->to->answer.len = 0;
+    tb_buf_fmt(sql, "INSERT INTO %s.%s(", client->database, t->name);
+    put_columns(sql, t);
+    tb_buf_add(sql, ") FORMAT RowBinary", sizeof ") FORMAT RowBinary");
+    tb_code code = tb_buf_check(sql, err);
+    if (code || !r->from->answer.len) return code;
+    return client->ask(client->ctx, to, sql->data, r->from->answer.data, r->from->answer.len, &r->to->answer, err);
+}
+
+static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_str(sql, "SELECT ");
+    put_columns(sql, p->of);
+    put_piece(sql, r->from, p);
+    put_is_on(sql, p->of, r->to->client->shards, to);
+    tb_buf_str(sql, " FORMAT RowBinary");
+    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    return code ? code : send_copy(r, p->of, to, err);
+}
+
+static tb_code move_piece_to(const reshard *r, const piece *p, size_t to, tb_error *err)
+{
+    const size_t old = r->from->client->shards, new = r->to->client->shards;
+    digest wanted = {0, 0}, found = {0, 0};
+    tb_code code = digest_of(r, p, r->from, r->shard, new, to, &wanted, err);
+    if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
+    r->move->rows += wanted.rows;
+    if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
+    code = copy_rows(r, p, to, err);
+    if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
+    if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
+    return tb_fail(err, TB_E_DIFFERENT, "to",
+                   "Shard %zu of --to has %" PRIu64 " rows of %s that shard %zu has %" PRIu64 " of, for owners %lld to %lld of "
+                   "scope %d, or others than these. Nothing was changed. Name another database behind the hosts of --to.",
+                   to + 1, found.rows, p->of->name, r->shard + 1, wanted.rows, (long long)p->first, (long long)p->last, p->scope);
+}
+
+static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t to = 0; !code && to < r->to->client->shards; to++)
+        code = move_piece_to(r, p, to, err);
+    return code;
+}
+
+/* An owner with many rows: as many parts of the month, so that each has fewer. */
+static tb_code move_parts(const reshard *r, const piece *p, uint64_t rows, tb_error *err)
+{
+    const int64_t parts = (int64_t)(rows / PIECE_ROWS) + 1, span = (p->end - p->from + parts - 1) / parts;
+    tb_code code = TB_OK;
+    for (int64_t at = p->from; !code && at < p->end; at += span) {
+        piece part = *p;
+        part.from = at;
+        part.end = at + span < p->end ? at + span : p->end;
+        code = move_piece(r, &part, err);
+    }
+    return code;
+}
+
+/* --- a month --- */
+
+static piece month_of(const table *t, int64_t month)
+{
+    return (piece){.of = t, .from = tb_month_first_day(month) * t->per_day, .end = tb_month_first_day(month + 1) * t->per_day};
+}
+
+/* Owners in their order are gathered until they have enough rows. */
+static tb_code walk_owners(const reshard *r, piece p, tb__ch_reader *at, tb_error *err)
+{
+    uint64_t gathered = 0;
+    tb_code code = TB_OK;
+    while (!code && at->at < at->end) {
+        const int scope = (int)tb__ch_column(at, 1);
+        const int64_t owner = (int64_t)tb__ch_column(at, 8);
+        const uint64_t rows = tb__ch_column(at, 8);
+        code = tb__ch_check_read(at, err);
+        if (!code && gathered && (scope != p.scope || gathered + rows > PIECE_ROWS)) {
+            code = move_parts(r, &p, gathered, err);
+            gathered = 0;
+        }
+        if (!gathered) p.first = owner;
+        p.scope = scope;
+        p.last = owner;
+        gathered += rows;
+    }
+    return code || !gathered ? code : move_parts(r, &p, gathered, err);
+}
+
+static tb_code move_month(const reshard *r, int64_t month, tb_error *err)
+{
+    const table *t = r->table;
+    const piece p = month_of(t, month);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_fmt(sql,
+               "SELECT toUInt8(%s) AS s,%s,toUInt64(%s) FROM %s.%s WHERE %s>0 AND %s>=%" PRId64 " AND %s<%" PRId64
+               " GROUP BY s,%s ORDER BY s,%s FORMAT RowBinary",
+               t->scope, t->owner, t->weight, r->from->client->database, t->name, t->scope, t->time, p.from, t->time, p.end, t->owner,
+               t->owner);
+    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    if (code) return code;
+    tb_buf taken = r->from->answer;
+    tb_buf_init(&r->from->answer, TB__CH_ANSWER_MAX, NULL);
+    tb__ch_reader at = {taken.data, taken.data + taken.len, false};
+    code = walk_owners(r, p, &at, err);
+    tb_buf_release(&taken);
+    return code;
+}
+
+/* --- the whole --- */
+
+static tb_code list_months(const reshard *r, int64_t **ret_months, size_t *ret_n, tb_error *err)
+{
+    size_t cap = 0;
+    tb_buf_fmt(tb__ch_start(r->store),
+               "SELECT DISTINCT toUInt32(toYYYYMM(toDateTime(%s*%d,'UTC'))) AS m FROM %s.%s WHERE %s>0 ORDER BY m FORMAT RowBinary",
+               r->table->time, (int)(86400 / r->table->per_day), r->from->client->database, r->table->name, r->table->scope);
+    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    tb__ch_reader at = tb__ch_reader_of(r->from);
+    while (!code && at.at < at.end && !at.cut) {
+        code = tb__grow(ret_months, *ret_n, &cap, sizeof **ret_months, err);
+        if (code) break;
+        const int64_t named = (int64_t)tb__ch_column(&at, 4);
+        (*ret_months)[(*ret_n)++] = (named / 100 - 1970) * 12 + named % 100 - 1;
+    }
+    return code ? code : tb__ch_check_read(&at, err);
+}
+
+static tb_code move_table(reshard *r, tb_error *err)
+{
+    int64_t *months = NULL;
+    size_t n = 0;
+    tb_code code = list_months(r, &months, &n, err);
+    r->all += n;
+    for (size_t i = 0; !code && i < n; i++) {
+        code = move_month(r, months[i], err);
+        r->done++;
+        if (!code && r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
+    }
+    free(months);
+    return code;
+}
+
+/* What a shard says of folded rows that went (compact.c): every new shard says it. */
+static tb_code copy_marks(const reshard *r, tb_error *err)
+{
+    tb_code code = TB_OK;
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_str(sql, "SELECT ");
+    put_columns(sql, &tables[0]);
+    tb_buf_fmt(sql, " FROM %s.cell WHERE scope=0 FORMAT RowBinary", r->from->client->database);
+    code = tb__ch_ask(r->store, r->shard, err);
+    for (size_t to = 0; !code && to < r->to->client->shards; to++)
+        code = send_copy(r, &tables[0], to, err);
+    return code;
+}
+
+static tb_code is_empty(const reshard *r, size_t shard, bool *ret_empty, tb_error *err)
+{
+    tb_code code = TB_OK;
+    turn(r, r->to);
+    for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
+        tb_buf_fmt(tb__ch_start(r->store), "SELECT batch FROM %s.%s LIMIT 1 FORMAT RowBinary", r->to->client->database,
+                   tables[t].name);
+        code = tb__ch_ask(r->store, shard, err);
+        if (!code && r->to->answer.len) *ret_empty = false;
+    }
+    turn(r, r->from);
+    return code;
+}
+
+/* Of the database's name and the number of its servers. */
+static int64_t name_of(const tb_usage_client *client)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ client->shards;
+    for (const char *at = client->database; *at; at++)
+        hash = (hash ^ (uint8_t)*at) * UINT64_C(1099511628211);
+    return (int64_t)(hash >> 1);
+}
+
+/* { name_of, usage_epoch } */
+static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
+{
+    const int64_t *kept = ctx;
+    tb_code code = tb__ch_meta_put(store, "usage_reshard", kept[0], err);
+    return code ? code : tb__ch_meta_put(store, "usage_reshard_epoch", kept[1], err);
+}
+
+static tb_code begin_copying(reshard *r, tb_error *err)
+{
+    int64_t name = 0, epoch = 0, now[2] = {name_of(r->to->client), 0};
+    bool empty = true;
+    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &name, err);
+    if (!code) code = tb__ch_meta(r->store, "usage_reshard_epoch", 0, &epoch, err);
+    if (!code) code = tb__ch_meta(r->store, "usage_epoch", 0, &now[1], err);
+    for (size_t shard = 0; !code && shard < r->to->client->shards; shard++)
+        code = is_empty(r, shard, &empty, err);
+    if (code) return code;
+    r->move->resumed = !empty;
+    if (!empty && (name != now[0] || now[1] != epoch + 1))
+        return tb_fail(err, TB_E_USAGE, "to",
+                       "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Name "
+                       "another one behind the hosts: it is made where it is missing.",
+                       r->to->client->database);
+    return tb_store_write(r->store, keep_begin, now, err);
+}
+
+static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
+{
+    const reshard *r = ctx;
+    return tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+}
+
+static tb_code move_all(reshard *r, tb_error *err)
+{
+    tb_code code = begin_copying(r, err);
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
+        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
+            r->table = &tables[t];
+            code = move_table(r, err);
+        }
+        if (!code) code = copy_marks(r, err);
+    }
+    return code ? code : tb_store_write(r->store, end_copying, r, err);
+}
+
+tb_code tb__ch_reshard(tb_store *store, tb_usage_move *move, tb_error *err)
+{
+    reshard r = {.store = store, .move = move, .from = tb__ch_of(store)};
+    tb_code code = tb__ch_attach(store, move->client, err);
+    r.to = tb__ch_of(store);
+    turn(&r, r.from);
+    if (!code) code = move_all(&r, err);
+    if (r.to != r.from) tb__clickhouse_close(r.to);
+    return code;
+}

@@ -1,0 +1,150 @@
+"""A server whose disk was lost is not taken for a new one, and is restored from its backup; usage migrate from servers to others: two
+shards become three, every answer is the one before, to the byte; what was cut off goes
+on; nothing changes before the last step, and the way back is the same command."""
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from clickhouse import PROGRAM, ClickHouse
+from follower import until
+from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, random_seed, run
+from test_usage_migrate import Killer
+from test_usage_servers import ANSWERS, BUCKETS, Pair, lines
+
+SEED = random_seed()
+COMPACTED = ("--usage-compact-rows", "0")
+NEVER = ("--usage-compact-rows", "1000000000")
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Reshard(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = Pair(*NEVER)
+        cls.third = ClickHouse("UTC")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pair.close()
+        cls.third.close()
+
+    def post(self, target, body):
+        one, other = self.pair.both("POST", target, body)
+        self.assertEqual((one.status, one.body), (other.status, other.body), target)
+        self.assertEqual(one.status, 200, one.body)
+
+    def compare(self):
+        for target in ANSWERS:
+            one, other = self.pair.both("GET", target, key="user")
+            self.assertEqual((one.status, one.body), (other.status, other.body), target)
+        for server in (self.pair.file, self.pair.away):
+            run("verify", "--server", server.url, "--key", server.keys["operator"])
+
+    def url(self, database, servers):
+        return "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in servers) + "/" + database
+
+    def move(self, to, expect=0):
+        return run("usage", "migrate", "--db", self.pair.away.db, "--usage", self.pair.usage, "--to", to,
+                   expect=expect).stderr.decode()
+
+    def restart(self, *options):
+        self.pair.away.stop()
+        self.pair.away.start("--usage", self.pair.usage, *options)
+
+    # As docs/operations.md has it.
+    def test_1_a_disk_is_lost(self):
+        pair, shard = self.pair, self.pair.shards[0]
+        self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T06:"))
+        self.post("/ingest/logs", b"".join(lines(zone, range(9)) for zone in (101, 102, 201, 202, 999)))
+        pair.away.stop()
+        for table in ("cell", "country", "log", "log_gone", "event", "place"):
+            shard.ask(f"ALTER TABLE tollbook_test.{table} FREEZE")
+        shard.kill()
+        with tempfile.TemporaryDirectory(prefix="tollbook-backup-") as backup:
+            shutil.copytree(shard.path / "data/shadow", backup, dirs_exist_ok=True)
+            shutil.rmtree(shard.path / "data")
+            (shard.path / "data/files").mkdir(parents=True)
+            shard.start()
+            said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
+            self.assertIn(b"Server 1 of --usage has lost the database tollbook_test", said)
+            self.restore(shard, Path(backup))
+        pair.away.start("--usage", pair.usage, *NEVER)
+        self.compare()
+
+    @staticmethod
+    def restore(shard, backup):
+        for part in backup.glob("*/data/tollbook_test/*/*"):
+            table = part.parent.name
+            shutil.copytree(part, shard.path / f"data/data/tollbook_test/{table}/detached" / part.name)
+            shard.ask(f"ALTER TABLE tollbook_test.{table} ATTACH PART '{part.name}'")
+
+    def test_2_two_become_three_and_two_again(self):
+        pair, rng = self.pair, random.Random(SEED)
+        taken = lines(101, range(30, 70), "NY")
+        self.post("/ingest/buckets", BUCKETS)
+        for zone in (101, 102, 201, 999):
+            self.post("/ingest/logs", lines(zone, range(rng.randrange(5, 40)), rng.choice(("DE", "SG", "XX"))))
+        self.post("/ingest/logs", taken)
+        self.restart(*COMPACTED)
+        self.until_folded()
+        self.restart(*COMPACTED) # what was folded goes
+        self.post("/ingest/logs", lines(102, range(100, 130)))
+        self.post("/ingest/logs/withdraw", taken)
+        self.restart(*NEVER)
+        for shard in pair.shards: # sent twice
+            shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
+        self.compare()
+        three = self.url("three", [*pair.shards, self.third])
+        self.assertIn("is being written by serve", self.move(three, 3))
+        pair.away.stop()
+        self.cut_off(rng)
+        self.assertIn("from an earlier call", self.move(three))
+        said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
+        self.assertIn(b"lies on 3 shards, and 2 are named", said)
+        first, pair.usage = pair.usage, three
+        pair.away.start("--usage", three, *COMPACTED)
+        self.compare()
+        self.assertEqual([s.ask("SELECT count()>0 FROM three.cell") for s in (*pair.shards, self.third)], ["1"] * 3)
+        self.post("/ingest/logs", lines(101, range(200, 230)) + lines(202, range(5), "SG"))
+        self.post("/ingest/buckets/withdraw", BUCKETS)
+        self.compare()
+        pair.away.stop()
+        self.assertIn("holds rows already", self.move(first, 2))
+        back = self.url("back", reversed(pair.shards))
+        self.assertNotIn("earlier", self.move(back))
+        pair.usage = back
+        pair.away.start("--usage", back, *NEVER)
+        self.compare()
+
+    def until_folded(self):
+        away = self.pair.away
+        until(lambda: away.metric("tollbook_usage_compactions_total") and not away.metric("tollbook_usage_uncompacted_rows"),
+              away.messages)
+
+    def cut_off(self, rng):
+        """kill -9 at some statements of the third server, done or not; then the first servers answer as before, and since the file
+        was written again, the copy begins in another database."""
+        pair, fake = self.pair, Killer(self.third)
+        self.addCleanup(fake.close)
+        name = self.url("killed", [*pair.shards, fake])
+        self.move_dead(name, fake, rng.randrange(18, 23), False) # what comes before is no copy
+        pair.away.start("--usage", pair.usage, *NEVER)
+        self.compare()
+        pair.away.stop()
+        self.assertIn("holds rows already", self.move(self.url("killed", [*pair.shards, self.third]), 2))
+        for late in (True, False):
+            self.move_dead(self.url("three", [*pair.shards, fake]), fake, rng.randrange(18, 29), late)
+
+    def move_dead(self, to, fake, at, late):
+        fake.late, fake.left = late, at
+        fake.victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", self.pair.away.db, "--usage", self.pair.usage, "--to",
+                                        to], env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+        self.assertEqual(fake.victim.wait(PATIENCE), -9)
+        fake.left = None
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""The store's unit tests on ClickHouse: the same programs as for the file, with the usage of their stores on two servers, in a
+database of each store's own (tests/unit/usage_plane.h). What is left out here is refused there, or is about the file.
+
+TB_LONG=1: all programs that open a store.
+"""
+import os
+import re
+import subprocess
+import unittest
+
+from clickhouse import PROGRAM, ClickHouse
+from harness import BUILD, PATIENCE, SOURCE
+from script import LONG
+
+PROGRAMS = ["prop_runs", "test_invoice_usage", "test_store_bill_input", "test_store_late", "test_store_query", "test_store_usage",
+            "test_store_verify", "test_withdraw"]
+MORE = ["prop_correct", "test_alerts", "test_book_operations", "test_containers", "test_feed", "test_feed_logs", "test_feed_parse", "test_forget",
+        "test_ledger_verify", "test_operations", "test_store_audit", "test_store_backup", "test_store_books",
+        "test_store_catalogue", "test_store_events", "test_store_invoices", "test_store_ledger", "test_store_logs",
+        "test_store_parties", "test_store_rejects", "test_store_runs", "test_store_scenarios", "test_store_shadows",
+        "test_store_terms", "test_writer"]
+
+# Each with the tests that it is true of.
+LEFT_OUT = {
+    "A counter that is full is named with its place by the file; the servers hold 2^63 - 1 of all usage together, and the input is "
+    "refused as a whole (TB_E_OVERFLOW).":
+        ["a_full_counter_is_named_with_its_place_and_time", "a_batch_that_fails_leaves_nothing_for_the_next"],
+    "The tables buckets, balancer_buckets and countries are the file's: a query that names them is refused (TB_E_USAGE).":
+        ["buckets_are_the_hours_of_every_location", "buckets_have_a_column_for_each_metric_in_order",
+         "balancers_have_buckets_of_their_own", "totals_by_zone_are_the_sums_that_were_added",
+         "a_condition_finds_what_reading_every_row_finds", "conditions_on_zone_region_and_order_agree_with_a_plain_copy",
+         "conditions_reach_the_table_and_its_order_needs_no_sorting", "countries_are_rows_too", "only_one_reading_statement_is_run",
+         "nothing_is_written", "the_reader_may_stop"],
+    "It damages the file's own counters.":
+        ["a_damaged_chunk_is_an_error_not_an_answer", "damage_of_what_waits_is_an_error_not_an_answer",
+         "less_than_is_there_is_never_taken_off", "a_month_that_is_not_the_sum_of_its_hours_is_named", "a_missing_month_is_named",
+         "a_zone_that_is_not_the_sum_of_its_locations_is_named", "a_maximum_is_the_larger_not_the_sum",
+         "an_account_that_is_not_the_sum_of_its_zones_is_named", "usage_that_no_batch_added_is_found", "a_lost_day_is_found",
+         "a_damaged_chunk_is_named_once_and_does_not_hide_the_rest", "a_damaged_month_is_named",
+         "hours_past_23_and_days_past_the_month_are_found", "countries_stay_within_the_day", "each_broken_reference_is_named",
+         "keys_out_of_order_are_found", "lost_and_moved_countries_are_found"],
+    "A list of series that was changed by hand is told by the seal of its table, not by name.":
+        ["an_all_locations_series_is_there_exactly_where_needed", "series_of_the_account_and_of_its_zones_go_together"],
+    "It is about how the file takes in many rows.":
+        ["a_large_log_of_many_accounts_goes_in_whole_loads", "a_large_batch_is_the_same_with_a_helper"],
+    "verify asks the servers once for each of its 5,100 late days, which takes half a minute.":
+        ["many_late_days_are_asked_about_together"],
+}
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Units(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shards = [ClickHouse(), ClickHouse("Asia/Tokyo")]
+        names = [name for tests in LEFT_OUT.values() for name in tests]
+        cls.environment = {**os.environ, "CK_FORK": "no", "TB_LEFT_OUT": "," + ",".join(names) + ",",
+                           "TB_USAGE_SERVERS": ",".join(f"127.0.0.1:{shard.port}" for shard in cls.shards)}
+
+    @classmethod
+    def tearDownClass(cls):
+        for shard in cls.shards:
+            shard.close()
+
+    def test_on_two_servers(self):
+        ran = 0
+        for program in PROGRAMS + (MORE if LONG else []):
+            with self.subTest(program=program):
+                done = subprocess.run([BUILD / "tests" / program], env=self.environment, capture_output=True, check=False,
+                                      timeout=PATIENCE * (60 if LONG else 5))
+                said = (done.stdout + done.stderr).decode(errors="replace")
+                self.assertEqual(done.returncode, 0, said)
+                ran += int(re.search(r"Checks: (\d+)", said)[1])
+        self.assertGreater(ran, 90)
+        print(ran, "tests", flush=True)
+
+    def test_what_is_left_out_is_there(self):
+        for program in PROGRAMS + MORE:
+            self.assertTrue((BUILD / "tests" / program).exists(), program)
+        source = "".join(path.read_text() for folder in ("unit", "prop")
+                         for path in (SOURCE / "tests" / folder).glob("*.c"))
+        for names in LEFT_OUT.values():
+            for name in names:
+                self.assertIn(f"START_TEST({name})", source)
+
+
+if __name__ == "__main__":
+    unittest.main()
