@@ -1,13 +1,13 @@
 /* Usage moves from its shards to others: more of them, fewer, or as many elsewhere. Rows are copied as they are, with their ids, so
- * that what counts, what is a gap and which months were folded stays as the file says. Only where an owner lies is another.
+ * that what counts, what is a gap and which months were folded stays as the file says. Only the shard of an owner changes.
  *
  * A piece is some owners of a month on one of the first shards. For each of the new ones: what it is to have of the piece is
  * compared with what it has, is copied where that differs, and compared again. So a call that was cut off goes on where it was, and
  * what was copied twice counts once. The first servers are only read. The last step is one transaction of the file, which says how
- * many shards there are; until that nothing has changed.
+ * many shards there are; until then nothing has changed.
  *
- * Rows that the first servers let go of must not stay on the new ones: these are empty when the copy begins, and it goes on only
- * where nobody else has opened the file for writing since (usage_reshard_epoch). */
+ * The new servers must not keep rows that the first ones have let go of. So they must be empty when the copy begins, and a copy that
+ * was cut off is continued only if nobody else has opened the file for writing since then (usage_reshard_epoch). */
 #include "store/clickhouse/move.h"
 
 #include "tollbook/calendar.h"
