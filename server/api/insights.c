@@ -130,16 +130,15 @@ static bool has_many_hours(const question *q)
     return q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
 }
 
+/* What is remembered is asked for first: an account's zones are counted one by one. */
 static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_error *err)
 {
     tb_store *store = r->worker->store;
     bool near = false;
-    *ret_long = has_many_hours(q);
-    tb_code code = TB_OK;
-    if (!*ret_long && q->ask.scope.zone == TB_ALL)
+    tb_code code = tb_insights_near(store, &q->ask, &near, err);
+    *ret_long = !near && has_many_hours(q);
+    if (!code && !near && !*ret_long && q->ask.scope.zone == TB_ALL)
         code = tb_store_has_zones(store, q->ask.scope.account, MANY_ZONES, ret_long, err);
-    if (!code && *ret_long) code = tb_insights_near(store, &q->ask, &near, err);
-    *ret_long = *ret_long && !near;
     return code;
 }
 
