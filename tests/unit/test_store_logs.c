@@ -451,18 +451,97 @@ START_TEST(what_is_folded_goes_with_the_batches_after_it)
 }
 END_TEST
 
+static int64_t waiting(fixture *f)
+{
+    return ask(f, "SELECT count(*) FROM log_run WHERE id>(SELECT value FROM meta WHERE name='log_run_spent')");
+}
+
+/* The zone that is folded next. */
+static int64_t folding_at(fixture *f)
+{
+    return ask(f, "SELECT value FROM meta WHERE name='log_fold_zone'");
+}
+
 START_TEST(a_block_does_not_overtake_what_waits)
 {
     fixture f;
     fixture_init(&f);
     put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
     put(&f, 2, NOW_MS - 2 * HOUR, 1, 50, 0);
-    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 2);
-    fold_soon(&f, 1); /* of so few lines now: what waits is folded first */
+    ck_assert_int_eq(waiting(&f), 2);
+    fold_soon(&f, 1); /* of so few lines now, and one zone at a time */
     put(&f, 2, NOW_MS - 2 * HOUR, 1, 1000, 0);
-    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_int_eq(waiting(&f), 3);
+    ck_assert_int_eq(folding_at(&f), 2);
     ck_assert_uint_eq(lines(&f, 2), 1053);
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 255, 0);
+    ck_assert_int_eq(waiting(&f), 1);
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 1, 0);
+    ck_assert_int_eq(waiting(&f), 0); /* 256 lines of two runs weigh so much */
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 1, 0);
+    ck_assert_int_eq(waiting(&f), 0);
+    ck_assert_uint_eq(lines(&f, 2), 1053 + 257);
     ck_assert_uint_eq(lines(&f, 1), 3);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_hardly_joined_any_more_is_folded_soon)
+{
+    fixture f;
+    fixture_init(&f);
+    put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, TB_LOGBLOCK_LINES - 6, 0); /* half a block each */
+    ck_assert_int_eq(waiting(&f), 2);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, TB_LOGBLOCK_LINES / 2 + 1, 0);
+    ck_assert_int_eq(waiting(&f), 0);
+    ck_assert_uint_eq(lines(&f, 3), TB_LOGBLOCK_LINES * 3 / 2 - 5);
+    fixture_release(&f);
+}
+END_TEST
+
+/* 16,000 lines of a hundred zones wait, and a fold has begun: those of the first fifty are in their places. */
+static void fold_half(fixture *f)
+{
+    fixture_init(f);
+    tb__log_folding_of(f->store)->weight = 16 * (1000 + 256);
+    for (int i = 0; i < 16; i++) {
+        ck_assert_int_eq(folding_at(f), 0);
+        put_mixed(f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    }
+    ck_assert_int_eq(waiting(f), 16);
+    ck_assert_int_eq(folding_at(f), 51);
+}
+
+START_TEST(twice_what_comes_is_folded)
+{
+    fixture f;
+    fold_half(&f);
+    for (int i = 0; i < 3; i++) {
+        put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+        ck_assert_int_eq(folding_at(&f), 51);
+    }
+    put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(waiting(&f), 4);
+    ck_assert_int_eq(folding_at(&f), 0);
+    ck_assert_uint_eq(lines(&f, 100), 200);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(much_that_comes_has_its_part_of_a_fold_at_once)
+{
+    fixture f;
+    fold_half(&f);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 2047, 0);
+    ck_assert_int_eq(folding_at(&f), 51);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 2048, 0);
+    ck_assert_int_eq(folding_at(&f), 51 + 4096 / 160 + 1);
+    put_mixed(&f, 1, 1, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 1, 1, NOW_MS - 2 * HOUR, 0); /* the fourth, with the least that is folded */
+    ck_assert_int_eq(waiting(&f), 4);
+    ck_assert_uint_eq(lines(&f, 3), 160 + 2047 + 2048);
     ck_assert_uint_eq(differences(&f), 0);
     fixture_release(&f);
 }
@@ -580,6 +659,9 @@ int main(void)
     tcase_add_test(t, lines_of_many_zones_wait_and_are_found);
     tcase_add_test(t, what_is_folded_goes_with_the_batches_after_it);
     tcase_add_test(t, a_block_does_not_overtake_what_waits);
+    tcase_add_test(t, what_is_hardly_joined_any_more_is_folded_soon);
+    tcase_add_test(t, twice_what_comes_is_folded);
+    tcase_add_test(t, much_that_comes_has_its_part_of_a_fold_at_once);
     tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
     tcase_add_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back);
     tcase_add_test(t, verify_finds_what_was_done_to_a_run);
