@@ -435,6 +435,21 @@ START_TEST(lines_of_many_zones_wait_and_are_found)
 }
 END_TEST
 
+START_TEST(a_window_reaches_what_waits_at_its_ends)
+{
+    fixture f;
+    uint64_t sum;
+    const int64_t last = NOW_MS - 2 * HOUR;
+    fixture_init(&f);
+    put_mixed(&f, 2, 3, last, 0); /* of each at last - 2000, last - 1000, last */
+    ck_assert_uint_eq(count(&f, 1, &(tb_log_filter){.from_ms = last, .to_ms = INT64_MAX}, false, &sum), 1);
+    ck_assert_uint_eq(count(&f, 1, &(tb_log_filter){.from_ms = last + 1, .to_ms = INT64_MAX}, true, &sum), 0);
+    ck_assert_uint_eq(count(&f, 2, &(tb_log_filter){.from_ms = 0, .to_ms = last - 1999}, true, &sum), 1);
+    ck_assert_uint_eq(count(&f, 2, &(tb_log_filter){.from_ms = 0, .to_ms = last - 2000}, false, &sum), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(what_is_folded_goes_with_the_batches_after_it)
 {
     fixture f;
@@ -657,6 +672,7 @@ int main(void)
     tcase_add_test(t, a_reader_goes_on_reading_what_is_dropped_meanwhile);
     tcase_add_test(t, verify_finds_what_was_done_to_a_block);
     tcase_add_test(t, lines_of_many_zones_wait_and_are_found);
+    tcase_add_test(t, a_window_reaches_what_waits_at_its_ends);
     tcase_add_test(t, what_is_folded_goes_with_the_batches_after_it);
     tcase_add_test(t, a_block_does_not_overtake_what_waits);
     tcase_add_test(t, what_is_hardly_joined_any_more_is_folded_soon);
