@@ -545,6 +545,25 @@ START_TEST(twice_what_comes_is_folded)
 }
 END_TEST
 
+START_TEST(what_is_spent_goes_as_lines_come)
+{
+    fixture f;
+    fold_half(&f);
+    for (int i = 0; i < 4; i++)
+        put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 20); /* 16 are spent, a thousand lines each */
+    put_mixed(&f, 2, 1, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 20);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 3000, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 18);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 3001, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 15);
+    ck_assert_int_eq(waiting(&f), 7);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(much_that_comes_has_its_part_of_a_fold_at_once)
 {
     fixture f;
@@ -677,6 +696,7 @@ int main(void)
     tcase_add_test(t, a_block_does_not_overtake_what_waits);
     tcase_add_test(t, what_is_hardly_joined_any_more_is_folded_soon);
     tcase_add_test(t, twice_what_comes_is_folded);
+    tcase_add_test(t, what_is_spent_goes_as_lines_come);
     tcase_add_test(t, much_that_comes_has_its_part_of_a_fold_at_once);
     tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
     tcase_add_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back);
