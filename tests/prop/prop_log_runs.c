@@ -49,12 +49,14 @@ static void open_reader(void)
 
 /* --- batches --- */
 
+static int64_t late_ms; /* of all lines of a batch */
+
 static void random_line(batch *b, int64_t zone)
 {
     static const char *const agents[] = {"curl/8", "a browser, a long one, of some make", "-"};
     const size_t i = b->n++;
     b->zone[i] = zone;
-    b->time[i] = now_ms - (int64_t)draw(draw(4) ? 20 : 5000);
+    b->time[i] = now_ms - late_ms - (int64_t)draw(draw(4) ? 20 : 5000);
     snprintf(b->text[i], sizeof b->text[i],
              "%s|%d|%lld|%llu|%lld|10.%d.2.3|-|https://h%lld.example/%d/%llu|DE|%s|%032llx|%s",
              draw(2) ? "HIT" : "MISS", draw(9) ? 200 : 404, (long long)b->time[i],
@@ -357,8 +359,17 @@ static void step_reopen(void)
     set_forms();
 }
 
+/* What came last goes first. */
+static void step_late(void)
+{
+    late_ms = 31000;
+    step_batch(false, KEEP);
+    step_drop();
+}
+
 static void step(void)
 {
+    late_ms = draw(4) ? 0 : (int64_t)draw(40000);
     switch (draw(60)) {
     case 0: step_reopen(); break;
     case 1: step_batch(false, UNMARK); break;
@@ -368,6 +379,8 @@ static void step(void)
     case 5: step_forget(); break;
     case 6:
     case 7: step_batch(true, KEEP); break;
+    case 8:
+    case 9: step_late(); break;
     default: step_batch(false, KEEP); break;
     }
 }

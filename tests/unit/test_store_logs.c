@@ -545,6 +545,19 @@ START_TEST(twice_what_comes_is_folded)
 }
 END_TEST
 
+START_TEST(a_fold_takes_what_may_be_in_memory)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 1000);
+    tb__log_folding_of(f.store)->bytes = 1;
+    for (int i = 0; i < 3; i++)
+        put_mixed(&f, 10, 2, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(waiting(&f), 2); /* one at least is folded, whatever it takes */
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(what_is_spent_goes_as_lines_come)
 {
     fixture f;
@@ -596,20 +609,63 @@ START_TEST(a_run_goes_when_its_last_line_is_three_days_old)
 }
 END_TEST
 
+START_TEST(a_spent_run_that_goes_is_nothing_that_was_there)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 1000);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    put_mixed(&f, 10, 2, NOW_MS + 5, 0); /* the blocks of them all go as the last one does */
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 3);
+    ck_assert_int_eq(waiting(&f), 0);
+    f.store->scrub = false;
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 1), 0);
+    ck_assert(f.store->scrub);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 1);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 6), 10);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+static uint64_t waiting_of(fixture *f, int64_t account)
+{
+    uint64_t blocks;
+    tb_error err = {0};
+    ok(tb__log_runs_count(f->store, account, &blocks, &err));
+    return blocks;
+}
+
+START_TEST(what_waits_of_an_account_is_counted)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 3, 3, NOW_MS - 2 * HOUR, 0);
+    ck_assert_uint_eq(waiting_of(&f, 1), 4);
+    ck_assert_uint_eq(waiting_of(&f, 2), 1);
+    ck_assert_uint_eq(waiting_of(&f, 3), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_run_that_goes_while_it_is_folded_does_not_come_back)
 {
     fixture f;
     fixture_init(&f);
     fold_soon(&f, 1);
-    put_mixed(&f, 10, 2, NOW_MS - 3 * HOUR, 0);
-    put_mixed(&f, 10, 2, NOW_MS, 0);
-    put_mixed(&f, 10, 2, NOW_MS, 0);
+    for (int i = 0; i < 3; i++) /* the first, the one between, the last */
+        put_mixed(&f, 10, 2, i == _i ? NOW_MS - 3 * HOUR : NOW_MS, 0);
     ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 1);
     ck_assert_uint_eq(drop(&f, NOW_MS - 2 * HOUR + TB_LOG_KEPT_MS), 1);
     fold_soon(&f, 1000);
     put_mixed(&f, 10, 2, NOW_MS, 0);
     ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 10);
     ck_assert_uint_eq(lines(&f, 10), 6);
+    ck_assert_uint_eq(lines(&f, 1), 8); /* its part of the old run was in its place already */
     ck_assert_uint_eq(differences(&f), 0);
     fixture_release(&f);
 }
@@ -696,10 +752,13 @@ int main(void)
     tcase_add_test(t, a_block_does_not_overtake_what_waits);
     tcase_add_test(t, what_is_hardly_joined_any_more_is_folded_soon);
     tcase_add_test(t, twice_what_comes_is_folded);
+    tcase_add_test(t, a_fold_takes_what_may_be_in_memory);
     tcase_add_test(t, what_is_spent_goes_as_lines_come);
     tcase_add_test(t, much_that_comes_has_its_part_of_a_fold_at_once);
     tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
-    tcase_add_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back);
+    tcase_add_test(t, a_spent_run_that_goes_is_nothing_that_was_there);
+    tcase_add_test(t, what_waits_of_an_account_is_counted);
+    tcase_add_loop_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back, 0, 3);
     tcase_add_test(t, verify_finds_what_was_done_to_a_run);
     tcase_add_test(t, the_index_keeps_nothing_of_what_was_dropped);
     suite_add_tcase(suite, t);
