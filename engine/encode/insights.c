@@ -136,7 +136,7 @@ tb_u128 tb_insights_order_key(tb_insights_order order, const tb_u128 sum[TB_METR
 
 /* --- JSON --- */
 
-#define VALUE_ROOM (1 + 2 + 29 + 17 + 15 + 1) /* a double (answer.c) and a comma */
+#define VALUE_ROOM (1 + 2 + 29 + 17 + 17 + 1) /* a double (answer.c) and a comma */
 
 static char *put_count(char *p, tb_u128 count)
 {
