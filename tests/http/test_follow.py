@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tollbook follow`: what it takes for new, what it waits for, what it says, and how it ends."""
 import gzip
+import http.client
 import http.server
 import json
 import os
@@ -13,7 +14,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import CATALOG, ENVIRONMENT, TOLLBOOK, Server, once, random_seed, run
+from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
 from script import LONG
 from follower import Follower, Writer, line, stored, taken, until
 
@@ -22,6 +23,13 @@ SEED = random_seed()
 
 def lines(first, n, zone=101, size=100):
     return b"".join(line(first + i, zone, size) for i in range(n))
+
+
+def unpackable_lines(n):
+    """Lines of 500 bytes that no packing makes much shorter."""
+    noise = random.Random(os.urandom(8))
+    return b"".join(line(i, 101, 100).replace(b"agent", b"%0400x" % noise.getrandbits(1600))
+                    for i in range(n))
 
 
 class Local(unittest.TestCase):
@@ -457,11 +465,61 @@ class Remote(unittest.TestCase):
 
     def test_a_server_with_small_bodies(self):
         server = Server("--body-mb", "1", log=None)
-        data = lines(0, 30000)
-        self.log.write_bytes(data)
+        self.log.write_bytes(unpackable_lines(10000))
         f = Follower(server.url, self.log, key=server.keys["ingest"], folder=self.folder)
         self.assertEqual(f.once(), "")
-        self.assertEqual(taken(server.db), (30000, 0))
+        self.assertEqual(taken(server.db), (10000, 0))
+        self.log.write_bytes(unpackable_lines(10000))
+        run("ingest", "--server", server.url, "--key-file", self.folder / "key", self.log)
+        self.assertEqual(taken(server.db), (20000, 0))
+        server.close()
+
+    def test_a_proxy_with_small_bodies(self):
+        server = Server(log=None)
+        refused = []
+
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def forward(self, body):
+                peer = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+                peer.request(self.command, self.path, body, dict(self.headers))
+                got = peer.getresponse()
+                self.answer(got.status, got.read())
+                peer.close()
+
+            def do_GET(self):
+                self.forward(None)
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if len(body) <= 1 << 20:
+                    return self.forward(body)
+                refused.append(len(body))
+                return self.answer(413, b"<html>413 Request Entity Too Large</html>")
+
+            def log_message(self, *_):
+                pass
+
+        proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        url = f"http://127.0.0.1:{proxy.server_port}"
+        self.log.write_bytes(unpackable_lines(10000))
+        f = Follower(url, self.log, key=server.keys["ingest"], folder=self.folder)
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(server.db), (10000, 0))
+        self.assertGreater(len(refused), 0)
+        self.log.write_bytes(unpackable_lines(10000))
+        run("ingest", "--server", url, "--key-file", self.folder / "key", self.log)
+        self.assertEqual(taken(server.db), (20000, 0))
         server.close()
 
     def test_a_server_that_asks_to_wait(self):
