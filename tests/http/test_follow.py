@@ -235,6 +235,34 @@ class Local(unittest.TestCase):
             self.assertEqual(said.count(word), 1, said)
         self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
 
+    def test_what_cannot_be_looked_at_is_no_missing_file(self):
+        (self.logs / "loop").symlink_to(self.logs / "loop")
+        names = (self.logs / "loop", self.logs / "loop" / "a.log", self.logs / "loop" / "*.log")
+        f = self.follower(*names)
+        said = f.once(expect=1)
+        for name in names:
+            self.assertIn(f"{name}: It cannot be looked at: Too many levels of symbolic links.", said)
+            self.assertEqual(f.figure("trouble", name), 1)
+        self.assertNotIn("no such file", said)
+        (self.logs / "loop").unlink()
+        (self.logs / "loop").mkdir()
+        (self.logs / "loop" / "a.log").write_bytes(lines(0, 3))
+        f = self.follower(*names[1:])
+        self.assertEqual(f.once(), "")
+        self.assertIsNone(f.figure("trouble", names[2]))
+        self.assertEqual(taken(self.db), (3, 0))
+
+    def test_a_folder_that_goes_is_no_lost_log(self):
+        (self.logs / "old").mkdir()
+        f = self.follower().start()
+        until(lambda: f.figure("trouble", self.logs / "old") == 1, f.messages)
+        self.assertEqual(f.figure("lag_bytes", self.logs / "old"), 0)
+        (self.logs / "old").rmdir()
+        until(lambda: f.figure("logs") == 0, f.messages)
+        self.assertEqual(f.figure("lost_logs_total"), 0)
+        self.assertNotIn("It is gone", f.messages())
+        self.assertEqual(f.stop(), 0)
+
     def test_a_log_that_is_refused_is_sent_again(self):
         self.log.write_bytes(lines(0, 5))
         f = self.follower()
@@ -377,6 +405,14 @@ class Local(unittest.TestCase):
         until(lambda: sum(taken(self.db)) == 21, f.messages)
         self.assertEqual(f.stop(), 0)
 
+    def test_a_second_follower_of_the_database_is_told_what_to_do(self):
+        self.log.write_bytes(lines(0, 3))
+        f = self.follower().start()
+        self.takes(f, 3)
+        said = run("follow", "--db", self.db, "--once", self.log, expect=3).stderr.decode()
+        self.assertIn(f"tollbook follow --server http://HOST:PORT --key-file FILE --once {self.log}", said)
+        self.assertEqual(f.stop(), 0)
+
     def test_two_followers_of_one_log(self):
         rng = random.Random(SEED)
         writer = Writer(self.logs, rng)
@@ -421,7 +457,8 @@ class Local(unittest.TestCase):
                             (["--server", "http://h", "x"], "--server needs a key"),
                             (["--server", "http://h", "--key-file", "/dev/null", "x"], "It holds no key"),
                             (["--db", self.db, "--every", "1h", "x"], "like 500ms, 2s or 1m"),
-                            (["--db", self.db, "--zone", "1", "x"], "Pipe lines name their zone")):
+                            (["--db", self.db, "--zone", "1", "x"], "Pipe lines name their zone"),
+                            (["--db", self.db, ""], "is an empty text")):
             with self.subTest(words):
                 self.assertIn(said, run("follow", *words, expect=2).stderr.decode())
 
