@@ -299,6 +299,7 @@ static int send_new(sending *s)
     bool empty;
     remote_known known = {0};
     s->reader.heads = tb_log_layout_heads(&s->layout);
+    s->reader.layout = s->reader.heads ? &s->layout : NULL;
     if (feed_reader_head(&s->reader, &s->head, &empty, &err)) return fail(s, &err);
     const tb_text beginning = feed_reader_beginning(&s->reader);
     if (tb_log_layout_head(&s->layout, beginning.data, beginning.len, &err)) return fail(s, &err);

@@ -348,6 +348,7 @@ static tb_code init_run(feed_run *run, tb_error *err)
         feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
     if (code) return code;
     run->reader.heads = options->kind == TB_BATCH_LOG && tb_log_layout_heads(&options->layout);
+    run->reader.layout = run->reader.heads ? &run->own_options.layout : NULL;
     if (run->directory) feed_keeper_init(&run->keeper, run->directory->logged, options, threads);
     run->keeper.mixed = tb_store_mixes_logs(run->store);
     return init_workers(run, threads, err);
