@@ -145,6 +145,11 @@ class Formats(Case):
         self.assertIn("4 accepted, 0 rejected", self.take(grown + first, "--format", "cloudfront").err)
         self.run_tool("verify", "--db", "t.db")
 
+    def test_a_map_takes_a_field_over_from_a_preset(self):
+        log = '{"ts":%s.5,"request":{"host":"a.example"},"status":200,"size":7}\n' % S
+        for words in ("caddy,zone=request.host", "zone=request.host,caddy"):
+            self.assertIn("1 accepted, 0 rejected", self.take(log, "--format", "json", "--map", words).err)
+
     def test_a_head_further_on_that_names_as_many_other_columns(self):
         log = ("#Fields: date time sc-status sc-bytes x-host-header\n2026-11-01\t00:06:45\t200\t5\ta.example\n"
                "#Fields: date time sc-status cs-bytes x-host-header\n2026-11-01\t00:06:45\t200\t900\ta.example\n")
@@ -179,6 +184,9 @@ class Formats(Case):
                 (("--format", "apache:%t %Q"), "--format: %Q at byte 4 is no directive"),
                 (("--format", "json"), "--map: JSON lines need a map"),
                 (("--format", "json", "--map", "caddy,tine=x"), '--map: "tine" at byte 7'),
+                (("--format", "json", "--map", "time=t,status=s,bytes=b.n,host=h,body=b.n"),
+                 '--map: "b.n" at byte 39 of the map is named before'),
+                (("--format", "json", "--map", "caddy,body=size"), "--map: The map does not say which field is the bytes"),
                 (("--map", "caddy"), "--map: Only format json has a map"),
                 (("--zone", "5"), "--zone: Pipe lines name"),
                 (("--region", "DE"), "--region: Pipe lines name"),
