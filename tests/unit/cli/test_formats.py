@@ -181,6 +181,8 @@ class Formats(Case):
                 (("--format", "xml"), '--format: "xml" is no format'),
                 (("--format", "nginx:$msec $status $host"), "--format: The description has no column for the bytes"),
                 (("--format", "nginx:$msec $"), "--format: At byte 7"),
+                (("--format", "nginx:log_format main '$msec $status $bytes_sent $host';"), "--format: Leave out log_format and"),
+                (("--format", 'apache: LogFormat "%t %>s %O %v" x'), "--format: Leave out LogFormat:"),
                 (("--format", "apache:%t %Q"), "--format: %Q at byte 4 is no directive"),
                 (("--format", "json"), "--map: JSON lines need a map"),
                 (("--format", "json", "--map", "caddy,tine=x"), '--map: "tine" at byte 7'),
