@@ -126,12 +126,23 @@ static tb_u128 ratio_key(const figure *f, bool ascending, const tb_u128 sum[TB_M
     return (tb_u128)(ascending ? UINT64_MAX - bits : bits) + 1;
 }
 
-tb_u128 tb_insights_order_key(tb_insights_order order, const tb_u128 sum[TB_METRIC_COUNT])
+static void ratio_keys(const figure *f, bool ascending, const tb_u128 *sums, size_t n, tb_u128 *keys)
 {
-    if (order.field < 0) return 0;
-    const figure *f = &totals[order.field];
-    if (f->shape != SUM) return ratio_key(f, order.ascending, sum);
-    return order.ascending ? ~sum[f->a] : sum[f->a];
+    const uint32_t metrics = metrics_of(f);
+    tb_u128 sum[TB_METRIC_COUNT];
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t left = metrics; left; left &= left - 1)
+            sum[__builtin_ctz(left)] = *sums++;
+        keys[i] = ratio_key(f, ascending, sum);
+    }
+}
+
+void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t n, tb_u128 *ret_keys)
+{
+    const figure *f = order.field < 0 ? NULL : &totals[order.field];
+    if (f && f->shape != SUM) return ratio_keys(f, order.ascending, sums, n, ret_keys);
+    for (size_t i = 0; i < n; i++)
+        ret_keys[i] = !f ? 0 : order.ascending ? ~sums[i] : sums[i];
 }
 
 /* --- JSON --- */
@@ -193,28 +204,46 @@ static inline uint32_t next_point(tb_range r, tb_by by, uint32_t at)
     return by == TB_BY_MONTH ? tb_period_next(r, by, at) : at + 1;
 }
 
-/* One figure of all points, of which there are n. */
-static void put_column(tb_buf *out, const tb_series *series, tb_by by, size_t n, const figure *f)
+/* A counter's buckets, each with a comma behind it. */
+static char *put_buckets(char *p, const uint64_t *value, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        p = tb__put_u64(p, value ? value[i] : 0);
+        *p++ = ',';
+    }
+    return p;
+}
+
+/* The same of what a figure comes to. */
+static char *put_figures(char *p, const tb_series *series, tb_by by, const figure *f)
 {
     const tb_range r = series->range;
-    char *p = tb_buf_room(out, (n + 1) * VALUE_ROOM + strlen(f->name) + 8);
-    char *start = p;
     tb_u128 sum[TB_METRIC_COUNT]; /* of the counters that the figure needs */
-    if (!p) return;
-    memcpy(p, ",\"", 2);
-    p = stpcpy(p + 2, f->name);
-    p = stpcpy(p, "\":[");
     for (uint32_t at = 0, next; at < r.count; at = next) {
         next = next_point(r, by, at);
         sum[f->a] = sum_over(series->value[f->a], at, next);
         if (f->b != f->a) sum[f->b] = sum_over(series->value[f->b], at, next);
         if (f->shape == HIT_RATE)
             sum[TB_M_CACHE_UNKNOWN] = sum_over(series->value[TB_M_CACHE_UNKNOWN], at, next);
-        if (at) *p++ = ',';
         p = put_value(p, f, sum);
+        *p++ = ',';
     }
-    *p++ = ']';
-    out->len += (size_t)(p - start);
+    return p;
+}
+
+/* One figure of all points, of which there are n. */
+static void put_column(tb_buf *out, const tb_series *series, tb_by by, size_t n, const figure *f)
+{
+    char *p = tb_buf_room(out, (n + 1) * VALUE_ROOM + strlen(f->name) + 8);
+    char *start = p;
+    if (!p) return;
+    memcpy(p, ",\"", 2);
+    p = stpcpy(p + 2, f->name);
+    p = stpcpy(p, "\":[");
+    if (f->shape == SUM && by != TB_BY_MONTH) p = put_buckets(p, series->value[f->a], series->range.count);
+    else p = put_figures(p, series, by, f);
+    p[n ? -1 : 0] = ']';
+    out->len += (size_t)(p - start) + !n;
 }
 
 /* Behind "2026-10-22T09:00:00Z" comes the same with 10, where there is a next hour of the day. */

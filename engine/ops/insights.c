@@ -151,41 +151,36 @@ static void sink(ranked *heap, size_t n, size_t at)
     }
 }
 
-/* The first `want` of the list in rank come to its beginning, in order. */
-static void rank_first(ranked *list, size_t n, size_t want)
+/* The first `want` of n keys in rank, in order. */
+static void rank_first(const tb_u128 *key, size_t n, ranked *first, size_t want)
 {
+    for (size_t i = 0; i < want; i++)
+        first[i] = (ranked){key[i], (uint32_t)i};
     for (size_t at = want / 2; at-- > 0;)
-        sink(list, want, at);
+        sink(first, want, at);
     for (size_t i = want; want && i < n; i++) {
-        if (!is_before(&list[i], &list[0])) continue;
-        list[0] = list[i];
-        sink(list, want, 0);
+        if (key[i] <= first[0].key) continue; /* an equal one that comes later is behind it */
+        first[0] = (ranked){key[i], (uint32_t)i};
+        sink(first, want, 0);
     }
-    qsort(list, want, sizeof *list, by_rank);
-}
-
-static ranked rank_of(const reading *r, uint32_t zone)
-{
-    const uint32_t metrics = tb_insights_order_metrics(r->ask->order);
-    const tb_u128 *at = r->zones.sums + zone * (size_t)__builtin_popcount(metrics);
-    tb_u128 sum[TB_METRIC_COUNT];
-    for (uint32_t left = metrics; left; left &= left - 1)
-        sum[__builtin_ctz(left)] = *at++;
-    return (ranked){tb_insights_order_key(r->ask->order, sum), zone};
+    qsort(first, want, sizeof *first, by_rank);
 }
 
 static tb_code order_zones(reading *r, size_t want, tb_error *err)
 {
     const size_t n = r->zones.n;
-    ranked *list = malloc((n + 1) * sizeof *list);
-    if (!list) return tb_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        list[i] = rank_of(r, (uint32_t)i);
-    rank_first(list, n, want);
-    for (size_t i = 0; i < want; i++)
-        r->order[i] = list[i].at;
-    free(list);
-    return TB_OK;
+    tb_u128 *key = malloc((n + 1) * sizeof *key);
+    ranked *first = malloc((want + 1) * sizeof *first);
+    const tb_code code = key && first ? TB_OK : tb_no_memory(err);
+    if (!code) {
+        tb_insights_order_keys(r->ask->order, r->zones.sums, n, key);
+        rank_first(key, n, first, want);
+    }
+    for (size_t i = 0; !code && i < want; i++)
+        r->order[i] = first[i].at;
+    free(key);
+    free(first);
+    return code;
 }
 
 static tb_zone_question question_of(const tb_insights_ask *ask, const tb_period *p)
@@ -236,14 +231,25 @@ static tb_code read_row(reading *r, const tb_zone_place *zone, page_row *row, tb
     const tb_period *p = &r->period;
     row->now = row->before = (tb_summed){.id = zone->id, .series = zone->series, .created_us = zone->created_us,
                                          .there = zone->there};
-    row->name = r->names.len;
-    tb_code code = tb_store_zone_name(r->store, zone->id, &r->names, err);
-    tb_buf_add(&r->names, "", 1);
-    if (!code)
-        code = tb_store_sum(r->store, &row->now, 1, p->range, tb_insights_metrics(), err);
+    tb_code code = tb_store_sum(r->store, &row->now, 1, p->range, tb_insights_metrics(), err);
     if (!code && is_compared(r))
         code = tb_store_sum(r->store, &row->before, 1, tb_period_before(p), tb_insights_metrics(), err);
     return code ? code : read_spark(r, row, err);
+}
+
+static tb_code read_names(reading *r, tb_error *err)
+{
+    const tb_zone_question q = question_of(r->ask, &r->period);
+    int64_t zone[TB_INSIGHTS_TOP];
+    for (size_t i = 0; i < r->n_page; i++)
+        zone[i] = r->page[i].now.id;
+    tb_code code = tb_store_zone_names(r->store, &q, &(tb_zone_ids){zone, r->n_page}, &r->names, err);
+    if (!code) code = tb_buf_check(&r->names, err);
+    for (size_t i = 0, at = 0; !code && i < r->n_page; i++) {
+        r->page[i].name = at;
+        at += strlen(r->names.data + at) + 1;
+    }
+    return code;
 }
 
 static tb_code read_page(reading *r, tb_error *err)
@@ -257,7 +263,7 @@ static tb_code read_page(reading *r, tb_error *err)
     tb_code code = TB_OK;
     for (; !code && r->n_page < n; r->n_page++)
         code = read_row(r, &r->zones.zones[r->order[skip + r->n_page]], &r->page[r->n_page], err);
-    return code ? code : tb_buf_check(&r->names, err);
+    return code ? code : read_names(r, err);
 }
 
 /* --- rows to show --- */

@@ -22,9 +22,9 @@ typedef struct tb_insights_order {
 TB_MUST_USE tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err);
 /* What it looks at. */
 uint32_t tb_insights_order_metrics(tb_insights_order order);
-/* Who has the larger one comes first; only what it looks at is read of the sums. A ratio over nothing comes last in
- * both directions. */
-tb_u128 tb_insights_order_key(tb_insights_order order, const tb_u128 sum[TB_METRIC_COUNT]);
+/* The keys of n zones: who has the larger one comes first. The sums are those of what it looks at, zone by zone. A
+ * ratio over nothing comes last in both directions. */
+void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t n, tb_u128 *ret_keys);
 
 /* --- the answer's JSON --- */
 

@@ -80,8 +80,15 @@ TB_MUST_USE tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_
 /* One counter of one of them, `each` buckets of the range together: as many numbers as that makes. */
 TB_MUST_USE tb_code tb_store_summed_points(tb_store *store, const tb_summed *of, tb_range range, tb_metric metric,
                                            uint32_t each, tb_u128 *ret_points, tb_error *err);
-/* Appends a zone's name. */
-TB_MUST_USE tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err);
+typedef struct tb_zone_ids {
+    const int64_t *zone;
+    size_t n;
+} tb_zone_ids;
+
+/* Appends the name of each with a zero behind it. They are zones of the question's; names are remembered as sums
+ * are. */
+TB_MUST_USE tb_code tb_store_zone_names(tb_store *store, const tb_zone_question *question, const tb_zone_ids *zones,
+                                        tb_buf *out, tb_error *err);
 
 TB_API_END
 

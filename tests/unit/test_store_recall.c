@@ -69,6 +69,39 @@ static void check_same(fixture *f, tb_store *reader, const tb_zone_question *q)
     tb_zone_sums_release(&b);
 }
 
+static void read_names(tb_store *store, const tb_zone_question *q, const tb_zone_sums *sums,
+                       tb_buf *out)
+{
+    int64_t zone[2];
+    tb_error err = {0};
+    ck_assert_uint_le(sums->n, 2);
+    for (size_t i = 0; i < sums->n; i++)
+        zone[i] = sums->zones[i].id;
+    tb_buf_init(out, 64, NULL);
+    ok(tb_store_zone_names(store, q, &(tb_zone_ids){zone, sums->n}, out, &err));
+}
+
+/* Asked twice: the second time they are remembered. */
+static void check_names(fixture *f, tb_store *reader, const tb_zone_question *q)
+{
+    tb_error err = {0};
+    tb_zone_sums sums = of_the_file(f, q);
+    tb_buf a, b;
+    ok(tb_store_begin(f->store, &err));
+    read_names(f->store, q, &sums, &b);
+    tb_store_rollback(f->store);
+    for (int i = 0; i < 2; i++) {
+        ok(tb_store_read_begin(reader, &err));
+        read_names(reader, q, &sums, &a);
+        tb_store_read_end(reader);
+        ck_assert_uint_eq(a.len, b.len);
+        ck_assert_mem_eq(a.data, b.data, a.len);
+        tb_buf_release(&a);
+    }
+    tb_buf_release(&b);
+    tb_zone_sums_release(&sums);
+}
+
 static const char two_zones[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":["
     "{\"id\":101,\"account\":1,\"name\":\"b\"},{\"id\":102,\"account\":1,\"name\":\"a\"}]}";
@@ -113,6 +146,36 @@ START_TEST(it_outlives_batches_and_not_what_changes_rows_or_zones)
     q.choice.search = (tb_text){"b", 1};
     ck_assert(!is_near(reader, &q));
     tb_store_close(other);
+    tb_store_close(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Renamed to one as long, and to another's. */
+START_TEST(names_are_those_of_now)
+{
+    static const char *const names[][2] = {
+        {"north", "south"}, {"north", "morth"}, {"south", "north"}};
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, two_zones, tb_month_start_us(NOVEMBER), NULL);
+    tb_store *reader = open_reader(&f);
+    tb_zone_question q = question_of(1, (tb_range){tb_month_first_day(NOVEMBER), 30, false});
+    for (size_t i = 0; i < 3; i++) {
+        tb_buf text;
+        tb_buf_init(&text, 256, NULL);
+        tb_buf_fmt(&text,
+                   "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                   "\"name\":\"%s\"},"
+                   "{\"id\":102,\"account\":1,\"name\":\"%s\"}]}",
+                   names[i][0], names[i][1]);
+        check_names(&f, reader, &q);
+        fixture_apply(&f, text.data, NOW_US, NULL);
+        check_names(&f, reader, &q);
+        add_bytes(&f, 102, "DE", tb_month_first_day(NOVEMBER) * DAY_HOURS, 100);
+        check_names(&f, reader, &q);
+        tb_buf_release(&text);
+    }
     tb_store_close(reader);
     fixture_release(&f);
 }
@@ -343,6 +406,7 @@ int main(void)
     tcase_add_test(t, it_outlives_batches_and_not_what_changes_rows_or_zones);
     tcase_add_test(t, who_writes_sees_the_file);
     tcase_add_test(t, an_id_that_is_given_again_is_another_run);
+    tcase_add_test(t, names_are_those_of_now);
     tcase_add_test(t, it_knows_what_was_let_go);
     tcase_add_test(t, it_is_bounded);
     tcase_add_test(t, threads_share_it);

@@ -15,6 +15,9 @@ TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series
 TB_MUST_USE tb_code tb__rows_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
                                  uint32_t metrics, tb_error *err);
 
+/* Appends a zone's name. */
+TB_MUST_USE tb_code tb__zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err);
+
 /* Memory for so many zones; `zeros`: their sums are. */
 TB_MUST_USE tb_code tb__zone_sums_room(tb_zone_sums *sums, size_t n, size_t columns, bool zeros, tb_error *err);
 

@@ -45,6 +45,7 @@ typedef struct zone_list {
     tb_zone_place *zone;
     uint32_t *by_series; /* those that have one */
     uint32_t *by_name;   /* NULL: not asked for yet */
+    char **name;         /* likewise, and so is each of them */
     view *views;
     size_t bytes;          /* 0: it was not read yet */
     uint64_t clock, began; /* views that were used since the answer began stay */
@@ -72,13 +73,26 @@ static void drop_view(zone_list *list, view *which)
     free(which);
 }
 
+/* Names, and the order that they give, may have changed. */
+static void forget_names(zone_list *list)
+{
+    for (size_t i = 0; list->name && i < list->n; i++) {
+        if (list->name[i]) list->bytes -= strlen(list->name[i]) + 1;
+        free(list->name[i]);
+    }
+    free(list->name);
+    free(list->by_name);
+    list->name = NULL;
+    list->by_name = NULL;
+}
+
 static void free_list(zone_list *list)
 {
+    forget_names(list);
     while (list->views)
         drop_view(list, list->views);
     free(list->zone);
     free(list->by_series);
-    free(list->by_name);
     free(list);
 }
 
@@ -291,8 +305,7 @@ static tb_code refresh_list(tb_store *store, zone_list *list, const stamps *at, 
     size_t n = 0;
     if (is_good(list, at)) return TB_OK;
     tb_code code = read_zones(store, TB__SQL_SUMMED_ZONES, &list->of, &zone, &n, err);
-    free(list->by_name); /* names may have changed */
-    list->by_name = NULL;
+    forget_names(list);
     if (!code && !are_same(list, zone, n)) {
         code = set_zones(list, zone, n, err);
         if (!code) {
@@ -303,7 +316,8 @@ static tb_code refresh_list(tb_store *store, zone_list *list, const stamps *at, 
     free(zone);
     if (code) return code;
     if (!list->bytes)
-        list->bytes = sizeof *list + n * (sizeof *list->zone + 2 * sizeof *list->by_name);
+        list->bytes = sizeof *list +
+                      n * (sizeof *list->zone + 2 * sizeof *list->by_name + sizeof *list->name);
     list->at = *at;
     return TB_OK;
 }
@@ -569,6 +583,58 @@ tb_code tb__recall_zones(tb_store *store, const tb__zones_of *of, const tb_zone_
     code = refresh_list(store, list, &at, err);
     if (!code) code = recall_list(store, list, q, ret, ret_done, err);
     give_list(r, list, !code && *ret_done);
+    return code;
+}
+
+/* --- names --- */
+
+static tb_code name_of(tb_store *store, zone_list *list, int64_t zone, tb_buf *out, tb_error *err)
+{
+    const uint32_t place = place_of_zone(list, zone);
+    const bool is_here = place < list->n && list->zone[place].id == zone;
+    const size_t from = out->len;
+    if (is_here && list->name[place]) {
+        tb_buf_str(out, list->name[place]);
+        return TB_OK;
+    }
+    tb_code code = tb__zone_name(store, zone, out, err);
+    if (code || out->failed || !is_here || !view_room(list, out->len - from + 1)) return code;
+    char *name = malloc(out->len - from + 1);
+    if (!name) return tb_no_memory(err);
+    memcpy(name, out->data + from, out->len - from);
+    name[out->len - from] = 0;
+    list->name[place] = name;
+    list->bytes += out->len - from + 1;
+    return TB_OK;
+}
+
+static tb_code names_of(tb_store *store, zone_list *list, const tb_zone_ids *zones, tb_buf *out,
+                        tb_error *err)
+{
+    if (!list->name) list->name = calloc(list->n + 1, sizeof *list->name);
+    tb_code code = list->name ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < zones->n; i++) {
+        code = name_of(store, list, zones->zone[i], out, err);
+        tb_buf_add(out, "", 1);
+    }
+    return code;
+}
+
+tb_code tb__recall_names(tb_store *store, const tb__zones_of *of, const tb_zone_ids *zones,
+                         tb_buf *out, bool *ret_done, tb_error *err)
+{
+    tb__recall *r = NULL;
+    stamps at;
+    *ret_done = tb__may_recall(store, 0);
+    if (!*ret_done) return TB_OK;
+    tb_code code = tb__recall_of(store, &r, err);
+    if (!code) code = read_stamps(store, &at, err);
+    if (code) return code;
+    zone_list *list = take_list(r, of);
+    if (!list) return tb_no_memory(err);
+    code = refresh_list(store, list, &at, err);
+    if (!code) code = names_of(store, list, zones, out, err);
+    give_list(r, list, !code);
     return code;
 }
 

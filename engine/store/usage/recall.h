@@ -1,6 +1,6 @@
 /* What the readers of a process remember of an account's zones, so that a ranking is no look at
- * each of them: their list, and what some counters of theirs come to over a time (recall_part.h).
- * Any thread.
+ * each of them: their list, names that were asked for, and what some counters come to over a time
+ * (recall_part.h). Any thread.
  *
  * A list is good while zones and series have the same number of rows and the same sum of seals
  * (head), in the reader's own snapshot. It is one reader's at a time: who wants the same one waits.
@@ -30,6 +30,10 @@ typedef struct tb__zones_of {
  * and `ret` is as it was. */
 TB_MUST_USE tb_code tb__recall_zones(tb_store *store, const tb__zones_of *of,
                                      const tb_zone_question *q, tb_zone_sums *ret, bool *ret_done,
+                                     tb_error *err);
+/* As tb_store_zone_names. *ret_done false: nothing may be remembered, and nothing was added. */
+TB_MUST_USE tb_code tb__recall_names(tb_store *store, const tb__zones_of *of,
+                                     const tb_zone_ids *zones, tb_buf *out, bool *ret_done,
                                      tb_error *err);
 /* As tb_store_zone_sums_near. */
 TB_MUST_USE tb_code tb__recall_near(tb_store *store, const tb__zones_of *of,

@@ -508,7 +508,7 @@ tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *re
     return code;
 }
 
-tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
+tb_code tb__zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -518,4 +518,18 @@ tb_code tb_store_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error 
     tb_buf_add(out, sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
     sqlite3_reset(s);
     return TB_OK;
+}
+
+tb_code tb_store_zone_names(tb_store *store, const tb_zone_question *q, const tb_zone_ids *zones, tb_buf *out,
+                            tb_error *err)
+{
+    tb__zones_of of = {.account = q->scope.account};
+    bool done = false;
+    tb_code code = edges_of(store, &q->scope, of.edge, err);
+    if (!code && may_recall(store, q)) code = tb__recall_names(store, &of, zones, out, &done, err);
+    for (size_t i = 0; !code && !done && i < zones->n; i++) {
+        code = tb__zone_name(store, zones->zone[i], out, err);
+        tb_buf_add(out, "", 1);
+    }
+    return code;
 }

@@ -9,7 +9,7 @@ import {rounded} from "../money.js";
 import {ask as asked} from "../range.js";
 import {table} from "../table.js";
 
-const PAGE = 100;
+const PAGE = 40; // a screen's
 
 export function show(page) {
   const charges = new Map();
