@@ -136,4 +136,17 @@ class Billing(BrowserCase):
     def test_an_invoice_of_somebody_else_is_not_there(self):
         page = self.opened("/console/billing/2026-999999")
         page.wait("document.querySelector('.trouble .error')")
+        self.assertEqual(page.script("return [...document.querySelectorAll('main iframe, main .button, main table')].filter(one => one.checkVisibility()).length"), 0)
+        page.click("main .empty a")
+        page.wait("location.pathname === '/console/billing'")
         page.quiet("/console/session - .* 401", "404")
+
+    def test_a_line_that_is_none(self):
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        page = self.opened(f"/console/billing/{number}?line=999")
+        page.wait("document.querySelector('.trouble .error')")
+        opened = "document.querySelector('section[aria-label=\"The line taken apart\"]')"
+        self.assertTrue(page.script(f"return {opened}.hidden"))
+        page.click(page.named("button", "Explain line 1"))
+        page.wait(f"!{opened}.hidden && {opened}.textContent.includes('Line 1:')")
+        self.assertEqual(page.text(".trouble"), "")

@@ -8,6 +8,8 @@ test("amounts are rounded half up, and what is little is not nothing", () => {
     ["-1.005", "\u22121.01"], ["1234567.894", "1,234,567.89"], [216, "216.00"], ["", "–"], [null, "–"],
     ["-0.001", "> \u22120.01"], ["0.0003", "< 0.01"]]) assert.equal(rounded(value), shown, String(value));
   assert.equal(rounded("0.001", "USD"), "< 0.01\u00a0USD");
+  for (const [value, currency, shown] of [["1234.5", "JPY", "1,235"], ["-1234.4", "JPY", "\u22121,234"], ["0.4", "JPY", "< 1"], ["-.4", "JPY", "> \u22121"], ["0", "JPY", "0"],
+    ["1.0005", "KWD", "1.001"], ["0.0004", "KWD", "< 0.001"], ["2", "KWD", "2.000"], ["0.00005", "CLF", "0.0001"]]) assert.equal(rounded(value, currency), `${shown}\u00a0${currency}`);
 });
 
 test("products are those with a charge", () => {

@@ -1,6 +1,6 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare, money, NOTHING, number} from "./format.js";
+import {decimalCompare, decimals, money, NOTHING, number} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
@@ -28,16 +28,16 @@ export function resourceText(resource, names = new Map()) {
   return /^account:\d+$/.test(resource ?? "") ? "all zones of this kind" : resource ?? "";
 }
 
-/** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
- * and less than half a cent is "< 0.01"; of what is owed, "> −0.01". */
+/** A decimal as text rounded half up to the currency's smallest unit, for where the exact amount stands beside; what is more
+ * than nothing and less than half of it is "< 0.01"; of what is owed, "> −0.01". */
 export function rounded(value, currency = "") {
   const match = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(String(value ?? "").trim());
   if (!match || !(match[2] || match[3])) return money(value, currency);
-  const digits = (match[3] ?? "").padEnd(3, "0");
-  const cents = BigInt((match[2] || "0") + digits.slice(0, 2)) + (digits[2] >= "5" ? 1n : 0n);
-  const isSmall = cents === 0n && /[1-9]/.test(match[2] + digits);
-  const text = cents.toString().padStart(3, "0");
-  return isSmall ? (match[1] === "-" ? `> ${money("-0.01", currency)}` : `< ${money("0.01", currency)}`) : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
+  const places = decimals(currency), digits = (match[3] ?? "").padEnd(places + 1, "0");
+  const units = BigInt((match[2] || "0") + digits.slice(0, places)) + (digits[places] >= "5" ? 1n : 0n);
+  const isSmall = units === 0n && /[1-9]/.test(match[2] + digits);
+  const text = (isSmall ? "1" : units.toString()).padStart(places + 1, "0"), at = text.length - places;
+  return `${isSmall ? (match[1] === "-" ? "> " : "< ") : ""}${money(`${match[1]}${text.slice(0, at)}.${text.slice(at)}`, currency)}`;
 }
 
 /** "paid", "open", "overdue", "void", or "credit note". now: ms. */

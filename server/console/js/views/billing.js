@@ -46,7 +46,7 @@ export function show(page) {
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
         `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten`) : null,
       tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
-      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, "less what is used and not billed"),
+      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, decimalCompare(b.AvailableBalance, b.Balance) < 0 ? "less what is used and not billed" : null),
       f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
         null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null,
       tile("To be paid", "open", String(open.length), number(open.length), null, open.length === 1 ? "invoice" : "invoices"));

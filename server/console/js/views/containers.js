@@ -131,7 +131,7 @@ export function show(page) {
     panel("Limits", hasLimits ? limits : el("p", {class: "soft"}, "This account has no limits of its own. The catalogue declares them under container_limits.")));
   look();
   if (hasLimits) showLimits();
-  return {update() {
+  return {again: look, update() {
     t.set(apps);
     look();
   }};

@@ -18,18 +18,22 @@ export function show(page) {
   const facts = el("dl", {class: "facts"});
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)));
-  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
+  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), facts, files,
-    el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const whole = el("div", {class: "view", hidden: true}, facts, files, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
+  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
-  const loaded = Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+    missing.hidden = answer.status !== 404;
     if (page.failed(answer) || page.failed(list)) return;
     invoice = answer.data;
+    whole.hidden = false;
+    if (!paper.src) paper.src = `${path}?format=html`;
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
     const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
@@ -38,6 +42,7 @@ export function show(page) {
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
   });
+  let loaded = load();
 
   let shown = "", parts = null;
   function update() {
@@ -45,17 +50,23 @@ export function show(page) {
     const wanted = `${line} ${of} ${page.zone}`;
     if (wanted === shown) return;
     shown = wanted;
-    opened.hidden = !line;
-    if (!line) return;
+    if (!line) opened.hidden = true;
+    if (!line || missing.hidden === false) return;
     page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then(async (answer) => {
       await Promise.all([named, loaded]);
-      if (shown !== wanted || page.failed(answer)) return;
+      if (shown !== wanted) return;
+      opened.hidden = !answer.ok && !answer.lost;
+      if (page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
       parts = takeApart(page, opened, {...answer.data, currency: invoice?.currency ?? ""}, of, names);
     });
   }
   update();
-  return {update};
+  return {update, again() {
+    loaded = load();
+    shown = "";
+    update();
+  }};
 }
 
 const UNITS = {byte: {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))},

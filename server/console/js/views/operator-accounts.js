@@ -27,7 +27,7 @@ export function show(page) {
     column("monthToDate", "This month", (row) => row.monthToDate, {field: "monthToDate",
       cell: (row) => [row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
     column("forecast", "To its end", (row) => forecasts.get(row.account)?.p50, {sort: false,
-      title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
+      title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5, "", row.currency)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
     column("balance", "Balance", (row) => row.balance, {field: "balance"}),
     column("owed", "Owed", (row) => row.owed, {field: "owed", cell: (row) => (isNone(row.owed) ? "–" : amount(row, row.owed))}),
     column("overdue", "Overdue", (row) => row.overdue, {field: "overdue",
@@ -55,7 +55,7 @@ export function show(page) {
   }
 
   function drawn(rows) {
-    foresee.disabled = rows.length === 0 || isForeseeing;
+    foresee.disabled = !rows?.length || isForeseeing;
     t.set(rows);
   }
 
@@ -80,9 +80,13 @@ export function show(page) {
 
   function update() {
     if (!list.isOther(JSON.stringify(question()))) return t.set(list.rows);
+    read();
+  }
+
+  function read() {
     list.begin();
     list.first();
   }
   update();
-  return {update};
+  return {update, again: read};
 }

@@ -46,4 +46,5 @@ export function show(page) {
   }
 
   read();
+  return {again: read};
 }

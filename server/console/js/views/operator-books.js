@@ -126,5 +126,5 @@ export function show(page) {
   shown.hidden = true;
   editor();
   read();
-  return {update};
+  return {update, again: read};
 }

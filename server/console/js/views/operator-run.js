@@ -105,5 +105,5 @@ export function show(page) {
   }
 
   update();
-  return {update};
+  return {update, again: update};
 }
