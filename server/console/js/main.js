@@ -269,6 +269,11 @@ function openMenu(isOpen) {
   parts.menu.setAttribute("aria-expanded", String(!parts.nav.hidden));
 }
 wide.addEventListener("change", () => openMenu(false));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !parts?.nav.contains(document.activeElement) && document.activeElement !== parts?.menu) return;
+  openMenu(false);
+  if (!wide.matches) parts.menu.focus();
+});
 
 function navigation(view) {
   const lists = [];

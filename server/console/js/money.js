@@ -13,6 +13,9 @@ export function productsOf(billing, currency) {
     .filter((row) => decimalCompare(row.amount, "0") !== 0);
 }
 
+/** A file's column for the currency of a row's amounts. of(row): which. */
+export const inCurrency = (of = (row) => row.currency) => [{id: "currency", name: "currency", value: of}];
+
 const REGIONS = {EU: "Europe", NA: "North America", ASIA: "Asia and Oceania", SA: "South America", AF: "Africa, Middle East"};
 
 /** A price region in words; one that is not known stays as it is. */

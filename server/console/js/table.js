@@ -5,17 +5,19 @@
  *                    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json"});
  *   root.append(t.node);  t.set(rows);
  *
- * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true}
+ * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true, acts: true}
  *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
  *   cell    what is shown: text or an element; the value where it is absent
  *   wide    its text may break into lines; wideOnly: left out where the page is narrow
+ *   acts    it has buttons alone, which neither paper nor a file needs
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
  * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
  * still to be read, all(says) to read them before they are saved (null: no file; says(0.5): half of them), title: a heading in the tools' line (heading: "h3"
  * where one stands above it), tools: elements
- * beside the search, more: a line below. */
+ * beside the search, more: a line below, file: columns that the CSV has and the page does not, such as the currency that
+ * cells name. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
 import {announce, download, el, fill, later} from "./dom.js";
@@ -29,7 +31,7 @@ paper?.addEventListener("change", () => document.querySelectorAll(".table-box").
 const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
 
-const classes = (column) => [column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
+const classes = (column) => [column.acts ? "acts" : "", column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
 
 export function table(options) {
   const {columns, page, title, label = title, key = ""} = options;
@@ -148,7 +150,7 @@ export function table(options) {
     const rows = options.all ? await options.all((share) => { button.textContent = `CSV ${Math.max(0, Math.floor(100 * share))} %`; }) : state.shown;
     button.ariaBusy = null;
     button.textContent = "CSV";
-    if (rows) download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), rows));
+    if (rows) download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv([...columns.filter((column) => column.csv !== false && !column.acts), ...options.file ?? []], rows));
   }
 
   let frame = 0;

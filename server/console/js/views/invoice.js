@@ -5,7 +5,7 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
+import {daysOf, everyDay, inCurrency, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
@@ -20,7 +20,7 @@ export function show(page) {
     download: `${page.params.number}.${end}`}, name)));
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
-    columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
+    columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
   const whole = el("div", {class: "view", hidden: true}, facts, files, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
@@ -83,7 +83,7 @@ function takeApart(page, root, explained, of, names) {
     return one.node;
   };
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
-  const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), empty: "A price without tiers."});
+  const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), file: inCurrency(() => explained.currency), empty: "A price without tiers."});
   tiers.set(line.tiers);
   const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), resourceText(line.resource, names), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
@@ -116,7 +116,7 @@ function lineColumns(page, names) {
     {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
     {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
-    {id: "open", name: "Explain", sort: false, csv: false, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
+    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
       onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},
   ];
 }

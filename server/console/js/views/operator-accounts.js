@@ -5,7 +5,7 @@ import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {count, decimalCompare, money, month as monthName} from "../format.js";
 import {longList} from "../long-list.js";
-import {rounded} from "../money.js";
+import {inCurrency, rounded} from "../money.js";
 import {accountSort, operation, working} from "../operator.js";
 import {table} from "../table.js";
 
@@ -39,7 +39,7 @@ export function show(page) {
   const foresee = el("button", {type: "button", class: "quiet", onclick: forecast, disabled: true}, "Forecast");
   const list = longList({page, size: PAGE, what: "accounts", part, shown: drawn,
     ask: (number, signal) => operation(page, "account list", {...question(), limit: PAGE, page: number}, {signal}).then((answer) => ({...answer, number}))});
-  const t = table({label: "Accounts", name: "accounts", page, columns, sort: "account", rowData: (row) => ({account: row.account}), tools: [foresee],
+  const t = table({label: "Accounts", name: "accounts", page, columns, sort: "account", rowData: (row) => ({account: row.account}), tools: [foresee], file: inCurrency(),
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, empty: "No account yet. Declare one: tollbook apply --db FILE catalog.json"});
   const state = el("div", {role: "status"});
   page.root.append(pageHead(page, "Accounts", {beside: head}), state, el("section", {class: "panel"}, t.node));

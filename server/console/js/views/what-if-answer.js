@@ -3,6 +3,7 @@
 import {chart} from "../chart.js";
 import {el, figure} from "../dom.js";
 import {compact, count, decimalCompare, money, month, number, percent} from "../format.js";
+import {inCurrency} from "../money.js";
 import {valueTicks} from "../ticks.js";
 import {histogram} from "../scenario.js";
 import {table} from "../table.js";
@@ -56,7 +57,7 @@ function spread(page, one) {
 
 function accounts(page, one) {
   const amount = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => `${id === "delta" ? sign(row.delta) : ""}${money(row[id], "", one.currency)}`, title: (row) => money(row[id], one.currency)});
-  const t = table({title: "Accounts", name: "what-if-accounts", key: "accounts-", page, rows: one.accounts, sort: "-delta", rowData: (row) => ({account: row.account}), search: one.accounts.length > 20, empty: "No account.",
+  const t = table({title: "Accounts", name: "what-if-accounts", key: "accounts-", page, rows: one.accounts, sort: "-delta", rowData: (row) => ({account: row.account}), search: one.accounts.length > 20, empty: "No account.", file: inCurrency(() => one.currency),
     columns: [{id: "account", name: "Account", kind: "number", value: (row) => row.account},
       {id: "months", name: "Months", kind: "number", value: (row) => row.months}, amount("before", "Before"), amount("after", "After"), amount("delta", "Change"),
       {id: "percent", name: "Change, percent", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => ratio(row.percent)}]});

@@ -5,7 +5,7 @@ import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
 import {money} from "../format.js";
 import {longList} from "../long-list.js";
-import {rounded} from "../money.js";
+import {inCurrency, rounded} from "../money.js";
 import {ask as asked} from "../range.js";
 import {table} from "../table.js";
 
@@ -27,7 +27,7 @@ export function show(page) {
   const list = longList({page, size: PAGE, what: "zones", part: (answer) => answer.data.zones, shown: (rows) => t.set(rows),
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
-    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
+    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
   page.root.append(pageHead(page, "Zones", {range: true, compare: () => false}), el("section", {class: "panel"}, t.node));
 
   const query = (number) => ({...asked(page.range()), account: page.account, compare: "none", top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
