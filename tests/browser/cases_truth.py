@@ -2,7 +2,7 @@
 anything; zoom; how much a redraw draws; ten thousand zones."""
 import json
 
-from pages import CATALOG, ZONES, ConsoleCase, hit, run
+from pages import CATALOG, FOLLOW, ZONES, ConsoleCase, hit, run
 
 TIMES = {"range=24h": ("2026-11-03T10:00Z", "2026-11-04T10:00Z"), "": ("2026-10-29", "2026-11-04"),
          "range=30d": ("2026-10-06", "2026-11-04"), "range=90d": ("2026-08-07", "2026-11-04"),
@@ -247,6 +247,30 @@ class Stays(ConsoleCase):
         page.keys("Right")
         page.wait(self.SPOKEN.removeprefix("return ") + ".includes('03:00')")
         self.assertTrue(page.script("return !document.querySelector('[data-chart=series] .tip').hidden"))
+
+    def test_figures_of_another_time_do_not_pass_for_those_that_are_asked_for(self):
+        late = '''globalThis.ask = fetch; globalThis.held = [];
+            fetch = (url, options) => String(url).startsWith('/insights') ? new Promise(done => held.push(done)).then(() => ask(url, options)) : ask(url, options);'''
+        page = self.signed_in(path="/overview")
+        page.script(late)
+        faded = "[...document.querySelectorAll('main .tiles, main .panel, main .table-scroll')].filter(one => one.checkVisibility({checkOpacity: false}) " \
+            "&& Number(getComputedStyle(one).opacity) < 1).length"
+        for path, css in (("/overview", ".segments [data-keep='30d']"), ("/zones", ".segments [data-keep='90d']")):
+            with self.subTest(path=path):
+                if path != "/overview":
+                    page.script("fetch = ask")
+                    self.open(page, path)
+                    page.script(late)
+                page.click(css)
+                page.wait(f"held.length && {faded}")
+                page.script("fetch = ask; held.forEach(one => one())")
+                self.whole(page)
+                self.assertEqual(page.script(f"return {faded}"), 0)
+        page.script(late)
+        page.script(FOLLOW, "/console/overview")
+        page.wait("getComputedStyle(document.querySelector('main .tiles:empty'), '::after').content.includes('Reading')")
+        page.script("fetch = ask; held.forEach(one => one())")
+        self.whole(page)
 
     def test_a_button_says_copied_and_its_own_name_again(self):
         page = self.signed_in("other", "/billing")

@@ -1,6 +1,6 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare, decimals, money, NOTHING, number} from "./format.js";
+import {decimalCompare, decimals, decimalSum, money, month, NOTHING, number} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
@@ -24,11 +24,27 @@ export const regionText = (region) => REGIONS[region] ?? region ?? "";
 /** The number of the pull zone that an invoice's line is of, or null. resource: "zone:301", "account:3", ... */
 export const zoneOf = (resource) => Number(/^zone:(\d+)$/.exec(resource ?? "")?.[1]) || null;
 
-/** What an invoice's line is of, in words. names: numbers of pull zones -> their names. */
-export function resourceText(resource, names = new Map()) {
+const spaced = (name) => name.replaceAll("_", " ");
+
+/** What a line is, in words: "bandwidth"; of a correction also what it corrects, and when: "correction of bandwidth, August 2026". */
+export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${spaced(line.corrects.kind)}, ${month(line.period.start)}` : spaced(line.kind));
+
+/** What the days behind a line add up to, as a sentence. A correction's days are the whole month's, of which a part was billed
+ * before. full(quantity): with its unit. */
+export function sumText({line, sum, agrees}, full) {
+  if (sum === null) return "No usage is behind this line.";
+  if (!agrees) return "The days do not add up to the line: tell the operator.";
+  if (!line.corrects) return `The days add up to the line's ${full(line.quantity)}.`;
+  const before = decimalSum([sum, String(line.quantity).startsWith("-") ? String(line.quantity).slice(1) : `-${line.quantity}`]);
+  return `The days add up to ${full(sum)}. Billed before, by invoice ${line.corrects.invoice} and corrections since: ${full(before)}. This line is the difference: ${full(line.quantity)}.`;
+}
+
+/** What a line is of, in words. names: numbers of pull zones -> their names. What is of an account is of its volume zones
+ * together, or of the account itself. */
+export function resourceText(resource, names = new Map(), kind = "volume") {
   const zone = zoneOf(resource);
   if (zone) return names.get(zone) ?? `Zone ${zone}`;
-  return /^account:\d+$/.test(resource ?? "") ? "all zones of this kind" : resource ?? "";
+  return /^account:\d+$/.test(resource ?? "") ? (kind === "volume" ? "all volume zones" : "the account") : resource ?? "";
 }
 
 /** A decimal as text rounded half up to the currency's smallest unit, for where the exact amount stands beside; what is more

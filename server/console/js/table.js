@@ -173,8 +173,11 @@ export function table(options) {
   return {
     node,
     get rows() { return state.rows; },
-    /* null: they are not known. */
+    /** Its rows are of another question than the one that was asked now. */
+    wait() { node.ariaBusy = "true"; },
+    /** null: they are not known. */
     set(rows) {
+      node.ariaBusy = null;
       state.rows = rows ?? [];
       state.known = rows !== null;
       fromAddress();

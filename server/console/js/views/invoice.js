@@ -5,7 +5,7 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, inCurrency, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
+import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
@@ -39,6 +39,8 @@ export function show(page) {
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
       amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      [["replaces", "Replaces"], ["replacedBy", "Replaced by"]].map(([name, text]) => (listed?.[name] ? [el("dt", {}, text),
+        el("dd", {}, el("a", {href: page.href(`/billing/${listed[name]}`)}, listed[name]))] : [])),
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
   });
@@ -85,10 +87,9 @@ function takeApart(page, root, explained, of, names) {
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
   const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), file: inCurrency(() => explained.currency), empty: "A price without tiers."});
   tiers.set(line.tiers);
-  const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), resourceText(line.resource, names), regionText(line.region)].filter(Boolean).join(", ")}`),
+  const children = [el("h2", {}, `Line ${line.line}: ${[kindText(line), resourceText(line.resource, names, (line.corrects ?? line).kind), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
-    el("p", {class: "soft"}, explained.sum === null ? "No usage is behind this line."
-      : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
+    el("p", {class: "soft"}, sumText(explained, unit.full)),
     tiers.node];
   if (days.length) {
     const rows = table({label: "Days", title: "Days", heading: "h3", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
@@ -111,8 +112,8 @@ function lineColumns(page, names) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
     {id: "line", name: "Line", kind: "number", value: (row) => row.line},
-    {id: "kind", name: "What", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
-    {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names), title: (row) => row.resource},
+    {id: "kind", name: "What", kind: "text", value: kindText},
+    {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names, (row.corrects ?? row).kind), title: (row) => row.resource},
     {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
     {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},

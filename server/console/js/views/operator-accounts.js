@@ -80,6 +80,7 @@ export function show(page) {
 
   function update() {
     if (!list.isOther(JSON.stringify(question()))) return t.set(list.rows);
+    t.wait();
     read();
   }
 

@@ -3,7 +3,7 @@
 import {chart} from "../chart.js";
 import {el, figure} from "../dom.js";
 import {compact, count, decimalCompare, money, month, number, percent} from "../format.js";
-import {inCurrency} from "../money.js";
+import {inCurrency, regionText, resourceText} from "../money.js";
 import {valueTicks} from "../ticks.js";
 import {histogram} from "../scenario.js";
 import {table} from "../table.js";
@@ -71,7 +71,7 @@ function causes(one) {
       el("summary", {}, `Account ${row.account}: ${money(row.before, "", one.currency)} to ${money(row.after, "", one.currency)}, ${sign(row.delta)}${money(row.delta, one.currency)}`),
       el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Lines of account ${row.account}, scrolls`}, el("table", {"aria-label": `Lines of account ${row.account}`},
         el("thead", {}, el("tr", {}, ["Line", "Resource", "Region"].map((text) => el("th", {scope: "col"}, text)), ["Before", "After", "Change"].map((text) => el("th", {scope: "col", class: "right"}, text)))),
-        el("tbody", {}, row.lines.map((line) => el("tr", {}, el("td", {}, line.kind), el("td", {}, line.resource), el("td", {}, line.region ?? "–"),
+        el("tbody", {}, row.lines.map((line) => el("tr", {}, el("td", {}, line.kind.replaceAll("_", " ")), el("td", {}, resourceText(line.resource, undefined, line.kind)), el("td", {}, regionText(line.region) || "–"),
           [line.before, line.after].map((value) => money(value, "", one.currency)).concat(`${sign(line.delta)}${money(line.delta, "", one.currency)}`).map((text) => el("td", {class: "right"}, text))))))),
       Number(row.more_lines) ? el("p", {class: "soft small"}, `${count(row.more_lines, "more line")} with less effect.`) : null)));
 }
@@ -84,7 +84,7 @@ function remarks(data, one) {
   const list = [];
   if (data.running) list.push(`${month(data.to)} is not over: it is billed so far.`);
   if (Number(one.other_currency.accounts)) list.push(`${count(one.other_currency.accounts, "account")} billed in another currency than the book's: left out.`);
-  for (const row of one.unpriced) list.push(`Account ${row.account}, ${month(row.month)}, ${row.resource}: ${number(row.quantity)} ${row.unit}s at ${row.what} have no price${row.before ? ", as before" : " under the scenario"}. ${row.reason}`);
+  for (const row of one.unpriced) list.push(`Account ${row.account}, ${month(row.month)}, ${resourceText(row.resource, undefined, row.what)}: ${number(row.quantity)} ${row.unit}s at ${regionText(row.what)} have no price${row.before ? ", as before" : " under the scenario"}. ${row.reason}`);
   if (Number(one.more_unpriced)) list.push(`${number(one.more_unpriced)} more of these.`);
   for (const row of data.late) list.push(`Account ${row.account}, ${month(row.month)}: changes since invoice ${row.invoice ?? "–"} wait to be billed.`);
   return list.length ? el("section", {class: "panel", "aria-label": "Remarks"}, el("h2", {}, "Remarks"), lines(list.slice(0, SHOWN)),

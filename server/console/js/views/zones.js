@@ -34,13 +34,14 @@ export function show(page) {
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
-    list.isOther(JSON.stringify(query(1)));
+    if (list.isOther(JSON.stringify(query(1)))) t.wait();
     return query(1);
   }
 
   function update() {
     if (!page.account) return t.say("Give an account's number above, or choose one under Accounts.");
     if (!list.isOther(JSON.stringify(query(1)))) return t.set(list.rows);
+    t.wait();
     page.poll("/insights", {query: moving, seconds: 60, signal: list.begin()}, (answer) => {
       if (answer.ok) list.age(); // the first page has changed: so may have the others
       list.take(answer);
