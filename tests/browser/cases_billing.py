@@ -77,6 +77,8 @@ class Billing(BrowserCase):
             billing = self.server.get("/billing").json()
             for field in ("ThisMonthCharges", "Balance", "AvailableBalance"):
                 self.assertEqual(float(shown[field]), billing[field], field)
+            self.assertEqual(billing["AvailableBalance"], billing["Balance"])
+            self.assertNotIn("less what is used", page.text(".tiles"), "it is not, of who pays by invoice")
             forecast = self.server.get("/billing/forecast").json()
             self.assertEqual(shown["p50"], forecast["money"]["net"]["p50"])
             usage = page.script("""return [...document.querySelectorAll('[aria-label="Forecast by product and region"] tr[data-product]')]

@@ -277,6 +277,21 @@ class Addresses(ConsoleCase):
         page.click(button)
         page.wait("!document.body.textContent.includes('Run this scenario')")
 
+    def test_a_mistake_in_what_is_closed_is_shown(self):
+        page = self.signed_in(path="/what-if")
+        page.script("const one = document.querySelector('input[aria-label=\"Factor on usage, Europe\"]'); one.value = 'much';"
+                    "document.querySelectorAll('main details').forEach(part => part.open = false)")
+        page.click(page.named("button", "Run"))
+        page.wait("document.activeElement.ariaLabel === 'Factor on usage, Europe' && document.activeElement.closest('details').open")
+
+    def test_a_command_that_is_being_copied_stays(self):
+        page = self.signed_in("operator", "/operator/intake")
+        page.wait("document.querySelector('main .panel p')")
+        page.script("globalThis.cure = document.querySelector('[aria-label=\"What needs somebody\"] p'); globalThis.drawn = document.querySelector('.tile')")
+        self.asked_again(page)
+        page.wait("!drawn.isConnected")
+        self.assertTrue(page.script("return cure.isConnected"))
+
     def test_a_logs_last_day_is_whole(self):
         page = self.signed_in(path="/logs?zone=101&from=2026-11-03&to=2026-11-03")
         page.wait("document.querySelectorAll('.entries tbody tr').length > 10")

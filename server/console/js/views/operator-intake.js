@@ -91,4 +91,5 @@ export function show(page) {
     draw(found);
     if (samples.length < 2 || rate("tollbook_store_segments")) list();
   });
+  return {again: list};
 }
