@@ -180,6 +180,11 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
+    ch->pools = calloc(ch->client->shards, sizeof *ch->pools);
+    ch->bodies = calloc(ch->client->shards * (TB__CH_COUNTRIES + 1), sizeof *ch->bodies);
+    if (!ch->pools || !ch->bodies) return tb_no_memory(err);
+    for (size_t i = 0; i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+        tb_buf_init(&ch->bodies[i], ROWS_MAX, NULL);
     return TB_OK;
 }
 
@@ -320,6 +325,12 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
+    for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
+        free(ch->pools[shard].slot);
+    free(ch->pools);
+    for (size_t i = 0; ch->bodies && i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+        tb_buf_release(&ch->bodies[i]);
+    free(ch->bodies);
     for (int t = 0; t < TB__CH_FORMS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
             tb_buf_release(&ch->rows[t][shard]);

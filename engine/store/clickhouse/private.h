@@ -69,6 +69,12 @@ typedef struct tb__ch_lines {
     size_t n_touched, cap_touched;
 } tb__ch_lines;
 
+/* Which rows of countries are there already: a hash table. */
+typedef struct tb__ch_pool {
+    uint32_t *slot;
+    size_t n, cap;
+} tb__ch_pool;
+
 struct tb__clickhouse {
     const tb_usage_client *client;
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
@@ -92,6 +98,8 @@ struct tb__clickhouse {
     bool began;        /* `committed` and the mark are this transaction's */
     tb_buf *rows[TB__CH_FORMS]; /* unsent, of each shard */
     size_t *marked_at[TB__CH_FORMS];
+    tb__ch_pool *pools;          /* of each shard */
+    tb_buf *bodies;              /* of one sending, of each form and shard */
     tb__ch_lines lines;
     struct tb__ch_gap {
         int64_t first, last;
@@ -302,6 +310,16 @@ TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
+
+/* --- countries.c --- */
+
+/* Joins the rows of countries behind `from` with each other and with those before. */
+void tb__ch_pool_rows(tb__ch_pool *pool, tb_buf *rows, size_t from);
+
+/* --- columns.c --- */
+
+/* Appends the rows of cells or countries to what is sent, as a block of the format Native. */
+TB_MUST_USE tb_code tb__ch_put_columns(tb__ch_form form, const tb_buf *rows, tb_buf *out, tb_error *err);
 
 /* --- lines.c --- */
 
