@@ -487,11 +487,19 @@ const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n)
 }
 
 /* A group has its counters, its slot, and countries. */
+size_t feed_run_cells(const feed_run *run)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < run->n_workers; i++)
+        cells += tb_rollup_groups(run->workers[i].rollup);
+    return cells;
+}
+
 size_t feed_run_bytes(const feed_run *run)
 {
-    size_t bytes = 0;
+    size_t bytes = feed_run_cells(run) * 256;
     for (size_t i = 0; i < run->n_workers; i++)
-        bytes += tb_rollup_groups(run->workers[i].rollup) * 256 + run->workers[i].rejects.text_len;
+        bytes += run->workers[i].rejects.text_len;
     return bytes;
 }
 
