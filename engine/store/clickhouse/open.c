@@ -60,9 +60,7 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "CREATE DATABASE IF NOT EXISTS %s", name);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_make_place(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.cell(scope UInt8,owner Int64,edge UInt32,h UInt32,"
                          "batch UInt64,row UInt32", name);
@@ -82,38 +80,6 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_lines_tables(store, shard, err);
 }
 
-/* A server remembers which shard it is: named in another order, each would be asked for what others have. One that remembers nothing
- * is new, or has lost its disk: where the file has usage on it (`used`), it is not taken for new. */
-static tb_code check_order(tb_store *store, size_t shard, bool used, tb_error *err)
-{
-    struct tb__clickhouse *ch = tb__ch_of(store);
-    const char *name = ch->client->database;
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
-    tb_code code = tb__ch_ask(store, shard, err);
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", name);
-    if (!code) code = tb__ch_ask(store, shard, err);
-    if (code) return code;
-    tb__ch_reader r = tb__ch_reader_of(ch);
-    const uint64_t least = ch->answer.len ? tb__ch_column(&r, 8) : 0, most = ch->answer.len ? tb__ch_column(&r, 8) : 0;
-    code = tb__ch_check_read(&r, err);
-    if (code || (least == shard + 1 && most == shard + 1)) return code;
-    if (most)
-        return tb_fail(err, TB_E_USAGE, "usage",
-                       "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
-                       "first order, or another database.",
-                       shard + 1, most, name);
-    if (used)
-        return tb_fail(err, TB_E_USAGE, "usage",
-                       "Server %zu of --usage has lost the database %s, in which %s has usage. Restore its tables cell, country and place "
-                       "from the server's backup, or name the right server.",
-                       shard + 1, name, store->path);
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
-    return tb__ch_ask(store, shard, err);
-}
-
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
  * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
@@ -128,6 +94,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", *epoch, err);
     if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series(id)", err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)tb__ch_of(store)->client->shards, err);
+    if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
     tb__ch_of(store)->next = from + 1;
     return code;
 }
@@ -187,7 +154,7 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
 static tb_code look_at_shard(tb_store *store, size_t shard, int64_t known, int64_t *epoch, tb_error *err)
 {
     tb_code code = make_tables(store, shard, err);
-    if (!code) code = check_order(store, shard, known > 0, err);
+    if (!code) code = tb__ch_take_place(store, shard, known > 0, err);
     if (!code) code = find_epoch(store, shard, epoch, err);
     return code ? code : tb__ch_check_copy(store, shard, err);
 }
@@ -214,6 +181,7 @@ static tb_code begin_writing(tb_store *store, tb_error *err)
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &known, err);
     int64_t epoch = known;
     ch->unseen = ch->looks = true;
+    if (!code) code = tb__ch_find_number(store, known > 0, err);
     if (!code) code = look_at_shards(store, known, &epoch, err);
     ch->looks = false;
     const bool copy = known && epoch > known;
@@ -296,8 +264,9 @@ tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *
 {
     tb_code code = connect_to(store, client, err);
     if (!code) code = make_buffers(store, err);
+    if (!code) code = tb__ch_find_number(store, false, err);
     for (size_t shard = 0; !code && shard < client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, false, err);
+        if (!(code = make_tables(store, shard, err))) code = tb__ch_take_place(store, shard, false, err);
     return code;
 }
 

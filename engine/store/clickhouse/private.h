@@ -71,6 +71,7 @@ typedef struct tb__ch_lines {
 
 struct tb__clickhouse {
     const tb_usage_client *client;
+    int64_t number;             /* of the database: place.c; of a writer */
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
@@ -114,6 +115,19 @@ static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)
 
 /* For a file with counters of its own, which stay its plane: rows can be sent to the shards, whose tables are there. */
 TB_MUST_USE tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err);
+
+/* --- place.c --- */
+
+#define TB__CH_NUMBER "usage_number" /* a row of meta: the database that has the file's usage */
+
+/* Which database the shards are of, into ch->number: where the file's usage is there (`used`) the file says it, otherwise they do. */
+TB_MUST_USE tb_code tb__ch_find_number(tb_store *store, bool used, tb_error *err);
+/* The database, and the table, where they are missing. */
+TB_MUST_USE tb_code tb__ch_make_place(tb_store *store, size_t shard, tb_error *err);
+/* That a shard is what it is named as; one that has no place yet gets it. */
+TB_MUST_USE tb_code tb__ch_take_place(tb_store *store, size_t shard, bool used, tb_error *err);
+/* Of a reader. TB_E_USAGE: it is another one. */
+TB_MUST_USE tb_code tb__ch_check_place(tb_store *store, size_t shard, tb_error *err);
 
 /* --- moved.c --- */
 

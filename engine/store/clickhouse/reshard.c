@@ -4,7 +4,7 @@
  * A piece is some owners of a month on one of the first shards. For each of the new ones: what it is to have of the piece is
  * compared with what it has, is copied where that differs, and compared again. So a call that was cut off goes on where it was, and
  * what was copied twice counts once. The first servers are only read. The last step is one transaction of the file, which says how
- * many shards there are; until then nothing has changed.
+ * many shards there are, and of which database (place.c); until then nothing has changed.
  *
  * The new servers must not keep rows that the first ones have let go of. So they must be empty when the copy begins, and a copy that
  * was cut off is continued only if nobody else has opened the file for writing since then (usage_reshard_epoch). */
@@ -293,16 +293,7 @@ static tb_code is_empty(const reshard *r, size_t shard, bool *ret_empty, tb_erro
     return code;
 }
 
-/* Of the database's name and the number of its servers. */
-static int64_t name_of(const tb_usage_client *client)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) ^ client->shards;
-    for (const char *at = client->database; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * UINT64_C(1099511628211);
-    return (int64_t)(hash >> 1);
-}
-
-/* { name_of, usage_epoch } */
+/* { number of the database, usage_epoch } */
 static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
 {
     const int64_t *kept = ctx;
@@ -312,16 +303,16 @@ static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
 
 static tb_code begin_copying(reshard *r, tb_error *err)
 {
-    int64_t name = 0, epoch = 0, now[2] = {name_of(r->to->client), 0};
+    int64_t number = 0, epoch = 0, now[2] = {r->to->number, 0};
     bool empty = true;
-    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &name, err);
+    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &number, err);
     if (!code) code = tb__ch_meta(r->store, "usage_reshard_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(r->store, "usage_epoch", 0, &now[1], err);
     for (size_t shard = 0; !code && shard < r->to->client->shards; shard++)
         code = is_empty(r, shard, &empty, err);
     if (code) return code;
     r->move->resumed = !empty;
-    if (!empty && (name != now[0] || now[1] != epoch + 1))
+    if (!empty && (number != now[0] || now[1] != epoch + 1))
         return tb_fail(err, TB_E_USAGE, "to",
                        "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Name "
                        "another one behind the hosts: it is made where it is missing.",
@@ -332,7 +323,8 @@ static tb_code begin_copying(reshard *r, tb_error *err)
 static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
     const reshard *r = ctx;
-    return tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    tb_code code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, r->to->number, err);
 }
 
 static tb_code move_all(reshard *r, tb_error *err)

@@ -241,7 +241,8 @@ static tb_code compare_days(tb_store *store, const checking *c, tb__differ_fn di
 /* After all was asked: another process may have compacted meanwhile, and this snapshot be of before. */
 static tb_code check_shard(tb_store *store, size_t shard, checking *c, tb_error *err)
 {
-    tb_code code = sum_cells(store, shard, c, err);
+    tb_code code = tb__ch_check_place(store, shard, err);
+    if (!code) code = sum_cells(store, shard, c, err);
     if (!code) code = sum_countries(store, shard, c->sums, err);
     if (!code) code = find_days(store, shard, c, err);
     return code ? code : tb__ch_check_copy(store, shard, err);
