@@ -101,7 +101,9 @@ class Reshard(Case):
         self.assertIn("is being written by serve", self.move(three, 3))
         pair.away.stop()
         self.cut_off(rng)
+        self.many_rows()
         self.assertIn("from an earlier call", self.move(three))
+        self.assertEqual(sum(int(s.ask("SELECT uniqExact(row) FROM three.cell WHERE batch=5")) for s in (*pair.shards, self.third)), 270000)
         said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
         self.assertIn(b"lies on 3 shards, and 2 are named", said)
         first, pair.usage = pair.usage, three
@@ -144,6 +146,12 @@ class Reshard(Case):
         run("backup", "--db", pair.away.db, "--usage", other, "--to", pair.away.folder.name + "/copy.db")
         said = run("serve", "--db", pair.away.folder.name + "/before.db", "--listen", "127.0.0.1:0", "--usage", other, expect=2).stderr
         self.assertIn(b"does not have the file's usage", said)
+
+    def many_rows(self):
+        """More than go at once, of one hour and of others; of a batch that was never committed, so nobody counts them."""
+        shard = next(s for s in self.pair.shards if int(s.ask("SELECT count() FROM tollbook_test.cell WHERE scope=1 AND owner=101")))
+        shard.ask("INSERT INTO tollbook_test.cell(scope,owner,edge,h,batch,row,requests) SELECT 1,101,1,"
+                  "498193+if(number<150000,0,1+number%2),5,number,1 FROM numbers(270000)")
 
     def until_folded(self):
         away = self.pair.away
