@@ -43,8 +43,6 @@ LEFT_OUT = {
         ["an_all_locations_series_is_there_exactly_where_needed", "series_of_the_account_and_of_its_zones_go_together"],
     "It is about how the file takes in many rows.":
         ["a_large_log_of_many_accounts_goes_in_whole_loads", "a_large_batch_is_the_same_with_a_helper"],
-    "verify asks the servers once for each of its 5,100 late days, which takes half a minute.":
-        ["many_late_days_are_asked_about_together"],
 }
 
 
@@ -68,7 +66,7 @@ class Units(unittest.TestCase):
         for program in PROGRAMS + (MORE if LONG else []):
             with self.subTest(program=program):
                 done = subprocess.run([BUILD / "tests" / program], env=self.environment, capture_output=True, check=False,
-                                      timeout=PATIENCE * (10 if LONG else 5))
+                                      timeout=PATIENCE * (60 if LONG else 5))
                 said = (done.stdout + done.stderr).decode(errors="replace")
                 self.assertEqual(done.returncode, 0, said)
                 ran += int(re.search(r"Checks: (\d+)", said)[1])

@@ -253,6 +253,8 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
     ch->client = client;
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
+    for (int i = 0; i < TB__CH_HOURS; i++)
+        ch->hours[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     tb_buf_init(&ch->lines.bytes, TB__CH_ANSWER_MAX, NULL);
@@ -302,6 +304,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     free(ch->lines.touched);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         free(ch->month[i].list);
+    for (int i = 0; i < TB__CH_HOURS; i++)
+        free(ch->hours[i].list);
     free(ch->gaps);
     free(ch->folded);
     free(ch->flips);

@@ -9,6 +9,7 @@
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
 #define TB__CH_SCOPES        3
+#define TB__CH_HOURS         4
 #define TB__CH_DAYS          4 /* joins the scope of a row that is a day, in the place of its first hour */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 
@@ -34,18 +35,20 @@ typedef enum tb__ch_form {
     TB__CH_FORMS
 } tb__ch_form;
 
-/* The days of one month of all owners of a scope from one to another: of each location and day the
+/* The days of one month of all owners of a scope from one to another, or the hours of one: of each location and time the
  * month_metrics (month.c). */
 typedef struct tb__ch_month {
+    int scope;
     int64_t first, last; /* owners */
     int64_t month;       /* -1: nothing */
     int64_t watermark;
+    int64_t unit;        /* hours of a time: 24 or 1 */
     size_t n;
-    struct tb__ch_month_day {
+    struct tb__ch_month_time {
         int64_t owner, edge;
-        unsigned day;
+        unsigned at; /* from the month's begin on */
         uint64_t value[TB__CH_MONTH_METRICS];
-    } *list; /* ascending by owner, edge, day */
+    } *list; /* ascending by owner, edge, at */
 } tb__ch_month;
 
 /* A block of request logs of the running transaction. */
@@ -75,6 +78,7 @@ struct tb__clickhouse {
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
+    tb__ch_month hours[TB__CH_HOURS];  /* by month; of the owner that was asked for last */
     struct tb__ch_folded {
         int64_t month, batch;
     } *folded; /* months that were compacted, as the snapshot of the last statement says */
