@@ -41,6 +41,11 @@ LEFT_OUT = {
          "keys_out_of_order_are_found", "lost_and_moved_countries_are_found"],
     "A list of series that was changed by hand is told by the seal of its table, not by name.":
         ["an_all_locations_series_is_there_exactly_where_needed", "series_of_the_account_and_of_its_zones_go_together"],
+    "Blocks lie in the file's own tables, and some at a time go from there; on servers all of an account goes at once.":
+        ["few_lines_of_many_zones_wait_together", "many_logs_go_some_at_a_time", "lines_of_many_zones_wait_and_are_found",
+         "what_is_folded_goes_with_the_batches_after_it", "a_block_does_not_overtake_what_waits",
+         "a_run_goes_when_its_last_line_is_three_days_old", "a_run_that_goes_while_it_is_folded_does_not_come_back",
+         "verify_finds_what_was_done_to_a_run", "verify_finds_what_was_done_to_a_block"],
     "It is about how the file takes in many rows.":
         ["a_large_log_of_many_accounts_goes_in_whole_loads", "a_large_batch_is_the_same_with_a_helper"],
 }
