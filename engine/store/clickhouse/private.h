@@ -161,6 +161,8 @@ typedef struct tb__ch_reader {
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch);
 /* An unsigned column of 1 to 8 bytes; 0 where the answer was cut. */
 uint64_t tb__ch_column(tb__ch_reader *r, size_t size);
+/* So many of them: the first one's place. */
+const char *tb__ch_columns(tb__ch_reader *r, size_t size, size_t n);
 /* An array of such columns: how many, and the first one's place. */
 size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at);
 /* At the end: TB_E_AWAY where the answer was cut. */
@@ -173,7 +175,7 @@ TB_MUST_USE tb_code tb__ch_meta(tb_store *store, const char *name, int64_t other
 TB_MUST_USE tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t value, tb_error *err);
 /* Up to which batch this snapshot sees: a writer in a transaction its own ones too, which are sent by then. */
 TB_MUST_USE tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err);
-/* Adds " AND batch<=..." without the gaps. */
+/* Adds " AND batch>... AND batch<=..." without the gaps. */
 TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err);
 
 /* Reads ch->folded. */
@@ -185,9 +187,8 @@ typedef struct tb__ch_hours_of {
 } tb__ch_hours_of;
 #define TB__CH_EVER ((tb__ch_hours_of){0, UINT32_MAX})
 tb__ch_hours_of tb__ch_month_hours(int64_t month);
-/* Adds " AND ...", for months between these hours: rows that a compaction made count where it is the month's, and no batch
- * that it folded. Before tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be
- * below the watermark. */
+/* The same for a table that is compacted, and for months between these hours: rows that a compaction made count where it is the
+ * month's, and no batch that it folded. */
 TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between,
                                       tb_error *err);
 
@@ -210,23 +211,24 @@ typedef struct tb__ch_whose {
     int64_t owner, edge;
 } tb__ch_whose;
 
-/* A row that was sent twice lies there twice until ClickHouse merges it. */
+/* A row that was sent twice lies there twice until ClickHouse merges it: in two parts of the table, for parts are made of one
+ * INSERT or of others, by merging, and then have each row once. */
 typedef enum tb__ch_way {
     TB__CH_ONCE,    /* it counts once */
-    TB__CH_COUNTED, /* it counts twice, and a last column u8 says so: 1, none of this group was sent twice */
+    TB__CH_BY_PART, /* it counts twice. A group comes once for each part, and its last two columns are the least batch and the
+                       greatest: where no two of a group overlap, nothing of it was sent twice */
     TB__CH_FOLDED,  /* there are none: all rows are of a compaction, which has looked */
 } tb__ch_way;
 
-/* "SELECT keys,sum(c0),... FROM (rows) GROUP BY keys FORMAT RowBinary". The inner rows have h, edge and
- * the counters. */
+/* "SELECT keys,sum(requests),... FROM rows GROUP BY keys FORMAT RowBinary". */
 typedef struct tb__ch_question {
-    const char *keys; /* of the outer groups, by h and edge */
+    const char *keys; /* of groups, by h and edge */
     uint32_t metrics;
     tb__ch_whose of;
     const tb__ch_whose *owners; /* where there are several, all with a location or none: in place of the one */
     size_t n_owners;
     int64_t first, end; /* hours */
-    const char *group;    /* what is behind GROUP BY; NULL: keys */
+    const char *names;    /* of the keys, in whose order groups come; NULL: in none */
     tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
     tb__ch_way way;
     bool located; /* behind the metrics, of which BYTES is one: locations and their bytes, two arrays */
@@ -236,7 +238,7 @@ typedef struct tb__ch_question {
 TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error *err);
 /* Empties `sql` for a new statement. */
 tb_buf *tb__ch_start(tb_store *store);
-/* ",sum(cM)", ",max(cM)" of each. */
+/* ",sum(NAME)", ",max(NAME)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
 /* Rows that count. */
 typedef struct tb__ch_rows {
@@ -244,10 +246,9 @@ typedef struct tb__ch_rows {
     uint32_t metrics;    /* 0: without counters, and a row that was sent twice may come twice */
     const char *where;
     int64_t first, end; /* hours */
-    tb__ch_way way;     /* TB__CH_COUNTED: columns batch and row are there, too */
 } tb__ch_rows;
 
-/* Adds "(SELECT columns,NAME AS cM,... FROM ...)". The one place that knows in which tables rows lie. */
+/* Adds "(SELECT columns,NAME,... FROM ...)". */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
 /* A condition: rows of a scope's hours, and with days those of which only the day is left (TB__CH_DAYS). */
 const char *tb__ch_scopes(int scope, bool days);
