@@ -206,6 +206,11 @@ class UsageServers(Case):
         pair = self.pair
         said = run("stats", "--db", pair.away.db, "--account", 1, expect=2).stderr
         self.assertIn(b"has its usage in ClickHouse", said)
+        query = ["query", "--db", pair.away.db, "--format", "tsv"]
+        self.assertIn(b"with --usage", run(*query, "SELECT id FROM account", expect=2).stderr)
+        query += ["--usage", pair.usage]
+        self.assertEqual(run(*query, "SELECT id FROM account ORDER BY id LIMIT 1").stdout.splitlines()[-1], b"1")
+        self.assertIn(b"its usage lies in ClickHouse", run(*query, "SELECT * FROM buckets", expect=2).stderr)
         for url in ("http://127.0.0.1/x", "clickhouse://127.0.0.1", "clickhouse:///x", "clickhouse://a/x-y",
                     "clickhouse://a,/x", "clickhouse://a b/x"):
             said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr

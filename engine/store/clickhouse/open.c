@@ -250,7 +250,8 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (!client && !epoch) return TB_OK;
     if (!client)
         return tb_fail(err, TB_E_USAGE, NULL,
-                       "%s has its usage in ClickHouse: ask the server that serves it, with --server.",
+                       "%s has its usage in ClickHouse: ask the server that serves it, with --server. `tollbook query` and `tollbook backup` "
+                       "read the file itself, with --usage.",
                        store->path);
     tb_code code = tb__ch_meta(store, "usage_shards", (int64_t)client->shards, &shards, err);
     if (!code && shards != (int64_t)client->shards)

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#define IDS_MAX ((size_t)1 << 18) /* bytes of a list */
+
 tb_code tb__ch_meta(tb_store *store, const char *name, int64_t otherwise, int64_t *ret, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -71,6 +73,7 @@ typedef struct ids {
     tb_buf *sql;
     int64_t above;
     int64_t left_out; /* first ones of spans above that, in gaps */
+    tb_buf spans, last; /* that end with a gap, and the last ids of theirs that count: two lists */
 } ids;
 
 static bool is_generation(const struct tb__clickhouse *ch, int64_t id)
@@ -85,17 +88,29 @@ static int64_t span_of(int64_t id)
     return id >> TB__CH_ID_BITS;
 }
 
-/* In ascending order: mostly none is below the first one, and a number less to compare with is left. */
+/* A span with the first id of the next one. */
+static void end_span(ids *to, int64_t span, int64_t last)
+{
+    const char *comma = to->spans.len ? "," : "";
+    tb_buf_fmt(&to->spans, "%s%" PRId64, comma, span + 1);
+    tb_buf_fmt(&to->last, "%s%" PRId64, comma, last);
+}
+
+/* In ascending order: mostly none is below the first gap, and a number less to compare with is left. Each start of a writer leaves a
+ * gap up to the end of its span, which costs ClickHouse much as a condition and little in a list. */
 static void leave_out(ids *to, int64_t first, int64_t last)
 {
-    if (span_of(last + 1) > span_of(last) && !is_generation(to->ch, last + 1)) last++;
+    const bool ends_span = span_of(last + 1) > span_of(last) && !is_generation(to->ch, last + 1);
+    if (ends_span) last++;
     if (last <= to->above) return;
     if (first <= to->above + 1) {
         to->above = last;
         return;
     }
     to->left_out += span_of(last) - span_of(first - 1);
-    tb_buf_fmt(to->sql, " AND NOT batch BETWEEN %" PRId64 " AND %" PRId64, first, last);
+    if (!ends_span) tb_buf_fmt(to->sql, " AND NOT batch BETWEEN %" PRId64 " AND %" PRId64, first, last);
+    for (int64_t span = span_of(first - 1); ends_span && span < span_of(last); span++)
+        end_span(to, span, span == span_of(first - 1) ? first - 1 : 0);
 }
 
 static tb_code leave_out_gaps(tb_store *store, ids *to, tb_error *err)
@@ -120,16 +135,27 @@ tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err)
 
 static tb_code put_ids(tb_store *store, ids *to, int64_t *ret_watermark, tb_error *err)
 {
+    tb_buf_init(&to->spans, IDS_MAX, NULL);
+    tb_buf_init(&to->last, IDS_MAX, NULL);
     tb_code code = tb__ch_watermark(store, ret_watermark, err);
     if (!code) code = leave_out_gaps(store, to, err);
-    tb_buf_fmt(to->sql, " AND batch>%" PRId64 " AND batch<=%" PRId64, to->above, *ret_watermark);
+    tb_buf_fmt(to->sql, " AND batch>%" PRId64 " AND batch<=", to->above);
+    if (to->spans.len)
+        tb_buf_fmt(to->sql, "transform(bitShiftRight(batch+%" PRId64 ",%d),[%.*s],[%.*s],%" PRId64 ")",
+                   (INT64_C(1) << TB__CH_ID_BITS) - 1, TB__CH_ID_BITS, (int)to->spans.len, to->spans.data, (int)to->last.len,
+                   to->last.data, *ret_watermark);
+    else tb_buf_fmt(to->sql, "%" PRId64, *ret_watermark);
+    if (!code) code = tb_buf_check(&to->spans, err);
+    if (!code) code = tb_buf_check(&to->last, err);
+    tb_buf_release(&to->spans);
+    tb_buf_release(&to->last);
     return code;
 }
 
 tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err)
 {
     int64_t watermark = 0;
-    return put_ids(store, &(ids){tb__ch_of(store), sql, 0, 0}, &watermark, err);
+    return put_ids(store, &(ids){.ch = tb__ch_of(store), .sql = sql}, &watermark, err);
 }
 
 /* --- months --- */
@@ -186,7 +212,7 @@ static void put_first_ids(const ids *to, tb__ch_hours_of between)
 tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    ids to = {ch, sql, 0, 0};
+    ids to = {.ch = ch, .sql = sql};
     int64_t watermark = 0;
     /* First: outside of a transaction a compaction may end between the two, and its id must be below the watermark. */
     tb_code code = tb__ch_read_months(store, err);
