@@ -133,6 +133,36 @@ tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t m
     return TB_OK;
 }
 
+/* A day's hours of one counter. */
+typedef struct hours_wanted {
+    tb_metric metric;
+    int64_t edge;
+    size_t at; /* of the range */
+    uint64_t *out;
+} hours_wanted;
+
+static tb_code take_hours(void *ctx, const tb__ch_part *p, tb_error *err)
+{
+    const hours_wanted *w = ctx;
+    uint64_t *column[TB_METRIC_COUNT] = {NULL};
+    if (p->edge != w->edge || p->at != w->at) return TB_OK;
+    column[w->metric] = w->out;
+    return tb__chunk_columns(p->data, p->len, p->key, TB_METRIC_BIT(w->metric), p->from, p->count, column, 0, err);
+}
+
+/* Who asks for the hours of one day and counter asks for others: `verify` for each that usage came late to. So the month is asked for,
+ * with what bills count, and remembered. */
+static tb_code hours_of_month(tb_store *store, const tb__ch_whose *w, tb_metric metric, int64_t day, uint64_t out[32], tb_error *err)
+{
+    const tb__ch_hours_of month = tb__ch_month_hours(tb_month_from_day(day));
+    const tb_range range = {.first = month.first, .count = (uint32_t)(month.end - month.first), .hourly = true};
+    hours_wanted wanted = {metric, w->edge, (size_t)(day * 24 - month.first), out};
+    uint32_t metrics = TB_METRIC_BIT(metric);
+    for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
+        metrics |= TB_METRIC_BIT(month_metrics[i]);
+    return tb__ch_each_part(store, &(tb__ch_wanted){w, 1, range, metrics}, take_hours, &wanted, err);
+}
+
 tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t day, uint64_t out[32],
                      tb_error *err)
 {
@@ -141,6 +171,7 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_whose_is(store, series, &w, err);
     if (code) return code;
+    if (tb__ch_may_cache(store, (tb_range){.count = 31 * 24, .hourly = true})) return hours_of_month(store, &w, metric, day, out, err);
     const tb__ch_question q = {.keys = "h", .metrics = TB_METRIC_BIT(metric), .of = w, .first = tb__ch_hour(day * 24),
                                .end = tb__ch_hour(day * 24 + 24)};
     code = tb__ch_put_question(store, &q, err);
