@@ -20,9 +20,9 @@
 
 /* Longest text, writers' overshoot included: u64 and u128 per json.h; a double from counters is
  * either a ratio of two 64-bit numbers or of two 96-bit sums: sign, "0.", 29 zeros, 17 digits, and
- * 15 bytes that tb_put_double may write in vain. */
+ * 17 bytes that tb_put_double may write in vain. */
 #define COUNTER_ROOM TB_U64_TEXT_MAX
-#define DOUBLE_ROOM  (1 + 2 + 29 + 17 + 15)
+#define DOUBLE_ROOM  (1 + 2 + 29 + 17 + 17)
 
 typedef enum shape {
     CHART,          /* a: counters */
@@ -129,9 +129,9 @@ typedef struct work {
     uint32_t count;
 } work;
 
-static char *put_key(char *p, const work *job, uint32_t i)
+static inline char *put_key(char *p, const char *key)
 {
-    memcpy(p, job->keys + (size_t)i * KEY_SIZE, KEY_SIZE);
+    memcpy(p, key, KEY_SIZE);
     return p + KEY_SIZE;
 }
 
@@ -149,12 +149,15 @@ static uint64_t at(const uint64_t *column, uint32_t i)
     return column ? column[i] : 0;
 }
 
+/* The loops hold what they need themselves: any byte that is written might be part of the job. */
 static char *write_chart(char *start, const work *job, const field *f)
 {
     const uint64_t *a = job->answer->series->value[f->a];
+    const char *key = job->keys;
+    const uint32_t count = job->count;
     char *p = start;
-    for (uint32_t i = 0; i < job->count; i++)
-        p = tb__put_u64(put_key(p, job, i), at(a, i));
+    for (uint32_t i = 0; i < count; i++, key += KEY_SIZE)
+        p = tb__put_u64(put_key(p, key), at(a, i));
     return close_chart(start, p);
 }
 
@@ -163,11 +166,13 @@ static char *write_chart_hit_rate(char *start, const work *job, const field *f)
     const uint64_t *pulled = job->answer->series->value[f->a];
     const uint64_t *requests = job->answer->series->value[f->b];
     const uint64_t *unknown = job->answer->series->value[TB_M_CACHE_UNKNOWN];
+    const char *key = job->keys;
+    const uint32_t count = job->count;
     char *p = start;
-    for (uint32_t i = 0; i < job->count; i++) {
+    for (uint32_t i = 0; i < count; i++, key += KEY_SIZE) {
         uint64_t known = (uint64_t)tb__cache_known(at(requests, i), at(unknown, i));
         double rate = tb__hit_rate_of(tb__as_double(at(pulled, i)), tb__as_double(known));
-        p = tb_put_double(put_key(p, job, i), rate);
+        p = tb_put_double(put_key(p, key), rate);
     }
     return close_chart(start, p);
 }
@@ -176,10 +181,11 @@ static char *write_chart_mean(char *start, const work *job, const field *f)
 {
     const uint64_t *sum = job->answer->series->value[f->a];
     const uint64_t *count = job->answer->series->value[f->b];
+    const char *key = job->keys;
     char *p = start;
-    for (uint32_t i = 0; i < job->count; i++) {
+    for (uint32_t i = 0; i < job->count; i++, key += KEY_SIZE) {
         double mean = tb__mean_of(tb__as_double(at(sum, i)), tb__as_double(at(count, i)));
-        p = tb_put_double(put_key(p, job, i), mean);
+        p = tb_put_double(put_key(p, key), mean);
     }
     return close_chart(start, p);
 }
@@ -188,11 +194,12 @@ static char *write_chart_whole(char *start, const work *job, const field *f)
 {
     const uint64_t *a = job->answer->series->value[f->a];
     const uint64_t *b = job->answer->series->value[f->b];
+    const char *key = job->keys;
     char *p = start;
-    for (uint32_t i = 0; i < job->count; i++) {
+    for (uint32_t i = 0; i < job->count; i++, key += KEY_SIZE) {
         tb_u128 value = f->shape == CHART_PERCENT ? tb__percent_rounded(at(a, i), at(b, i))
                                                   : tb__mean_rounded(at(a, i), at(b, i));
-        p = tb_put_u128(put_key(p, job, i), value);
+        p = tb_put_u128(put_key(p, key), value);
     }
     return close_chart(start, p);
 }
@@ -204,9 +211,11 @@ static char *write_figure(char *p, const work *job, const field *f)
     if (f->shape == TOTAL) return tb_put_u128(p, a);
     if (f->shape == TOTAL_DOUBLE) return tb_put_point(p, tb_put_u128(p, a));
     tb_u128 b = tb_series_total(job->answer->series, f->b);
-    tb_u128 unknown = tb_series_total(job->answer->series, TB_M_CACHE_UNKNOWN);
     switch (f->shape) {
-    case HIT_RATE: return tb_put_double(p, tb_hit_rate(a, tb__cache_known(b, unknown)));
+    case HIT_RATE: {
+        tb_u128 unknown = tb_series_total(job->answer->series, TB_M_CACHE_UNKNOWN);
+        return tb_put_double(p, tb_hit_rate(a, tb__cache_known(b, unknown)));
+    }
     case MEAN: return tb_put_point(p, tb_put_double(p, tb_mean(a, b)));
     case REDUCTION: return tb_put_point(p, tb_put_double(p, tb_reduction(a, b)));
     default: break;
@@ -327,8 +336,7 @@ static void format_keys(tb_range range, char *keys)
             alike--;
             number++;
             memcpy(keys, first, KEY_SIZE);
-            keys[at] = (char)('0' + number / 10);
-            keys[at + 1] = (char)('0' + number % 10);
+            memcpy(keys + at, tb__four_digits + 4 * number + 2, 2);
             continue;
         }
         const int64_t bucket = range.first + i;

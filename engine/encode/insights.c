@@ -147,7 +147,7 @@ void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t
 
 /* --- JSON --- */
 
-#define VALUE_ROOM (1 + 2 + 29 + 17 + 15 + 1) /* a double (answer.c) and a comma */
+#define VALUE_ROOM (1 + 2 + 29 + 17 + 17 + 1) /* a double (answer.c) and a comma */
 
 static char *put_count(char *p, tb_u128 count)
 {

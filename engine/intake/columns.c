@@ -197,7 +197,9 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
         at++;
     while (end > at && end[-1] == ' ')
         end--;
-    *ret_good = (size_t)(end - at) == c->fields_len && memcmp(at, c->fields, c->fields_len) == 0;
+    const size_t n = (size_t)(end - at);
+    *ret_good = n >= c->fields_len && memcmp(at, c->fields, c->fields_len) == 0 &&
+                (n == c->fields_len || at[c->fields_len] == ' '); /* more columns, behind ours */
     return true;
 }
 

@@ -143,6 +143,9 @@ TB_MUST_USE tb_code tb__template_column(tb__template *t, const char *name, size_
                                         tb__known known);
 TB_MUST_USE tb_code tb__template_end(tb__template *t);
 
+/* Whether the description begins with the directive's own name. */
+bool tb__template_is_directive(tb_text text, const char *word);
+
 TB_MUST_USE tb_code tb__compile_nginx(tb_log_columns *to, tb_text text, tb_error *err);
 TB_MUST_USE tb_code tb__compile_apache(tb_log_columns *to, tb_text text, tb_error *err);
 TB_MUST_USE tb_code tb__compile_w3c(tb_log_columns *to, tb_text fields, tb_error *err);

@@ -5,12 +5,15 @@
  * The two quoted fields may be absent together (common format). Inside quotes a backslash takes the
  * next byte with it (Apache writes \", nginx \x22), so the first bare quote ends the field. A field
  * after the agent is $upstream_cache_status; nginx's stock "main" format puts a quoted forwarding
- * address there, so a quoted field that is no cache token says nothing, a bare one is refused.
+ * address there, "-" mostly, so in quotes only a word of nginx's cache tells; anything bare that is no
+ * cache token is refused.
  * Without a cache status it is unknown whether an answer came from cache. */
 #include "intake/chars.h"
 #include "intake/line.h"
 #include "intake/reject.h"
 #include "tollbook/calendar.h"
+
+#include <string.h>
 
 /* A reader over one line; the takers move `at` behind what they took, or leave it where the line
  * went wrong. */
@@ -170,6 +173,15 @@ static bool take_counts(reader *r, tb_hit *hit, tb__combined_parts *parts,
     return false;
 }
 
+/* The other values of $upstream_cache_status are those that tb__cache_parse tells. */
+static bool is_origins(const char *token, size_t len)
+{
+    static const char *const names[] = {"MISS", "EXPIRED", "BYPASS", "SCARCE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == len && memcmp(token, names[i], len) == 0) return true;
+    return false;
+}
+
 /* What may stand after the agent. */
 static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
                        tb_reject_reason *ret_reason)
@@ -183,7 +195,11 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
     const bool quoted = from < r->end && *from == '"';
     if (!(quoted ? take_quoted(r, &token, &len) : take_word(r, &token, &len))) return false;
     if (r->at != r->end) return false;
-    const bool good = tb__cache_parse(token, len, &cache);
+    bool good = tb__cache_parse(token, len, &cache);
+    if (quoted && cache == TB_CACHE_OTHER && !is_origins(token, len)) {
+        good = false;
+        cache = TB_CACHE_UNKNOWN;
+    }
     if (!good && !quoted) {
         r->at = from;
         *ret_reason = TB_REJECT_CACHE;

@@ -223,6 +223,9 @@ static size_t unescape_format(tb_text from, char *to)
 
 tb_code tb__compile_apache(tb_log_columns *to, tb_text text, tb_error *err)
 {
+    if (tb__template_is_directive(text, "LogFormat"))
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "Leave out LogFormat: give what follows it, with or without its quotes.");
     char plain[TB_LOG_TEXT_MAX];
     tb__template t = {.to = to, .text = plain, .quotes = true, .controls = true, .err = err};
     tb_code code = TB_OK;

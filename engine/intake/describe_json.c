@@ -44,6 +44,7 @@ typedef struct mapping {
     tb_log_columns *to;
     const char *text; /* the whole map */
     uint32_t named;   /* roles of this map's own pairs */
+    bool preset;      /* the pairs are a preset's */
     tb_error *err;
 } mapping;
 
@@ -72,6 +73,18 @@ static uint8_t key_inside(tb_log_columns *to, uint8_t parent, const char *name, 
     return k;
 }
 
+/* A field that is named for a second thing: of a preset's, that thing goes. */
+static tb_code take_over(mapping *m, uint8_t key, const char *path, size_t len)
+{
+    const uint32_t bit = UINT32_C(1) << m->to->key[key].role;
+    if (m->named & bit)
+        return tb_fail(m->err, TB_E_VALIDATION, "map",
+                       "\"%.*s\" at byte %zu of the map is named before: a field can say one thing.",
+                       (int)(len < 60 ? len : 60), path, (size_t)(path - m->text) + 1);
+    m->to->roles &= ~bit;
+    return TB_OK;
+}
+
 /* theirs: a path of keys. The preset's own pair for the same thing goes. */
 static tb_code add_path(mapping *m, tb__role role, const char *path, size_t len)
 {
@@ -88,6 +101,11 @@ static tb_code add_path(mapping *m, tb__role role, const char *path, size_t len)
         at = key_inside(to, at, p, n);
         if (!at || depth == TB__DEPTH_MAX) return too_many(m);
         p += n + 1;
+    }
+    if (to->key[at].role != role && to->key[at].role != TB__ROLE_NONE) {
+        if (m->preset) return TB_OK; /* the map's own pair stays */
+        tb_code code = take_over(m, at, path, len);
+        if (code) return code;
     }
     for (size_t k = 0; k < to->n_keys; k++)
         if (to->key[k].role == role) to->key[k].role = TB__ROLE_NONE;
@@ -128,6 +146,7 @@ static tb_code add_pair(mapping *m, const char *pair, size_t len, bool preset)
         if (!preset && m->named & bit)
             return tb_fail(m->err, TB_E_VALIDATION, "map", "The map names %s twice.", ours[i].name);
         if (!preset) m->named |= bit;
+        m->preset = preset;
         return add_path(m, ours[i].role, equals + 1, len - name_len - 1);
     }
     return refuse_word(m, pair, name_len);

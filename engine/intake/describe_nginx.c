@@ -198,6 +198,9 @@ static tb_code take_escape(tb_text *text, bool *ret_quotes, bool *ret_controls, 
 
 tb_code tb__compile_nginx(tb_log_columns *to, tb_text text, tb_error *err)
 {
+    if (tb__template_is_directive(text, "log_format"))
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "Leave out log_format and the name behind it: give what follows them.");
     char joined[TB_LOG_TEXT_MAX];
     size_t len = 0, pieces = 0;
     bool quotes, controls;

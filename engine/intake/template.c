@@ -219,6 +219,15 @@ static tb_code check_needed(const tb__template *t)
     return TB_OK;
 }
 
+bool tb__template_is_directive(tb_text text, const char *word)
+{
+    const char *p = text.data, *end = p + text.len;
+    const size_t len = strlen(word);
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
+        p++;
+    return (size_t)(end - p) > len && memcmp(p, word, len) == 0 && (p[len] == ' ' || p[len] == '\t');
+}
+
 tb_code tb__template_end(tb__template *t)
 {
     tb_log_columns *c = t->to;

@@ -9,7 +9,7 @@ TB_API_BEGIN
 
 typedef struct tb_usage_move {
     const tb_usage_client *client; /* borrowed */
-    /* Zones, accounts and balancers that were sent, of all with usage, or months of the first servers; NULL: nobody asks. */
+    /* Zones, accounts and balancers that were sent, of all with usage, or rows of the first servers, of some 200 bytes; NULL: nobody asks. */
     void (*progress)(void *ctx, uint64_t done, uint64_t all);
     void *ctx;
     /* Of this call: rows of cells that came out of the file, or all rows of the first servers; whether an earlier call had sent a

@@ -194,6 +194,7 @@ void api_ingest_submit_parsed(request *r)
     in->taken = true;
     r->job.run = take_parsed;
     r->job.usage = true;
+    r->job.cells = in->withdraws ? 0 : feed_run_cells(in->run);
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));
     request_submit(r);

@@ -169,9 +169,9 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
-    return tb_fail(err, TB_E_TOO_MUCH, NULL,
-                   "It took longer than %d seconds. Ask for less at a time, or run it with --db.",
-                   (int)(SERVER_DESK_US / 1000000));
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time, or %s.",
+                   (int)(SERVER_DESK_US / 1000000),
+                   r->worker->server->options.usage ? "verify with `tollbook backup --usage`, which takes its time" : "run it with --db");
 }
 
 static tb_code run_write(write_job *job, tb_store *store, tb_error *err)

@@ -8,6 +8,7 @@
 
 #include "api/handlers.h"
 #include "http/query.h"
+#include "http/stream.h"
 #include "tollbook/running.h"
 
 #define ABSENT       INT64_MIN
@@ -101,7 +102,7 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
     return code ? code : tb_buf_check(out, err);
 }
 
-/* The bare list, as far as a page goes: what has to ask a usage server cannot be streamed. */
+/* The bare list, as far as a page goes: a usage server that goes away meanwhile is an answer then, and cuts none off. */
 static tb_code put_whole(request *r, const params *p, tb_buf *out, tb_error *err)
 {
     const tb_zone_query q = {.account = r->account,
@@ -144,12 +145,14 @@ static void answer_with(request *r, const params *p,
 /* --- the bare list, and long pages --- */
 
 typedef struct listing {
-    tb_store *store;
+    const request *r; /* whose worker's store is read: that may be an asker's */
     tb_zone_query query;
     int64_t page;               /* 0: the bare list */
     int64_t left, total, after; /* of a page: zones to come, of all pages, that follow it */
     int64_t now_us;
     bool certificates, begun;
+    tb_buf first; /* where usage servers are asked: the first piece */
+    bool first_done;
     tb_zones_memo memo; /* as it was at the first piece that needed it */
     char search[]; /* the query's */
 } listing;
@@ -158,7 +161,7 @@ typedef struct listing {
 static tb_code begin_list(listing *l, tb_buf *out, tb_error *err)
 {
     tb_buf_str(out, l->page ? "{\"Items\":[" : "[");
-    tb_code code = l->page ? tb_store_count_zones(l->store, &l->query, &l->total, err) : TB_OK;
+    tb_code code = l->page ? tb_store_count_zones(l->r->worker->store, &l->query, &l->total, err) : TB_OK;
     l->after = l->total - l->query.skip - l->left;
     return code;
 }
@@ -174,46 +177,62 @@ static tb_code put_some(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
 {
     tb_zone_page page;
     l->query.limit = l->left < TOGETHER ? l->left : TOGETHER;
-    tb_code code = tb_store_zones(l->store, &l->query, &page, err);
+    tb_code code = tb_store_zones(l->r->worker->store, &l->query, &page, err);
     if (code) return code;
-    code = put_zones(l->store, l->now_us, l->certificates, &l->memo, &page, !l->begun, out, err);
-    l->begun = true;
-    l->left -= (int64_t)page.n;
-    l->query.skip = 0;
-    if (page.n) l->query.after = page.zones[page.n - 1].id;
-    *ret_done = l->left == 0 || (!page.cut && (int64_t)page.n < l->query.limit);
+    code = put_zones(l->r->worker->store, l->now_us, l->certificates, &l->memo, &page, !l->begun, out, err);
+    if (!code) {
+        l->begun = true;
+        l->left -= (int64_t)page.n;
+        l->query.skip = 0;
+        if (page.n) l->query.after = page.zones[page.n - 1].id;
+        *ret_done = l->left == 0 || (!page.cut && (int64_t)page.n < l->query.limit);
+    }
     tb_zone_page_release(&page);
+    return code;
+}
+
+/* One that fails leaves the list as it was. */
+static tb_code make_piece(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
+{
+    tb_store *store = l->r->worker->store;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    if (!l->begun) code = begin_list(l, out, err);
+    if (!code) code = put_some(l, out, ret_done, err);
+    if (!code && *ret_done) end_list(l, out);
+    tb_store_read_end(store);
     return code;
 }
 
 static tb_code fill_list(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
 {
     listing *l = ctx;
-    tb_code code = tb_store_read_begin(l->store, err);
-    if (code) return code;
-    if (!l->begun) code = begin_list(l, out, err);
-    if (!code) code = put_some(l, out, ret_done, err);
-    if (!code && *ret_done) end_list(l, out);
-    tb_store_read_end(l->store);
-    return code;
+    if (!l->first.len) return make_piece(l, out, ret_done, err);
+    tb_buf_add(out, l->first.data, l->first.len);
+    tb_buf_release(&l->first);
+    *ret_done = l->first_done;
+    return tb_buf_check(out, err);
 }
 
 static void drop_list(void *ctx)
 {
     listing *l = ctx;
+    tb_buf_release(&l->first);
     tb_zones_memo_release(&l->memo);
     free(l);
 }
 
 static void stream(request *r, const params *p)
 {
+    tb_error err;
     listing *l = calloc(1, sizeof *l + p->search.len);
     if (!l) {
         request_fail(r, TB_E_NOMEM, NULL, NULL);
         return;
     }
     if (p->search.len) memcpy(l->search, p->search.data, p->search.len);
-    l->store = r->worker->store;
+    l->r = r;
+    tb_buf_init(&l->first, STREAM_BUF_MAX, NULL);
     l->query = (tb_zone_query){.account = r->account,
                                .search = l->search,
                                .search_len = p->search.len,
@@ -223,7 +242,13 @@ static void stream(request *r, const params *p)
     l->left = p->page ? p->per_page : INT64_MAX;
     l->now_us = request_now_us(r);
     l->certificates = p->certificates;
-    request_answer_stream(r, (stream_source){fill_list, drop_list, l}, "application/json");
+    const bool asks = r->worker->server->options.usage;
+    if (asks && make_piece(l, &l->first, &l->first_done, &err)) {
+        request_fail_as(r, &err);
+        drop_list(l);
+        return;
+    }
+    request_answer_stream(r, (stream_source){.fill = fill_list, .release = drop_list, .ctx = l, .asks = asks}, "application/json");
     // cppcheck-suppress memleak ; the stream frees it
 }
 

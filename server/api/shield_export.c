@@ -138,7 +138,7 @@ void api_shield_export(request *r)
     }
     snprintf(r->scratch, sizeof r->scratch, "attachment; filename=\"event-logs-%" PRId64 ".csv\"",
              e->zone);
-    request_answer_stream(r, (stream_source){fill, release, e}, "text/csv; charset=utf-8");
+    request_answer_stream(r, (stream_source){.fill = fill, .release = release, .ctx = e}, "text/csv; charset=utf-8");
     r->reply.disposition = r->scratch;
     // cppcheck-suppress memleak ; the stream frees it
 }

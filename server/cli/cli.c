@@ -134,7 +134,8 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf line;
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
-    tb_buf_fmt(&line, "tollbook %s --server http://%s --key KEY", call->command->name, address);
+    tb_buf_fmt(&line, "tollbook %s --server http://%s %s", call->command->name, address,
+               takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
     for (size_t i = 0; i < call->n_values; i++) {
         const cli_value *value = &call->values[i];
         if (value->option->here || strcmp(value->option->name, "db") == 0) continue;

@@ -204,6 +204,7 @@ static tb_code code_of(const char *key, long status)
 {
     for (int code = 1; key && code < TB_E_MAX_ && status != 429; code++)
         if (strcmp(tb_code_key((tb_code)code), key) == 0) return (tb_code)code;
+    if (status == 413) return TB_E_TOO_LARGE; /* a proxy's: its limit is not the server's */
     return status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT;
 }
 
@@ -219,9 +220,16 @@ static int refused(client *c, const client_request *request, long status)
         json_decref(document);
         return tb_code_exit(TB_E_BATCH_CONFLICT);
     }
-    int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)", subject,
+    if (status == 413 && request->too_large) {
+        *request->too_large = true;
+        json_decref(document);
+        return tb_code_exit(TB_E_TOO_LARGE);
+    }
+    const char *remedy =
+        status == 413 ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
+    int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)%s", subject,
                            field ? field : "", field ? ": " : "",
-                           message ? message : "The server refused it.", status);
+                           message ? message : "The server refused it.", status, remedy);
     json_decref(document);
     return exit;
 }

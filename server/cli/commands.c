@@ -225,6 +225,7 @@ static const cli_option query_options[] = {
      .min = 16,
      .max = 1048576,
      .help = "the most memory that SQLite may take, in MiB; default 512"},
+    CLI_USAGE_OPTIONS,
 };
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table

@@ -89,6 +89,8 @@ static int read_options(following *f)
                                   .say = say,
                                   .chance = chance,
                                   .ctx = f};
+    for (int i = 0; i < call->n_operands && status == 0; i++)
+        if (!*call->operands[i]) status = usage(call, "FILE-OR-GLOB is an empty text: name a file.");
     if (status == 0) status = take_live_layout(call, &f->feed.layout);
     if (status == 0) status = duration_option(call, "every", EVERY_MS, &f->options.every_ms);
     if (status) return status;

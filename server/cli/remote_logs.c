@@ -6,7 +6,8 @@
  *
  * A piece is kept until the next block shows that it is full, or that the log ends: the last one
  * says so. An unterminated last line goes alone, for the server to judge. Where another sender has
- * taken in a part of the same log meanwhile the server refuses the piece, and all begins anew. */
+ * taken in a part of the same log meanwhile the server refuses the piece, and all begins anew; so it
+ * does with shorter pieces where the server, or a proxy before it, takes none of this length. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,8 @@ typedef struct sending {
     size_t known;       /* segments that the server has of this log or batch */
     bool complete;      /* the batch's final segment is among them */
     bool begin_anew;    /* the server's knowledge has changed */
+    bool too_large;     /* the last piece was */
+    size_t piece_max;
     tb_buf piece;       /* whole lines from `start` to `end` */
     uint64_t start, end, lines_before;
     tb_hash128 hash;    /* of the log up to `end` */
@@ -178,6 +181,12 @@ static int take_answer(sending *s)
     return 0;
 }
 
+/* Whether the log can be read again, for shorter pieces. */
+static bool may_halve(const sending *s)
+{
+    return s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0;
+}
+
 /* Sends what the piece holds. */
 static int send_piece(sending *s, bool final)
 {
@@ -201,7 +210,8 @@ static int send_piece(sending *s, bool final)
     }
     client_request request = {.method = "POST", .path = path.data, .type = "text/plain",
                               .body = s->piece.data, .len = s->piece.len, .subject = s->subject,
-                              .batch = s->batch, .conflict = &s->begin_anew};
+                              .batch = s->batch, .conflict = &s->begin_anew,
+                              .too_large = may_halve(s) ? &s->too_large : NULL};
     int status = client_send(&s->client, &request);
     tb_buf_release(&path);
     return status ? status : take_answer(s);
@@ -220,7 +230,7 @@ static int add_block(sending *s)
     const feed_block *block = &s->block;
     bool whole = block->len > 0 && block->bytes[block->len - 1] == '\n';
     int status = 0;
-    if (!is_empty(s) && s->piece.len + block->len >= PIECE_MAX) status = send_piece(s, false);
+    if (!is_empty(s) && s->piece.len + block->len >= s->piece_max) status = send_piece(s, false);
     if (status) return status;
     tb_buf_add(&s->piece, block->bytes, block->len);
     if (!whole && !s->reader.tail) tb_buf_str(&s->piece, "\n"); /* cut: too long a line */
@@ -289,6 +299,7 @@ static int send_new(sending *s)
     bool empty;
     remote_known known = {0};
     s->reader.heads = tb_log_layout_heads(&s->layout);
+    s->reader.layout = s->reader.heads ? &s->layout : NULL;
     if (feed_reader_head(&s->reader, &s->head, &empty, &err)) return fail(s, &err);
     const tb_text beginning = feed_reader_beginning(&s->reader);
     if (tb_log_layout_head(&s->layout, beginning.data, beginning.len, &err)) return fail(s, &err);
@@ -314,7 +325,7 @@ static int attempt(sending *s)
     uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &options->layout);
     s->report = (feed_report){0};
     s->start = s->end = s->lines_before = 0;
-    s->complete = s->begin_anew = false;
+    s->complete = s->begin_anew = s->too_large = false;
     s->piece.len = 0;
     if (feed_source_open(s->subject, NULL, &s->source, &err)) return fail(s, &err);
     int status = 0;
@@ -342,9 +353,11 @@ static int send_log(sending *s, const char *path)
 {
     s->subject = path;
     meter_init(&s->meter, path);
-    int status = attempt(s);
-    for (int i = 1; s->begin_anew && i < ATTEMPTS && strcmp(path, "-") != 0; i++)
+    int status = attempt(s), again = 1;
+    while (s->too_large || (s->begin_anew && again++ < ATTEMPTS && strcmp(path, "-") != 0)) {
+        if (s->too_large) s->piece_max /= 2;
         status = attempt(s);
+    }
     meter_end(&s->meter);
     if (status) {
         if (s->begin_anew) cli_say(s->call, "%s: another sender takes in the same log. Run the same "
@@ -359,7 +372,8 @@ static int send_log(sending *s, const char *path)
 
 int remote_ingest(const cli_call *call, const feed_options *options)
 {
-    sending s = {.call = call, .options = options, .layout = options->layout, .batch = cli_text(call, "batch")};
+    sending s = {.call = call, .options = options, .layout = options->layout,
+                 .batch = cli_text(call, "batch"), .piece_max = PIECE_MAX};
     int status = client_open(&s.client, call);
     tb_buf_init(&s.piece, PIECE_MAX + TB_LINE_MAX * 2, NULL);
     for (int i = 0; i < call->n_operands && status <= 1; i++) { /* 1: all of one was refused */

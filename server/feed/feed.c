@@ -348,6 +348,7 @@ static tb_code init_run(feed_run *run, tb_error *err)
         feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
     if (code) return code;
     run->reader.heads = options->kind == TB_BATCH_LOG && tb_log_layout_heads(&options->layout);
+    run->reader.layout = run->reader.heads ? &run->own_options.layout : NULL;
     if (run->directory) feed_keeper_init(&run->keeper, run->directory->logged, options, threads);
     run->keeper.mixed = tb_store_mixes_logs(run->store);
     return init_workers(run, threads, err);
@@ -487,11 +488,19 @@ const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n)
 }
 
 /* A group has its counters, its slot, and countries. */
+size_t feed_run_cells(const feed_run *run)
+{
+    size_t cells = 0;
+    for (size_t i = 0; i < run->n_workers; i++)
+        cells += tb_rollup_groups(run->workers[i].rollup);
+    return cells;
+}
+
 size_t feed_run_bytes(const feed_run *run)
 {
-    size_t bytes = 0;
+    size_t bytes = feed_run_cells(run) * 256;
     for (size_t i = 0; i < run->n_workers; i++)
-        bytes += tb_rollup_groups(run->workers[i].rollup) * 256 + run->workers[i].rejects.text_len;
+        bytes += run->workers[i].rejects.text_len;
     return bytes;
 }
 

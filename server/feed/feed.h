@@ -133,6 +133,7 @@ TB_MUST_USE tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_r
                               bool *ret_stale, tb_error *err);
 /* Of a body of cells: which of the keys that it asked about may come as cells, by their places. */
 const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n);
+size_t feed_run_cells(const feed_run *run);
 size_t feed_run_bytes(const feed_run *run); /* of memory, about */
 void feed_run_free(feed_run *run);          /* NULL is fine */
 

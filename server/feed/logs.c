@@ -27,16 +27,22 @@
 #define MIX_FEW    64  /* lines of a zone, on the average, that are fewer go together */
 #define MIX_BLOCK  640 /* lines of such a block: a search for one zone reads all of it */
 
-/* A zone's memory is a list of chunks, which are used again; a record that fits none has one of its
- * own. */
+/* A zone's memory is a list of chunks, which are used again: a short one, as a batch may have few lines of each of
+ * many zones, and long ones behind it. A record that fits none has one of its own. */
 typedef struct chunk {
     struct chunk *next;
     size_t len, cap;
     char bytes[]; /* records */
 } chunk;
 
-#define CHUNK     ((size_t)4096) /* with its head */
-#define CHUNK_CAP (CHUNK - sizeof(chunk))
+enum { SHORT, LONG, CHUNKS };
+
+static const size_t chunk_size[CHUNKS] = {1024, 4096}; /* with its head */
+
+static size_t chunk_cap(int kind)
+{
+    return chunk_size[kind] - sizeof(chunk);
+}
 
 typedef struct gathered {
     int64_t zone;
@@ -68,7 +74,7 @@ struct feed_logs {
     gathered *zones;    /* by tb_logged.number */
     uint32_t *touched;  /* numbers of the zones that hold memory */
     size_t n_touched, used; /* used: bytes of their memory */
-    chunk *spare;
+    chunk *spare[CHUNKS];
     char *slabs[SLABS_MAX], *slab_at; /* the newest one's rest */
     size_t n_slabs, slab_left;
     packed *list;
@@ -115,9 +121,9 @@ feed_logs *feed_logs_new(const feed_keeper *keeper)
 /* Chunks are cut from slabs and go back with them all. The first slab is small, for a batch may be;
  * the others are what a processor can address as one page, for chunks are written and read in no
  * order. */
-static void *cut(feed_logs *l)
+static void *cut(feed_logs *l, size_t bytes)
 {
-    if (l->slab_left == 0) {
+    if (l->slab_left < bytes) {
         const size_t size = l->n_slabs ? SLAB : SLAB_FIRST;
         char *slab = l->n_slabs < SLABS_MAX ? aligned_alloc(size, size) : NULL;
         if (!slab) return NULL;
@@ -126,21 +132,23 @@ static void *cut(feed_logs *l)
         l->slab_left = size;
     }
     void *at = l->slab_at;
-    l->slab_at += CHUNK;
-    l->slab_left -= CHUNK;
+    l->slab_at += bytes;
+    l->slab_left -= bytes;
     return at;
 }
 
-static chunk *take_chunk(feed_logs *l, size_t need)
+/* Of a zone that has none yet, or a further one. */
+static chunk *take_chunk(feed_logs *l, bool first, size_t need)
 {
-    const size_t cap = need > CHUNK_CAP ? need : CHUNK_CAP;
+    const int kind = first && need <= chunk_cap(SHORT) ? SHORT : LONG;
+    const size_t cap = need > chunk_cap(kind) ? need : chunk_cap(kind);
     chunk *c;
-    if (cap > CHUNK_CAP) {
+    if (cap > chunk_cap(kind)) {
         c = malloc(sizeof *c + cap);
-    } else if ((c = l->spare) != NULL) {
-        l->spare = c->next;
+    } else if ((c = l->spare[kind]) != NULL) {
+        l->spare[kind] = c->next;
     } else {
-        c = cut(l);
+        c = cut(l, chunk_size[kind]);
     }
     if (!c) return NULL;
     *c = (chunk){.cap = cap};
@@ -154,12 +162,13 @@ static void give_up(feed_logs *l, gathered *g)
     for (chunk *c = g->first, *next; c; c = next) {
         next = c->next;
         l->used -= c->cap;
-        if (c->cap > CHUNK_CAP) {
+        if (c->cap > chunk_cap(LONG)) {
             free(c);
             continue;
         }
-        c->next = l->spare;
-        l->spare = c;
+        const int kind = c->cap > chunk_cap(SHORT) ? LONG : SHORT;
+        c->next = l->spare[kind];
+        l->spare[kind] = c;
     }
     g->first = g->last = NULL;
     g->at = NULL;
@@ -202,7 +211,7 @@ static void release_gathering(feed_logs *l)
     l->words = NULL;
     l->zones = NULL;
     l->touched = NULL;
-    l->spare = NULL;
+    l->spare[SHORT] = l->spare[LONG] = NULL;
 }
 
 void feed_logs_free(feed_logs *l)
@@ -402,7 +411,7 @@ static tb_code pack_large(feed_logs *l, tb_error *err)
 static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_t need,
                          tb_error *err)
 {
-    chunk *c = take_chunk(l, need);
+    chunk *c = take_chunk(l, !g->first, need);
     if (!c) return tb_no_memory(err);
     if (g->zone != zone->zone) { /* its first line since all were packed */
         l->touched[l->n_touched++] = zone->number;

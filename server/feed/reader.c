@@ -580,12 +580,50 @@ static tb_code take_line(feed_reader *reader, feed_block *block, feed_turn *ret_
     return cut_block(reader, block, reader->tail ? block->len : 0, ret_met, err);
 }
 
+/* Whether it is a head that does not fit the layout. */
+static bool is_other_head(const tb_log_layout *layout, const char *line, size_t len)
+{
+    tb_hit hit;
+    tb_reject reject;
+    tb_intake got = {.hits = &hit, .rejects = &reject, .room = 1};
+    return *line == '#' && (tb_intake_lines(layout, line, len, &got), got.n_rejects > 0);
+}
+
+/* Where the first such head begins; len: there is none among these lines. */
+static size_t find_other_head(const tb_log_layout *layout, const char *bytes, size_t len)
+{
+    const char *end = bytes + len;
+    for (const char *line = bytes; line < end;) {
+        const char *next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+        if (is_other_head(layout, line, (size_t)(next - line))) return (size_t)(line - bytes);
+        const char *more = memmem(next - 1, (size_t)(end - next) + 1, "\n#", 2);
+        line = more ? more + 1 : end;
+    }
+    return len;
+}
+
+/* Lines behind such a head would be read by the wrong columns, and bytes be counted that were never sent:
+ * the block ends before it, and nothing goes past it. */
+static tb_code stop_at_head(const feed_reader *reader, const feed_block *block, size_t *lines,
+                            tb_error *err)
+{
+    const size_t n = find_other_head(reader->layout, block->bytes, *lines);
+    if (n == 0 && *lines > 0)
+        return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                       "Behind byte %llu a head names other columns than the log's beginning. Make a file "
+                       "of its own of what begins there, and take in both.",
+                       (unsigned long long)reader->at);
+    *lines = n;
+    return TB_OK;
+}
+
 tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn, tb_error *err)
 {
     size_t lines;
     bool is_met = false;
     feed_turn turn = FEED_TURN_BLOCK;
     tb_code code = fill_lines(reader, block, &lines, err);
+    if (!code && reader->layout) code = stop_at_head(reader, block, &lines, err);
     if (code) return code;
     if (block->len > 0 && lines == 0) code = take_line(reader, block, &turn, &is_met, err);
     else code = cut_block(reader, block, lines, &is_met, err);

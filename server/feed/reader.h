@@ -47,6 +47,7 @@ typedef struct feed_reader {
     feed_hash *spare; /* of the bytes before a line that may have to be left */
     uint64_t seed;
     bool heads;    /* feed_hash_head's; the caller's to set after init */
+    const tb_log_layout *layout; /* the same; not NULL: no head further on may name other columns */
     uint64_t at;   /* bytes handed out or skipped */
     char last;     /* the byte before `at` */
     size_t block_bytes;

@@ -212,6 +212,10 @@ static tb_code pull_zstd(feed_source *source, char *buf, size_t cap, size_t *ret
         source->raw_at += in.pos;
         if (ZSTD_isError(rc)) {
             if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation) return tb_no_memory(err);
+            if (ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge)
+                return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                               "The zstd data needs a window larger than 128 MiB, which is not taken: "
+                               "pack it anew with --long=27 at most.");
             return damaged(source, "is damaged", err);
         }
         source->between = rc == 0;

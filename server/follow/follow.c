@@ -286,10 +286,21 @@ bool follow_caught_up(const follow *f)
     return f->sink_trouble == TB_OK;
 }
 
+/* Whether what the name leads to cannot be looked at. A name that was given twice counts once. */
+static bool is_barred(const follow *f, size_t name)
+{
+    if (!f->table.sight || f->table.sight[name] != FOLLOW_BARRED) return false;
+    for (size_t i = 0; i < name; i++)
+        if (strcmp(f->options.names[i], f->options.names[name]) == 0) return false;
+    return true;
+}
+
 bool follow_troubled(const follow *f)
 {
     for (size_t i = 0; i < f->table.n; i++)
         if (f->table.logs[i]->trouble) return true;
+    for (size_t i = 0; i < f->options.n_names; i++)
+        if (is_barred(f, i)) return true;
     return false;
 }
 
@@ -351,13 +362,20 @@ static bool is_shown(const follow_log *log)
     return log->there && (!log->packed || follow_log_lag(log) || log->trouble);
 }
 
+static void put_figure(tb_buf *out, const char *name, const char *path, int64_t value)
+{
+    tb_buf_fmt(out, "tollbook_follow_%s{file=\"", name);
+    put_label(out, path);
+    tb_buf_fmt(out, "\"} %" PRId64 "\n", value);
+}
+
 static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
 {
     static const figure all[] = {
         {"lag_bytes", "Bytes of a log that are not shipped", lag_bytes},
         {"lag_seconds", "Seconds since all of a log was shipped", lag_seconds},
         {"waiting_bytes", "Bytes of a last line that has no end yet", waiting_bytes},
-        {"trouble", "1: the log cannot be read, or was refused", in_trouble},
+        {"trouble", "1: the log cannot be read, or was refused", in_trouble}, /* names follow */
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s gauge\n",
@@ -365,11 +383,11 @@ static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
         for (size_t i = 0; i < f->table.n; i++) {
             const follow_log *log = f->table.logs[i];
             if (!is_shown(log)) continue;
-            tb_buf_fmt(out, "tollbook_follow_%s{file=\"", all[k].name);
-            put_label(out, log->path);
-            tb_buf_fmt(out, "\"} %" PRId64 "\n", all[k].of(log, now_ms));
+            put_figure(out, all[k].name, log->path, all[k].of(log, now_ms));
         }
     }
+    for (size_t i = 0; i < f->options.n_names; i++)
+        if (is_barred(f, i)) put_figure(out, "trouble", f->options.names[i], 1);
 }
 
 static void put_one(tb_buf *out, const char *name, const char *type, const char *help,

@@ -65,12 +65,22 @@ void follow_log_free(follow_log *log)
     free(log);
 }
 
+/* What is a file and was none, or the other way round, is another one that got the same inode. */
+static void become_another(follow_log *log)
+{
+    follow_log_close(log);
+    follow_log_restart(log);
+    log->regular = !log->regular;
+    log->trouble = TB_OK;
+    log->again_ms = 0;
+}
+
 /* A file's time has a grain, and it can be changed within one: a change makes two looks. */
 void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms)
 {
     const uint64_t size = (uint64_t)st->st_size;
     const bool same = size == log->size && same_time(st->st_mtim, log->changed);
-    log->regular = S_ISREG(st->st_mode);
+    if (S_ISREG(st->st_mode) != log->regular) become_another(log);
     log->settled = same;
     if (same) {
         log->looks++;
@@ -187,6 +197,7 @@ tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err)
 uint64_t follow_log_lag(const follow_log *log)
 {
     const uint64_t waiting = follow_log_waiting(log);
+    if (!log->regular) return 0;
     if (log->packed) return log->fresh || log->begun || log->damaged ? 1 : 0;
     if (!log->begun) return log->size > waiting ? log->size - waiting : 0;
     if (log->earlier && !log->fresh) return 0;
@@ -196,7 +207,7 @@ uint64_t follow_log_lag(const follow_log *log)
 
 uint64_t follow_log_waiting(const follow_log *log)
 {
-    if (log->packed || (log->begun && log->earlier)) return 0;
+    if (!log->regular || log->packed || (log->begun && log->earlier)) return 0;
     if (!log->begun) return log->fresh ? 0 : log->size;
     return log->scanned > log->reader->at ? log->scanned - log->reader->at : 0;
 }

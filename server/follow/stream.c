@@ -1,6 +1,7 @@
 /* Two running hashes: of everything that came, and of everything up to the last line end. The text
- * that waits is what came after the last byte that the sink has; of a line that is too long only
- * its beginning is kept, which the sink refuses.
+ * that waits is what came after the last byte that the sink has. Of a line that is too long only
+ * its beginning is kept, which the sink refuses; but all of it before the sink was asked, since the
+ * same bytes are hashed again then.
  *
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the stream. */
 #include "follow/stream.h"
@@ -10,6 +11,7 @@
 
 #define CUT       ((size_t)TB_LINE_MAX + 2) /* so long a line is too long however it ends */
 #define CONFLICTS 8
+#define LEAST     ((size_t)64 << 10) /* shorter bodies are not halved */
 
 struct follow_stream {
     const follow_sink *sink;
@@ -20,7 +22,9 @@ struct follow_stream {
     uint64_t at, line_at,
         start;      /* of the stream: what came, its last line end, what the sink has */
     uint64_t lines; /* that the sink has */
+    size_t most; /* bytes of text in one piece; one line may be longer */
     feed_hash *all, *whole, *had; /* up to at, line_at, start */
+    feed_hash *part;              /* up to the end of a piece that is not all */
     bool asked;                   /* what the sink knows was asked */
     tb_hash128 head;
     tb_known *list; /* ascending; n 0: nothing more can be known */
@@ -42,7 +46,9 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     s->all = feed_hash_new(s->seed);
     s->whole = feed_hash_new(s->seed);
     s->had = feed_hash_new(s->seed);
-    if (s->all && s->whole && s->had) return s;
+    s->part = feed_hash_new(s->seed);
+    s->most = STREAM_HELD_MAX;
+    if (s->all && s->whole && s->had && s->part) return s;
     follow_stream_free(s);
     return NULL;
 }
@@ -53,14 +59,22 @@ void follow_stream_free(follow_stream *s)
     feed_hash_free(s->all);
     feed_hash_free(s->whole);
     feed_hash_free(s->had);
+    feed_hash_free(s->part);
     tb_buf_release(&s->text);
     free(s->list);
     free(s->starts);
     free(s);
 }
 
+/* Whether a line that is too long may be cut. */
+static bool may_cut(const follow_stream *s)
+{
+    return s->asked || !s->look_back;
+}
+
 size_t follow_stream_pending(const follow_stream *s)
 {
+    if (s->lines_end == 0 && !may_cut(s) && s->text.len >= CUT) return s->text.len;
     return s->lines_end;
 }
 
@@ -138,7 +152,7 @@ static void add_part(follow_stream *s, const char *bytes, size_t len)
         const char *end = memchr(bytes, '\n', len);
         size_t n = end ? (size_t)(end - bytes) + 1 : len, line = s->text.len - s->lines_end;
         size_t keep = line < CUT ? CUT - line : 0;
-        bool cut = n > keep || (n == keep && !end);
+        bool cut = may_cut(s) && (n > keep || (n == keep && !end));
         tb_buf_add(&s->text, bytes, cut ? keep : n);
         if (cut && end) tb_buf_str(&s->text, "\n");
         feed_hash_add(s->all, bytes, n);
@@ -228,18 +242,53 @@ static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash 
     return TB_OK;
 }
 
-static tb_code ship_lines(follow_stream *s, feed_report *ret_report, tb_error *err)
+/* How many bytes of whole lines go next. Where a line among them was cut, they go together: the hash up
+ * to an end between them cannot be known. */
+static size_t next_part(const follow_stream *s)
 {
-    tb_code code = TB_E_BATCH_CONFLICT;
-    for (int i = 0; i < CONFLICTS && code == TB_E_BATCH_CONFLICT; i++) {
-        if (i > 0 || !s->asked) {
-            code = ask(s, err);
-            if (code == TB_OK && s->n > 0) code = replay(s, err);
-            if (code) return code;
-        }
-        if (s->lines_end == 0) return TB_OK;
-        if (next_end(s) != 0) return TB_OK; /* it may be known */
-        code = ship(s, s->lines_end, s->line_at, s->whole, ret_report, err);
+    const bool cut = s->line_at - s->start != s->lines_end;
+    if (cut || s->lines_end <= s->most) return s->lines_end;
+    const char *end = memrchr(s->text.data, '\n', s->most);
+    if (!end) end = memchr(s->text.data, '\n', s->lines_end);
+    return (size_t)(end - s->text.data) + 1;
+}
+
+/* One piece. What is too long for the sink is halved. */
+static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
+{
+    feed_report report;
+    tb_code code;
+    size_t len;
+    do {
+        len = next_part(s);
+        const bool whole = len == s->lines_end;
+        feed_hash_copy(s->part, whole ? s->whole : s->had);
+        if (!whole) feed_hash_add(s->part, s->text.data, len);
+        code = ship(s, len, whole ? s->line_at : s->start + len, s->part, &report, err);
+        if (code != TB_E_TOO_LARGE || len <= LEAST) break;
+        s->most = len / 2;
+    } while (next_part(s) < len);
+    if (code) return code;
+    all->lines += report.lines;
+    all->accepted += report.accepted;
+    all->rejected += report.rejected;
+    return TB_OK;
+}
+
+/* Asks what is known; those bytes may be among what waits. */
+static tb_code ask_again(follow_stream *s, tb_error *err)
+{
+    tb_code code = ask(s, err);
+    return code == TB_OK && s->n > 0 ? replay(s, err) : code;
+}
+
+static tb_code ship_lines(follow_stream *s, feed_report *all, tb_error *err)
+{
+    tb_code code = s->asked ? TB_OK : ask_again(s, err);
+    int conflicts = 0;
+    while (code == TB_OK && s->lines_end > 0 && next_end(s) == 0) { /* else it may be known */
+        code = ship_part(s, all, err);
+        if (code == TB_E_BATCH_CONFLICT && ++conflicts < CONFLICTS) code = ask_again(s, err);
     }
     return code;
 }

@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define WILD "*?["
 
 static int order(const follow_log *log, const struct stat *st)
 {
@@ -65,50 +68,90 @@ static tb_code rename_log(follow_log *log, const char *path, tb_error *err)
     return TB_OK;
 }
 
-/* What a name leads to. *ret_there: to anything at all. */
-static tb_code see_path(follow_table *table, const char *path, int64_t now_ms, bool *ret_there,
-                        tb_error *err)
+/* What a look at a name found. */
+typedef struct glance {
+    int64_t now_ms;
+    bool there; /* anything at all */
+    int why;    /* errno where it could not be looked at; 0: it could */
+} glance;
+
+static void note_why(glance *seen, int why)
+{
+    if (why != ENOENT && why != ENOTDIR) seen->why = why;
+}
+
+static tb_code see_path(follow_table *table, const char *path, glance *seen, tb_error *err)
 {
     struct stat st;
     bool known;
-    if (stat(path, &st) != 0) return TB_OK;
-    *ret_there = true;
+    if (stat(path, &st) != 0) {
+        note_why(seen, errno);
+        return TB_OK;
+    }
+    seen->there = true;
     size_t at = place_of(table, &st, &known);
-    if (!known) return add_log(table, at, path, &st, now_ms, err);
+    if (!known) return add_log(table, at, path, &st, seen->now_ms, err);
     follow_log *log = table->logs[at];
     if (log->there) return TB_OK; /* it has two names */
     log->there = true;
-    follow_log_seen(log, &st, now_ms);
+    follow_log_seen(log, &st, seen->now_ms);
     return rename_log(log, path, err);
 }
 
-static tb_code see_pattern(follow_table *table, const char *pattern, int64_t now_ms,
-                           bool *ret_there, tb_error *err)
+/* A pattern finds nothing where the folder that it begins with cannot be read, as if nothing were there. */
+static tb_code see_folder(const char *pattern, glance *seen, tb_error *err)
+{
+    const size_t plain = strcspn(pattern, WILD);
+    const char *slash = memrchr(pattern, '/', plain);
+    char *folder = slash ? strndup(pattern, (size_t)(slash - pattern) + 1) : strdup(".");
+    if (!folder) return tb_no_memory(err);
+    if (access(folder, R_OK | X_OK) != 0) note_why(seen, errno);
+    free(folder);
+    return TB_OK;
+}
+
+static tb_code see_pattern(follow_table *table, const char *pattern, glance *seen, tb_error *err)
 {
     glob_t found;
     tb_code code = TB_OK;
     int rc = glob(pattern, GLOB_NOSORT, NULL, &found);
     if (rc == GLOB_NOSPACE) return tb_no_memory(err);
-    if (rc != 0) return TB_OK;
+    if (rc != 0) return see_folder(pattern, seen, err);
     for (size_t i = 0; code == TB_OK && i < found.gl_pathc; i++)
-        code = see_path(table, found.gl_pathv[i], now_ms, ret_there, err);
+        code = see_path(table, found.gl_pathv[i], seen, err);
     globfree(&found);
     return code;
+}
+
+static follow_sight sight_of(const glance *seen)
+{
+    if (seen->there) return FOLLOW_SEEN;
+    return seen->why ? FOLLOW_BARRED : FOLLOW_MISSING;
+}
+
+static void say_sight(const follow_options *options, const char *name, const glance *seen)
+{
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "It cannot be looked at: %s. %s It is tried again.",
+             strerror(seen->why),
+             seen->why == EACCES ? "Let the follower's user read its folder." : "Check the name.");
+    options->say(options->ctx, name,
+                 seen->why ? sentence
+                           : "There is no such file yet: it is followed once it is there.");
 }
 
 static tb_code see_name(follow_table *table, const follow_options *options, size_t i,
                         int64_t now_ms, tb_error *err)
 {
     const char *name = options->names[i];
-    bool there = false;
-    tb_code code = see_path(table, name, now_ms, &there, err);
-    if (code == TB_OK && !there && strpbrk(name, "*?["))
-        code = see_pattern(table, name, now_ms, &there, err);
+    glance seen = {.now_ms = now_ms};
+    tb_code code = see_path(table, name, &seen, err);
+    if (code == TB_OK && !seen.there && strpbrk(name, WILD))
+        code = see_pattern(table, name, &seen, err);
     if (code) return code;
-    if (!there && !table->missing[i])
-        options->say(options->ctx, name,
-                     "There is no such file yet: it is followed once it is there.");
-    table->missing[i] = !there;
+    const follow_sight sight = sight_of(&seen);
+    if (sight != FOLLOW_SEEN && sight != table->sight[i]) say_sight(options, name, &seen);
+    table->sight[i] = sight;
     return TB_OK;
 }
 
@@ -137,8 +180,8 @@ tb_code follow_table_scan(follow_table *table, const follow_options *options, in
                           tb_error *err)
 {
     tb_code code = TB_OK;
-    if (!table->missing) table->missing = calloc(options->n_names + 1, sizeof *table->missing);
-    if (!table->missing) return tb_no_memory(err);
+    if (!table->sight) table->sight = calloc(options->n_names + 1, sizeof *table->sight);
+    if (!table->sight) return tb_no_memory(err);
     for (size_t i = 0; i < table->n; i++)
         table->logs[i]->there = false;
     give_kept(table);
@@ -178,6 +221,6 @@ void follow_table_release(follow_table *table)
         follow_log_free(table->logs[i]);
     give_kept(table);
     free(table->logs);
-    free(table->missing);
+    free(table->sight);
     *table = (follow_table){0};
 }

@@ -6,10 +6,17 @@
 
 #define FOLLOW_KEPT 4
 
+/* What a name leads to, as it was said last. */
+typedef enum follow_sight {
+    FOLLOW_SEEN,
+    FOLLOW_MISSING, /* nothing is there */
+    FOLLOW_BARRED,  /* it cannot be looked at */
+} follow_sight;
+
 typedef struct follow_table {
     follow_log **logs; /* ascending by (device, inode) */
     size_t n, cap;
-    bool *missing; /* of each name: nothing was there, and it was said */
+    follow_sight *sight; /* of each name */
     size_t hand;   /* where the search for a descriptor goes on */
     int kept[FOLLOW_KEPT]; /* descriptors for looking at folders, 0: none; see follow_table_scan */
 } follow_table;

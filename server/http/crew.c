@@ -110,7 +110,6 @@ static void leave_account(crew *c, int64_t account)
     while (c->at_work[i] != account)
         i++;
     c->at_work[i] = c->at_work[--c->running];
-    pthread_cond_broadcast(&c->wake); /* one of its account may have waited for that */
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -159,7 +158,7 @@ tb_code crew_submit(crew *c, int64_t account, write_job *job, tb_error *err)
     const bool taken = !full && count_queued(c, account) < o->jobs_share;
     if (taken) {
         c->queue[c->queued++] = (waiting){job, account};
-        pthread_cond_broadcast(&c->wake);
+        pthread_cond_signal(&c->wake); /* one more can be at work; what waits for an account's share goes to who gives a place back */
     }
     pthread_mutex_unlock(&c->lock);
     if (taken) return TB_OK;

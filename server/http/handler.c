@@ -24,6 +24,7 @@
 #include "http/media.h"
 #include "http/receive.h"
 #include "http/reply.h"
+#include "http/stream.h"
 
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
@@ -441,13 +442,32 @@ static void hand_to_asker(request *r, size_t shard)
     if (crew_submit(r->worker->server->asking, (int64_t)shard, &r->job, &err)) go_on_without(r, &err);
 }
 
-/* Pieces of a stream are made with the worker's own reader. */
+static tb_code run_piece(write_job *job, tb_store *store, tb_error *err)
+{
+    request *r = job->owner;
+    worker *own = r->worker;
+    r->worker = server_asker(own->server, store);
+    const tb_code code = stream_fill(r->stream, err);
+    r->worker = own;
+    return code;
+}
+
+void request_submit_piece(request *r, size_t shard)
+{
+    tb_error err;
+    r->job.run = run_piece;
+    r->job.bytes = 0;
+    wait_in_line(r);
+    if (crew_submit(r->worker->server->asking, (int64_t)shard, &r->job, &err)) go_on_without(r, &err);
+}
+
+/* Pieces of a stream are made with the worker's own reader, unless it says otherwise. */
 static void take_from_asker(request *r)
 {
     r->asking = false;
     if (r->job.code) {
         request_fail_as(r, &r->job.err);
-    } else if (r->reply.kind == REPLY_STREAM) {
+    } else if (r->reply.kind == REPLY_STREAM && !r->reply.source.asks) {
         drop_answer(r);
         r->route->handle(r);
     }

@@ -31,11 +31,15 @@ typedef enum reply_kind {
  * sets *ret_done with the last one; one that took its time may append nothing. The first piece is
  * made before the head is sent, so that its failure is the answer; a later failure cuts the answer
  * off. Both run on the worker's thread, fill not after the request's end; a fill reads the worker's
- * store in a snapshot of its own. release may be NULL and is called once, whatever happened. */
+ * store in a snapshot of its own. release may be NULL and is called once, whatever happened.
+ *
+ * Where `asks` is set a fill may run on an asker's thread, with request.worker the asker, and one that fails can be called
+ * again: then no piece holds up a worker for a usage server. The handler makes the first one. */
 typedef struct stream_source {
     tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
     void (*release)(void *ctx);
     void *ctx;
+    bool asks;
 } stream_source;
 
 #define REQUEST_TAG_MAX   64
@@ -75,6 +79,7 @@ typedef struct request {
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
     bool asking;  /* the job is the handler, which has to ask a usage server */
+    struct stream *stream; /* the answer, once it is one */
     bool over;    /* the body outgrew its limit: what comes is thrown away */
     guard guard;
     size_t target_len, path_len;
@@ -171,5 +176,7 @@ void request_submit_long(request *r);
 void request_submit_errand(request *r);
 /* The same to the intake, for a body that takes long to parse. */
 void request_submit_intake(request *r);
+/* Hands the next piece of r->stream to an asker, since that server has to be asked for it. */
+void request_submit_piece(request *r, size_t shard);
 
 #endif

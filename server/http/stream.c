@@ -14,6 +14,7 @@
 
 #include "http/clock.h"
 #include "http/server.h"
+#include "usage/servers.h"
 
 #define BLOCK ((size_t)128 << 10) /* of libmicrohttpd's, bytes */
 
@@ -24,11 +25,11 @@ typedef struct stream {
     tb_buf plain, zipped;
     const tb_buf *piece; /* the one that is being sent */
     size_t at;
-    int64_t paused_us; /* since when others have their turn; 0: they have not */
+    int64_t paused_us; /* since when others have their turn, or an asker makes a piece; 0: not so */
     bool done;
 } stream;
 
-static tb_code next_piece(stream *s, tb_error *err)
+tb_code stream_fill(stream *s, tb_error *err)
 {
     s->at = 0;
     s->plain.len = s->zipped.len = 0;
@@ -56,24 +57,56 @@ static void cut_off(const request *r)
     if (!r->http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
 }
 
+static ssize_t give_up(const stream *s, const tb_error *err)
+{
+    request_complain(s->r, err);
+    cut_off(s->r);
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void note_piece(const stream *s, int64_t began_us)
+{
+    conns_piece(s->r->worker->server->conns, s->r->conn, s->piece->len, began_us, clock_mono_us());
+}
+
+/* *ret_asks: it would have to wait for a usage server, and an asker makes it meanwhile. */
+static tb_code make_piece(stream *s, bool *ret_asks, tb_error *err)
+{
+    const server *own = s->r->worker->server;
+    size_t shard = 0;
+    *ret_asks = false;
+    if (!s->source.asks || !own->asking) return stream_fill(s, err);
+    usage_refuse();
+    tb_code code = stream_fill(s, err);
+    *ret_asks = usage_refused(&shard) && code;
+    if (!*ret_asks) return code;
+    s->plain.len = s->zipped.len = 0;
+    s->paused_us = clock_mono_us();
+    conns_phase(own->conns, s->r->conn, CONN_WORK, 0, s->paused_us);
+    request_submit_piece(s->r, shard);
+    return TB_OK;
+}
+
 static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
 {
     stream *s = cls;
     int64_t began_us = s->paused_us;
     (void)position;
     s->paused_us = 0;
+    if (s->r->waiting) { /* for an asker */
+        s->r->waiting = false;
+        if (s->r->job.code) return give_up(s, &s->r->job.err);
+        note_piece(s, began_us);
+    }
     for (int made = 0; s->at == s->piece->len; made++) {
         tb_error err;
+        bool asks = false;
         if (s->done) return MHD_CONTENT_READER_END_OF_STREAM;
         if (made > 0) return let_others(s);
         if (!began_us) began_us = clock_mono_us();
-        if (next_piece(s, &err)) {
-            request_complain(s->r, &err);
-            cut_off(s->r);
-            return MHD_CONTENT_READER_END_WITH_ERROR;
-        }
-        conns_piece(s->r->worker->server->conns, s->r->conn, s->piece->len, began_us,
-                    clock_mono_us());
+        if (make_piece(s, &asks, &err)) return give_up(s, &err);
+        if (asks) return 0;
+        note_piece(s, began_us);
     }
     size_t n = s->piece->len - s->at < room ? s->piece->len - s->at : room;
     memcpy(out, s->piece->data + s->at, n);
@@ -99,7 +132,7 @@ static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **r
     tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
     s->piece = zipped ? &s->zipped : &s->plain;
     if (zipped && !(s->gz = gzip_new())) return tb_no_memory(err);
-    tb_code code = next_piece(s, err);
+    tb_code code = stream_fill(s, err);
     if (code) return code;
     *ret = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
     if (!*ret) return tb_no_memory(err);
@@ -119,6 +152,7 @@ tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_respo
         return tb_no_memory(err);
     }
     *s = (stream){.source = source, .r = r};
+    r->stream = s;
     tb_code code = begin(s, r, zipped, ret_response, err);
     if (code) on_end(s);
     return code;

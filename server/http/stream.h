@@ -1,4 +1,4 @@
-/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread,
+/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread, or an asker's where it asks usage servers,
  * gzipped on the way where the client takes it. A client that stops reading, or takes less than a
  * line that is slow would, meets its deadline (conns_piece). */
 #ifndef TOLLBOOK_SERVER_HTTP_STREAM_H
@@ -15,5 +15,8 @@ struct MHD_Response;
  * fails by is the caller's to answer. zipped: send it as gzip. */
 TB_MUST_USE tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_response,
                                     tb_error *err);
+
+/* Makes the next piece, on whatever thread this is, while nobody else is at it. */
+TB_MUST_USE tb_code stream_fill(struct stream *s, tb_error *err);
 
 #endif

@@ -25,11 +25,12 @@ struct writer {
 };
 
 typedef struct group {
+    writer *w;
+    int64_t begun_us;
     write_job *first, **last;
     write_job *rest; /* not in it */
     size_t bytes;
     bool changed_keys;
-    bool gather; /* writer_hooks.gather */
 } group;
 
 static void fail_job(write_job *job, const tb_error *err)
@@ -67,17 +68,45 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
 /* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
-    return !g->gather || job->usage == next->usage;
+    return !g->w->hooks.gather || job->usage == next->usage;
 }
 
 static int64_t group_us(const group *g, const write_job *job)
 {
-    return g->gather && job->usage ? WRITER_GATHER_US : WRITER_GROUP_US;
+    return g->w->hooks.gather && job->usage ? WRITER_GATHER_US : WRITER_GROUP_US;
 }
 
 static size_t group_bytes(const group *g, const write_job *job)
 {
-    return g->gather && job->usage ? WRITER_GATHER_BYTES : WRITER_GROUP_BYTES;
+    return g->w->hooks.gather && job->usage ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
+}
+
+/* Usage that came since the group began joins it, for an INSERT costs as much for one piece as for many; not where others wait for
+ * the group's end. */
+static write_job *take_more(writer *w)
+{
+    pthread_mutex_lock(&w->lock);
+    write_job *jobs = w->first;
+    while (jobs && jobs->usage && !jobs->alone)
+        jobs = jobs->next;
+    if (!jobs) {
+        jobs = w->first;
+        w->first = NULL;
+        w->last = &w->first;
+        w->queued = 0;
+        w->queued_bytes = 0;
+    } else {
+        jobs = NULL;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return jobs;
+}
+
+static bool goes_on(group *g, const write_job *job)
+{
+    if (job->alone || g->bytes >= group_bytes(g, job) || clock_mono_us() - g->begun_us >= group_us(g, job)) return false;
+    if (!g->rest && g->w->hooks.gather && job->usage) g->rest = take_more(g->w);
+    return g->rest && !g->rest->alone && may_join(g, job, g->rest);
 }
 
 /* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
@@ -85,20 +114,18 @@ static size_t group_bytes(const group *g, const write_job *job)
 static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
 {
     group *g = ctx;
-    write_job **rest = &g->rest;
-    int64_t start_us = clock_mono_us();
     write_job *job;
+    g->begun_us = clock_mono_us();
     do {
-        job = *rest;
-        *rest = job->next;
+        job = g->rest;
+        g->rest = job->next;
         job->next = NULL;
         *g->last = job;
         g->last = &job->next;
         g->bytes += job->bytes;
         if (!run_job(store, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
-    } while (*rest && !job->alone && !(*rest)->alone && may_join(g, job, *rest) && g->bytes < group_bytes(g, job) &&
-             clock_mono_us() - start_us < group_us(g, job));
+    } while (goes_on(g, job));
     return TB_OK;
 }
 
@@ -151,7 +178,7 @@ static void lose(writer *w, bool changed_keys, const tb_error *err)
 /* One transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
-    group g = {.last = &g.first, .rest = jobs, .gather = w->hooks.gather};
+    group g = {.w = w, .last = &g.first, .rest = jobs};
     tb_error err = {0};
     if (tb_store_write(w->store, run_jobs, &g, &err) != TB_OK) {
         if (!g.first) { /* it did not even begin */
@@ -252,12 +279,15 @@ static bool gathers(const write_job *jobs)
     return jobs != NULL;
 }
 
-static size_t usage_bytes(const writer *w)
+/* So much of it waits that no more need be gathered. */
+static bool is_plenty(const writer *w)
 {
-    size_t bytes = 0;
-    for (const write_job *job = w->first; job; job = job->next)
-        if (job->usage) bytes += job->bytes;
-    return bytes;
+    size_t bytes = 0, cells = 0;
+    for (const write_job *job = w->first; job; job = job->next) {
+        bytes += job->usage ? job->bytes : 0;
+        cells += job->usage ? job->cells : 0;
+    }
+    return bytes >= WRITER_GATHER_BYTES || cells >= WRITER_GATHER_CELLS;
 }
 
 /* Whether jobs with usage have to stay in the queue; *ret_ms is then when to look again. The lock is held. */
@@ -267,7 +297,7 @@ static bool holds_usage(writer *w, bool ready, int64_t *ret_ms)
     *ret_ms = WRITER_AGAIN_MS;
     if (w->stop || w->broken || !w->hooks.gather) return false;
     if (!ready) return true;
-    if (left_us <= 0 || usage_bytes(w) >= WRITER_GATHER_BYTES) return false;
+    if (left_us <= 0 || is_plenty(w)) return false;
     *ret_ms = left_us / 1000 + 1;
     return true;
 }

@@ -17,7 +17,9 @@
 #define WRITER_GROUP_US    50000               /* or so long */
 /* Where usage lies on servers: their INSERTs are few and large. */
 #define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage */
-#define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once, and in one group */
+#define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */
+#define WRITER_GATHER_CELLS 50000               /* likewise: their INSERTs are large enough */
+#define WRITER_GATHER_GROUP ((size_t)256 << 20) /* a group is committed past so many, or a WRITER_GATHER_US */
 #define WRITER_GATHER_JOBS  1024                /* most that wait, and one account's share of them */
 #define WRITER_GATHER_SHARE 768
 
@@ -27,6 +29,7 @@ typedef struct write_job {
     void (*done)(struct write_job *job);
     void *owner;
     size_t bytes;    /* what it weighs in the queue */
+    size_t cells;    /* of usage, that it brings */
     int64_t account; /* whose it is */
     int64_t wait_us; /* the longest wait: it is then TB_E_BUSY, and nothing of it was run; 0: any */
     bool (*left)(
@@ -69,7 +72,7 @@ typedef struct writer_hooks {
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
     void (*lost)(void *ctx, const tb_error *err);
     /* Usage lies on servers. Jobs with usage have groups of their own, one WRITER_GATHER_US or more after the other; a
-     * job that comes after a pause goes at once, and so do WRITER_GATHER_BYTES. Others do not wait for them. */
+     * job that comes after a pause goes at once, and so do WRITER_GATHER_BYTES and WRITER_GATHER_CELLS. Others do not wait for them. */
     bool gather;
     /* Whether the servers can take anything; err says why not. Meanwhile jobs with usage wait, within the queue's bounds and no
      * longer than wait_us: they then fail with what it says. On the writer's thread. NULL: always. */

@@ -199,7 +199,7 @@ static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *e
     const usage_servers *s = st->s;
     char *query = st->len ? curl_easy_escape(curl, st->sql, 0) : NULL;
     if (st->len && !query) return tb_no_memory(err);
-    tb_buf_fmt(url, "http%s://%s/?wait_end_of_query=1&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "",
+    tb_buf_fmt(url, "http%s://%s/?wait_end_of_query=1&buffer_size=4194304&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "",
                s->address.shard[st->shard], st->id);
     if (reads(st)) tb_buf_fmt(url, "&max_execution_time=%ld", limit_of(st) / 1000 + 1);
     if (query) {

@@ -1,8 +1,9 @@
 """Ingest with usage on two ClickHouse shards against ClickHouse's own rate, a part of the workload `cluster` of `run`
 beside this file. The log's pieces come as lines, and as the cells that `follow` makes of them.
 
-Of ready cells the peer gets the very rows that tollbook had sent, as RowBinary, in as many INSERTs, into tables of the same
-form on the same servers, both at once. Of lines it parses them itself: each server half of them, in one stream, into a table
+Of ready cells the peer gets the rows of each piece, as RowBinary, in as many INSERTs as tollbook made, into tables of the same
+form on the same servers, both at once. tollbook adds countries of pieces that it commits together up first: what that alone is
+worth is told by giving the peer these rows, too. Of lines it parses them itself: each server half of them, in one stream, into a table
 of type Null with views that add them up (the best of the forms in clickhouse.py's trials). It gets no hash of a
 piece, no catalogue, no late usage and no refused lines, which tollbook has in it."""
 import concurrent.futures
@@ -11,6 +12,7 @@ import http.client
 import http.server
 import os
 import re
+import struct
 import subprocess
 import threading
 import time
@@ -78,6 +80,7 @@ class Shipping:
     def __init__(self, both, catalogue, pieces):
         self.both, self.catalogue, self.turn, self.seconds, self.watermark = both, catalogue, 0, {}, []
         self.lines = [("/ingest/logs", piece.read_bytes()) for piece in pieces]
+        self.brought = [self.count(body) for _, body in self.lines[len(pieces) // 2:]]
         self.cells = self.record(pieces)
 
     def apply(self, server):
@@ -91,8 +94,10 @@ class Shipping:
         try:
             self.apply(server)
             recorder = Recorder(server.port)
-            self.both.harness.run("follow", "--once", "--bytes", 1 << 24, "--server", f"http://127.0.0.1:{recorder.port}",
-                                  "--key-file", key, *pieces)
+            half = len(pieces) // 2
+            for some in (pieces[:half], pieces[half:]): # a call ships its files in any order
+                self.both.harness.run("follow", "--once", "--bytes", 1 << 24, "--server",
+                                      f"http://127.0.0.1:{recorder.port}", "--key-file", key, *some)
             recorder.close()
         finally:
             server.close()
@@ -179,13 +184,37 @@ class Shipping:
         sql = f"SELECT {','.join(columns)} FROM ship{self.turn}.{table} WHERE batch>{max(self.watermark)} ORDER BY batch FORMAT RowBinary"
         return [urllib.request.urlopen(f"http://127.0.0.1:{s.port}/", sql.encode()).read() for s in self.both.shards]
 
-    def insert(self, name, inserts):
-        """ClickHouse takes the rows of the last ship; how many they are."""
+    @staticmethod
+    def count(body):
+        """Requests and bytes of a piece by zone, day and country."""
+        counted = {}
+        for line in body.splitlines():
+            fields = line.split(b"|")
+            key = int(fields[4]), int(fields[2]) // 86400000, fields[11][0] << 8 | fields[11][1]
+            requests, size = counted.get(key, (0, 0))
+            counted[key] = requests + 1, size + int(fields[3])
+        return counted
+
+    def countries(self):
+        """Their rows as the pieces brought them, of each shard: the same sums as tollbook's."""
+        out = []
+        for shard in self.both.shards:
+            of = f"FROM ship{self.turn}.country WHERE batch>{max(self.watermark)}"
+            zones = {int(zone) for zone in shard.ask(f"SELECT DISTINCT zone {of}").split()}
+            rows = [(*key, max(self.watermark) + 1 + n, *counted[key]) for n, counted in enumerate(self.brought)
+                    for key in sorted(counted) if key[0] in zones]
+            if shard.ask(f"SELECT sum(requests),sum(bytes) {of}") != f"{sum(r[4] for r in rows)}\t{sum(r[5] for r in rows)}":
+                raise RuntimeError("countries are not the lines'")
+            out.append(b"".join(struct.pack("<qIHQQQ", *row) for row in rows))
+        return out
+
+    def insert(self, name, inserts, joined):
+        """ClickHouse takes the rows of the last ship, those of countries joined or not; how many they are."""
         work, n = [[] for _ in self.both.shards], 0
         for table in ("cell", "country"):
             columns, width = self.columns(table)
             into = f"peer.{table}({','.join(columns)})"
-            for shard, rows in enumerate(self.rows(table, columns)):
+            for shard, rows in enumerate(self.rows(table, columns) if joined or table == "cell" else self.countries()):
                 self.both.shards[shard].ask("CREATE DATABASE IF NOT EXISTS peer")
                 self.both.shards[shard].ask(f"CREATE TABLE peer.{table} AS ship{self.turn}.{table}")
                 self.both.shards[shard].ask(f"INSERT INTO peer.{table} SELECT * FROM ship{self.turn}.{table} WHERE batch<="
@@ -238,7 +267,10 @@ def measure(both, catalogue, pieces, halves, rounds):
     of, wrong, rows = Shipping(both, catalogue, pieces), [], 0
     lines = sum(body.count(b"\n") for _, body in of.lines[len(of.lines) // 2:])
     for _ in range(rounds):
-        rows = of.insert("rows", of.ship("cells", of.cells))
+        inserts = of.ship("cells", of.cells)
+        rows = of.insert("rows", inserts, False)
+        of.drop("peer")
+        of.insert("joined rows", inserts, True)
         of.drop("peer", f"ship{of.turn}")
         of.ship("lines", of.lines)
         of.drop(f"ship{of.turn}")

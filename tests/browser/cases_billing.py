@@ -28,11 +28,13 @@ class Billing(BrowserCase):
         file.write_text(json.dumps(catalog))
         run("apply", "--db", server.db, file)
         run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
-        rows = [{"zone": zone, "hour": f"2026-{month}-{day:02}T{hour:02}:00:00Z", "region": "DE",
+        rows = [{"zone": 201, "hour": f"2026-{month}-05T05:00:00Z", "region": "DE", "bytes": 10**12} for month in ("09", "10")]
+        rows += [{"zone": zone, "hour": f"2026-{month}-{day:02}T{hour:02}:00:00Z", "region": "DE",
                  "bytes": 10**11 * (day % 3 + 1)}
                 for zone in (101, 103) for month, last in (("10", 28), ("11", 3))
                 for day in range(1, last + 1) for hour in (5, 17)]
         run("import", "--db", server.db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        run("invoice", "--db", server.db, "--month", "2026-09", "--account", 2, "--finalize")
         run("invoice", "--db", server.db, "--month", "2026-10", "--finalize")
         run("ledger", "pay", "--db", server.db, "--account", 1, "--amount", "10", "--reference", "wire 1")
         server.keys["billing"] = server.make_key(1, "SubuserBilling")
@@ -75,6 +77,8 @@ class Billing(BrowserCase):
             billing = self.server.get("/billing").json()
             for field in ("ThisMonthCharges", "Balance", "AvailableBalance"):
                 self.assertEqual(float(shown[field]), billing[field], field)
+            self.assertEqual(billing["AvailableBalance"], billing["Balance"])
+            self.assertNotIn("less what is used", page.text(".tiles"), "it is not, of who pays by invoice")
             forecast = self.server.get("/billing/forecast").json()
             self.assertEqual(shown["p50"], forecast["money"]["net"]["p50"])
             usage = page.script("""return [...document.querySelectorAll('[aria-label="Forecast by product and region"] tr[data-product]')]
@@ -136,4 +140,43 @@ class Billing(BrowserCase):
     def test_an_invoice_of_somebody_else_is_not_there(self):
         page = self.opened("/console/billing/2026-999999")
         page.wait("document.querySelector('.trouble .error')")
+        self.assertEqual(page.script("return [...document.querySelectorAll('main iframe, main .button, main table')].filter(one => one.checkVisibility()).length"), 0)
+        page.click("main .empty a")
+        page.wait("location.pathname === '/console/billing'")
         page.quiet("/console/session - .* 401", "404")
+
+    def test_a_correction_and_a_void_invoice_say_what_they_are(self):
+        server = self.server
+
+        def operation(name, **given):
+            answer = server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json")
+            self.assertEqual(answer.status, 200, answer.body)
+
+        void = next(one["number"] for one in server.get("/billing/invoices", "other").json()["invoices"] if one["month"] == "2026-10")
+        operation("invoice", void=void)
+        run("import", "--server", server.url, "--key", server.keys["operator"], "-", stdin=json.dumps(
+            {"zone": 201, "hour": "2026-09-07T05:00:00Z", "region": "DE", "bytes": 7 * 10**12}).encode())
+        operation("invoice", month="2026-10", account=2, finalize=True)
+        listed = server.get("/billing/invoices", "other").json()["invoices"]
+        new = next(one["number"] for one in listed if one["replaces"] == void)
+        line = next(one for one in server.get(f"/billing/invoices/{new}", "other").json()["lines"] if one["kind"] == "correction")
+        page = self.opened(f"/console/billing/{void}", "other")
+        page.click(page.named("link", new))
+        page.wait(f"location.pathname.endsWith('{new}')")
+        page.click(page.named("button", f"Explain line {line['line']}"))
+        opened = "document.querySelector('section[aria-label=\"The line taken apart\"]')"
+        page.wait(f"{opened}.textContent.includes('correction of bandwidth, September 2026')")
+        explained = server.get(f"/billing/invoices/{new}/lines/{line['line']}/explain", "other").json()
+        self.assertIn(f"The days add up to {int(explained['sum']):,} bytes.", page.script(f"return {opened}.textContent"))
+        self.assertIn(f"the difference: {int(line['quantity']):,} bytes.", page.script(f"return {opened}.textContent"))
+        page.quiet("/console/session - .* 401")
+
+    def test_a_line_that_is_none(self):
+        number = self.server.get("/billing/invoices").json()["invoices"][0]["number"]
+        page = self.opened(f"/console/billing/{number}?line=999")
+        page.wait("document.querySelector('.trouble .error')")
+        opened = "document.querySelector('section[aria-label=\"The line taken apart\"]')"
+        self.assertTrue(page.script(f"return {opened}.hidden"))
+        page.click(page.named("button", "Explain line 1"))
+        page.wait(f"!{opened}.hidden && {opened}.textContent.includes('Line 1:')")
+        self.assertEqual(page.text(".trouble"), "")

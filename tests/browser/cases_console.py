@@ -143,6 +143,22 @@ class Lost(ConsoleCase):
         page.wait("document.querySelector('.says').textContent === 'You are signed out.'")
         self.assertEqual(page.promise("return (await fetch('/console/session')).status"), 401)
 
+    def test_what_is_read_once_is_read_when_the_server_is_back(self):
+        page = self.signed_in("operator", "/operator/accounts")
+        for path, there in (("/operator/health", "[aria-label='Audit log'] tbody tr"), ("/operator/alerts", "[aria-label=Alerts] .empty:not(:empty)"),
+                            ("/operator/accounts", "tr[data-account]"), ("/operator/run?month=2026-10", "tr[data-account]")):
+            with self.subTest(path=path):
+                page.script("document.querySelector('main').dataset.before = ''")
+                self.open(page, path)  # its module is here
+                self.open(page, "/what-if")
+                page.script("""globalThis.ask = fetch;
+                    fetch = (url, options) => String(url).startsWith('/operations/') ? Promise.reject(new TypeError('gone')) : ask(url, options);""")
+                self.open(page, path)
+                self.assertFalse(page.script("return document.querySelector(arguments[0])", "main " + there))
+                page.script("fetch = ask")
+                page.wait(f"document.querySelector(\"main {there}\")")
+                page.wait(f"!({self.BANNER})")
+
     # The server tells of the session once, with members of our own, and is gone then.
     SAYS = """const answers = arguments[0];
         globalThis.ask = fetch;
@@ -224,7 +240,34 @@ class Addresses(ConsoleCase):
         page = self.signed_in(path="/containers")
         self.open(page, "/logs?zone=201")
         self.assertIn("does not open this pull zone", page.text(".trouble"))
+        self.open(page, "/logs?zone=101")
+        self.assertEqual(page.text(".trouble"), "", "it was another zone's")
+        self.open(page, "/zones/201")
+        self.assertEqual(page.text(".trouble"), "The requested Pull Zone was not found.", "once")
+        self.open(page, "/zones/201?range=30d")
+        page.wait("document.querySelector('.trouble').textContent.includes('not found')", "what still is so")
 
+    def test_an_operator_is_asked_for_an_account_and_for_nothing_else(self):
+        page = self.signed_in("operator", "/overview")
+        self.assertIn("Give an account's number", page.text(".notice"))
+        self.assertEqual(page.script("return document.querySelectorAll('main .panel, main .tiles').length"), 0)
+        page.click(".notice a")
+        page.wait("location.pathname === '/console/operator/accounts'")
+        self.open(page, "/overview?account=2")
+        self.assertGreater(page.script("return document.querySelectorAll('main .panel').length"), 3)
+
+    def test_a_search_that_is_refused_shows_no_rows_of_another(self):
+        page = self.signed_in(path="/zones?range=90d&search=video")
+        self.assertEqual(page.script("return document.querySelectorAll('tr[data-zone]').length"), 1)
+        self.open(page, "/zones?range=90d&search=" + "a" * 300)
+        self.assertIn("at most 255 bytes", page.text(".trouble"))
+        self.assertEqual(page.script("return [document.querySelectorAll('tr[data-zone]').length, document.querySelector('main .empty').textContent]"), [0, ""])
+        self.assertEqual(page.script("return document.querySelector('input[type=search]').value"), "a" * 300)
+
+    def test_a_scenario_that_was_cut_off_is_not_run_as_another(self):
+        page = self.signed_in(path='/what-if?scenario={"scenario":"dearer","patch":{"ban')
+        self.assertIn("cannot be read", page.text("main .empty"))
+        self.assertNotIn("Run this scenario", page.text("main"))
 
     def test_a_link_with_a_scenario_waits_to_be_run(self):
         page = self.signed_in(path='/what-if?scenario={"scenario":"dearer"}')
@@ -233,6 +276,21 @@ class Addresses(ConsoleCase):
         self.assertEqual([one["url"] for one in page.traffic() if one["url"].endswith("/billing/what-if")], [])
         page.click(button)
         page.wait("!document.body.textContent.includes('Run this scenario')")
+
+    def test_a_mistake_in_what_is_closed_is_shown(self):
+        page = self.signed_in(path="/what-if")
+        page.script("const one = document.querySelector('input[aria-label=\"Factor on usage, Europe\"]'); one.value = 'much';"
+                    "document.querySelectorAll('main details').forEach(part => part.open = false)")
+        page.click(page.named("button", "Run"))
+        page.wait("document.activeElement.ariaLabel === 'Factor on usage, Europe' && document.activeElement.closest('details').open")
+
+    def test_a_command_that_is_being_copied_stays(self):
+        page = self.signed_in("operator", "/operator/intake")
+        page.wait("document.querySelector('main .panel p')")
+        page.script("globalThis.cure = document.querySelector('[aria-label=\"What needs somebody\"] p'); globalThis.drawn = document.querySelector('.tile')")
+        self.asked_again(page)
+        page.wait("!drawn.isConnected")
+        self.assertTrue(page.script("return cure.isConnected"))
 
     def test_a_logs_last_day_is_whole(self):
         page = self.signed_in(path="/logs?zone=101&from=2026-11-03&to=2026-11-03")

@@ -86,6 +86,15 @@ class Keyboard(ConsoleCase):
                 return
         self.fail(f"80 times Tab lead nowhere: {there}")
 
+    def test_escape_closes_the_menu_of_a_narrow_page(self):
+        page = self.signed_in(path="/containers")
+        page.viewport(NARROW)
+        page.script("document.querySelector('.menu').focus()")
+        page.keys("Enter", *["Tab"] * 4)
+        self.assertEqual(page.script("return document.activeElement.textContent"), "Overview")
+        page.keys("Escape")
+        self.assertEqual(page.script("return [document.querySelector('nav').hidden, document.activeElement.ariaLabel]"), [True, "Menu"])
+
     def test_the_first_stop_leads_past_the_menu(self):
         page = self.signed_in(path="/containers")
         page.keys("Tab")

@@ -50,6 +50,11 @@ class Operator(BrowserCase):
         listed = self.operation("account-list")["answer"]["accounts"]
         for field in ("monthToDate", "balance"):
             self.assertEqual(self.figures(page, field), {str(one["account"]): one[field] for one in listed})
+        page.click(page.named("button", "CSV"))
+        head, *rows = [row.split(",") for row in page.downloaded("accounts.csv").decode().splitlines()]
+        at = {name: head.index(name) for name in ("Account", "monthToDate", "balance", "currency")}
+        self.assertEqual([[row[at["Account"]], row[at["monthToDate"]], row[at["balance"]], row[at["currency"]]] for row in rows],
+                         [[str(one["account"]), one["monthToDate"], one["balance"], one["currency"]] for one in listed])
         page.click(page.named("button", "Forecast"))
         page.wait("document.querySelector('main').textContent.includes('Forecast') && "
                   "!document.querySelector('.table-tools button').disabled")

@@ -2,7 +2,7 @@
 anything; zoom; how much a redraw draws; ten thousand zones."""
 import json
 
-from pages import CATALOG, ZONES, ConsoleCase, run
+from pages import CATALOG, FOLLOW, ZONES, ConsoleCase, hit, run
 
 TIMES = {"range=24h": ("2026-11-03T10:00Z", "2026-11-04T10:00Z"), "": ("2026-10-29", "2026-11-04"),
          "range=30d": ("2026-10-06", "2026-11-04"), "range=90d": ("2026-08-07", "2026-11-04"),
@@ -205,6 +205,83 @@ class Many(ConsoleCase):
         names = [row.split(",")[0] for row in page.downloaded("zones.csv").decode().splitlines()[1:]]
         self.assertEqual(names, [f"site-{i:05}" for i in reversed(range(MANY))])
         page.wait("document.querySelector('.trouble').textContent === ''")
+
+
+class Stays(ConsoleCase):
+    """What is on the page and in the hand stays as new figures come."""
+
+    ACTIVE = "return document.activeElement.dataset.figure ?? document.activeElement.textContent"
+    TABLE = """return [document.querySelector('[data-chart=series] .table-scroll').scrollTop,
+        document.querySelectorAll('[data-chart=series] th')[1].getAttribute('aria-sort')]"""
+    SPOKEN = "return document.querySelector('[data-chart=series] [aria-live]').textContent"
+    seconds = 0
+
+    def more(self, page):
+        """A request comes in, and the page has asked for what is new."""
+        total = "document.querySelector('main [data-field=TotalRequestsServed]').dataset.value"
+        before = page.script(f"return {total}")
+        Stays.seconds += 1
+        answer = self.server.ask("POST", "/ingest/logs", "sender", hit(201, 75000 + Stays.seconds))
+        self.assertEqual(answer.status, 200, answer.body)
+        self.asked_again(page)
+        page.wait(f"{total} !== '{before}'")
+
+    def test_the_focus_and_a_charts_table(self):
+        page = self.signed_in("other", "/overview")
+        for css in ("tr[data-zone] a", "[data-chart=status] .legend button", ".tile"):
+            page.script("document.querySelector(arguments[0]).focus()", css)
+            before = page.script(self.ACTIVE)
+            self.more(page)
+            self.assertTrue(page.script("return document.activeElement.matches(arguments[0])", css), css)
+            self.assertEqual(page.script(self.ACTIVE), before)
+        page.click("[data-chart=series] figcaption > button")
+        page.wait("document.querySelector('[data-chart=series] th button')")
+        page.script("document.querySelectorAll('[data-chart=series] th button')[1].click();"
+                    "document.querySelector('[data-chart=series] .table-scroll').scrollTop = 500")
+        self.more(page)
+        self.assertEqual(page.script(self.TABLE), [500, "descending"])
+        page.script("document.querySelector('[data-chart=series] .stage').focus()")
+        page.keys("Home", "Right", "Right")
+        self.assertIn("02:00", page.script(self.SPOKEN))
+        self.more(page)
+        page.keys("Right")
+        page.wait(self.SPOKEN.removeprefix("return ") + ".includes('03:00')")
+        self.assertTrue(page.script("return !document.querySelector('[data-chart=series] .tip').hidden"))
+
+    def test_figures_of_another_time_do_not_pass_for_those_that_are_asked_for(self):
+        late = '''globalThis.ask = fetch; globalThis.held = [];
+            fetch = (url, options) => String(url).startsWith('/insights') ? new Promise(done => held.push(done)).then(() => ask(url, options)) : ask(url, options);'''
+        page = self.signed_in(path="/overview")
+        page.script(late)
+        faded = "[...document.querySelectorAll('main .tiles, main .panel, main .table-scroll')].filter(one => one.checkVisibility({checkOpacity: false}) " \
+            "&& Number(getComputedStyle(one).opacity) < 1).length"
+        for path, css in (("/overview", ".segments [data-keep='30d']"), ("/zones", ".segments [data-keep='90d']")):
+            with self.subTest(path=path):
+                if path != "/overview":
+                    page.script("fetch = ask")
+                    self.open(page, path)
+                    page.script(late)
+                page.click(css)
+                page.wait(f"held.length && {faded}")
+                page.script("fetch = ask; held.forEach(one => one())")
+                self.whole(page)
+                self.assertEqual(page.script(f"return {faded}"), 0)
+        page.script(late)
+        page.script(FOLLOW, "/console/overview")
+        page.wait("getComputedStyle(document.querySelector('main .tiles:empty'), '::after').content.includes('Reading')")
+        page.script("fetch = ask; held.forEach(one => one())")
+        self.whole(page)
+
+    def test_a_button_says_copied_and_its_own_name_again(self):
+        page = self.signed_in("other", "/billing")
+        page.script("""globalThis.wait = setTimeout; globalThis.ends = [];
+            setTimeout = (f, ms, ...more) => ms === 2000 ? ends.push(f) : wait(f, ms, ...more);
+            globalThis.copy = [...document.querySelectorAll('.does button')].find(one => one.textContent === 'Copy link');
+            copy.click();""")
+        page.wait("ends.length === 1 && copy.textContent !== 'Copy link'")
+        page.script("copy.click()")
+        page.wait("ends.length === 2")
+        self.assertEqual(page.script("ends.forEach(f => f()); setTimeout = wait; return copy.textContent"), "Copy link")
 
 
 class Time(ConsoleCase):

@@ -88,7 +88,7 @@ class Paper(ViewsCase):
         try:
             page.wait("matchMedia('print').matches")
             found = page.script("""const seen = (css) => [...document.querySelectorAll(css)].filter(one => one.checkVisibility()).map(one => one.outerHTML.slice(0, 90));
-                return {controls: seen('.top, .frame > nav, .table-tools input, .table-tools button, .skip'),
+                return {controls: seen('.top, .frame > nav, .table-tools input, .skip, main .button, main button:not(.tile, .key, .sort, tbody button.quiet), .acts'),
                     cut: [...document.querySelectorAll('.table-scroll')].filter(one => one.scrollHeight > one.clientHeight + 1).length,
                     headings: seen('.table-tools h2').length, rows: document.querySelectorAll('main tbody tr:not(.spacer)').length}""")
             self.assertEqual((found["controls"], found["cut"]), ([], 0))

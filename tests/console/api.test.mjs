@@ -83,6 +83,21 @@ test("a poll asks for what its question is now, and gives an answer to another q
   assert.deepEqual(got, ["/insights?from=1", "/insights?from=2", "/insights?from=1"]);
 });
 
+test("what was refused is asked again at once, what was answered waits for its time", async () => {
+  globalThis.document = {visibilityState: "visible"};
+  serve((url) => (url === "/a" ? reply(404, '{"Message":"No."}') : reply(200, "{}")));
+  const stop = new AbortController(), got = [], settled = () => new Promise((done) => setTimeout(done));
+  for (const path of ["/a", "/b"]) api.poll(path, {seconds: 3600, signal: stop.signal}, (answer) => got.push([path, answer.ok]));
+  await settled();
+  api.again();
+  await settled();
+  stop.abort();
+  api.again();
+  await settled();
+  delete globalThis.document;
+  assert.deepEqual(got.map(String).sort(), ["/a,false", "/a,false", "/b,true"]);
+});
+
 test("a view that is left is no error, a server that is gone is one and comes back by itself", async () => {
   const events = [];
   api.on("lost", () => events.push("lost"));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import {readFileSync} from "node:fs";
 import {test} from "node:test";
 import * as f from "../../server/console/js/format.js";
 
@@ -7,6 +8,14 @@ test("all digits are shown, also of numbers that no double holds", () => {
   assert.equal(f.number("9223372036854775807"), "9,223,372,036,854,775,807");
   assert.equal(f.number(0), "0");
   assert.equal(f.number(null), "–");
+});
+
+test("a currency has the decimals that it is billed with", () => {
+  const table = readFileSync(new URL("../../engine/billing/book.c", import.meta.url), "utf8").matchAll(/\{"([A-Z]{3})", (\d)\}/g);
+  const billed = Object.fromEntries([...table].map(([, code, digits]) => [code, Number(digits)]));
+  assert.deepEqual([billed.JPY, billed.KWD, billed.USD], [0, 3, undefined]);
+  for (const code of [...Intl.supportedValuesOf("currency"), ...Object.keys(billed)]) assert.equal(f.decimals(code), billed[code] ?? 2, code);
+  assert.equal(f.decimals(""), 2);
 });
 
 test("short forms keep three digits and step up where rounding fills them", () => {
@@ -40,6 +49,11 @@ test("money keeps every digit and has two decimals at least", () => {
   assert.equal(f.money("0.0000049"), "0.0000049");
   assert.equal(f.money(null), "–");
   assert.equal(f.money("n/a"), "n/a");
+  assert.equal(f.money("1234", "JPY"), "1,234\u00a0JPY");
+  assert.equal(f.money("-0.0", "JPY"), "0\u00a0JPY");
+  assert.equal(f.money("1.5", "JPY"), "1.5\u00a0JPY");
+  assert.equal(f.money("1.5", "KWD"), "1.500\u00a0KWD");
+  assert.equal(f.money("1.5", "", "KWD"), "1.500");
 });
 
 test("decimals are added and compared without a double", () => {

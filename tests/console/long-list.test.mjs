@@ -15,7 +15,7 @@ function made(change = (answer) => answer) {
     const answer = await change({ok: true, total: 5, page: number, items}, number);
     return signal?.aborted ? {ok: false, cancelled: true, message: ""} : answer;
   };
-  const list = longList({page, size: 2, what: "things", ask, part: (answer) => answer, shown: (rows) => shown.push(rows.map((row) => row?.id ?? null))});
+  const list = longList({page, size: 2, what: "things", ask, part: (answer) => answer, shown: (rows) => shown.push(rows && rows.map((row) => row?.id ?? null))});
   list.isOther("a");
   list.begin();
   return {list, asked, said, shown};
@@ -44,6 +44,18 @@ test("what answers another question is not shown", async () => {
   assert.deepEqual([shown, list.rows], [[], []]);
 });
 
+test("rows of another question do not stand under its refusal", async () => {
+  let isRefused = false;
+  const {list, shown} = made((answer) => (isRefused ? {ok: false, message: "No."} : answer));
+  await list.first();
+  isRefused = true;
+  await list.first();
+  assert.deepEqual(shown, [[1, 2, null, null, null]]); // the same question: what was read of it stays
+  list.isOther("b");
+  await list.first();
+  assert.deepEqual(shown.at(-1), null);
+});
+
 test("begin() calls off what is under way", async () => {
   const {list, shown, said} = made();
   const late = list.first();
@@ -65,8 +77,10 @@ test("a file has all rows or is not made", async () => {
 
 test("a file asked for before anything is here has all rows", async () => {
   const {list, asked} = made();
-  assert.deepEqual((await list.all()).map((row) => row.id), [1, 2, 3, 4, 5]);
+  const shares = [];
+  assert.deepEqual((await list.all((share) => shares.push(share))).map((row) => row.id), [1, 2, 3, 4, 5]);
   assert.deepEqual(asked, [1, 2, 3]);
+  assert.deepEqual(shares, [1 - 4 / 5, 1]);
 });
 
 test("a file of what has changed meanwhile is not made", async () => {

@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {daysOf, everyDay, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, zoneOf} from "../../server/console/js/money.js";
+import {daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
     ["-1.005", "\u22121.01"], ["1234567.894", "1,234,567.89"], [216, "216.00"], ["", "–"], [null, "–"],
     ["-0.001", "> \u22120.01"], ["0.0003", "< 0.01"]]) assert.equal(rounded(value), shown, String(value));
   assert.equal(rounded("0.001", "USD"), "< 0.01\u00a0USD");
+  for (const [value, currency, shown] of [["1234.5", "JPY", "1,235"], ["-1234.4", "JPY", "\u22121,234"], ["0.4", "JPY", "< 1"], ["-.4", "JPY", "> \u22121"], ["0", "JPY", "0"],
+    ["1.0005", "KWD", "1.001"], ["0.0004", "KWD", "< 0.001"], ["2", "KWD", "2.000"], ["0.00005", "CLF", "0.0001"]]) assert.equal(rounded(value, currency), `${shown}\u00a0${currency}`);
 });
 
 test("products are those with a charge", () => {
@@ -63,10 +65,23 @@ test("days know what was crossed on them, and every day has a place", () => {
   assert.deepEqual([at.length, values[0], values[1], values[2]], [28, 0, 4, 9]);
 });
 
+test("a correction says what it corrects, and that its days are a whole month's", () => {
+  const full = (value) => `${value} bytes`, plain = {line: {kind: "load_balancer", quantity: "7"}, sum: "7", agrees: true};
+  assert.equal(kindText(plain.line), "load balancer");
+  assert.equal(sumText(plain, full), "The days add up to the line's 7 bytes.");
+  assert.match(sumText({...plain, agrees: false}, full), /tell the operator/);
+  assert.equal(sumText({...plain, sum: null}, full), "No usage is behind this line.");
+  const line = {kind: "correction", quantity: "5000000000000", corrects: {invoice: "2026-000001", kind: "bandwidth"}, period: {start: "2026-08-01T00:00:00Z"}};
+  assert.equal(kindText(line), "correction of bandwidth, August 2026");
+  assert.equal(sumText({line, sum: "5501234563340", agrees: true}, full), "The days add up to 5501234563340 bytes. Billed before, by invoice 2026-000001 and corrections since: 501234563340 bytes. This line is the difference: 5000000000000 bytes.");
+  assert.match(sumText({line: {...line, quantity: "-10"}, sum: "20", agrees: true}, full), /since: 30 bytes. This line is the difference: -10 bytes/);
+});
+
 test("an invoice's line is named as people know it", () => {
   const names = new Map([[301, "nordlicht-shop"]]);
-  for (const [resource, shown] of [["zone:301", "nordlicht-shop"], ["zone:9", "Zone 9"], ["account:3", "all zones of this kind"], ["else", "else"], [null, ""]])
+  for (const [resource, shown] of [["zone:301", "nordlicht-shop"], ["zone:9", "Zone 9"], ["account:3", "all volume zones"], ["else", "else"], [null, ""]])
     assert.equal(resourceText(resource, names), shown, String(resource));
+  assert.equal(resourceText("account:3", names, "minimum"), "the account");
   assert.deepEqual(["zone:301", "account:3", null].map(zoneOf), [301, null, null]);
   assert.deepEqual(["ASIA", "XX", null].map(regionText), ["Asia and Oceania", "XX", ""]);
 });

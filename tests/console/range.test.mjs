@@ -99,6 +99,17 @@ test("zoom: whole buckets in, twice the length out", () => {
   assert.deepEqual(span(r.zoomOut(read(""), NOW)), ["2026-10-25T00:00:00.000Z", "2026-11-05T00:00:00.000Z"]);
 });
 
+test("zooming out ends at ten years, which an address can still say", () => {
+  let range = read("range=12m"), steps = 0;
+  for (let next; (next = r.zoomOut(range, NOW)); range = next) {
+    assert.ok(next.to - next.from > range.to - range.from && ++steps < 20);
+    const back = read(new URLSearchParams(Object.entries(r.write(next)).filter(([, value]) => value)).toString());
+    assert.deepEqual(span(back), span(next));
+  }
+  assert.equal((range.to - range.from) / 86400000, 3660);
+  assert.equal(r.zoomOut(read("from=2030-01-01&to=2030-01-05"), NOW), null);
+});
+
 test("months: the last day stays the last day", () => {
   assert.equal(r.addMonths(at("2026-03-31T00:00:00Z"), -1), at("2026-02-28T00:00:00Z"));
   assert.equal(r.addMonths(at("2024-02-29T05:00:00Z"), 12), at("2025-02-28T05:00:00Z"));

@@ -23,3 +23,13 @@ test("an error stays until its own path answers well", () => {
   assert.equal(wrong.take({ok: true, path: "/a"}), true);
   assert.deepEqual(said(), []);
 });
+
+test("a sentence is said once, and errors of another address are none of this one", () => {
+  const wrong = troubles(), said = () => wrong.all().map((one) => one.message);
+  for (const [path, message] of [["/pullzone/9", "No such zone."], ["/insights", "No such zone."], ["/user", "Busy."]]) wrong.take({ok: false, status: 404, path, message});
+  assert.deepEqual(said(), ["No such zone.", "Busy."]);
+  wrong.take({ok: true, path: "/pullzone/9"});
+  assert.deepEqual(said(), ["No such zone.", "Busy."]);
+  wrong.clear();
+  assert.deepEqual(said(), []);
+});

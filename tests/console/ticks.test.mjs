@@ -17,6 +17,11 @@ test("the night of the clock change keeps its midnights", () => {
   assert.deepEqual(ticks.map((one) => new Date(one.v).toISOString().slice(8, 16)), ["24T22:00", "25T23:00", "26T23:00"]);
 });
 
+test("the hour that the clock skips has no label of its own", () => {
+  const ticks = timeTicks(at("2026-03-28T22:00:00Z"), at("2026-03-29T04:00:00Z"), 8, "hour", "Europe/Berlin");
+  assert.deepEqual(labels(ticks), ["23:00", "29 Mar", "01:00", "03:00", "04:00", "05:00", "06:00"]);
+});
+
 test("buckets of days are UTC's in every zone", () => {
   const ticks = timeTicks(at("2026-11-01T00:00:00Z"), at("2026-11-05T00:00:00Z"), 8, "day", "America/New_York");
   assert.deepEqual(labels(ticks), ["1 Nov", "2 Nov", "3 Nov", "4 Nov", "5 Nov"]);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tollbook follow`: what it takes for new, what it waits for, what it says, and how it ends."""
 import gzip
+import http.client
 import http.server
 import json
 import os
@@ -13,7 +14,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from harness import CATALOG, ENVIRONMENT, TOLLBOOK, Server, once, random_seed, run
+from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
 from script import LONG
 from follower import Follower, Writer, line, stored, taken, until
 
@@ -22,6 +23,13 @@ SEED = random_seed()
 
 def lines(first, n, zone=101, size=100):
     return b"".join(line(first + i, zone, size) for i in range(n))
+
+
+def unpackable_lines(n):
+    """Lines of 500 bytes that no packing makes much shorter."""
+    noise = random.Random(os.urandom(8))
+    return b"".join(line(i, 101, 100).replace(b"agent", b"%0400x" % noise.getrandbits(1600))
+                    for i in range(n))
 
 
 class Local(unittest.TestCase):
@@ -227,6 +235,34 @@ class Local(unittest.TestCase):
             self.assertEqual(said.count(word), 1, said)
         self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
 
+    def test_what_cannot_be_looked_at_is_no_missing_file(self):
+        (self.logs / "loop").symlink_to(self.logs / "loop")
+        names = (self.logs / "loop", self.logs / "loop" / "a.log", self.logs / "loop" / "*.log")
+        f = self.follower(*names)
+        said = f.once(expect=1)
+        for name in names:
+            self.assertIn(f"{name}: It cannot be looked at: Too many levels of symbolic links.", said)
+            self.assertEqual(f.figure("trouble", name), 1)
+        self.assertNotIn("no such file", said)
+        (self.logs / "loop").unlink()
+        (self.logs / "loop").mkdir()
+        (self.logs / "loop" / "a.log").write_bytes(lines(0, 3))
+        f = self.follower(*names[1:])
+        self.assertEqual(f.once(), "")
+        self.assertIsNone(f.figure("trouble", names[2]))
+        self.assertEqual(taken(self.db), (3, 0))
+
+    def test_a_folder_that_goes_is_no_lost_log(self):
+        (self.logs / "old").mkdir()
+        f = self.follower().start()
+        until(lambda: f.figure("trouble", self.logs / "old") == 1, f.messages)
+        self.assertEqual(f.figure("lag_bytes", self.logs / "old"), 0)
+        (self.logs / "old").rmdir()
+        until(lambda: f.figure("logs") == 0, f.messages)
+        self.assertEqual(f.figure("lost_logs_total"), 0)
+        self.assertNotIn("It is gone", f.messages())
+        self.assertEqual(f.stop(), 0)
+
     def test_a_log_that_is_refused_is_sent_again(self):
         self.log.write_bytes(lines(0, 5))
         f = self.follower()
@@ -369,6 +405,14 @@ class Local(unittest.TestCase):
         until(lambda: sum(taken(self.db)) == 21, f.messages)
         self.assertEqual(f.stop(), 0)
 
+    def test_a_second_follower_of_the_database_is_told_what_to_do(self):
+        self.log.write_bytes(lines(0, 3))
+        f = self.follower().start()
+        self.takes(f, 3)
+        said = run("follow", "--db", self.db, "--once", self.log, expect=3).stderr.decode()
+        self.assertIn(f"tollbook follow --server http://HOST:PORT --key-file FILE --once {self.log}", said)
+        self.assertEqual(f.stop(), 0)
+
     def test_two_followers_of_one_log(self):
         rng = random.Random(SEED)
         writer = Writer(self.logs, rng)
@@ -413,7 +457,8 @@ class Local(unittest.TestCase):
                             (["--server", "http://h", "x"], "--server needs a key"),
                             (["--server", "http://h", "--key-file", "/dev/null", "x"], "It holds no key"),
                             (["--db", self.db, "--every", "1h", "x"], "like 500ms, 2s or 1m"),
-                            (["--db", self.db, "--zone", "1", "x"], "Pipe lines name their zone")):
+                            (["--db", self.db, "--zone", "1", "x"], "Pipe lines name their zone"),
+                            (["--db", self.db, ""], "is an empty text")):
             with self.subTest(words):
                 self.assertIn(said, run("follow", *words, expect=2).stderr.decode())
 
@@ -457,11 +502,61 @@ class Remote(unittest.TestCase):
 
     def test_a_server_with_small_bodies(self):
         server = Server("--body-mb", "1", log=None)
-        data = lines(0, 30000)
-        self.log.write_bytes(data)
+        self.log.write_bytes(unpackable_lines(10000))
         f = Follower(server.url, self.log, key=server.keys["ingest"], folder=self.folder)
         self.assertEqual(f.once(), "")
-        self.assertEqual(taken(server.db), (30000, 0))
+        self.assertEqual(taken(server.db), (10000, 0))
+        self.log.write_bytes(unpackable_lines(10000))
+        run("ingest", "--server", server.url, "--key-file", self.folder / "key", self.log)
+        self.assertEqual(taken(server.db), (20000, 0))
+        server.close()
+
+    def test_a_proxy_with_small_bodies(self):
+        server = Server(log=None)
+        refused = []
+
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self, status, body):
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def forward(self, body):
+                peer = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+                peer.request(self.command, self.path, body, dict(self.headers))
+                got = peer.getresponse()
+                self.answer(got.status, got.read())
+                peer.close()
+
+            def do_GET(self):
+                self.forward(None)
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if len(body) <= 1 << 20:
+                    return self.forward(body)
+                refused.append(len(body))
+                return self.answer(413, b"<html>413 Request Entity Too Large</html>")
+
+            def log_message(self, *_):
+                pass
+
+        proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        url = f"http://127.0.0.1:{proxy.server_port}"
+        self.log.write_bytes(unpackable_lines(10000))
+        f = Follower(url, self.log, key=server.keys["ingest"], folder=self.folder)
+        self.assertEqual(f.once(), "")
+        self.assertEqual(taken(server.db), (10000, 0))
+        self.assertGreater(len(refused), 0)
+        self.log.write_bytes(unpackable_lines(10000))
+        run("ingest", "--server", url, "--key-file", self.folder / "key", self.log)
+        self.assertEqual(taken(server.db), (20000, 0))
         server.close()
 
     def test_a_server_that_asks_to_wait(self):

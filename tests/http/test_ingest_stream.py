@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """ingest -: a stream without an end is stored as it comes, and answered where that is asked for."""
+import os
 import re
 import select
 import signal
@@ -133,6 +134,28 @@ class Stream(unittest.TestCase):
         self.end()
         self.assertEqual(taken(self.server.db), (2, 1))
         self.assertIn("nothing new", self.file(lines(0, 1) + b"x" * (5 << 20) + b"\n" + lines(1, 1)))
+
+    def test_a_line_too_long_in_what_is_known(self):
+        data = lines(0, 2) + b"x" * (2 << 20) + b"\n" + lines(2, 3)
+        self.file(data)
+        self.start("--every", "60m")
+        self.write(data)
+        _, said = self.end()
+        self.assertIn("its first 6 lines were taken before", said)
+        self.assertEqual(taken(self.server.db), (5, 1))
+
+    def test_more_waits_than_a_body_may_have(self):
+        self.server.close()
+        self.server = Server("--body-mb", "1", log=None)
+        self.key.write_text(self.server.keys["ingest"] + "\n")
+        data = b"".join(line(i, 101, 100).replace(b"agent", os.urandom(200).hex().encode())
+                        for i in range(10000))
+        self.start("--every", "60m", "--bytes", str(16 << 20))
+        self.write(data)
+        _, said = self.end()
+        self.assertIn("10000 lines: 10000 accepted, 0 rejected", said)
+        self.assertIn("nothing new", self.file(data))
+        self.assertEqual(taken(self.server.db), (10000, 0))
 
     def answers(self, n):
         return [self.process.stdout.readline().decode().rstrip("\n") for _ in range(n)]

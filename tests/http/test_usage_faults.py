@@ -3,6 +3,7 @@ answered; the operator is told which server it is and why; what is sent again on
 anything."""
 import contextlib
 import datetime
+import json
 import re
 import ssl
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from clickhouse import PROGRAM, ClickHouse
 from fakeusage import Fake
-from harness import PATIENCE, Case, Server, hit, run, together
+from harness import CATALOG, PATIENCE, Case, Server, hit, run, together
 
 ZONES = (101, 102, 201, 999)
 LIMIT_MS = 1500
@@ -269,6 +270,53 @@ class Faults(Case):
         self.assertEqual(len(answers), len(asking))
         self.restart(*self.often)
         self.stored_is_sent()
+
+    def ask_list(self, to):
+        """Of a server that answered nothing: 503, or cut off where it had begun."""
+        try:
+            to.append(self.server.get("/pullzone", "other").status)
+        except AssertionError as cut:
+            to.append(str(cut))
+
+    def test_8_b_a_long_list_holds_up_nobody_either(self):
+        """It is made while it is sent: of its pieces the first or a later one has to ask a server that hangs, and its worker answers others
+        meanwhile."""
+        zones = [{"id": zone, "account": 2, "name": f"z{zone}", "created": "2026-01-05T00:00:00Z"} for zone in range(3000, 4300)]
+        declared = {**CATALOG, "zones": [*CATALOG["zones"], *zones]}
+        got = self.server.ask("POST", "/catalog", "operator", json.dumps(declared).encode(), content_type="application/json")
+        self.assertEqual(got.status, 200, got.body)
+        self.post(b"".join(lines(zone["id"], [1]) for zone in zones))
+        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0)
+        whole = self.server.get("/pullzone", "other")
+        self.assertEqual(len(whole.json()), 1301)
+        for asked in (1, 3):
+            lists, left, fake = [], [asked], self.fakes[1]
+
+            def watch(sql, left=left, fake=fake):
+                left[0] -= ".cell" in sql
+                if not left[0]:
+                    fake.break_with("select")
+            fake.watch = watch
+            asking = [threading.Thread(target=self.ask_list, args=(lists,)) for _ in range(4)]
+            for thread in asking:
+                thread.start()
+            self.assertTrue(fake.held.wait(PATIENCE))
+            for _ in range(8):
+                self.assertEqual(self.server.ask("GET", "/healthz").status, 200)
+                self.assertEqual(self.server.get("/pullzone/count", "other").json(), {"Count": 1301})
+            self.assertEqual(lists, [])
+            fake.watch = lambda sql: None
+            fake.heal()
+            fake.held.clear()
+            for thread in asking:
+                thread.join(PATIENCE)
+            self.assertEqual(len(lists), 4)
+            self.back()
+            self.assertTrue(self.server.get("/pullzone", "other").body == whole.body)
+        with self.fault(2, "silent"):
+            self.refused(self.server.get("/pullzone", "other"), 503, "usage.away")
+        self.back()
+        self.restart(*self.often)
 
     def test_9_started_while_one_is_away(self):
         """The file knows its servers: those that are there answer, the other one is looked at once it is back."""

@@ -101,7 +101,9 @@ class Reshard(Case):
         self.assertIn("is being written by serve", self.move(three, 3))
         pair.away.stop()
         self.cut_off(rng)
+        self.many_rows()
         self.assertIn("from an earlier call", self.move(three))
+        self.assertEqual(sum(int(s.ask("SELECT uniqExact(row) FROM three.cell WHERE batch=5")) for s in (*pair.shards, self.third)), 270000)
         said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
         self.assertIn(b"lies on 3 shards, and 2 are named", said)
         first, pair.usage = pair.usage, three
@@ -119,6 +121,38 @@ class Reshard(Case):
         pair.away.start("--usage", back, *NEVER)
         self.compare()
 
+    # As many servers as before: only the file knows where its usage is.
+    def test_3_the_address_of_before_is_refused(self):
+        pair, fake = self.pair, Killer(self.third)
+        self.addCleanup(fake.close)
+        pair.away.stop()
+        first, half, other = pair.usage, self.url("half", [pair.shards[0], fake]), self.url("other", [self.third, pair.shards[1]])
+        shutil.copy(pair.away.db, pair.away.folder.name + "/before.db")
+        self.move_dead(half, fake, 25, True)
+        self.assertNotIn("earlier", self.move(other))
+        for stale in (first, half):
+            for words, status in ((("serve", "--listen", "127.0.0.1:0"), 2), (("backup", "--to", pair.away.folder.name + "/copy.db"), 1),
+                                  (("usage", "migrate", "--to", self.url("more", pair.shards)), 2)):
+                said = run(*words, "--db", pair.away.db, "--usage", stale, expect=status).stderr
+                self.assertIn(b"does not have the file's usage", said)
+        mixed = self.url("mixed", pair.shards)
+        for shard, place in zip(pair.shards, ("toUInt64(shard-1) AS shard FROM back.place", "shard FROM other.place")):
+            shard.ask("CREATE DATABASE mixed")
+            shard.ask(f"CREATE TABLE mixed.place ENGINE=MergeTree ORDER BY shard AS SELECT {place}")
+        pair.usage = other
+        self.assertIn("belongs to other servers than that of server 1", self.move(mixed, 2))
+        pair.away.start("--usage", other, *NEVER)
+        self.compare()
+        run("backup", "--db", pair.away.db, "--usage", other, "--to", pair.away.folder.name + "/copy.db")
+        said = run("serve", "--db", pair.away.folder.name + "/before.db", "--listen", "127.0.0.1:0", "--usage", other, expect=2).stderr
+        self.assertIn(b"does not have the file's usage", said)
+
+    def many_rows(self):
+        """More than go at once, of one hour and of others; of a batch that was never committed, so nobody counts them."""
+        shard = next(s for s in self.pair.shards if int(s.ask("SELECT count() FROM tollbook_test.cell WHERE scope=1 AND owner=101")))
+        shard.ask("INSERT INTO tollbook_test.cell(scope,owner,edge,h,batch,row,requests) SELECT 1,101,1,"
+                  "498193+if(number<150000,0,1+number%2),5,number,1 FROM numbers(270000)")
+
     def until_folded(self):
         away = self.pair.away
         until(lambda: away.metric("tollbook_usage_compactions_total") and not away.metric("tollbook_usage_uncompacted_rows"),
@@ -130,13 +164,13 @@ class Reshard(Case):
         pair, fake = self.pair, Killer(self.third)
         self.addCleanup(fake.close)
         name = self.url("killed", [*pair.shards, fake])
-        self.move_dead(name, fake, rng.randrange(18, 23), False) # what comes before is no copy
+        self.move_dead(name, fake, rng.randrange(21, 26), False) # what comes before is no copy
         pair.away.start("--usage", pair.usage, *NEVER)
         self.compare()
         pair.away.stop()
         self.assertIn("holds rows already", self.move(self.url("killed", [*pair.shards, self.third]), 2))
         for late in (True, False):
-            self.move_dead(self.url("three", [*pair.shards, fake]), fake, rng.randrange(18, 29), late)
+            self.move_dead(self.url("three", [*pair.shards, fake]), fake, rng.randrange(21, 29), late)
 
     def move_dead(self, to, fake, at, late):
         fake.late, fake.left = late, at

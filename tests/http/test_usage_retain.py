@@ -170,6 +170,7 @@ class Retention(Case):
         self.post("/ingest/logs", lines(self.rng, 1722902400000))
         self.weeks_go_by()
         self.assertNotEqual(self.compare(), self.before)
+        self.verify_asks_for_months()
         fakes[1].break_with(999) # INSERTs are refused
         self.command(*WORDS)
         until(lambda: pair.away.metric("tollbook_usage_compaction_failures_total") > 0, pair.away.messages)
@@ -179,6 +180,14 @@ class Retention(Case):
         self.what_is_remembered_goes(fakes[1])
         self.killed_at(fakes[1], "DROP PARTITION")
         self.compare()
+
+    def verify_asks_for_months(self):
+        """Of late usage, and not for each of its days."""
+        before = [len(fake.statements) for fake in self.fakes]
+        run("verify", "--server", self.pair.away.url, "--key", self.pair.away.keys["operator"])
+        asked = [sql for fake, n in zip(self.fakes, before) for sql, _ in fake.statements[n:] if not sql.startswith("SELECT 1 ")]
+        self.assertGreater(sum(" GROUP BY owner,edge,t " in sql for sql in asked), 0)
+        self.assertLess(len(asked), 36)
 
     def what_is_remembered_goes(self, broken):
         """Of hours that were read before they went nothing stays in a cache."""

@@ -156,9 +156,13 @@ class UsageServers(Case):
         self.compare()
         self.post("/ingest/logs", lines(101, range(200, 220)))
         self.compare()
-        for shard in pair.shards: # sent twice
+        for shard in pair.shards: # sent twice, and merged with nothing; then days are asked for anew
+            shard.ask("SYSTEM STOP MERGES tollbook_test.cell")
             shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
+        self.post("/ingest/logs", lines(101, range(220, 240)) + lines(102, range(220, 240)) + lines(999, range(220, 240)))
         self.compare()
+        for shard in pair.shards:
+            shard.ask("SYSTEM START MERGES tollbook_test.cell")
 
     def test_6_verify_and_backup(self):
         self.command("verify")
@@ -202,6 +206,11 @@ class UsageServers(Case):
         pair = self.pair
         said = run("stats", "--db", pair.away.db, "--account", 1, expect=2).stderr
         self.assertIn(b"has its usage in ClickHouse", said)
+        query = ["query", "--db", pair.away.db, "--format", "tsv"]
+        self.assertIn(b"with --usage", run(*query, "SELECT id FROM account", expect=2).stderr)
+        query += ["--usage", pair.usage]
+        self.assertEqual(run(*query, "SELECT id FROM account ORDER BY id LIMIT 1").stdout.splitlines()[-1], b"1")
+        self.assertIn(b"its usage lies in ClickHouse", run(*query, "SELECT * FROM buckets", expect=2).stderr)
         for url in ("http://127.0.0.1/x", "clickhouse://127.0.0.1", "clickhouse:///x", "clickhouse://a/x-y",
                     "clickhouse://a,/x", "clickhouse://a b/x"):
             said = run("serve", "--db", pair.file.db, "--usage", url, expect=2).stderr

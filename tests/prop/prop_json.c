@@ -3,6 +3,7 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "base/jsontext.h"
+#include "encode/number.h"
 #include "model/document.h"
 #include "tollbook/json.h"
 #include "seed.h"
@@ -109,6 +110,18 @@ START_TEST(doubles_read_back_and_no_shorter_text_does)
         if (digits < 2 || (fabs(value) < 0x1p53 && value == floor(value))) continue;
         snprintf(shorter, sizeof shorter, "%.*e", (int)digits - 2, value);
         ck_assert_msg(strtod(shorter, NULL) != value, "%a: %s, but %s", value, text, shorter);
+    }
+}
+END_TEST
+
+START_TEST(doubles_are_the_same_text_whatever_the_processor_has)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        double value = any_double();
+        char text[TB_DOUBLE_TEXT_MAX + 1], other[TB_DOUBLE_TEXT_MAX + 1];
+        *tb_put_double(text, value) = 0;
+        *tb__put_double_portable(other, value) = 0;
+        ck_assert_str_eq(text, other);
     }
 }
 END_TEST
@@ -290,6 +303,7 @@ int main(void)
     tcase_add_test(t, integers_print_as_the_c_library_does);
     tcase_add_test(t, wide_integers_read_back);
     tcase_add_test(t, doubles_read_back_and_no_shorter_text_does);
+    tcase_add_test(t, doubles_are_the_same_text_whatever_the_processor_has);
     tcase_add_test(t, doubles_print_integral_values_without_a_point_and_others_with_one);
     tcase_add_test(t, strings_survive_writing_and_reading);
     tcase_add_test(t, random_bytes_quote_to_valid_json);

@@ -2,31 +2,18 @@
  * lines of many zones wait and are folded bit by bit, and one that puts each batch into its zones' blocks
  * at once. After each step a search, up or down, gives the same lines in the same order. Steps are batches
  * of many zones and of one, batches that are undone, withdrawn lines, old lines that go, an account that is
- * forgotten, a process that ends; a reader goes on reading while they are made.
- *
- * TB_SEED reruns a failing run; the seed is printed at the start. */
+ * forgotten, a process that ends; a reader goes on reading while they are made. */
 #include "../unit/store_fixture.h"
-#include "seed.h"
+#include "steps.h"
 #include "store/logs/log_run.h"
 #include "tollbook/forget.h"
 #include "tollbook/logformat.h"
 #include "tollbook/withdraw.h"
 
 #define STEPS (400 / TB_PART)
-#define LONG  40 /* times as many */
 #define ZONES 14
 #define MOST  3000 /* lines of a batch */
 #define KEPT  16   /* batches that may be withdrawn */
-
-static uint64_t state;
-
-static uint64_t draw(uint64_t below)
-{
-    uint64_t z = (state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % below;
-}
 
 /* [0] waits, [1] places. */
 static fixture both[2];
@@ -48,7 +35,7 @@ static void set_forms(void)
 {
     struct tb__log_folding *f = tb__log_folding_of(both[0].store);
     f->weight = 1 + (int64_t)draw(draw(2) ? 40000 : 9000);
-    f->slice = 1 + (int64_t)draw(draw(2) ? 3000 : 30);
+    f->slice = draw(4) ? 1 + (int64_t)draw(draw(2) ? 3000 : 30) : 0;
     f->bytes = draw(3) ? 0 : 1 + draw(200000);
     tb__log_folding_of(both[1].store)->at_once = true;
 }
@@ -62,12 +49,14 @@ static void open_reader(void)
 
 /* --- batches --- */
 
+static int64_t late_ms; /* of all lines of a batch */
+
 static void random_line(batch *b, int64_t zone)
 {
     static const char *const agents[] = {"curl/8", "a browser, a long one, of some make", "-"};
     const size_t i = b->n++;
     b->zone[i] = zone;
-    b->time[i] = now_ms - (int64_t)draw(draw(4) ? 20 : 5000);
+    b->time[i] = now_ms - late_ms - (int64_t)draw(draw(4) ? 20 : 5000);
     snprintf(b->text[i], sizeof b->text[i],
              "%s|%d|%lld|%llu|%lld|10.%d.2.3|-|https://h%lld.example/%d/%llu|DE|%s|%032llx|%s",
              draw(2) ? "HIT" : "MISS", draw(9) ? 200 : 404, (long long)b->time[i],
@@ -370,8 +359,17 @@ static void step_reopen(void)
     set_forms();
 }
 
+/* What came last goes first. */
+static void step_late(void)
+{
+    late_ms = 31000;
+    step_batch(false, KEEP);
+    step_drop();
+}
+
 static void step(void)
 {
+    late_ms = draw(4) ? 0 : (int64_t)draw(40000);
     switch (draw(60)) {
     case 0: step_reopen(); break;
     case 1: step_batch(false, UNMARK); break;
@@ -381,6 +379,8 @@ static void step(void)
     case 5: step_forget(); break;
     case 6:
     case 7: step_batch(true, KEEP); break;
+    case 8:
+    case 9: step_late(); break;
     default: step_batch(false, KEEP); break;
     }
 }
@@ -402,8 +402,7 @@ static void catalogue(bool two)
 
 START_TEST(what_waits_is_found_like_what_lies_in_its_place)
 {
-    const char *form = getenv("TB_LONG");
-    const int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1);
+    const int steps = steps_of(STEPS);
     now_ms = NOW_MS;
     for (int i = 0; i < 2; i++)
         fixture_init(&both[i]);
@@ -427,15 +426,5 @@ END_TEST
 
 int main(void)
 {
-    state = test_seed();
-    Suite *suite = suite_create("log_runs");
-    TCase *t = tcase_create("log_runs");
-    tcase_set_timeout(t, 0);
-    tcase_add_test(t, what_waits_is_found_like_what_lies_in_its_place);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return steps_run("log_runs", what_waits_is_found_like_what_lies_in_its_place);
 }

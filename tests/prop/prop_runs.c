@@ -5,12 +5,10 @@
  * crash, a reader beside. Rankings are asked of what the process remembers (recall.h), and of the file alone.
  *
  * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
- * at times; the reader is its own.
- *
- * TB_SEED reruns a failing run; the seed is printed at the start. */
+ * at times; the reader is its own. */
 #include "../unit/store_fixture.h"
 #include "../unit/usage_cells.h"
-#include "seed.h"
+#include "steps.h"
 #include "tollbook/billsource.h"
 #include "tollbook/insightsview.h"
 #include "tollbook/compaction.h"
@@ -18,19 +16,8 @@
 #include "tollbook/withdraw.h"
 
 #define STEPS (240 / TB_PART)
-#define LONG  40 /* times as many */
 #define ROWS  40
 #define ZONES 12
-
-static uint64_t state;
-
-static uint64_t draw(uint64_t below)
-{
-    uint64_t z = (state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % below;
-}
 
 /* [0] gathers, [1] places. The answers of one of them are asked of a reader's connection too. */
 static fixture both[2];
@@ -481,8 +468,7 @@ static void compare(int at)
 
 START_TEST(what_waits_answers_like_what_lies_in_its_place)
 {
-    const char *form = getenv("TB_LONG");
-    int steps = STEPS * (form && strcmp(form, "1") == 0 ? LONG : 1) / (usage_plane_shards() ? 4 : 1);
+    const int steps = steps_of(STEPS) / (usage_plane_shards() ? 4 : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
     fixture_init_in_file(&both[0]);
     fixture_init(&both[1]);
@@ -502,15 +488,5 @@ END_TEST
 
 int main(void)
 {
-    state = test_seed();
-    Suite *suite = suite_create("runs");
-    TCase *t = tcase_create("runs");
-    tcase_set_timeout(t, 0);
-    tcase_add_test(t, what_waits_answers_like_what_lies_in_its_place);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return steps_run("runs", what_waits_answers_like_what_lies_in_its_place);
 }

@@ -1,5 +1,6 @@
 /* When a follower asks: its time and its chance come in as values. And what a piece says of the
  * segments behind it. */
+#include "follow/log.h"
 #include "follow/pace.h"
 #include "store_fixture.h"
 
@@ -207,20 +208,46 @@ START_TEST(known_from_a_byte_on)
 }
 END_TEST
 
+/* --- one log --- */
+
+/* A folder in a log's place, and then a log again: an inode is given to both. */
+START_TEST(an_inode_that_becomes_a_file_is_another_log)
+{
+    const struct stat folder = {.st_dev = 1, .st_ino = 2, .st_mode = S_IFDIR, .st_size = 4096};
+    const struct stat file = {.st_dev = 1, .st_ino = 2, .st_mode = S_IFREG, .st_size = 99};
+    follow_log *log = follow_log_new("a.log", &folder, 1000);
+    ck_assert_ptr_nonnull(log);
+    ck_assert_uint_eq(follow_log_lag(log), 0); /* nobody waits for it */
+    log->trouble = TB_E_BAD_INPUT;
+    log->again_ms = 31000;
+    log->fresh = false;
+    follow_log_seen(log, &file, 2000);
+    ck_assert(log->regular);
+    ck_assert(log->fresh);
+    ck_assert_int_eq(log->trouble, TB_OK);
+    ck_assert_int_eq(log->again_ms, 0);
+    ck_assert_uint_eq(follow_log_lag(log), 99);
+    follow_log_free(log);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("follow");
-    TCase *paced = tcase_create("pace"), *pieces = tcase_create("pieces");
+    TCase *paced = tcase_create("pace"), *pieces = tcase_create("pieces"),
+          *logs = tcase_create("logs");
     tcase_add_test(paced, all_is_due_once_in_every);
     tcase_add_test(paced, waits_double_up_to_a_minute);
     tcase_add_test(paced, chance_spreads_the_waits);
     tcase_add_test(paced, never_earlier_than_asked_for);
     tcase_add_test(paced, a_clock_that_jumps_costs_one_wait);
+    tcase_add_test(logs, an_inode_that_becomes_a_file_is_another_log);
     tcase_add_checked_fixture(pieces, set_up, tear_down);
     tcase_add_test(pieces, a_piece_knows_what_is_behind_it);
     tcase_add_test(pieces, known_from_a_byte_on);
     suite_add_tcase(suite, paced);
     suite_add_tcase(suite, pieces);
+    suite_add_tcase(suite, logs);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

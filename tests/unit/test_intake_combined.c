@@ -2,6 +2,7 @@
 #include "tollbook/intake.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ START_TEST(a_field_after_the_agent_is_the_cache_status)
     ck_assert_uint_eq(hit.cache, TB_CACHE_REVALIDATED);
     accepts(GET "200 1" AGENT " -");
     ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
-    accepts(GET "200 1" AGENT " \"-\"");
+    accepts(GET "200 1" AGENT " \"MISS\"");
     ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
     refuses(GET "200 1" AGENT " H!T", TB_REJECT_CACHE, sizeof GET "200 1" AGENT " ");
     refuses(GET "200 1" AGENT " HIT 0.003", TB_REJECT_COMBINED, sizeof GET "200 1" AGENT " HIT");
@@ -84,8 +85,13 @@ END_TEST
 
 START_TEST(a_quoted_forwarding_address_is_no_cache_status)
 {
-    accepts(GET "200 1" AGENT " \"192.0.2.1, 198.51.100.7\"");
-    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    static const char *const said[] = {"192.0.2.1, 198.51.100.7", "-", "unknown", ""};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        char line[256];
+        snprintf(line, sizeof line, GET "200 1" AGENT " \"%s\"", said[i]);
+        accepts(line);
+        ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    }
 }
 END_TEST
 

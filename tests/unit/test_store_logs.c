@@ -435,6 +435,21 @@ START_TEST(lines_of_many_zones_wait_and_are_found)
 }
 END_TEST
 
+START_TEST(a_window_reaches_what_waits_at_its_ends)
+{
+    fixture f;
+    uint64_t sum;
+    const int64_t last = NOW_MS - 2 * HOUR;
+    fixture_init(&f);
+    put_mixed(&f, 2, 3, last, 0); /* of each at last - 2000, last - 1000, last */
+    ck_assert_uint_eq(count(&f, 1, &(tb_log_filter){.from_ms = last, .to_ms = INT64_MAX}, false, &sum), 1);
+    ck_assert_uint_eq(count(&f, 1, &(tb_log_filter){.from_ms = last + 1, .to_ms = INT64_MAX}, true, &sum), 0);
+    ck_assert_uint_eq(count(&f, 2, &(tb_log_filter){.from_ms = 0, .to_ms = last - 1999}, true, &sum), 1);
+    ck_assert_uint_eq(count(&f, 2, &(tb_log_filter){.from_ms = 0, .to_ms = last - 2000}, false, &sum), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(what_is_folded_goes_with_the_batches_after_it)
 {
     fixture f;
@@ -451,18 +466,129 @@ START_TEST(what_is_folded_goes_with_the_batches_after_it)
 }
 END_TEST
 
+static int64_t waiting(fixture *f)
+{
+    return ask(f, "SELECT count(*) FROM log_run WHERE id>(SELECT value FROM meta WHERE name='log_run_spent')");
+}
+
+/* The zone that is folded next. */
+static int64_t folding_at(fixture *f)
+{
+    return ask(f, "SELECT value FROM meta WHERE name='log_fold_zone'");
+}
+
 START_TEST(a_block_does_not_overtake_what_waits)
 {
     fixture f;
     fixture_init(&f);
     put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
     put(&f, 2, NOW_MS - 2 * HOUR, 1, 50, 0);
-    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 2);
-    fold_soon(&f, 1); /* of so few lines now: what waits is folded first */
+    ck_assert_int_eq(waiting(&f), 2);
+    fold_soon(&f, 1); /* of so few lines now, and one zone at a time */
     put(&f, 2, NOW_MS - 2 * HOUR, 1, 1000, 0);
-    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_int_eq(waiting(&f), 3);
+    ck_assert_int_eq(folding_at(&f), 2);
     ck_assert_uint_eq(lines(&f, 2), 1053);
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 255, 0);
+    ck_assert_int_eq(waiting(&f), 1);
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 1, 0);
+    ck_assert_int_eq(waiting(&f), 0); /* 256 lines of two runs weigh so much */
+    put(&f, 2, NOW_MS - 2 * HOUR, 1, 1, 0);
+    ck_assert_int_eq(waiting(&f), 0);
+    ck_assert_uint_eq(lines(&f, 2), 1053 + 257);
     ck_assert_uint_eq(lines(&f, 1), 3);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_hardly_joined_any_more_is_folded_soon)
+{
+    fixture f;
+    fixture_init(&f);
+    put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, TB_LOGBLOCK_LINES - 6, 0); /* half a block each */
+    ck_assert_int_eq(waiting(&f), 2);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, TB_LOGBLOCK_LINES / 2 + 1, 0);
+    ck_assert_int_eq(waiting(&f), 0);
+    ck_assert_uint_eq(lines(&f, 3), TB_LOGBLOCK_LINES * 3 / 2 - 5);
+    fixture_release(&f);
+}
+END_TEST
+
+/* 16,000 lines of a hundred zones wait, and a fold has begun: those of the first fifty are in their places. */
+static void fold_half(fixture *f)
+{
+    fixture_init(f);
+    tb__log_folding_of(f->store)->weight = 16 * (1000 + 256);
+    for (int i = 0; i < 16; i++) {
+        ck_assert_int_eq(folding_at(f), 0);
+        put_mixed(f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    }
+    ck_assert_int_eq(waiting(f), 16);
+    ck_assert_int_eq(folding_at(f), 51);
+}
+
+START_TEST(twice_what_comes_is_folded)
+{
+    fixture f;
+    fold_half(&f);
+    for (int i = 0; i < 3; i++) {
+        put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+        ck_assert_int_eq(folding_at(&f), 51);
+    }
+    put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(waiting(&f), 4);
+    ck_assert_int_eq(folding_at(&f), 0);
+    ck_assert_uint_eq(lines(&f, 100), 200);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_fold_takes_what_may_be_in_memory)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 1000);
+    tb__log_folding_of(f.store)->bytes = 1;
+    for (int i = 0; i < 3; i++)
+        put_mixed(&f, 10, 2, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(waiting(&f), 2); /* one at least is folded, whatever it takes */
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_spent_goes_as_lines_come)
+{
+    fixture f;
+    fold_half(&f);
+    for (int i = 0; i < 4; i++)
+        put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 20); /* 16 are spent, a thousand lines each */
+    put_mixed(&f, 2, 1, NOW_MS - 2 * HOUR, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 20);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 3000, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 18);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 3001, 0);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 15);
+    ck_assert_int_eq(waiting(&f), 7);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(much_that_comes_has_its_part_of_a_fold_at_once)
+{
+    fixture f;
+    fold_half(&f);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 2047, 0);
+    ck_assert_int_eq(folding_at(&f), 51);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 2048, 0);
+    ck_assert_int_eq(folding_at(&f), 51 + 4096 / 160 + 1);
+    put_mixed(&f, 1, 1, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 1, 1, NOW_MS - 2 * HOUR, 0); /* the fourth, with the least that is folded */
+    ck_assert_int_eq(waiting(&f), 4);
+    ck_assert_uint_eq(lines(&f, 3), 160 + 2047 + 2048);
     ck_assert_uint_eq(differences(&f), 0);
     fixture_release(&f);
 }
@@ -483,20 +609,63 @@ START_TEST(a_run_goes_when_its_last_line_is_three_days_old)
 }
 END_TEST
 
+START_TEST(a_spent_run_that_goes_is_nothing_that_was_there)
+{
+    fixture f;
+    fixture_init(&f);
+    fold_soon(&f, 1000);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    put_mixed(&f, 10, 2, NOW_MS, 0);
+    put_mixed(&f, 10, 2, NOW_MS + 5, 0); /* the blocks of them all go as the last one does */
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 3);
+    ck_assert_int_eq(waiting(&f), 0);
+    f.store->scrub = false;
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 1), 0);
+    ck_assert(f.store->scrub);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 1);
+    ck_assert_uint_eq(drop(&f, NOW_MS + TB_LOG_KEPT_MS + 6), 10);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+static uint64_t waiting_of(fixture *f, int64_t account)
+{
+    uint64_t blocks;
+    tb_error err = {0};
+    ok(tb__log_runs_count(f->store, account, &blocks, &err));
+    return blocks;
+}
+
+START_TEST(what_waits_of_an_account_is_counted)
+{
+    fixture f;
+    fixture_init(&f);
+    fixture_apply(&f, CATALOG, NOW_US, NULL);
+    put_mixed(&f, 2, 3, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 3, 3, NOW_MS - 2 * HOUR, 0);
+    ck_assert_uint_eq(waiting_of(&f, 1), 4);
+    ck_assert_uint_eq(waiting_of(&f, 2), 1);
+    ck_assert_uint_eq(waiting_of(&f, 3), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(a_run_that_goes_while_it_is_folded_does_not_come_back)
 {
     fixture f;
     fixture_init(&f);
     fold_soon(&f, 1);
-    put_mixed(&f, 10, 2, NOW_MS - 3 * HOUR, 0);
-    put_mixed(&f, 10, 2, NOW_MS, 0);
-    put_mixed(&f, 10, 2, NOW_MS, 0);
+    for (int i = 0; i < 3; i++) /* the first, the one between, the last */
+        put_mixed(&f, 10, 2, i == _i ? NOW_MS - 3 * HOUR : NOW_MS, 0);
     ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 1);
     ck_assert_uint_eq(drop(&f, NOW_MS - 2 * HOUR + TB_LOG_KEPT_MS), 1);
     fold_soon(&f, 1000);
     put_mixed(&f, 10, 2, NOW_MS, 0);
     ck_assert_int_eq(ask(&f, "SELECT count(DISTINCT zone) FROM log_block"), 10);
     ck_assert_uint_eq(lines(&f, 10), 6);
+    ck_assert_uint_eq(lines(&f, 1), 8); /* its part of the old run was in its place already */
     ck_assert_uint_eq(differences(&f), 0);
     fixture_release(&f);
 }
@@ -578,10 +747,18 @@ int main(void)
     tcase_add_test(t, a_reader_goes_on_reading_what_is_dropped_meanwhile);
     tcase_add_test(t, verify_finds_what_was_done_to_a_block);
     tcase_add_test(t, lines_of_many_zones_wait_and_are_found);
+    tcase_add_test(t, a_window_reaches_what_waits_at_its_ends);
     tcase_add_test(t, what_is_folded_goes_with_the_batches_after_it);
     tcase_add_test(t, a_block_does_not_overtake_what_waits);
+    tcase_add_test(t, what_is_hardly_joined_any_more_is_folded_soon);
+    tcase_add_test(t, twice_what_comes_is_folded);
+    tcase_add_test(t, a_fold_takes_what_may_be_in_memory);
+    tcase_add_test(t, what_is_spent_goes_as_lines_come);
+    tcase_add_test(t, much_that_comes_has_its_part_of_a_fold_at_once);
     tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
-    tcase_add_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back);
+    tcase_add_test(t, a_spent_run_that_goes_is_nothing_that_was_there);
+    tcase_add_test(t, what_waits_of_an_account_is_counted);
+    tcase_add_loop_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back, 0, 3);
     tcase_add_test(t, verify_finds_what_was_done_to_a_run);
     tcase_add_test(t, the_index_keeps_nothing_of_what_was_dropped);
     suite_add_tcase(suite, t);

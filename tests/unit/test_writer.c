@@ -341,6 +341,71 @@ START_TEST(a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_t
 }
 END_TEST
 
+/* Where usage is gathered: the first of some runs until others have come. */
+static unsigned commits_of(task *tasks, int n)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather = true});
+    sem_t hold;
+    sem_init(&hold, 0, 0);
+    tasks[0].hold = &hold;
+    ck_assert_int_eq(submit(w, &tasks[0]), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100); /* until it holds the thread */
+    for (int i = 1; i < n; i++)
+        ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    sem_post(&hold);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+    for (int i = 0; i < n; i++)
+        ck_assert(tasks[i].job.code == TB_OK && atomic_load(&tasks[i].was_done) == 1);
+    return atomic_load(&commits);
+}
+
+START_TEST(usage_joins_a_group_that_runs_unless_others_wait_for_its_end)
+{
+    task usage[4], mixed[3];
+    memset(usage, 0, sizeof usage);
+    memset(mixed, 0, sizeof mixed);
+    for (int i = 0; i < 4; i++)
+        usage[i].job.usage = true;
+    mixed[0].job.usage = mixed[1].job.usage = true;
+    ck_assert_uint_eq(commits_of(usage, 4), 1);
+    ck_assert_uint_eq(commits_of(mixed, 3), 3);
+}
+END_TEST
+
+static atomic_int looks;
+
+static bool is_looked_at(const write_job *job)
+{
+    (void)job;
+    atomic_fetch_add(&looks, 1);
+    return false;
+}
+
+/* What is held is looked at whether it has waited too long, and once more when it runs. */
+START_TEST(many_cells_are_not_held)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather = true});
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    task first = {.job = {.usage = true}, .finished = &finished};
+    task many = {.job = {.usage = true, .cells = WRITER_GATHER_CELLS, .left = is_looked_at}, .finished = &finished};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    sem_wait(&finished);
+    atomic_store(&looks, 0);
+    ck_assert_int_eq(submit(w, &many), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(atomic_load(&looks), 1);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -355,6 +420,8 @@ int main(void)
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
     tcase_add_test(tc,
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
+    tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);
+    tcase_add_test(tc, many_cells_are_not_held);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -55,15 +55,22 @@ static tb_code put_in(account *a, size_t from, tb_error *err)
     return tb_buf_check(&a->in, err);
 }
 
-static tb_code add_amounts(tb_store *store, tb__ch_kind kind, account *a, tb__ch_amount *all, tb_error *err)
+/* Of rows that count, and of all that lie there. */
+typedef struct amounts {
+    tb__ch_amount seen, held;
+} amounts;
+
+static tb_code add_amounts(tb_store *store, tb__ch_kind kind, account *a, amounts *all, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < a->n; i += ZONES) {
-        tb__ch_amount amount = {0};
+        amounts some = {{0}, {0}};
         code = put_in(a, i, err);
-        if (!code) code = tb__ch_amount_of(store, kind, a->in.data, INT64_MAX, &amount, err);
-        all->units += amount.units;
-        all->seals += amount.seals;
+        if (!code) code = tb__ch_held_of(store, kind, a->in.data, &some.held, err);
+        if (!code && some.held.units) code = tb__ch_amount_of(store, kind, a->in.data, INT64_MAX, &some.seen, err);
+        all->held.units += some.held.units;
+        all->seen.units += some.seen.units;
+        all->seen.seals += some.seen.seals;
     }
     return code;
 }
@@ -83,16 +90,17 @@ static void close_account(account *a)
 
 tb_code tb__ch_lines_count(tb_store *store, tb__ch_kind kind, int64_t id, uint64_t *ret_units, tb_error *err)
 {
-    tb__ch_amount all = {0};
+    amounts all = {{0}, {0}};
     account a;
     tb_code code = open_account(store, kind, id, &a, err);
     if (!code) code = add_amounts(store, kind, &a, &all, err);
-    *ret_units = all.units;
+    *ret_units = all.held.units;
     close_account(&a);
     return code;
 }
 
-/* Only zones that have rows are noted: each note is a condition of later statements until its rows are gone. */
+/* Only zones that have rows are noted: each note is a condition of later statements until its rows are gone. Rows that nobody sees
+ * are such, too: withdrawn lines, which would stay until their day goes. */
 static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t shard, tb_error *err)
 {
     int64_t batch = 0;
@@ -102,7 +110,6 @@ static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t 
         tb_buf *sql = tb__ch_start(store);
         tb_buf_fmt(sql, "SELECT DISTINCT zone FROM %s.%s WHERE 1%s", tb__ch_of(store)->client->database,
                    tb__ch_table_of(kind), a->in.data);
-        if (!code) code = tb__ch_put_visible(store, sql, err);
         tb_buf_str(sql, " FORMAT RowBinary");
         if (!code) code = tb__ch_ask(store, shard, err);
         if (code) return code;
@@ -117,15 +124,15 @@ static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t 
 /* All at once: nothing is written but what to leave out. */
 tb_code tb__ch_lines_forget(tb_store *store, tb__ch_kind kind, int64_t id, size_t *room, tb_error *err)
 {
-    tb__ch_amount all = {0};
+    amounts all = {{0}, {0}};
     account a;
     tb_code code = open_account(store, kind, id, &a, err);
     if (!code) code = add_amounts(store, kind, &a, &all, err);
-    for (size_t shard = 0; !code && all.units && shard < tb__ch_of(store)->client->shards; shard++)
+    for (size_t shard = 0; !code && all.held.units && shard < tb__ch_of(store)->client->shards; shard++)
         code = note_zones(store, kind, &a, shard, err);
-    if (!code) code = tb__ch_add_seals(store, kind, 0 - all.seals, err);
-    *room -= all.units < *room ? (size_t)all.units : *room;
-    store->dirty |= all.units > 0;
+    if (!code) code = tb__ch_add_seals(store, kind, 0 - all.seen.seals, err);
+    *room -= all.held.units < *room ? (size_t)all.held.units : *room;
+    store->dirty |= all.seen.units > 0;
     close_account(&a);
     return code;
 }
@@ -137,15 +144,18 @@ typedef struct days {
     size_t n;
 } days;
 
-/* Days before one of which no row counts. */
+/* Days before one of which no row counts; also those of which log_gone alone is left. */
 static tb_code find_days(tb_store *store, size_t shard, tb__ch_kind kind, int64_t before, days *to, tb_error *err)
 {
+    const char *database = tb__ch_of(store)->client->database;
     tb_buf *sql = tb__ch_start(store);
     tb_buf_fmt(sql, "SELECT day,max(c)AS m FROM(SELECT day,toUInt8(1");
     tb_code code = tb__ch_put_counting(store, sql, kind, 0, err);
-    tb_buf_fmt(sql, ")AS c FROM %s.%s WHERE day<toDate(%" PRId64 "))GROUP BY day HAVING m=0 ORDER BY day LIMIT 64"
-                    " FORMAT RowBinary",
-               tb__ch_of(store)->client->database, tb__ch_table_of(kind), before);
+    tb_buf_fmt(sql, ")AS c FROM %s.%s WHERE day<toDate(%" PRId64 ")", database, tb__ch_table_of(kind), before);
+    if (kind == TB__CH_LOGS)
+        tb_buf_fmt(sql, " UNION ALL SELECT day,toUInt8(batch=0)AS c FROM %s.log_gone WHERE day<toDate(%" PRId64 ")", database,
+                   before);
+    tb_buf_str(sql, ")GROUP BY day HAVING m=0 ORDER BY day LIMIT 64 FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));

@@ -58,6 +58,14 @@ uint64_t tb__ch_column(tb__ch_reader *r, size_t size)
     return value;
 }
 
+const char *tb__ch_columns(tb__ch_reader *r, size_t size, size_t n)
+{
+    if ((size_t)(r->end - r->at) / size < n) r->cut = true;
+    if (r->cut) return r->at;
+    r->at += n * size;
+    return r->at - n * size;
+}
+
 size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at)
 {
     size_t n = 0;
@@ -67,11 +75,9 @@ size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at)
         byte = (uint8_t)tb__ch_column(r, 1);
         n |= (size_t)(byte & 0x7f) << shift;
     }
-    if (byte & 0x80 || (size_t)(r->end - r->at) / size < n) r->cut = true;
-    if (r->cut) n = 0;
-    *ret_at = r->at;
-    r->at += n * size;
-    return n;
+    if (byte & 0x80) r->cut = true;
+    *ret_at = tb__ch_columns(r, size, n);
+    return r->cut ? 0 : n;
 }
 
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)

@@ -133,25 +133,26 @@ static tb_code finish_day(span *s, size_t o, size_t i, tb__pending *grids, tb_er
 typedef struct row {
     int64_t owner, edge; /* where there are several */
     int64_t at;
-    uint64_t value[TB_METRIC_COUNT];
-    size_t n; /* locations */
+    const char *values; /* of the metrics that were asked for */
+    size_t n;           /* locations */
     const char *edges, *bytes;
-    bool once; /* none of its rows came twice */
+    uint64_t low, high; /* batches, of one part */
 } row;
 
 static row read_row(tb__ch_reader *r, const tb__ch_question *q)
 {
-    row to = {.owner = q->of.owner, .edge = q->of.edge, .once = true};
+    row to = {.owner = q->of.owner, .edge = q->of.edge};
     if (q->n_owners > 1) to.owner = (int64_t)tb__ch_column(r, 8);
     if (q->n_owners > 1 && q->of.edge) to.edge = (int64_t)tb__ch_column(r, 4);
     to.at = (int64_t)tb__ch_column(r, 4);
-    for (uint32_t left = q->metrics; left; left &= left - 1)
-        to.value[__builtin_ctz(left)] = tb__ch_column(r, 8);
+    to.values = tb__ch_columns(r, 8, (size_t)__builtin_popcount(q->metrics));
     if (q->located) {
         to.n = tb__ch_array(r, 4, &to.edges);
         if (tb__ch_array(r, 8, &to.bytes) != to.n) r->cut = true;
     }
-    if (q->way == TB__CH_COUNTED) to.once = tb__ch_column(r, 1);
+    if (q->way != TB__CH_BY_PART) return to;
+    to.low = tb__ch_column(r, 8);
+    to.high = tb__ch_column(r, 8);
     return to;
 }
 
@@ -170,12 +171,16 @@ static tb_code add_located(tb__pending *grids, const row *from, unsigned slot, t
     return code;
 }
 
-static tb_code add_row(tb__pending *grids, int64_t edge, const row *from, unsigned slot, tb_error *err)
+static tb_code add_row(tb__pending *grids, int64_t edge, uint32_t metrics, const row *from, unsigned slot, tb_error *err)
 {
     tb_grid *to = NULL;
     tb_code code = tb__pending_at(grids, edge, &to, err);
-    for (int m = 0; !code && m < TB_METRIC_COUNT; m++)
-        if (from->value[m]) code = tb_grid_add(to, (tb_metric)m, slot, from->value[m], err);
+    const char *at = from->values;
+    for (uint32_t left = metrics; !code && left; left &= left - 1, at += 8) {
+        uint64_t value;
+        memcpy(&value, at, sizeof value);
+        if (value) code = tb_grid_add(to, (tb_metric)__builtin_ctz(left), slot, value, err);
+    }
     return code ? code : add_located(grids, from, slot, err);
 }
 
@@ -202,29 +207,38 @@ static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, 
         if ((i != day || of != o) && day < s->n) code = finish_day(s, o, day, grids, err);
         o = of;
         day = i;
-        if (!code) code = add_row(grids, s->list[o].edge, &from, (unsigned)(from.at % unit), err);
+        if (!code) code = add_row(grids, s->list[o].edge, q->metrics, &from, (unsigned)(from.at % unit), err);
     }
     if (!code) code = tb__ch_check_read(&r, err);
     return code || day == s->n ? code : finish_day(s, o, day, grids, err);
 }
 
-static bool some_came_twice(const struct tb__clickhouse *ch, const tb__ch_question *q)
+static bool are_alike(const row *a, const row *b)
 {
-    tb__ch_reader r = tb__ch_reader_of(ch);
-    bool once = true;
-    while (once && r.at < r.end && !r.cut)
-        once = read_row(&r, q).once;
-    return !once;
+    return a->at == b->at && a->owner == b->owner && a->edge == b->edge;
 }
 
-/* Rows that were sent twice are rare, and to leave them out costs as much again as the sums: so the sums come with a
- * look at whether there are any. */
+/* Rows of one group follow each other, by their least batch. */
+static bool some_may_come_twice(const struct tb__clickhouse *ch, const tb__ch_question *q)
+{
+    tb__ch_reader r = tb__ch_reader_of(ch);
+    row last = {.at = -1};
+    bool apart = true;
+    while (apart && r.at < r.end && !r.cut) {
+        const row next = read_row(&r, q);
+        apart = !are_alike(&last, &next) || next.low > last.high;
+        last = next;
+    }
+    return !apart;
+}
+
+/* Rows that were sent twice are rare, and to leave them out costs as much again as the sums. */
 static tb_code ask_stale(span *s, tb__ch_question *q, tb_error *err)
 {
     const size_t shard = tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner);
     tb_code code = tb__ch_put_question(s->store, q, err);
     if (!code) code = tb__ch_ask(s->store, shard, err);
-    if (code || q->way != TB__CH_COUNTED || !some_came_twice(tb__ch_of(s->store), q)) return code;
+    if (code || q->way != TB__CH_BY_PART || !some_may_come_twice(tb__ch_of(s->store), q)) return code;
     q->way = TB__CH_ONCE;
     code = tb__ch_put_question(s->store, q, err);
     return code ? code : tb__ch_ask(s->store, shard, err);
@@ -240,15 +254,23 @@ static bool are_folded(const span *s, size_t from, size_t to)
     return true;
 }
 
+/* Where something was withdrawn, what a part comes to may be less than nothing. */
+static tb_code choose_way(const span *s, size_t from, size_t to, tb__ch_way *ret, tb_error *err)
+{
+    int64_t withdrawn = 0;
+    tb_code code = tb__ch_read_months(s->store, err);
+    if (!code) code = tb__int_of(s->store, TB__SQL_WITHDRAWN_ANY, NULL, 0, 0, &withdrawn, err);
+    *ret = are_folded(s, from, to) ? TB__CH_FOLDED : withdrawn ? TB__CH_ONCE : TB__CH_BY_PART;
+    return code;
+}
+
 static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
 {
     /* Of one, of several, and of several with a location. */
     static const char *const keys[2][3] = {{"toUInt32(intDiv(h,24)) AS day", "owner,toUInt32(intDiv(h,24)) AS day",
                                             "owner,edge,toUInt32(intDiv(h,24)) AS day"},
                                            {"h", "owner,h", "owner,edge,h"}};
-    static const char *const groups[2][3] = {
-        {"day ORDER BY day", "owner,day ORDER BY owner,day", "owner,edge,day ORDER BY owner,edge,day"},
-        {"h ORDER BY h", "owner,h ORDER BY owner,h", "owner,edge,h ORDER BY owner,edge,h"}};
+    static const char *const names[2][3] = {{"day", "owner,day", "owner,edge,day"}, {"h", "owner,h", "owner,edge,h"}};
     const bool hourly = s->range.hourly;
     const size_t many = s->owners < 2 ? 0 : s->list[0].edge ? 2 : 1;
     tb__ch_question q = {.keys = keys[hourly][many],
@@ -258,13 +280,11 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
                          .n_owners = s->owners,
                          .first = tb__ch_hour((s->first + (int64_t)from) * 24),
                          .end = tb__ch_hour((s->first + (int64_t)to) * 24),
-                         .group = groups[hourly][many],
+                         .names = names[hourly][many],
                          .days = hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER,
-                         .way = TB__CH_COUNTED,
                          .located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES)};
     tb__pending grids = {0};
-    tb_code code = tb__ch_read_months(s->store, err);
-    if (!code && are_folded(s, from, to)) q.way = TB__CH_FOLDED;
+    tb_code code = choose_way(s, from, to, &q.way, err);
     if (!code) code = ask_stale(s, &q, err);
     if (!code) code = take_rows(s, &q, &grids, err);
     tb__pending_release(&grids);

@@ -199,7 +199,6 @@ static tb_code put_countries(tb_store *store, const tb__ch_fold *f, bool leaving
     put_chosen(f, s, leaving, sql);
     put_between(s, sql);
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, (tb__ch_hours_of){s->from, s->end}, err);
-    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " LIMIT 1 BY zone,day,country,batch)");
     return code;
 }
@@ -226,7 +225,7 @@ static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
         tb_buf_str(sql, "(SELECT scope AS sc,owner,edge,h AS hh");
     }
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
+        tb_buf_fmt(sql, ",%s(%s) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", tb_metric_table[m].name, m);
     tb_buf_str(sql, " FROM ");
     tb_code code = put_cells(store, f, KEYS, false, err);
     tb_buf_str(sql, " GROUP BY sc,owner,edge,hh");
@@ -343,7 +342,7 @@ static tb_code put_leaving(tb_store *store, const tb__ch_fold *f, tb_error *err)
     tb_buf *sql = tb__ch_start(store);
     tb_buf_fmt(sql, "SELECT %s", tables[s->of].owner);
     for (int m = 0; s->of == TB__CH_CELL && m < TB_METRIC_COUNT; m++)
-        if (tb_metric_table[m].how == TB_HOW_SUM) tb_buf_fmt(sql, ",sum(c%d)", m);
+        if (tb_metric_table[m].how == TB_HOW_SUM) tb_buf_fmt(sql, ",sum(%s)", tb_metric_table[m].name);
     tb_buf_str(sql, s->of == TB__CH_CELL ? " FROM " : ",sum(r),sum(b) FROM ");
     tb_code code = s->of == TB__CH_CELL ? put_cells(store, f, "owner", true, err) : put_countries(store, f, true, err);
     tb_buf_fmt(sql, " GROUP BY %s FORMAT RowBinary", tables[s->of].owner);

@@ -141,6 +141,7 @@ typedef struct wanted {
     tb__ch_kind kind;
     const char *also;
     int64_t before;
+    bool held; /* also those that do not count */
 } wanted;
 
 static tb_code amount_of_shard(tb_store *store, size_t shard, const wanted *w, tb__ch_amount *to, tb_error *err)
@@ -153,7 +154,7 @@ static tb_code amount_of_shard(tb_store *store, size_t shard, const wanted *w, t
     if (w->before != INT64_MAX) /* the day is its partition's */
         tb_buf_fmt(sql, " AND day<=toDate(%u) AND %s%" PRId64 "%s", tb__ch_day_near(w->before / k->day), k->old, w->before,
                    k->end);
-    tb_code code = tb__ch_put_counting(store, sql, w->kind, 0, err);
+    tb_code code = w->held ? put_zone(store, sql, w->kind, 0, err) : tb__ch_put_counting(store, sql, w->kind, 0, err);
     tb_buf_fmt(sql, " GROUP BY %s)FORMAT RowBinary", k->key);
     if (!code) code = tb__ch_ask(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
@@ -164,15 +165,36 @@ static tb_code amount_of_shard(tb_store *store, size_t shard, const wanted *w, t
     return tb__ch_check_read(&r, err);
 }
 
-tb_code tb__ch_amount_of(tb_store *store, tb__ch_kind kind, const char *also, int64_t before, tb__ch_amount *ret,
-                         tb_error *err)
+static tb_code amount_of(tb_store *store, const wanted *w, tb__ch_amount *ret, tb_error *err)
 {
-    const wanted w = {kind, also, before};
     *ret = (tb__ch_amount){0};
     tb_code code = tb__ch_settle(store, err);
     for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        code = amount_of_shard(store, shard, &w, ret, err);
+        code = amount_of_shard(store, shard, w, ret, err);
     return code;
+}
+
+tb_code tb__ch_amount_of(tb_store *store, tb__ch_kind kind, const char *also, int64_t before, tb__ch_amount *ret,
+                         tb_error *err)
+{
+    return amount_of(store, &(wanted){kind, also, before, false}, ret, err);
+}
+
+tb_code tb__ch_held_of(tb_store *store, tb__ch_kind kind, const char *also, tb__ch_amount *ret, tb_error *err)
+{
+    return amount_of(store, &(wanted){kind, also, INT64_MAX, true}, ret, err);
+}
+
+tb_code tb__ch_unseen_rows(tb_store *store, tb__ch_kind kind, size_t shard, uint64_t *ret_rows, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(store);
+    tb_buf_fmt(sql, "SELECT count() FROM %s.%s WHERE NOT(1", tb__ch_of(store)->client->database, kinds[kind].table);
+    tb_code code = tb__ch_put_counting(store, sql, kind, 0, err);
+    tb_buf_str(sql, ") FORMAT RowBinary");
+    if (!code) code = tb__ch_ask(store, shard, err);
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    *ret_rows = !code && r.at < r.end ? tb__ch_column(&r, 8) : 0;
+    return code ? code : tb__ch_check_read(&r, err);
 }
 
 tb_code tb__ch_adopt_seals(tb_store *store, void *ctx, tb_error *err)

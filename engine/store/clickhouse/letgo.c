@@ -159,7 +159,6 @@ static tb_code count_countries(tb_store *store, tb_retain_walk *w, const owners 
     tb_buf_fmt(sql, " FROM %s.country WHERE day<%" PRId64 " AND ", database, span.end / 24);
     if (!put_owners(o, at, n, true, sql)) return TB_OK;
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, span, err);
-    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " GROUP BY days,mo ORDER BY mo FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, o->list[at].shard, err);
     return code ? code : take_counts(store, w, err);

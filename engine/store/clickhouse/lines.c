@@ -212,7 +212,7 @@ static tb_code replace_found(tb_store *store, void *found, size_t i, const tb__l
 {
     const tb__ch_blocks *b = found;
     tb__ch_block as = b->list[i];
-    const tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_LOG][tb__ch_shard(store, TB__SCOPE_ZONE, b->zone)];
+    const tb_buf *rows = &tb__ch_of(store)->rows[TB__CH_LOG_ROWS][tb__ch_shard(store, TB__SCOPE_ZONE, b->zone)];
     tb_code code = tb__ch_meta_put(store, TB__CH_TAKEN, 1, err);
     if (!code) code = put_gone_block(store, b, &as, err);
     if (code || !by) return code;

@@ -51,6 +51,11 @@ typedef struct tb__ch_amount {
 TB_MUST_USE tb_code tb__ch_amount_of(tb_store *store, tb__ch_kind kind, const char *also, int64_t before,
                                      tb__ch_amount *ret, tb_error *err);
 
+/* Also of what nobody sees any more, but for what was forgotten: withdrawn, too old, never committed. */
+TB_MUST_USE tb_code tb__ch_held_of(tb_store *store, tb__ch_kind kind, const char *also, tb__ch_amount *ret, tb_error *err);
+/* Rows of a shard that nobody sees any more. */
+TB_MUST_USE tb_code tb__ch_unseen_rows(tb_store *store, tb__ch_kind kind, size_t shard, uint64_t *ret_rows, tb_error *err);
+
 /* Within a transaction: what is there is all there is. For an older copy of the file, which cannot know what was let go of
  * since. ctx is not used. */
 TB_MUST_USE tb_code tb__ch_adopt_seals(tb_store *store, void *ctx, tb_error *err);

@@ -60,9 +60,7 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "CREATE DATABASE IF NOT EXISTS %s", name);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_make_place(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.cell(scope UInt8,owner Int64,edge UInt32,h UInt32,"
                          "batch UInt64,row UInt32", name);
@@ -82,38 +80,6 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     return code ? code : tb__ch_lines_tables(store, shard, err);
 }
 
-/* A server remembers which shard it is: named in another order, each would be asked for what others have. One that remembers nothing
- * is new, or has lost its disk: where the file has usage on it (`used`), it is not taken for new. */
-static tb_code check_order(tb_store *store, size_t shard, bool used, tb_error *err)
-{
-    struct tb__clickhouse *ch = tb__ch_of(store);
-    const char *name = ch->client->database;
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
-    tb_code code = tb__ch_ask(store, shard, err);
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", name);
-    if (!code) code = tb__ch_ask(store, shard, err);
-    if (code) return code;
-    tb__ch_reader r = tb__ch_reader_of(ch);
-    const uint64_t least = ch->answer.len ? tb__ch_column(&r, 8) : 0, most = ch->answer.len ? tb__ch_column(&r, 8) : 0;
-    code = tb__ch_check_read(&r, err);
-    if (code || (least == shard + 1 && most == shard + 1)) return code;
-    if (most)
-        return tb_fail(err, TB_E_USAGE, "usage",
-                       "Server %zu of --usage is number %" PRIu64 " of the database %s. Name the servers in their "
-                       "first order, or another database.",
-                       shard + 1, most, name);
-    if (used)
-        return tb_fail(err, TB_E_USAGE, "usage",
-                       "Server %zu of --usage has lost the database %s, in which %s has usage. Restore its tables cell, country and place "
-                       "from the server's backup, or name the right server.",
-                       shard + 1, name, store->path);
-    ch->sql.len = 0;
-    tb_buf_fmt(&ch->sql, "INSERT INTO %s.place VALUES(%zu)", name, shard + 1);
-    return tb__ch_ask(store, shard, err);
-}
-
 /* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
  * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
@@ -128,6 +94,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", *epoch, err);
     if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series(id)", err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)tb__ch_of(store)->client->shards, err);
+    if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
     tb__ch_of(store)->next = from + 1;
     return code;
 }
@@ -180,6 +147,11 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
+    ch->pools = calloc(ch->client->shards, sizeof *ch->pools);
+    ch->bodies = calloc(ch->client->shards * (TB__CH_COUNTRIES + 1), sizeof *ch->bodies);
+    if (!ch->pools || !ch->bodies) return tb_no_memory(err);
+    for (size_t i = 0; i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+        tb_buf_init(&ch->bodies[i], ROWS_MAX, NULL);
     return TB_OK;
 }
 
@@ -187,7 +159,7 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
 static tb_code look_at_shard(tb_store *store, size_t shard, int64_t known, int64_t *epoch, tb_error *err)
 {
     tb_code code = make_tables(store, shard, err);
-    if (!code) code = check_order(store, shard, known > 0, err);
+    if (!code) code = tb__ch_take_place(store, shard, known > 0, err);
     if (!code) code = find_epoch(store, shard, epoch, err);
     return code ? code : tb__ch_check_copy(store, shard, err);
 }
@@ -214,6 +186,7 @@ static tb_code begin_writing(tb_store *store, tb_error *err)
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &known, err);
     int64_t epoch = known;
     ch->unseen = ch->looks = true;
+    if (!code) code = tb__ch_find_number(store, known > 0, err);
     if (!code) code = look_at_shards(store, known, &epoch, err);
     ch->looks = false;
     const bool copy = known && epoch > known;
@@ -250,7 +223,8 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (!client && !epoch) return TB_OK;
     if (!client)
         return tb_fail(err, TB_E_USAGE, NULL,
-                       "%s has its usage in ClickHouse: ask the server that serves it, with --server.",
+                       "%s has its usage in ClickHouse: ask the server that serves it, with --server. `tollbook query` and `tollbook backup` "
+                       "read the file itself, with --usage.",
                        store->path);
     tb_code code = tb__ch_meta(store, "usage_shards", (int64_t)client->shards, &shards, err);
     if (!code && shards != (int64_t)client->shards)
@@ -285,6 +259,8 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
     ch->client = client;
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
+    for (int i = 0; i < TB__CH_HOURS; i++)
+        ch->hours[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     tb_buf_init(&ch->lines.bytes, TB__CH_ANSWER_MAX, NULL);
@@ -296,8 +272,9 @@ tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *
 {
     tb_code code = connect_to(store, client, err);
     if (!code) code = make_buffers(store, err);
+    if (!code) code = tb__ch_find_number(store, false, err);
     for (size_t shard = 0; !code && shard < client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = check_order(store, shard, false, err);
+        if (!(code = make_tables(store, shard, err))) code = tb__ch_take_place(store, shard, false, err);
     return code;
 }
 
@@ -320,6 +297,12 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
+    for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
+        free(ch->pools[shard].slot);
+    free(ch->pools);
+    for (size_t i = 0; ch->bodies && i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+        tb_buf_release(&ch->bodies[i]);
+    free(ch->bodies);
     for (int t = 0; t < TB__CH_FORMS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
             tb_buf_release(&ch->rows[t][shard]);
@@ -333,6 +316,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     free(ch->lines.touched);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         free(ch->month[i].list);
+    for (int i = 0; i < TB__CH_HOURS; i++)
+        free(ch->hours[i].list);
     free(ch->gaps);
     free(ch->folded);
     free(ch->flips);

@@ -9,6 +9,7 @@
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
 #define TB__CH_MONTH_METRICS 3
 #define TB__CH_SCOPES        3
+#define TB__CH_HOURS         4
 #define TB__CH_DAYS          4 /* joins the scope of a row that is a day, in the place of its first hour */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 
@@ -34,18 +35,20 @@ typedef enum tb__ch_form {
     TB__CH_FORMS
 } tb__ch_form;
 
-/* The days of one month of all owners of a scope from one to another: of each location and day the
+/* The days of one month of all owners of a scope from one to another, or the hours of one: of each location and time the
  * month_metrics (month.c). */
 typedef struct tb__ch_month {
+    int scope;
     int64_t first, last; /* owners */
     int64_t month;       /* -1: nothing */
     int64_t watermark;
+    int64_t unit;        /* hours of a time: 24 or 1 */
     size_t n;
-    struct tb__ch_month_day {
+    struct tb__ch_month_time {
         int64_t owner, edge;
-        unsigned day;
+        unsigned at; /* from the month's begin on */
         uint64_t value[TB__CH_MONTH_METRICS];
-    } *list; /* ascending by owner, edge, day */
+    } *list; /* ascending by owner, edge, at */
 } tb__ch_month;
 
 /* A block of request logs of the running transaction. */
@@ -69,11 +72,19 @@ typedef struct tb__ch_lines {
     size_t n_touched, cap_touched;
 } tb__ch_lines;
 
+/* Which rows of countries are there already: a hash table. */
+typedef struct tb__ch_pool {
+    uint32_t *slot;
+    size_t n, cap;
+} tb__ch_pool;
+
 struct tb__clickhouse {
     const tb_usage_client *client;
+    int64_t number;             /* of the database: place.c; of a writer */
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* those asked for last */
+    tb__ch_month hours[TB__CH_HOURS];  /* by month; of the owner that was asked for last */
     struct tb__ch_folded {
         int64_t month, batch;
     } *folded; /* months that were compacted, as the snapshot of the last statement says */
@@ -92,6 +103,8 @@ struct tb__clickhouse {
     bool began;        /* `committed` and the mark are this transaction's */
     tb_buf *rows[TB__CH_FORMS]; /* unsent, of each shard */
     size_t *marked_at[TB__CH_FORMS];
+    tb__ch_pool *pools;          /* of each shard */
+    tb_buf *bodies;              /* of one sending, of each form and shard */
     tb__ch_lines lines;
     struct tb__ch_gap {
         int64_t first, last;
@@ -114,6 +127,19 @@ static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)
 
 /* For a file with counters of its own, which stay its plane: rows can be sent to the shards, whose tables are there. */
 TB_MUST_USE tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err);
+
+/* --- place.c --- */
+
+#define TB__CH_NUMBER "usage_number" /* a row of meta: the database that has the file's usage */
+
+/* Which database the shards are of, into ch->number: where the file's usage is there (`used`) the file says it, otherwise they do. */
+TB_MUST_USE tb_code tb__ch_find_number(tb_store *store, bool used, tb_error *err);
+/* The database, and the table, where they are missing. */
+TB_MUST_USE tb_code tb__ch_make_place(tb_store *store, size_t shard, tb_error *err);
+/* That a shard is what it is named as; one that has no place yet gets it. */
+TB_MUST_USE tb_code tb__ch_take_place(tb_store *store, size_t shard, bool used, tb_error *err);
+/* Of a reader. TB_E_USAGE: it is another one. */
+TB_MUST_USE tb_code tb__ch_check_place(tb_store *store, size_t shard, tb_error *err);
 
 /* --- moved.c --- */
 
@@ -161,6 +187,8 @@ typedef struct tb__ch_reader {
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch);
 /* An unsigned column of 1 to 8 bytes; 0 where the answer was cut. */
 uint64_t tb__ch_column(tb__ch_reader *r, size_t size);
+/* So many of them: the first one's place. */
+const char *tb__ch_columns(tb__ch_reader *r, size_t size, size_t n);
 /* An array of such columns: how many, and the first one's place. */
 size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at);
 /* At the end: TB_E_AWAY where the answer was cut. */
@@ -173,7 +201,7 @@ TB_MUST_USE tb_code tb__ch_meta(tb_store *store, const char *name, int64_t other
 TB_MUST_USE tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t value, tb_error *err);
 /* Up to which batch this snapshot sees: a writer in a transaction its own ones too, which are sent by then. */
 TB_MUST_USE tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err);
-/* Adds " AND batch<=..." without the gaps. */
+/* Adds " AND batch>... AND batch<=..." without the gaps. */
 TB_MUST_USE tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err);
 
 /* Reads ch->folded. */
@@ -185,9 +213,8 @@ typedef struct tb__ch_hours_of {
 } tb__ch_hours_of;
 #define TB__CH_EVER ((tb__ch_hours_of){0, UINT32_MAX})
 tb__ch_hours_of tb__ch_month_hours(int64_t month);
-/* Adds " AND ...", for months between these hours: rows that a compaction made count where it is the month's, and no batch
- * that it folded. Before tb__ch_put_visible: outside of a transaction a compaction may end between the two, and its id must be
- * below the watermark. */
+/* The same for a table that is compacted, and for months between these hours: rows that a compaction made count where it is the
+ * month's, and no batch that it folded. */
 TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between,
                                       tb_error *err);
 
@@ -210,23 +237,24 @@ typedef struct tb__ch_whose {
     int64_t owner, edge;
 } tb__ch_whose;
 
-/* A row that was sent twice lies there twice until ClickHouse merges it. */
+/* A row that was sent twice lies there twice until ClickHouse merges it: in two parts of the table, for parts are made of one
+ * INSERT or of others, by merging, and then have each row once. */
 typedef enum tb__ch_way {
     TB__CH_ONCE,    /* it counts once */
-    TB__CH_COUNTED, /* it counts twice, and a last column u8 says so: 1, none of this group was sent twice */
+    TB__CH_BY_PART, /* it counts twice. A group comes once for each part, and its last two columns are the least batch and the
+                       greatest: where no two of a group overlap, nothing of it was sent twice */
     TB__CH_FOLDED,  /* there are none: all rows are of a compaction, which has looked */
 } tb__ch_way;
 
-/* "SELECT keys,sum(c0),... FROM (rows) GROUP BY keys FORMAT RowBinary". The inner rows have h, edge and
- * the counters. */
+/* "SELECT keys,sum(requests),... FROM rows GROUP BY keys FORMAT RowBinary". */
 typedef struct tb__ch_question {
-    const char *keys; /* of the outer groups, by h and edge */
+    const char *keys; /* of groups, by h and edge */
     uint32_t metrics;
     tb__ch_whose of;
     const tb__ch_whose *owners; /* where there are several, all with a location or none: in place of the one */
     size_t n_owners;
     int64_t first, end; /* hours */
-    const char *group;    /* what is behind GROUP BY; NULL: keys */
+    const char *names;    /* of the keys, in whose order groups come; NULL: in none */
     tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
     tb__ch_way way;
     bool located; /* behind the metrics, of which BYTES is one: locations and their bytes, two arrays */
@@ -236,7 +264,7 @@ typedef struct tb__ch_question {
 TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error *err);
 /* Empties `sql` for a new statement. */
 tb_buf *tb__ch_start(tb_store *store);
-/* ",sum(cM)", ",max(cM)" of each. */
+/* ",sum(NAME)", ",max(NAME)" of each. */
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics);
 /* Rows that count. */
 typedef struct tb__ch_rows {
@@ -244,10 +272,9 @@ typedef struct tb__ch_rows {
     uint32_t metrics;    /* 0: without counters, and a row that was sent twice may come twice */
     const char *where;
     int64_t first, end; /* hours */
-    tb__ch_way way;     /* TB__CH_COUNTED: columns batch and row are there, too */
 } tb__ch_rows;
 
-/* Adds "(SELECT columns,NAME AS cM,... FROM ...)". The one place that knows in which tables rows lie. */
+/* Adds "(SELECT columns,NAME,... FROM ...)". */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
 /* A condition: rows of a scope's hours, and with days those of which only the day is left (TB__CH_DAYS). */
 const char *tb__ch_scopes(int scope, bool days);
@@ -302,6 +329,16 @@ TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
+
+/* --- countries.c --- */
+
+/* Joins the rows of countries behind `from` with each other and with those before. */
+void tb__ch_pool_rows(tb__ch_pool *pool, tb_buf *rows, size_t from);
+
+/* --- columns.c --- */
+
+/* Appends the rows of cells or countries to what is sent, as a block of the format Native. */
+TB_MUST_USE tb_code tb__ch_put_columns(tb__ch_form form, const tb_buf *rows, tb_buf *out, tb_error *err);
 
 /* --- lines.c --- */
 

@@ -4,7 +4,7 @@
  * A piece is some owners of a month on one of the first shards. For each of the new ones: what it is to have of the piece is
  * compared with what it has, is copied where that differs, and compared again. So a call that was cut off goes on where it was, and
  * what was copied twice counts once. The first servers are only read. The last step is one transaction of the file, which says how
- * many shards there are; until then nothing has changed.
+ * many shards there are, and of which database (place.c); until then nothing has changed.
  *
  * The new servers must not keep rows that the first ones have let go of. So they must be empty when the copy begins, and a copy that
  * was cut off is continued only if nobody else has opened the file for writing since then (usage_reshard_epoch). */
@@ -23,27 +23,29 @@ typedef struct table {
     const char *name, *scope, *base, *owner, *time; /* base: the scope that says where it lies */
     int64_t per_day;                                /* of `time` */
     const char *weight;                             /* of rows, 1 for some 200 bytes */
+    const char *key;                                /* of a row among those of one time */
     const char *columns;
     bool metrics;  /* and these */
     bool by_day;   /* a partition is a day, its column `day` */
 } table;
 
 static const table tables[] = {
-    {"cell", "scope", "bitAnd(scope,3)", "owner", "h", 24, "count()", "scope,owner,edge,h,batch,row", true, false},
-    {"country", "1", "1", "zone", "day", 1, "count()", "zone,day,country,batch,requests,bytes", false, false},
-    {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(length(data)),200)",
+    {"cell", "scope", "bitAnd(scope,3)", "owner", "h", 24, "count()", "batch,row", "scope,owner,edge,h,batch,row", true, false},
+    {"country", "1", "1", "zone", "day", 1, "count()", "country,batch", "zone,day,country,batch,requests,bytes", false, false},
+    {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(bytes),200)", "batch",
      "day,zone,first_ms,last_ms,lines,batch,at,seal,bytes,data", false, true},
-    {"log_gone", "1", "1", "zone", "toUInt32(day)", 1, "count()", "day,zone,of,batch", false, true},
-    {"event", "1", "1", "zone", "toUInt32(day)", 1, "count()+intDiv(sum(length(record)),200)",
+    {"log_gone", "1", "1", "zone", "toUInt32(day)", 1, "count()", "of", "day,zone,of,batch", false, true},
+    {"event", "1", "1", "zone", "toUInt32(day)", 1, "count()+intDiv(sum(length(record)),200)", "key",
      "day,zone,key,batch,seal,record", false, true},
 };
 
-/* Of a table: owners of a scope, and times. */
+/* Of a table: owners of a scope, and times. Of one time that has many rows, some by chance. */
 typedef struct piece {
     const table *of;
     int scope;
     int64_t first, last; /* owners */
     int64_t from, end;   /* times */
+    uint64_t part, parts; /* of parts + 1 */
 } piece;
 
 typedef struct reshard {
@@ -52,7 +54,7 @@ typedef struct reshard {
     struct tb__clickhouse *from, *to;
     const table *table;
     size_t shard; /* of the first ones */
-    uint64_t done, all; /* pairs of a shard and a month */
+    uint64_t done, all; /* rows, by weight */
 } reshard;
 
 /* Statements go to the new shards, until the next call. */
@@ -86,6 +88,16 @@ static void put_piece(tb_buf *sql, const struct tb__clickhouse *ch, const piece 
     if (p->of->by_day)
         tb_buf_fmt(sql, " AND day>=toDate(%" PRId64 ") AND day<=toDate(%" PRId64 ")", p->from / p->of->per_day,
                    (p->end - 1) / p->of->per_day);
+    if (p->parts) tb_buf_fmt(sql, " AND cityHash64(%s)%%%" PRIu64 "=%" PRIu64, p->of->key, p->parts + 1, p->part);
+}
+
+/* Asks, and takes the answer: others are asked while it is read. Release it also after an error. */
+static tb_code take_answer(const reshard *r, tb_buf *ret_taken, tb_error *err)
+{
+    const tb_code code = tb__ch_ask(r->store, r->shard, err);
+    *ret_taken = r->from->answer;
+    tb_buf_init(&r->from->answer, TB__CH_ANSWER_MAX, NULL);
+    return code;
 }
 
 /* --- a piece --- */
@@ -168,17 +180,59 @@ static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
     return code;
 }
 
-/* An owner with many rows: as many parts of the month, so that each has fewer. */
-static tb_code move_parts(const reshard *r, const piece *p, uint64_t rows, tb_error *err)
+static void advance(reshard *r, uint64_t rows)
 {
-    const int64_t parts = (int64_t)(rows / PIECE_ROWS) + 1, span = (p->end - p->from + parts - 1) / parts;
+    r->done = rows < r->all - r->done ? r->done + rows : r->all;
+    if (r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
+}
+
+/* More than one piece's rows, of one time: as many parts. */
+static tb_code move_time(reshard *r, piece p, uint64_t rows, tb_error *err)
+{
     tb_code code = TB_OK;
-    for (int64_t at = p->from; !code && at < p->end; at += span) {
-        piece part = *p;
-        part.from = at;
-        part.end = at + span < p->end ? at + span : p->end;
-        code = move_piece(r, &part, err);
+    p.parts = rows / PIECE_ROWS;
+    for (p.part = 0; !code && p.part <= p.parts; p.part++)
+        code = move_piece(r, &p, err);
+    if (!code) advance(r, rows);
+    return code;
+}
+
+/* Times in their order are gathered until they have enough rows. */
+static tb_code walk_times(reshard *r, piece p, tb__ch_reader *at, tb_error *err)
+{
+    const int64_t end = p.end;
+    uint64_t gathered = 0;
+    tb_code code = TB_OK;
+    p.end = p.from;
+    while (!code && at->at < at->end) {
+        const int64_t time = (int64_t)tb__ch_column(at, 8);
+        const uint64_t rows = tb__ch_column(at, 8);
+        code = tb__ch_check_read(at, err);
+        if (!code && gathered && gathered + rows > PIECE_ROWS) {
+            code = move_time(r, p, gathered, err);
+            p.from = p.end;
+            gathered = 0;
+        }
+        p.end = time + 1;
+        gathered += rows;
     }
+    p.end = end;
+    return code ? code : move_time(r, p, gathered, err);
+}
+
+/* Owners with few rows together; one with many, time by time, however they lie in its month. */
+static tb_code move_owners(reshard *r, const piece *p, uint64_t rows, tb_error *err)
+{
+    if (rows <= PIECE_ROWS) return move_time(r, *p, rows, err);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_fmt(sql, "SELECT toInt64(%s) AS t,toUInt64(%s)", p->of->time, p->of->weight);
+    put_piece(sql, r->from, p);
+    tb_buf_str(sql, " GROUP BY t ORDER BY t FORMAT RowBinary");
+    tb_buf taken;
+    tb_code code = take_answer(r, &taken, err);
+    tb__ch_reader at = {taken.data, taken.data + taken.len, false};
+    if (!code) code = walk_times(r, *p, &at, err);
+    tb_buf_release(&taken);
     return code;
 }
 
@@ -190,7 +244,7 @@ static piece month_of(const table *t, int64_t month)
 }
 
 /* Owners in their order are gathered until they have enough rows. */
-static tb_code walk_owners(const reshard *r, piece p, tb__ch_reader *at, tb_error *err)
+static tb_code walk_owners(reshard *r, piece p, tb__ch_reader *at, tb_error *err)
 {
     uint64_t gathered = 0;
     tb_code code = TB_OK;
@@ -200,7 +254,7 @@ static tb_code walk_owners(const reshard *r, piece p, tb__ch_reader *at, tb_erro
         const uint64_t rows = tb__ch_column(at, 8);
         code = tb__ch_check_read(at, err);
         if (!code && gathered && (scope != p.scope || gathered + rows > PIECE_ROWS)) {
-            code = move_parts(r, &p, gathered, err);
+            code = move_owners(r, &p, gathered, err);
             gathered = 0;
         }
         if (!gathered) p.first = owner;
@@ -208,10 +262,10 @@ static tb_code walk_owners(const reshard *r, piece p, tb__ch_reader *at, tb_erro
         p.last = owner;
         gathered += rows;
     }
-    return code || !gathered ? code : move_parts(r, &p, gathered, err);
+    return code || !gathered ? code : move_owners(r, &p, gathered, err);
 }
 
-static tb_code move_month(const reshard *r, int64_t month, tb_error *err)
+static tb_code move_month(reshard *r, int64_t month, tb_error *err)
 {
     const table *t = r->table;
     const piece p = month_of(t, month);
@@ -221,12 +275,10 @@ static tb_code move_month(const reshard *r, int64_t month, tb_error *err)
                " GROUP BY s,%s ORDER BY s,%s FORMAT RowBinary",
                t->scope, t->owner, t->weight, r->from->client->database, t->name, t->scope, t->time, p.from, t->time, p.end, t->owner,
                t->owner);
-    tb_code code = tb__ch_ask(r->store, r->shard, err);
-    if (code) return code;
-    tb_buf taken = r->from->answer;
-    tb_buf_init(&r->from->answer, TB__CH_ANSWER_MAX, NULL);
+    tb_buf taken;
+    tb_code code = take_answer(r, &taken, err);
     tb__ch_reader at = {taken.data, taken.data + taken.len, false};
-    code = walk_owners(r, p, &at, err);
+    if (!code) code = walk_owners(r, p, &at, err);
     tb_buf_release(&taken);
     return code;
 }
@@ -255,12 +307,8 @@ static tb_code move_table(reshard *r, tb_error *err)
     int64_t *months = NULL;
     size_t n = 0;
     tb_code code = list_months(r, &months, &n, err);
-    r->all += n;
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; !code && i < n; i++)
         code = move_month(r, months[i], err);
-        r->done++;
-        if (!code && r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
-    }
     free(months);
     return code;
 }
@@ -293,16 +341,7 @@ static tb_code is_empty(const reshard *r, size_t shard, bool *ret_empty, tb_erro
     return code;
 }
 
-/* Of the database's name and the number of its servers. */
-static int64_t name_of(const tb_usage_client *client)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) ^ client->shards;
-    for (const char *at = client->database; *at; at++)
-        hash = (hash ^ (uint8_t)*at) * UINT64_C(1099511628211);
-    return (int64_t)(hash >> 1);
-}
-
-/* { name_of, usage_epoch } */
+/* { number of the database, usage_epoch } */
 static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
 {
     const int64_t *kept = ctx;
@@ -312,16 +351,16 @@ static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
 
 static tb_code begin_copying(reshard *r, tb_error *err)
 {
-    int64_t name = 0, epoch = 0, now[2] = {name_of(r->to->client), 0};
+    int64_t number = 0, epoch = 0, now[2] = {r->to->number, 0};
     bool empty = true;
-    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &name, err);
+    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &number, err);
     if (!code) code = tb__ch_meta(r->store, "usage_reshard_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(r->store, "usage_epoch", 0, &now[1], err);
     for (size_t shard = 0; !code && shard < r->to->client->shards; shard++)
         code = is_empty(r, shard, &empty, err);
     if (code) return code;
     r->move->resumed = !empty;
-    if (!empty && (name != now[0] || now[1] != epoch + 1))
+    if (!empty && (number != now[0] || now[1] != epoch + 1))
         return tb_fail(err, TB_E_USAGE, "to",
                        "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Name "
                        "another one behind the hosts: it is made where it is missing.",
@@ -332,12 +371,35 @@ static tb_code begin_copying(reshard *r, tb_error *err)
 static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
     const reshard *r = ctx;
-    return tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    tb_code code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, r->to->number, err);
+}
+
+static tb_code weigh_table(reshard *r, tb_error *err)
+{
+    tb_buf_fmt(tb__ch_start(r->store), "SELECT toUInt64(%s) FROM %s.%s WHERE %s>0 FORMAT RowBinary", r->table->weight,
+               r->from->client->database, r->table->name, r->table->scope);
+    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    tb__ch_reader at = tb__ch_reader_of(r->from);
+    if (!code && at.at < at.end) r->all += tb__ch_column(&at, 8);
+    return code ? code : tb__ch_check_read(&at, err);
+}
+
+static tb_code weigh_all(reshard *r, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
+        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
+            r->table = &tables[t];
+            code = weigh_table(r, err);
+        }
+    return code;
 }
 
 static tb_code move_all(reshard *r, tb_error *err)
 {
     tb_code code = begin_copying(r, err);
+    if (!code) code = weigh_all(r, err);
     for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
         for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
             r->table = &tables[t];

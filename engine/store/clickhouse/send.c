@@ -25,14 +25,6 @@ tb__ch_form tb__ch_form_of(uint32_t metrics)
     return metrics & ~LINE_METRICS ? TB__CH_ALL : TB__CH_LINES;
 }
 
-static void put_columns(tb_buf *sql, tb__ch_form form)
-{
-    tb_buf_str(sql, "(scope,owner,edge,h,batch,row");
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        if (tb__ch_form_metrics(form) & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
-    tb_buf_str(sql, ")");
-}
-
 /* The statements of all forms, each ended by a zero; ret_at: where they begin. */
 static tb_code put_inserts(tb_store *store, size_t ret_at[TB__CH_FORMS], tb_error *err)
 {
@@ -40,22 +32,40 @@ static tb_code put_inserts(tb_store *store, size_t ret_at[TB__CH_FORMS], tb_erro
     tb_buf *sql = tb__ch_start(store);
     for (int t = 0; t < TB__CH_FORMS; t++) {
         ret_at[t] = sql->len;
-        tb_buf_fmt(sql, "INSERT INTO %s.%s", database, tb__ch_table_names[table_of[t]]);
-        if (table_of[t] == TB__CH_CELL) put_columns(sql, (tb__ch_form)t);
-        tb_buf_str(sql, " FORMAT RowBinary");
+        tb_buf_fmt(sql, "INSERT INTO %s.%s FORMAT %s", database, tb__ch_table_names[table_of[t]],
+                   t <= TB__CH_COUNTRIES ? "Native" : "RowBinary");
         tb_buf_add(sql, "", 1);
     }
     return tb_buf_check(sql, err);
 }
 
-static size_t list_rows(const struct tb__clickhouse *ch, const size_t at[TB__CH_FORMS], tb_usage_rows *list)
+/* What is sent of these rows: columns of counters, the others as they are. */
+static tb_code body_of(struct tb__clickhouse *ch, int t, size_t shard, tb_usage_rows *to, tb_error *err)
 {
-    size_t n = 0;
+    const tb_buf *body = &ch->rows[t][shard];
+    tb_code code = TB_OK;
+    if (t <= TB__CH_COUNTRIES) {
+        tb_buf *columns = &ch->bodies[(size_t)t * ch->client->shards + shard];
+        columns->len = 0;
+        code = tb__ch_put_columns((tb__ch_form)t, body, columns, err);
+        body = columns;
+    }
+    to->body = body->data;
+    to->len = body->len;
+    return code;
+}
+
+static tb_code list_rows(struct tb__clickhouse *ch, const size_t at[TB__CH_FORMS], tb_usage_rows *list, size_t *ret_n,
+                         tb_error *err)
+{
+    tb_code code = TB_OK;
     for (size_t shard = 0; shard < ch->client->shards; shard++)
-        for (int t = 0; t < TB__CH_FORMS; t++)
-            if (ch->rows[t][shard].len)
-                list[n++] = (tb_usage_rows){shard, ch->sql.data + at[t], ch->rows[t][shard].data, ch->rows[t][shard].len, false};
-    return n;
+        for (int t = 0; !code && t < TB__CH_FORMS; t++) {
+            if (!ch->rows[t][shard].len) continue;
+            list[*ret_n] = (tb_usage_rows){.shard = shard, .sql = ch->sql.data + at[t]};
+            code = body_of(ch, t, shard, &list[(*ret_n)++], err);
+        }
+    return code;
 }
 
 static tb_code send_list(struct tb__clickhouse *ch, tb_usage_rows *list, size_t n, tb_error *err)
@@ -89,8 +99,9 @@ tb_code tb__ch_send(tb_store *store, tb_error *err)
     if (!list) return tb_no_memory(err);
     tb_code code = tb__ch_lines_ready(store, err);
     if (!code) code = put_inserts(store, at, err);
-    const size_t n = code ? 0 : list_rows(ch, at, list);
-    if (n) {
+    size_t n = 0;
+    if (!code) code = list_rows(ch, at, list, &n, err);
+    if (!code && n) {
         ch->sent = ch->next - 1;
         code = send_list(ch, list, n, err);
         note_sent(ch, list, n);
@@ -105,10 +116,18 @@ tb_code tb__ch_settle(tb_store *store, tb_error *err)
     return tb__ch_of(store)->began ? tb__ch_send(store, err) : TB_OK;
 }
 
+/* No part of what waits is undone alone any more. */
+static void join_rows(struct tb__clickhouse *ch)
+{
+    tb__ch_lines_mark(&ch->lines);
+    for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
+        tb__ch_pool_rows(&ch->pools[shard], &ch->rows[TB__CH_COUNTRIES][shard], ch->marked_at[TB__CH_COUNTRIES][shard]);
+}
+
 static void note_mark(struct tb__clickhouse *ch)
 {
     ch->marked = ch->next;
-    tb__ch_lines_mark(&ch->lines);
+    join_rows(ch);
     for (int t = 0; t < TB__CH_FORMS && ch->rows[t]; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
@@ -165,7 +184,7 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
     if (!ch->began) return TB_OK;
     ch->began = false;
     if (ch->next - 1 == ch->committed) return TB_OK;
-    tb__ch_lines_mark(&ch->lines); /* no part is undone alone any more */
+    join_rows(ch);
     tb_code code = tb__ch_send(store, err);
     if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {

@@ -113,7 +113,7 @@ static tb_code ask_cells(tb_store *store, size_t shard, const checking *c, tb_er
         tb_buf_fmt(sql, ",%s(s%d)", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
     tb_buf_str(sql, " FROM (SELECT scope,owner,h,edge");
     for (int m = 0; m < TB_METRIC_COUNT; m++) /* what was withdrawn and is 0 now is no newest hour */
-        tb_buf_fmt(sql, ",%s(c%d) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m, m);
+        tb_buf_fmt(sql, ",%s(%s) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", tb_metric_table[m].name, m);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,h,edge");
@@ -145,7 +145,6 @@ static tb_code sum_countries(tb_store *store, size_t shard, tb__held_sums *sums,
     tb_buf_fmt(sql, "SELECT sum(r),sum(b) FROM (SELECT any(requests) AS r,any(bytes) AS b FROM %s.country WHERE 1",
                tb__ch_of(store)->client->database);
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
-    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " GROUP BY zone,day,country,batch) FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     if (code || !tb__ch_of(store)->answer.len) return code;
@@ -241,7 +240,8 @@ static tb_code compare_days(tb_store *store, const checking *c, tb__differ_fn di
 /* After all was asked: another process may have compacted meanwhile, and this snapshot be of before. */
 static tb_code check_shard(tb_store *store, size_t shard, checking *c, tb_error *err)
 {
-    tb_code code = sum_cells(store, shard, c, err);
+    tb_code code = tb__ch_check_place(store, shard, err);
+    if (!code) code = sum_cells(store, shard, c, err);
     if (!code) code = sum_countries(store, shard, c->sums, err);
     if (!code) code = find_days(store, shard, c, err);
     return code ? code : tb__ch_check_copy(store, shard, err);

@@ -61,7 +61,7 @@ static void put_below(tb_buf *sql)
     const char *or = "";
     for (int m = 0; m < TB_METRIC_COUNT; m++) {
         if (tb_metric_table[m].how != TB_HOW_SUM) continue;
-        tb_buf_fmt(sql, "%ssum(c%d)>=" BELOW_ZERO, or, m);
+        tb_buf_fmt(sql, "%ssum(%s)>=" BELOW_ZERO, or, tb_metric_table[m].name);
         or = " OR ";
     }
 }
@@ -132,7 +132,7 @@ static tb_code rows_of_day(const taking *t, const culprit *c, tb_error *err)
     tb_buf *sql = tb__ch_start(t->days.store);
     tb_buf_fmt(sql, "SELECT h,toUInt8(batch=%" PRId64 ")", t->b->id);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, ",c%d", m);
+        tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(t->days.store, sql, &rows, err);
     tb_buf_str(sql, " FORMAT RowBinary");
@@ -264,7 +264,6 @@ static tb_code country_of_shard(const taking *t, size_t shard, int64_t first[2],
                " WHERE (zone,day,country) IN (SELECT zone,day,country FROM %s.country WHERE batch=%" PRId64 ")",
                database, database, t->b->id);
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
-    if (!code) code = tb__ch_put_visible(store, sql, err);
     tb_buf_str(sql, " GROUP BY zone,day,country,batch) GROUP BY zone,day,country HAVING sum(r)>=" BELOW_ZERO
                     " OR sum(b)>=" BELOW_ZERO " ORDER BY zone,day LIMIT 1 FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
@@ -295,10 +294,10 @@ void tb__ch_put_there(tb_buf *sql)
 {
     tb_buf_str(sql, " HAVING ");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, "%s(c%d)!=0 OR ", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
+        tb_buf_fmt(sql, "%s(%s)!=0 OR ", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", tb_metric_table[m].name);
     tb_buf_str(sql, "max(");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
-        tb_buf_fmt(sql, "%sc%d>=" BELOW_ZERO, m ? " OR " : "", m);
+        tb_buf_fmt(sql, "%s%s>=" BELOW_ZERO, m ? " OR " : "", tb_metric_table[m].name);
     tb_buf_str(sql, ")=0");
 }
 

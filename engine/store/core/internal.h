@@ -83,6 +83,7 @@ struct tb_store {
     struct tb__late_row *late;          /* writer: days that may be late, until tb__late_write */
     size_t n_late, cap_late;
     uint32_t landing;                   /* writer: months, by their rest, of which this transaction has usage */
+    int64_t landing_first, landing_end; /* days of the month that it was told of last */
     int64_t landed[TB__LANDED];         /* the data version in which usage of such a month came last; 0: not since opened */
     int64_t back;                       /* the data version that is looked back at; 0: today's */
 };

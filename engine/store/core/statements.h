@@ -429,8 +429,8 @@
                   " ORDER BY id DESC LIMIT ?2")                                                    \
     X(LOG_RUN_INSERT, "INSERT INTO log_run(id,first_ms,last_ms,lines,seal,zones,data)"            \
                       "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                              \
-    X(LOG_RUN_NEXT, "SELECT max(coalesce((SELECT max(id) FROM log_run),0),value)+1 FROM meta"     \
-                    " WHERE name='log_run_spent'")                                                 \
+    X(LOG_RUN_NEXT, "SELECT max(coalesce((SELECT max(id) FROM log_run),0),max(value))+1 FROM meta" \
+                    " WHERE name IN('log_run_spent','log_fold_run')")                              \
     X(LOG_RUN_ANY, "SELECT 1 FROM log_run LIMIT 1")                                                \
     X(LOG_RUN_STATE, "SELECT (SELECT value FROM meta WHERE name='log_run_spent'),"                 \
                      "(SELECT value FROM meta WHERE name='log_fold_run'),"                         \

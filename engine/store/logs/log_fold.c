@@ -14,8 +14,8 @@
 
 #define WEIGHT     229376 /* of runs that wait: a fold begins. A run weighs its lines and RUN_WEIGHT */
 #define RUN_WEIGHT 256
-#define TURN       4      /* runs: every so many have some lines folded with them */
-#define SLICE      4096   /* so many, or twice what that many runs like the last one bring */
+#define TURN       4      /* runs: every so many short ones have some lines folded with them */
+#define SLICE      4096   /* so many, or twice what those runs bring */
 #define OPEN_BYTES ((size_t)64 << 20) /* of records that are in memory together, and a run's more */
 
 typedef struct opened_run {
@@ -297,14 +297,15 @@ static tb_code fold_some(tb_store *store, int64_t lines, bool begin, tb_error *e
     return code;
 }
 
-tb_code tb__log_fold_tend(tb_store *store, int64_t run, int64_t lines, tb_error *err)
+tb_code tb__log_fold_tend(tb_store *store, tb__log_came came, tb_error *err)
 {
     const struct tb__log_folding *f = tb__log_folding_of(store);
     if (!f) return tb_no_memory(err);
     if (f->at_once) return tb__log_fold_all(store, err);
-    if (f->slice) return fold_some(store, f->slice, false, err);
-    const int64_t slice = 2 * TURN * lines;
-    return run % TURN ? TB_OK : fold_some(store, slice > SLICE ? slice : SLICE, false, err);
+    if (f->slice) return fold_some(store, f->slice, came.begin, err);
+    if (2 * came.lines >= SLICE) return fold_some(store, 2 * came.lines, came.begin, err);
+    const int64_t slice = 2 * TURN * came.lines;
+    return came.run % TURN ? TB_OK : fold_some(store, slice > SLICE ? slice : SLICE, came.begin, err);
 }
 
 static tb_code delete_all(tb_store *store, tb_error *err)

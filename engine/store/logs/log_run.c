@@ -6,8 +6,7 @@
 
 #include <stdlib.h>
 
-#define GO_AT_ONCE     16     /* spent runs that go with one that comes */
-#define PLACED_AT_ONCE 131072 /* lines: where more wait than these, a block's too, all are folded first */
+#define GO_AT_ONCE 16 /* spent runs that go with one that comes */
 
 /* --- rows --- */
 
@@ -139,22 +138,22 @@ static tb_code delete_spent(tb_store *store, int64_t lines, tb_error *err)
     return code;
 }
 
-static tb_code add_run(tb_store *store, const tb_logmixed *mixed, tb_error *err)
+static tb_code add_run(tb_store *store, const tb_logmixed *mixed, bool begin, tb_error *err)
 {
     int64_t id = 0;
     tb_code code = delete_spent(store, mixed->info.lines, err);
     if (!code) code = insert_run(store, mixed, &id, err);
-    return code ? code : tb__log_fold_tend(store, id, mixed->info.lines, err);
+    return code ? code : tb__log_fold_tend(store, (tb__log_came){id, mixed->info.lines, begin}, err);
 }
 
 tb_code tb__log_mix(tb_store *store, const tb_logmixed *mixed, tb_error *err)
 {
     tb__log_directory d;
     tb_code code = tb__log_directory_open(&d, mixed->directory.data, mixed->directory.len, mixed->info.lines, err);
-    return code ? code : add_run(store, mixed, err);
+    return code ? code : add_run(store, mixed, false, err);
 }
 
-static tb_code wait_alone(tb_store *store, const tb_loginfo *info, tb_text block, tb_error *err)
+static tb_code wait_alone(tb_store *store, const tb_loginfo *info, tb_text block, bool begin, tb_error *err)
 {
     tb_buf directory;
     const uint64_t place = 0;
@@ -162,30 +161,33 @@ static tb_code wait_alone(tb_store *store, const tb_loginfo *info, tb_text block
     tb__log_directory_put(&info->zone, 1, &place, info->lines, block, &directory);
     tb_code code = tb_buf_check(&directory, err);
     const tb_logmixed mixed = {*info, {directory.data, directory.len}, block};
-    if (!code) code = add_run(store, &mixed, err);
+    if (!code) code = add_run(store, &mixed, begin, err);
     tb_buf_release(&directory);
     return code;
+}
+
+/* Whether what waits, with a block that comes, is mostly what is hardly joined any more. */
+static bool is_large(const tb__log_runs *runs, int64_t lines)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        lines += runs->run[i].lines;
+    return lines > (int64_t)(runs->n + 1) * (TB_LOGBLOCK_LINES / 2);
 }
 
 tb_code tb__log_join_wait(tb_store *store, const tb_loginfo *info, tb_text block, bool *ret_waits,
                           tb_error *err)
 {
     tb__log_runs runs = {0};
-    int64_t lines = info->lines, any = 0;
-    const struct tb__log_folding *f = tb__log_folding_of(store);
+    int64_t any = 0;
     *ret_waits = false;
-    if (!f) return tb_no_memory(err);
     tb_code code = tb__int_of(store, TB__SQL_LOG_RUN_ANY, NULL, 0, 0, &any, err);
     if (code || !any) return code;
     code = tb__log_runs_list(store, false, &runs, err);
     if (code) return code;
-    for (size_t i = 0; i < runs.n; i++)
-        lines += runs.run[i].lines;
-    *ret_waits = runs.n && lines <= (f->weight ? f->weight : PLACED_AT_ONCE);
-    const bool fold = runs.n && !*ret_waits;
+    *ret_waits = runs.n > 0;
+    const bool large = is_large(&runs, info->lines);
     free(runs.run);
-    if (fold) return tb__log_fold_all(store, err);
-    return *ret_waits ? wait_alone(store, info, block, err) : TB_OK;
+    return *ret_waits ? wait_alone(store, info, block, large, err) : TB_OK;
 }
 
 /* --- out --- */

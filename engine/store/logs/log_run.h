@@ -35,7 +35,7 @@ int64_t tb__seal_log_run(const tb__log_run *run, tb_text zones, tb_text data);
 
 /* The entry `mix` of the table tb__file_logs. */
 TB_MUST_USE tb_code tb__log_mix(tb_store *store, const tb_logmixed *mixed, tb_error *err);
-/* A zone's block, while runs wait, becomes one; *ret_waits false: it goes to its place. */
+/* A zone's block, while runs wait, becomes one; *ret_waits false: none wait, it goes to its place. */
 TB_MUST_USE tb_code tb__log_join_wait(tb_store *store, const tb_loginfo *info, tb_text block,
                                       bool *ret_waits, tb_error *err);
 /* Drops the runs whose last line is before that; *ret_dropped: how many of them waited. */
@@ -47,8 +47,14 @@ TB_MUST_USE tb_code tb__log_runs_count(tb_store *store, int64_t account, uint64_
 
 /* --- log_fold.c --- */
 
-/* Folds a part of what waits, as much as fits beside a run that was added, of so many lines. */
-TB_MUST_USE tb_code tb__log_fold_tend(tb_store *store, int64_t run, int64_t lines, tb_error *err);
+/* A run that was added. */
+typedef struct tb__log_came {
+    int64_t run, lines;
+    bool begin; /* a fold begins now, if none is under way */
+} tb__log_came;
+
+/* Folds a part of what waits, as much as fits beside that run. */
+TB_MUST_USE tb_code tb__log_fold_tend(tb_store *store, tb__log_came came, tb_error *err);
 /* Folds all that waits and drops the runs. */
 TB_MUST_USE tb_code tb__log_fold_all(tb_store *store, tb_error *err);
 
@@ -57,7 +63,7 @@ struct tb__log_folding {
     struct tb__log_opened *opened; /* the runs that are being folded, read; NULL: none are */
     /* For tests. */
     bool at_once;   /* nothing waits beyond its batch */
-    int64_t weight; /* a fold begins at it, and blocks wait up to it; 0: when it is good */
+    int64_t weight; /* a fold begins at it; 0: when it is good */
     int64_t slice;  /* lines folded with a run; 0: as many as is good */
     size_t bytes;   /* of runs that may be in memory; 0: as many as is good */
 };

@@ -226,10 +226,18 @@ bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version)
     return (store->landing >> i & 1) || store->landed[i] > version;
 }
 
+static void note_month(tb_store *store, int64_t day)
+{
+    const int64_t month = tb_month_from_day(day);
+    store->landing |= 1u << landed_at(month);
+    store->landing_first = tb_month_first_day(month);
+    store->landing_end = tb_month_first_day(month + 1);
+}
+
 tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
                       tb_error *err)
 {
-    store->landing |= 1u << landed_at(tb_month_from_day(day));
+    if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
     if (code || day >= store->late_end) return code;
     return gather_late(store, of, day, hours, err);

@@ -20,6 +20,7 @@ typedef struct edge_code {
 typedef struct edge_cache {
     edge_code *codes; /* ascending by code */
     size_t n, cap;
+    size_t last; /* the one that was asked for last: days of one come one after the other */
 } edge_cache;
 
 static int edge_compare(const edge_code *a, const char *code, size_t len)
@@ -54,11 +55,11 @@ static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, siz
                        int64_t *ret, tb_error *err)
 {
     size_t lo = 0, hi = cache->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
+    for (size_t mid = cache->last; lo < hi; mid = (lo + hi) / 2) {
         int order = edge_compare(&cache->codes[mid], code, len);
         if (order == 0) {
             *ret = cache->codes[mid].id;
+            cache->last = mid;
             return TB_OK;
         }
         if (order < 0) lo = mid + 1;

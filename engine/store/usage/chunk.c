@@ -33,13 +33,25 @@ static unsigned width_of(uint64_t range)
     return width > TB__WIDTH_MAX ? 64 : width;
 }
 
-/* Gathers the values of the used slots; returns how many. */
-static unsigned gather(const uint64_t *column, uint32_t slots, uint64_t *out)
+/* The values of the used slots of a column. */
+typedef struct gathered {
+    uint64_t value[TB_GRID_SLOTS], min, max;
+    unsigned n;
+} gathered;
+
+static void gather(const uint64_t *column, uint32_t slots, gathered *ret)
 {
+    uint64_t min = UINT64_MAX, max = 0;
     unsigned n = 0;
-    for (; slots; slots &= slots - 1)
-        out[n++] = column[__builtin_ctz(slots)];
-    return n;
+    for (; slots; slots &= slots - 1) {
+        const uint64_t value = column[__builtin_ctz(slots)];
+        ret->value[n++] = value;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+    }
+    ret->n = n;
+    ret->min = min;
+    ret->max = max;
 }
 
 static uint8_t *put_varint(uint8_t *out, uint64_t v)
@@ -78,19 +90,14 @@ static uint8_t *put_packed(uint8_t *out, const uint64_t *values, unsigned n, uin
 /* One column, or nothing where all its values are zero; *ret_max: the largest. */
 static uint8_t *put_column(uint8_t *out, const uint64_t *column, uint32_t slots, uint64_t *ret_max)
 {
-    uint64_t values[TB_GRID_SLOTS];
-    unsigned n = gather(column, slots, values);
-    uint64_t min = UINT64_MAX, max = 0;
-    for (unsigned i = 0; i < n; i++) {
-        min = values[i] < min ? values[i] : min;
-        max = values[i] > max ? values[i] : max;
-    }
-    *ret_max = max;
-    if (max == 0) return out;
-    unsigned width = width_of(max - min);
+    gathered g;
+    gather(column, slots, &g);
+    *ret_max = g.max;
+    if (g.max == 0) return out;
+    unsigned width = width_of(g.max - g.min);
     *out++ = (uint8_t)width;
-    out = put_varint(out, min);
-    return put_packed(out, values, n, min, width);
+    out = put_varint(out, g.min);
+    return put_packed(out, g.value, g.n, g.min, width);
 }
 
 size_t tb__chunk_encode_most(const tb_grid *grid, int64_t key, uint8_t *out, uint64_t *most)

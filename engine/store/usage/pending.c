@@ -7,10 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_place(const tb__pending *p, size_t at, int64_t index)
+{
+    return at <= p->n && (at == 0 || p->list[at - 1].index < index) &&
+           (at == p->n || p->list[at].index >= index);
+}
+
 /* Where the index is, or would be. */
 static size_t pending_place(const tb__pending *p, int64_t index)
 {
     size_t lo = 0, hi = p->n;
+    if (is_place(p, p->next, index)) return p->next; /* they mostly come ascending */
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
         if (p->list[mid].index < index) lo = mid + 1;
@@ -28,6 +35,7 @@ tb_grid *tb__pending_find(const tb__pending *p, int64_t index)
 tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_error *err)
 {
     const size_t lo = pending_place(p, index);
+    p->next = lo + 1;
     if (lo < p->n && p->list[lo].index == index) {
         *ret_grid = p->list[lo].grid;
         return TB_OK;

@@ -219,6 +219,7 @@ void tb__run_union_release(tb__run_union *u);
 /* --- what waits of one owner, merged (pending.c) --- */
 
 typedef struct tb__pending {
+    size_t next; /* behind the one that was asked for last */
     struct tb__pending_day {
         int64_t index;
         tb_grid *grid;

@@ -11,7 +11,7 @@ const kept = new Map(); // url -> {etag, data, headers}
 const KEPT_MAX = 60;
 const CHANGES = {"X-Tollbook-Console": "1"};
 
-const listeners = {lost: new Set(), back: new Set(), ended: new Set()};
+const listeners = {lost: new Set(), back: new Set(), ended: new Set(), again: new Set()};
 let isLost = false;
 
 /** on("lost" | "back" | "ended", f): the server does not answer; answers again; the session is over. */
@@ -19,6 +19,9 @@ export function on(event, f) {
   listeners[event].add(f);
 }
 const tell = (event, detail) => listeners[event].forEach((f) => f(detail));
+
+/** What is asked now and then and was refused is asked at once. */
+export const again = () => tell("again");
 
 export function forget() {
   kept.clear();
@@ -138,11 +141,13 @@ export function poll(path, {seconds = 30, signal, query, ...options}, f) {
     if (document.visibilityState === "visible") ask();
     else document.addEventListener("visibilitychange", tick, {once: true, signal});
   }
-  const back = () => ask();
+  const back = () => ask(), again = () => { if (last && !last.ok) ask(); };
   listeners.back.add(back);
+  listeners.again.add(again);
   signal?.addEventListener("abort", () => {
     clearTimeout(timer);
     listeners.back.delete(back);
+    listeners.again.delete(again);
   });
   ask();
   return ask;

@@ -9,7 +9,7 @@ import {ask as asked, write, zoomTo} from "./range.js";
 import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, sparkUntilNow, STATUSES, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
- * is nothing; f gets each new answer. {node, update()} */
+ * is nothing; f gets each new answer; below: what else stands there once an account is chosen. {node, update()} */
 export function board(page, options = {}) {
   const group = {};
   const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
@@ -18,8 +18,9 @@ export function board(page, options = {}) {
   const classes = chart({label: "Redirects and errors", name: "status", page, group, kind: "stack", onZoom: zoom});
   const sources = chart({label: "Bandwidth by source", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
   const hint = el("p", {class: "notice", hidden: true});
-  const node = el("div", {class: "view"}, hint, tiles, series,
-    el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Redirects and errors"}, classes.node), el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)));
+  const parts = [tiles, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Redirects and errors"}, classes.node),
+    el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)), ...(options.below ?? [])];
+  const node = el("div", {class: "view"}, hint, parts);
 
   let data = null, main = null, asking = null, shown = "";
   const question = () => ({...asked(page.range()), account: page.account, ...options.query?.()});
@@ -96,9 +97,10 @@ export function board(page, options = {}) {
   }
 
   function update() {
+    if (node.contains(tiles) !== Boolean(page.account)) fill(node, hint, page.account ? parts : []);
     if (!page.account) {
       hint.hidden = false;
-      hint.textContent = "Give an account's number above, or choose one under Accounts.";
+      fill(hint, "Give an account's number above, or choose one under ", el("a", {href: page.href("/operator/accounts")}, "Accounts"), ".");
       return;
     }
     if (JSON.stringify(question()) !== shown) load();

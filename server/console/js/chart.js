@@ -101,9 +101,11 @@ export function chart(options) {
   const visible = () => data.series.map((series) => !hidden.has(series.name));
 
   function showLegend() {
+    const had = [...legend.children].indexOf(document.activeElement);
     fill(legend, data.series.map((series, n) => el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
       disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
       onclick: () => flip(series.name)}, swatch(series, n), series.name)));
+    legend.children[had]?.focus({preventScroll: true});
   }
 
   const swatch = (series, n) => el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}});
@@ -130,7 +132,6 @@ export function chart(options) {
     if (hidden.has(name)) hidden.delete(name);
     else hidden.add(name);
     draw();
-    legend.querySelectorAll("button")[data.series.findIndex((one) => one.name === name)]?.focus();
   }
 
   function select(at, isOwn) {
@@ -269,11 +270,15 @@ export function chart(options) {
     if (open) fillTable();
   }
 
+  let tableOf = "";
   function fillTable() {
+    const rows = data.at.map((_, n) => n), of = JSON.stringify([data.by, zone(), data.series.map((series) => series.name)]);
+    if (of === tableOf) return numbers.set(rows); // sorted and scrolled as it was
+    tableOf = of;
     const columns = [{id: "at", name: options.xName ?? (data.by === "hour" ? `Hour (${zone()})` : "Date (UTC)"), kind: options.xFormat ? "number" : "text",
       value: (n) => (options.xFormat ? data.at[n] : new Date(data.at[n]).toISOString()), cell: (n) => nameOf(data.at[n])},
-    ...data.series.map((series, at) => ({id: `s${at}`, name: series.name, kind: "number", value: (n) => series.values[n], cell: (n) => said(series, n)}))];
-    numbers = table({label: `${label}, numbers`, name: (options.name ?? label).toLowerCase().replace(/\W+/g, "-"), columns, rows: data.at.map((_, n) => n), search: false});
+    ...data.series.map((series, at) => ({id: `s${at}`, name: series.name, kind: "number", value: (n) => data.series[at].values[n], cell: (n) => said(data.series[at], n)}))];
+    numbers = table({label: `${label}, numbers`, name: (options.name ?? label).toLowerCase().replace(/\W+/g, "-"), columns, rows, search: false});
     fill(place, numbers.node);
   }
 
@@ -334,9 +339,11 @@ export function chart(options) {
     shrink() { canvas.style.transform = graph && stage.clientWidth && stage.clientWidth < width ? `scale(${stage.clientWidth / width})` : ""; },
     repaint() { if (graph) draw(); },
     set(next) {
+      const read = data && next.at.length === data.at.length && next.at[row] === data.at[row] ? row : -1;
       data = {marks: [], by: "day", ...next};
       row = -1;
       draw();
+      if (read >= 0) select(read, false); // who reads it point by point stays where he is
       if (!place.hidden) fillTable();
     },
     destroy() {

@@ -34,7 +34,7 @@ export function rangePicker(page, {compare = () => true} = {}) {
 
   function redraw() {
     last = moving();
-    const shown = page.range(), later = range.next(shown, page.now());
+    const shown = page.range(), later = range.next(shown, page.now()), longer = range.zoomOut(shown, page.now());
     const summary = el("summary", {class: "control"}, spanText(shown, page.zone));
     const own = el("details", {class: "pop"}, summary, ownForm(shown));
     const had = document.activeElement && node.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
@@ -46,7 +46,7 @@ export function rangePicker(page, {compare = () => true} = {}) {
         icon("‹", "Earlier", () => change(range.previous(shown))),
         own,
         icon("›", "Later", () => change(later), !later),
-        icon("−", "Zoom out", () => change(range.zoomOut(shown, page.now())))),
+        icon("−", "Zoom out", () => change(longer), !longer)),
       compare() ? el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
         range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))) : null,
       zoneSwitch(page));

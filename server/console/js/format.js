@@ -83,15 +83,22 @@ function decimal(text) {
   return match && {sign: match[1] === "-" ? "-" : "", whole: match[2], part: match[3] ?? ""};
 }
 
-/** Exact: every digit that the API sent stays, two decimals at least. "1234.5" -> "1,234.50 USD". */
-export function money(value, currency = "") {
+/* ISO 4217's currencies of other than two decimals, as amounts are billed in them. */
+const DECIMALS = [[0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"], [3, "BHD IQD JOD KWD LYD OMR TND"], [4, "CLF UYW"]];
+
+/** How many decimals an amount of the currency has: 2 of "USD", 0 of "JPY". */
+export const decimals = (currency) => (DECIMALS.find(([, codes]) => currency && codes.split(" ").includes(currency)) ?? [2])[0];
+
+/** Exact: every digit that the API sent stays, as many decimals as the currency has at least. "1234.5" -> "1,234.50 USD".
+ * of: the currency whose decimals it has, where it is not named. */
+export function money(value, currency = "", of = currency) {
   if (isNothing(value)) return NOTHING;
   const amount = decimal(value);
   if (!amount) return String(value);
-  const part = amount.part.replace(/0+$/, "").padEnd(2, "0");
+  const part = amount.part.replace(/0+$/, "").padEnd(decimals(of), "0");
   const whole = amount.whole.replace(/\B(?=(\d{3})+$)/g, ",");
   const nil = /^0*$/.test(amount.whole + part);
-  return `${nil ? "" : amount.sign === "-" ? "\u2212" : ""}${whole}.${part}${currency ? `\u00a0${currency}` : ""}`;
+  return `${nil ? "" : amount.sign === "-" ? "\u2212" : ""}${whole}${part ? `.${part}` : ""}${currency ? `\u00a0${currency}` : ""}`;
 }
 
 /** Decimals as text, added without a double: decimalSum(["0.1", "0.2"]) -> "0.3". */

@@ -6,9 +6,11 @@
  *
  * ask(number, signal)  the answer that holds page `number`, from 1, of the question that stands now
  * part(answer)         {total, page, items} of it; items have an id
- * shown(rows)          those that are here; null where one is still to be read */
+ * shown(rows)          those that are here, null where one is still to be read; null: none, as the question was refused */
 
 import {pagesOf} from "./pages.js";
+
+const TOGETHER = 4; // pages of a file that are asked for at once
 
 export function longList({page, size, what, ask, part, shown}) {
   const list = pagesOf(size);
@@ -21,7 +23,10 @@ export function longList({page, size, what, ask, part, shown}) {
   }
 
   function take(answer) {
-    if (page.failed(answer)) return;
+    if (page.failed(answer)) {
+      if (!isKnown && !answer.cancelled) shown(null);
+      return;
+    }
     keep(answer);
     shown(list.rows);
   }
@@ -39,21 +44,23 @@ export function longList({page, size, what, ask, part, shown}) {
     for (const number of list.missing(first, end)) if (!wanted.has(number)) read(number);
   }
 
-  /* Every row, for a file; null where they cannot be read: a file that lacks some would not say so. */
-  async function all() {
+  /* Every row, for a file; null where they cannot be read: a file that lacks some would not say so. says(share): how far it is. */
+  async function all(says = () => {}) {
     const mine = question, noFile = (answer) => {
       page.failed({...answer, ok: false, lost: false, message: `${answer.message} No file was made: save it again.`});
       return null;
     };
     let left = Infinity; // rows that come and go while they are read
-    for (let number; (number = isKnown ? list.missing(0, list.rows.length)[0] : 1); left--) {
-      const answer = await ask(number);
-      if (answer.cancelled) return null;
-      if (!answer.ok) return noFile(answer);
-      if (mine !== question || left === 0) return noFile({...answer, message: `The ${what} changed while they were read.`});
-      page.failed(answer);
-      keep(answer); // on screen when all are here: to draw each page would take longer than to read it
-      left = Math.min(left, 2 * Math.ceil(list.rows.length / size) + 2);
+    for (let numbers; (numbers = isKnown ? list.missing(0, list.rows.length).slice(0, TOGETHER) : [1]).length; left -= numbers.length) {
+      for (const answer of await Promise.all(numbers.map((number) => ask(number)))) {
+        if (answer.cancelled) return null;
+        if (!answer.ok) return noFile(answer);
+        if (mine !== question || left <= 0) return noFile({...answer, message: `The ${what} changed while they were read.`});
+        page.failed(answer);
+        keep(answer); // on screen when all are here: to draw each page would take longer than to read it
+        left = Math.min(left, 2 * Math.ceil(list.rows.length / size) + 2);
+      }
+      says(1 - list.missing(0, list.rows.length).length * size / list.rows.length);
     }
     shown(list.rows);
     return list.rows;

@@ -9,9 +9,10 @@
  *       if (page.failed(answer)) return;                       // says the API's error at the top of the view
  *       t.set(answer.data.zones.items);
  *     });
- *     return {update() { ... }};                               // optional
+ *     return {update() { ... }, again() { ... }};              // optional
  *   }
  *
+ * again()        reads what page.poll() does not: called where an answer was lost and the server is back
  * page.root      an empty element, on the page already
  * page.params    what the address's path holds: {id: "101"} of "/zones/:id"
  * page.query     URLSearchParams of the address: the whole state of the view, nothing else keeps it
@@ -26,8 +27,8 @@
  * page.range()   js/range.js's range of the address
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
  *                the view is left; page.signal is that AbortSignal: give it to addEventListener too
- * page.failed(answer)   true where it is an error, which is then on screen until the same path answers well; {ok: true}
- *                without a path clears what has none
+ * page.failed(answer)   true where it is an error, which is then on screen until the same path answers well or the address
+ *                changes; {ok: true} without a path clears what has none
  * page.again()   as if the address had changed: update(), or shown anew
  * page.title(text)      the document's title where the row's does not say enough
  *
@@ -154,8 +155,10 @@ async function route(anew = false) {
     current.page.query = query();
     current.page.zone = knownZone(query().get("tz"));
     dispatchEvent(new Event("rangechange"));
-    if (current.shown?.update) return current.shown.update();
-    return show(found, path, false);
+    if (!current.shown?.update) return show(found, path, false);
+    current.page.calm();
+    current.shown.update();
+    return api.again();
   }
   return show(found, path, true);
 }
@@ -226,7 +229,12 @@ function pageOf(root, trouble, params, signal) {
     }),
     again: () => { if (!signal.aborted) route(); },
     title: (text) => { document.title = `${text} · tollbook`; },
+    calm() {
+      wrong.clear();
+      fill(trouble);
+    },
     failed(answer) {
+      if (answer.lost) page.hasMissed = true;
       if (wrong.take(answer)) fill(trouble, wrong.all().map((one) => el("p", {class: "error"}, inCode(one.message), one.wait ? ` Try again in ${duration(one.wait)}.` : "")));
       return !answer.ok;
     },
@@ -261,6 +269,11 @@ function openMenu(isOpen) {
   parts.menu.setAttribute("aria-expanded", String(!parts.nav.hidden));
 }
 wide.addEventListener("change", () => openMenu(false));
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !parts?.nav.contains(document.activeElement) && document.activeElement !== parts?.menu) return;
+  openMenu(false);
+  if (!wide.matches) parts.menu.focus();
+});
 
 function navigation(view) {
   const lists = [];
@@ -429,7 +442,10 @@ async function checkSession() {
   if (answer.data.version !== session.version) return location.reload();
   if (isOther(session, answer.data)) return start(answer.data);
   take(answer.data);
-  if (current && !current.shown) route(true);
+  if (current && !current.shown) return route(true);
+  if (!current?.page.hasMissed) return;
+  current.page.hasMissed = false;
+  current.shown.again?.();
 }
 
 async function begin() {

@@ -1,6 +1,6 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare, money, NOTHING, number} from "./format.js";
+import {decimalCompare, decimals, decimalSum, money, month, NOTHING, number} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
@@ -13,6 +13,9 @@ export function productsOf(billing, currency) {
     .filter((row) => decimalCompare(row.amount, "0") !== 0);
 }
 
+/** A file's column for the currency of a row's amounts. of(row): which. */
+export const inCurrency = (of = (row) => row.currency) => [{id: "currency", name: "currency", value: of}];
+
 const REGIONS = {EU: "Europe", NA: "North America", ASIA: "Asia and Oceania", SA: "South America", AF: "Africa, Middle East"};
 
 /** A price region in words; one that is not known stays as it is. */
@@ -21,23 +24,39 @@ export const regionText = (region) => REGIONS[region] ?? region ?? "";
 /** The number of the pull zone that an invoice's line is of, or null. resource: "zone:301", "account:3", ... */
 export const zoneOf = (resource) => Number(/^zone:(\d+)$/.exec(resource ?? "")?.[1]) || null;
 
-/** What an invoice's line is of, in words. names: numbers of pull zones -> their names. */
-export function resourceText(resource, names = new Map()) {
-  const zone = zoneOf(resource);
-  if (zone) return names.get(zone) ?? `Zone ${zone}`;
-  return /^account:\d+$/.test(resource ?? "") ? "all zones of this kind" : resource ?? "";
+const spaced = (name) => name.replaceAll("_", " ");
+
+/** What a line is, in words: "bandwidth"; of a correction also what it corrects, and when: "correction of bandwidth, August 2026". */
+export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${spaced(line.corrects.kind)}, ${month(line.period.start)}` : spaced(line.kind));
+
+/** What the days behind a line add up to, as a sentence. A correction's days are the whole month's, of which a part was billed
+ * before. full(quantity): with its unit. */
+export function sumText({line, sum, agrees}, full) {
+  if (sum === null) return "No usage is behind this line.";
+  if (!agrees) return "The days do not add up to the line: tell the operator.";
+  if (!line.corrects) return `The days add up to the line's ${full(line.quantity)}.`;
+  const before = decimalSum([sum, String(line.quantity).startsWith("-") ? String(line.quantity).slice(1) : `-${line.quantity}`]);
+  return `The days add up to ${full(sum)}. Billed before, by invoice ${line.corrects.invoice} and corrections since: ${full(before)}. This line is the difference: ${full(line.quantity)}.`;
 }
 
-/** A decimal as text rounded half up to cents, for where the exact amount stands beside; what is more than nothing
- * and less than half a cent is "< 0.01"; of what is owed, "> −0.01". */
+/** What a line is of, in words. names: numbers of pull zones -> their names. What is of an account is of its volume zones
+ * together, or of the account itself. */
+export function resourceText(resource, names = new Map(), kind = "volume") {
+  const zone = zoneOf(resource);
+  if (zone) return names.get(zone) ?? `Zone ${zone}`;
+  return /^account:\d+$/.test(resource ?? "") ? (kind === "volume" ? "all volume zones" : "the account") : resource ?? "";
+}
+
+/** A decimal as text rounded half up to the currency's smallest unit, for where the exact amount stands beside; what is more
+ * than nothing and less than half of it is "< 0.01"; of what is owed, "> −0.01". */
 export function rounded(value, currency = "") {
   const match = /^([-+]?)(\d*)(?:\.(\d*))?$/.exec(String(value ?? "").trim());
   if (!match || !(match[2] || match[3])) return money(value, currency);
-  const digits = (match[3] ?? "").padEnd(3, "0");
-  const cents = BigInt((match[2] || "0") + digits.slice(0, 2)) + (digits[2] >= "5" ? 1n : 0n);
-  const isSmall = cents === 0n && /[1-9]/.test(match[2] + digits);
-  const text = cents.toString().padStart(3, "0");
-  return isSmall ? (match[1] === "-" ? `> ${money("-0.01", currency)}` : `< ${money("0.01", currency)}`) : money(`${match[1]}${text.slice(0, -2)}.${text.slice(-2)}`, currency);
+  const places = decimals(currency), digits = (match[3] ?? "").padEnd(places + 1, "0");
+  const units = BigInt((match[2] || "0") + digits.slice(0, places)) + (digits[places] >= "5" ? 1n : 0n);
+  const isSmall = units === 0n && /[1-9]/.test(match[2] + digits);
+  const text = (isSmall ? "1" : units.toString()).padStart(places + 1, "0"), at = text.length - places;
+  return `${isSmall ? (match[1] === "-" ? "> " : "< ") : ""}${money(`${match[1]}${text.slice(0, at)}.${text.slice(at)}`, currency)}`;
 }
 
 /** "paid", "open", "overdue", "void", or "credit note". now: ms. */

@@ -140,12 +140,13 @@ export function next(range, now) {
   return to > end && !months ? own(range, end - length, end) : own(range, range.to, to);
 }
 
-/** Twice the length around the same middle, in whole days from a day on. */
+/** Twice the length around the same middle, in whole days from a day on, ten years at most; null where it is no longer than what
+ * is shown. */
 export function zoomOut(range, now) {
   const length = range.to - range.from, unit = length * 2 >= DAY ? DAY : HOUR;
-  const from = Math.floor((range.from - length / 2) / unit) * unit;
   const to = Math.min(Math.ceil((range.to + length / 2) / unit) * unit, dayOf(now) + DAY);
-  return own(range, from, to);
+  const from = Math.max(Math.floor((range.from - length / 2) / unit) * unit, to - MAX);
+  return to - from > length ? own(range, from, to) : null;
 }
 
 /** What was dragged on a chart: whole buckets, one at least; days where it is longer than hours suit. */

@@ -5,7 +5,8 @@ export const isOther = (mine, theirs) => ["role", "account", "name"].some((membe
   || mine.offers.join() !== theirs.offers.join();
 
 /** The errors of a view by the path that gave them: one that answers well again takes its own away and no other.
- * take(answer): whether what is to be said may have changed; all(): the answers to be said. */
+ * take(answer): whether what is to be said may have changed; clear(): they were another address's; all(): the answers to be
+ * said, each sentence once. */
 export function troubles() {
   const wrong = new Map();
   return {
@@ -16,6 +17,7 @@ export function troubles() {
       wrong.set(path, answer);
       return true;
     },
-    all: () => [...wrong.values()],
+    clear: () => wrong.clear(),
+    all: () => [...wrong.values()].filter((one, at, all) => all.findIndex((other) => other.message === one.message) === at),
   };
 }

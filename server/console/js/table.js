@@ -5,17 +5,19 @@
  *                    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json"});
  *   root.append(t.node);  t.set(rows);
  *
- * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true}
+ * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true, acts: true}
  *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
  *   cell    what is shown: text or an element; the value where it is absent
  *   wide    its text may break into lines; wideOnly: left out where the page is narrow
+ *   acts    it has buttons alone, which neither paper nor a file needs
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
  * key: a name in front of its parts of the address where a view has two tables,
  * onsort(text), onsearch(text) where the server sorts and searches, want(first, end) where rows that are null are
- * still to be read, all() to read them before they are saved (null: no file), title: a heading in the tools' line (heading: "h3"
+ * still to be read, all(says) to read them before they are saved (null: no file; says(0.5): half of them), title: a heading in the tools' line (heading: "h3"
  * where one stands above it), tools: elements
- * beside the search, more: a line below. */
+ * beside the search, more: a line below, file: columns that the CSV has and the page does not, such as the currency that
+ * cells name. */
 
 import {csv, parseSort, searchRows, slice, sortRows} from "./rows.js";
 import {announce, download, el, fill, later} from "./dom.js";
@@ -29,13 +31,14 @@ paper?.addEventListener("change", () => document.querySelectorAll(".table-box").
 const ROW = 37; // px, as in base.css
 const VIRTUAL = 150;
 
-const classes = (column) => [column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
+const classes = (column) => [column.acts ? "acts" : "", column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
 
 export function table(options) {
   const {columns, page, title, label = title, key = ""} = options;
   const names = {sort: `${key}sort`, search: `${key}search`};
   const state = {rows: options.rows ?? [], known: Boolean(options.rows), shown: [], sort: null, text: ""};
-  const read = () => page?.query ?? new URLSearchParams();
+  const own = new URLSearchParams(), read = () => page?.query ?? own;
+  const keep = (name, text, quiet) => (page ? page.set({[name]: text || null}, {replace: true, quiet}) : own.set(name, text));
 
   const body = el("tbody");
   const heads = columns.map(head);
@@ -64,7 +67,7 @@ export function table(options) {
     const first = column.kind === "number" || column.kind === "decimal" || column.kind === "time";
     const descending = state.sort?.column === column ? !state.sort.descending : first;
     const text = `${descending ? "-" : ""}${column.id}`;
-    page?.set({[names.sort]: text}, {replace: true, quiet: !options.onsort});
+    keep(names.sort, text, !options.onsort);
     state.sort = {column, descending};
     scroller.scrollTop = 0;
     if (options.onsort) options.onsort(text);
@@ -75,7 +78,7 @@ export function table(options) {
   function searched(text) {
     state.text = text;
     scroller.scrollTop = 0;
-    page?.set({[names.search]: text || null}, {replace: true, quiet: !options.onsearch});
+    keep(names.search, text, !options.onsearch);
     if (options.onsearch) options.onsearch(text);
     else arrange();
   }
@@ -109,7 +112,21 @@ export function table(options) {
     drawn = [first, end];
     if (end > first && !paper.matches) want(first, end);
     const rows = state.shown.slice(first, end).map((row, at) => (row !== null ? line(row, first + at) : paper.matches ? null : waiting(first + at))).filter(Boolean);
+    const had = focused();
     fill(body, spacer(first), rows, spacer(state.shown.length - end));
+    if (had) focusOn(had);
+  }
+
+  /* Where the focus is among the rows stays, as they are drawn anew: what of which row; where the row has gone, the table. */
+  const marks = new WeakMap();
+  const stops = (row) => [...row.querySelectorAll("a[href], button")];
+  function focused() {
+    const row = body.contains(document.activeElement) ? document.activeElement.closest("tr") : null;
+    return row && {mark: marks.get(row), stop: stops(row).indexOf(document.activeElement)};
+  }
+  function focusOn({mark, stop}) {
+    const row = [...body.children].find((one) => marks.get(one) === mark);
+    ((row && stops(row)[stop]) ?? scroller).focus({preventScroll: true});
   }
   const want = later((first, end) => options.want?.(first, end), 60); // not for what only flies by
   const spacer = (rows) => (rows ? el("tr", {class: "spacer", "aria-hidden": "true"}, el("td", {colspan: columns.length, style: {height: `${rows * ROW}px`}})) : null);
@@ -117,17 +134,23 @@ export function table(options) {
   const waiting = (at) => el("tr", {"aria-rowindex": String(at + 2), "aria-busy": "true"}, el("td", {colspan: columns.length, class: "soft"}, "…"));
 
   function line(row, at) {
-    return el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
+    const node = el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
       const value = column.value(row);
       return el("td", {class: classes(column), title: column.title?.(row),
         data: column.field ? {field: column.field, value: value === null || value === undefined ? "" : String(value)} : null},
         column.cell ? column.cell(row) : value ?? "–");
     }));
+    marks.set(node, `${columns[0].value(row)} ${JSON.stringify(options.rowData?.(row) ?? "")}`);
+    return node;
   }
 
-  async function save() {
-    const rows = options.all ? await options.all() : state.shown;
-    if (rows) download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv(columns.filter((column) => column.csv !== false), rows));
+  async function save({currentTarget: button}) {
+    if (button.ariaBusy) return;
+    button.ariaBusy = "true";
+    const rows = options.all ? await options.all((share) => { button.textContent = `CSV ${Math.max(0, Math.floor(100 * share))} %`; }) : state.shown;
+    button.ariaBusy = null;
+    button.textContent = "CSV";
+    if (rows) download(`${options.name ?? "table"}.csv`, "text/csv;charset=utf-8", csv([...columns.filter((column) => column.csv !== false && !column.acts), ...options.file ?? []], rows));
   }
 
   let frame = 0;
@@ -150,9 +173,13 @@ export function table(options) {
   return {
     node,
     get rows() { return state.rows; },
+    /** Its rows are of another question than the one that was asked now. */
+    wait() { node.ariaBusy = "true"; },
+    /** null: they are not known. */
     set(rows) {
-      state.rows = rows;
-      state.known = true;
+      node.ariaBusy = null;
+      state.rows = rows ?? [];
+      state.known = rows !== null;
       fromAddress();
       arrange();
     },
@@ -163,7 +190,7 @@ export function table(options) {
 
 /** Copies the address, which holds the whole view. */
 export async function copyLink(button) {
-  const said = button.textContent;
+  const said = (button.dataset.says ??= button.textContent); // twice within two seconds too
   try {
     await navigator.clipboard.writeText(location.href);
     button.textContent = "Copied";

@@ -46,7 +46,8 @@ function ticksOf(from, to, [unit, n], place) {
   for (let wall = start(from + zoneOffset(from, place), unit, n), i = 0; i < 200; wall = after(wall, unit, n), i++) {
     const ms = instant(wall, place);
     if (ms > to) break;
-    if (ms >= from) ticks.push({v: ms, label: tick(ms, unit === "hour" && wall % DAY === 0 ? "day" : unit, place)});
+    if (ms >= from && ms !== ticks.at(-1)?.v) // where the clock skips an hour two of its labels are one
+      ticks.push({v: ms, label: tick(ms, unit === "hour" && wall % DAY === 0 ? "day" : unit, place)});
   }
   return ticks;
 }

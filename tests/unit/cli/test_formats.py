@@ -139,11 +139,25 @@ class Formats(Case):
         self.assertIn("in all 7 lines: 7 accepted, 0 rejected", said)
         self.assertEqual(self.query(stats("sum(requests), sum(bytes)")),
                          [["101", "-", "1", "5"], ["102", "FRA", "1", "7"]])
-        grown = self.take(first + "2026-11-01\t00:07:45\t200\t6\ta.example\n" + second, "--format", "cloudfront",
-                          status=0).err
-        self.assertIn("2 accepted, 2 rejected", grown)  # another head, and a line of its columns
-        self.assertIn("head names other columns", grown)
+        grown = first + "2026-11-01\t00:07:45\t200\t6\ta.example\n"
+        said = self.take(grown + second, "--format", "cloudfront", status=2).err
+        self.assertIn(f"Behind byte {len(grown) + 14} a head names other columns", said)
+        self.assertIn("4 accepted, 0 rejected", self.take(grown + first, "--format", "cloudfront").err)
         self.run_tool("verify", "--db", "t.db")
+
+    def test_a_map_takes_a_field_over_from_a_preset(self):
+        log = '{"ts":%s.5,"request":{"host":"a.example"},"status":200,"size":7}\n' % S
+        for words in ("caddy,zone=request.host", "zone=request.host,caddy"):
+            self.assertIn("1 accepted, 0 rejected", self.take(log, "--format", "json", "--map", words).err)
+
+    def test_a_head_further_on_that_names_as_many_other_columns(self):
+        log = ("#Fields: date time sc-status sc-bytes x-host-header\n2026-11-01\t00:06:45\t200\t5\ta.example\n"
+               "#Fields: date time sc-status cs-bytes x-host-header\n2026-11-01\t00:06:45\t200\t900\ta.example\n")
+        self.take(log, "--format", "cloudfront", status=2)
+        self.assertEqual(self.query(stats("sum(bytes)")), [])
+        more = log.replace("cs-bytes x-host-header", "sc-bytes x-host-header cs-bytes")
+        self.assertIn("4 accepted, 0 rejected", self.take(more, "--format", "cloudfront").err)
+        self.assertEqual(self.query(stats("sum(bytes)")), [["101", "-", "905"]])
 
     def test_a_log_under_another_description_is_another_log(self):
         log = f'{S} 200 5 a.example "x"\n'
@@ -167,9 +181,14 @@ class Formats(Case):
                 (("--format", "xml"), '--format: "xml" is no format'),
                 (("--format", "nginx:$msec $status $host"), "--format: The description has no column for the bytes"),
                 (("--format", "nginx:$msec $"), "--format: At byte 7"),
+                (("--format", "nginx:log_format main '$msec $status $bytes_sent $host';"), "--format: Leave out log_format and"),
+                (("--format", 'apache: LogFormat "%t %>s %O %v" x'), "--format: Leave out LogFormat:"),
                 (("--format", "apache:%t %Q"), "--format: %Q at byte 4 is no directive"),
                 (("--format", "json"), "--map: JSON lines need a map"),
                 (("--format", "json", "--map", "caddy,tine=x"), '--map: "tine" at byte 7'),
+                (("--format", "json", "--map", "time=t,status=s,bytes=b.n,host=h,body=b.n"),
+                 '--map: "b.n" at byte 39 of the map is named before'),
+                (("--format", "json", "--map", "caddy,body=size"), "--map: The map does not say which field is the bytes"),
                 (("--map", "caddy"), "--map: Only format json has a map"),
                 (("--zone", "5"), "--zone: Pipe lines name"),
                 (("--region", "DE"), "--region: Pipe lines name"),

@@ -42,6 +42,11 @@ class Ingest(Case):
             self.assertIn("nothing new: its 500 lines", done.err)
         self.assertEqual(self.usage(), before)
 
+    def test_a_zstd_window_that_is_too_large_is_said(self):
+        frame = b"\x28\xb5\x2f\xfd\x00" + bytes([(31 - 10) << 3]) + b"\x01\x00\x00"
+        done = self.ingest(self.write("a.zst", frame), status=2)
+        self.assertIn("a.zst: The zstd data needs a window larger than 128 MiB", done.err)
+
     def test_a_grown_log_adds_only_its_new_lines(self):
         log = self.write("a.log", lines(0, 300))
         self.ingest(log)

@@ -4,7 +4,7 @@ import {chart} from "../chart.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
-import {monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
+import {inCurrency, monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
@@ -16,14 +16,14 @@ export function show(page) {
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
-  const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(),
+  const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(), file: inCurrency(),
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
     empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
   const {names, done} = zoneNames(page);
-  const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()),
+  const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()), file: inCurrency(() => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
-  const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page),
+  const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
     empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
@@ -46,7 +46,7 @@ export function show(page) {
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
         `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten`) : null,
       tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
-      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, "less what is used and not billed"),
+      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, decimalCompare(b.AvailableBalance, b.Balance) < 0 ? "less what is used and not billed" : null),
       f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
         null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null,
       tile("To be paid", "open", String(open.length), number(open.length), null, open.length === 1 ? "invoice" : "invoices"));

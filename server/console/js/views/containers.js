@@ -28,9 +28,9 @@ export function show(page) {
       {id: "status", name: "Status", value: (row) => row.status, cell: status},
       {id: "endpoint", name: "Endpoint", value: (row) => row.displayEndpoint?.address ?? null},
       {id: "description", name: "Description", value: (row) => row.description, wide: true},
-      {id: "deploy", name: "Deploy", value: () => null, sort: false, csv: false, cell: (row) => el("button", {type: "button",
+      {id: "deploy", name: "Deploy", value: () => null, sort: false, acts: true, cell: (row) => el("button", {type: "button",
         disabled: row.status === "suspended" || row.status === "progressing", "aria-label": `Deploy ${row.name}`, onclick: () => deploy(row)}, "Deploy")},
-      {id: "output", name: "Output", value: () => null, sort: false, csv: false, cell: (row) => el("button", {type: "button", class: "quiet",
+      {id: "output", name: "Output", value: () => null, sort: false, acts: true, cell: (row) => el("button", {type: "button", class: "quiet",
         "aria-label": `Output of ${row.name}`, "aria-pressed": String(row.id === page.query.get("app")),
         onclick: () => page.set({app: row.id === page.query.get("app") ? null : row.id})}, "Output")},
     ],
@@ -131,7 +131,7 @@ export function show(page) {
     panel("Limits", hasLimits ? limits : el("p", {class: "soft"}, "This account has no limits of its own. The catalogue declares them under container_limits.")));
   look();
   if (hasLimits) showLimits();
-  return {update() {
+  return {again: look, update() {
     t.set(apps);
     look();
   }};

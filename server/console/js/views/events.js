@@ -164,5 +164,5 @@ export function show(page) {
     el("button", {type: "button", onclick: save}, "Export all as CSV"), zoneSwitch(page)),
     unlisted, bar.node, box);
   readZones();
-  return {update: redraw};
+  return {update: redraw, again: () => (zones ? load() : readZones())};
 }

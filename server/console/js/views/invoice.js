@@ -5,7 +5,7 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, priceText, regionText, resourceText, rounded, stateOf, zoneOf} from "../money.js";
+import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
@@ -18,26 +18,33 @@ export function show(page) {
   const facts = el("dl", {class: "facts"});
   const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
     download: `${page.params.number}.${end}`}, name)));
-  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: "", src: `${path}?format=html`});
+  const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
-    columns: lineColumns(page, names), rowData: (row) => ({zone: zoneOf(row.resource)})});
+    columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), facts, files,
-    el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const whole = el("div", {class: "view", hidden: true}, facts, files, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
+  page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
-  const loaded = Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+    missing.hidden = answer.status !== 404;
     if (page.failed(answer) || page.failed(list)) return;
     invoice = answer.data;
+    whole.hidden = false;
+    if (!paper.src) paper.src = `${path}?format=html`;
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
     const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
       amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      [["replaces", "Replaces"], ["replacedBy", "Replaced by"]].map(([name, text]) => (listed?.[name] ? [el("dt", {}, text),
+        el("dd", {}, el("a", {href: page.href(`/billing/${listed[name]}`)}, listed[name]))] : [])),
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
   });
+  let loaded = load();
 
   let shown = "", parts = null;
   function update() {
@@ -45,17 +52,23 @@ export function show(page) {
     const wanted = `${line} ${of} ${page.zone}`;
     if (wanted === shown) return;
     shown = wanted;
-    opened.hidden = !line;
-    if (!line) return;
+    if (!line) opened.hidden = true;
+    if (!line || missing.hidden === false) return;
     page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then(async (answer) => {
       await Promise.all([named, loaded]);
-      if (shown !== wanted || page.failed(answer)) return;
+      if (shown !== wanted) return;
+      opened.hidden = !answer.ok && !answer.lost;
+      if (page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
       parts = takeApart(page, opened, {...answer.data, currency: invoice?.currency ?? ""}, of, names);
     });
   }
   update();
-  return {update};
+  return {update, again() {
+    loaded = load();
+    shown = "";
+    update();
+  }};
 }
 
 const UNITS = {byte: {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))},
@@ -72,12 +85,11 @@ function takeApart(page, root, explained, of, names) {
     return one.node;
   };
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
-  const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), empty: "A price without tiers."});
+  const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), file: inCurrency(() => explained.currency), empty: "A price without tiers."});
   tiers.set(line.tiers);
-  const children = [el("h2", {}, `Line ${line.line}: ${[line.kind.replaceAll("_", " "), resourceText(line.resource, names), regionText(line.region)].filter(Boolean).join(", ")}`),
+  const children = [el("h2", {}, `Line ${line.line}: ${[kindText(line), resourceText(line.resource, names, (line.corrects ?? line).kind), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
-    el("p", {class: "soft"}, explained.sum === null ? "No usage is behind this line."
-      : explained.agrees ? `The days add up to the line's ${unit.full(line.quantity)}.` : "The days do not add up to the line: tell the operator."),
+    el("p", {class: "soft"}, sumText(explained, unit.full)),
     tiers.node];
   if (days.length) {
     const rows = table({label: "Days", title: "Days", heading: "h3", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
@@ -100,12 +112,12 @@ function lineColumns(page, names) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
     {id: "line", name: "Line", kind: "number", value: (row) => row.line},
-    {id: "kind", name: "What", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
-    {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names), title: (row) => row.resource},
+    {id: "kind", name: "What", kind: "text", value: kindText},
+    {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names, (row.corrects ?? row).kind), title: (row) => row.resource},
     {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
     {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
-    {id: "open", name: "Explain", sort: false, csv: false, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
+    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
       onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},
   ];
 }

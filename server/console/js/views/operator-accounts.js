@@ -5,7 +5,7 @@ import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {count, decimalCompare, money, month as monthName} from "../format.js";
 import {longList} from "../long-list.js";
-import {rounded} from "../money.js";
+import {inCurrency, rounded} from "../money.js";
 import {accountSort, operation, working} from "../operator.js";
 import {table} from "../table.js";
 
@@ -27,7 +27,7 @@ export function show(page) {
     column("monthToDate", "This month", (row) => row.monthToDate, {field: "monthToDate",
       cell: (row) => [row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
     column("forecast", "To its end", (row) => forecasts.get(row.account)?.p50, {sort: false,
-      title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
+      title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5, "", row.currency)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
     column("balance", "Balance", (row) => row.balance, {field: "balance"}),
     column("owed", "Owed", (row) => row.owed, {field: "owed", cell: (row) => (isNone(row.owed) ? "–" : amount(row, row.owed))}),
     column("overdue", "Overdue", (row) => row.overdue, {field: "overdue",
@@ -39,7 +39,7 @@ export function show(page) {
   const foresee = el("button", {type: "button", class: "quiet", onclick: forecast, disabled: true}, "Forecast");
   const list = longList({page, size: PAGE, what: "accounts", part, shown: drawn,
     ask: (number, signal) => operation(page, "account list", {...question(), limit: PAGE, page: number}, {signal}).then((answer) => ({...answer, number}))});
-  const t = table({label: "Accounts", name: "accounts", page, columns, sort: "account", rowData: (row) => ({account: row.account}), tools: [foresee],
+  const t = table({label: "Accounts", name: "accounts", page, columns, sort: "account", rowData: (row) => ({account: row.account}), tools: [foresee], file: inCurrency(),
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, empty: "No account yet. Declare one: tollbook apply --db FILE catalog.json"});
   const state = el("div", {role: "status"});
   page.root.append(pageHead(page, "Accounts", {beside: head}), state, el("section", {class: "panel"}, t.node));
@@ -55,7 +55,7 @@ export function show(page) {
   }
 
   function drawn(rows) {
-    foresee.disabled = rows.length === 0 || isForeseeing;
+    foresee.disabled = !rows?.length || isForeseeing;
     t.set(rows);
   }
 
@@ -80,9 +80,14 @@ export function show(page) {
 
   function update() {
     if (!list.isOther(JSON.stringify(question()))) return t.set(list.rows);
+    t.wait();
+    read();
+  }
+
+  function read() {
     list.begin();
     list.first();
   }
   update();
-  return {update};
+  return {update, again: read};
 }

@@ -22,7 +22,7 @@ export function show(page) {
     text("id", "ID"), text("type", "Type"), {id: "account", name: "Account", kind: "number", value: (row) => row.account},
     text("state", "State", {cell: (row) => el("span", {class: row.state === "failed" ? "chip warn" : "chip"}, row.state)}),
     {id: "attempts", name: "Tries", kind: "number", value: (row) => row.attempts}, {id: "status", name: "Answer", kind: "number", value: (row) => row.status || null},
-    {id: "do", name: "Actions", kind: "text", sort: false, csv: false, value: () => null,
+    {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null,
       cell: (row) => (row.state === "waiting" ? "" : el("button", {type: "button", class: "quiet", onclick: () => act({resend: row.id})}, "Send again"))}],
   empty: "No message. They are sent with: tollbook serve --alert-url URL --alert-secret-file FILE"});
   const evaluate = el("button", {type: "button", onclick: () => act({evaluate: true})}, "Look now");
@@ -46,4 +46,5 @@ export function show(page) {
   }
 
   read();
+  return {again: read};
 }

@@ -19,7 +19,7 @@ export function show(page) {
     {id: "state", name: "State", kind: "text", value: (row) => STATES[row.state] ?? row.state},
     {id: "supersededBy", name: "Replaced by", kind: "text", value: (row) => row.supersededBy || null},
     {id: "sha256", name: "SHA-256", kind: "text", value: (row) => row.sha256, cell: (row) => el("code", {}, row.sha256.slice(0, 12)), title: (row) => row.sha256},
-    {id: "do", name: "Actions", kind: "text", sort: false, csv: false, value: () => null, cell: (row) => (row.state === "shadow" ? [
+    {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (row.state === "shadow" ? [
       el("button", {type: "button", class: "quiet", onclick: () => act("book activate", row.book, "bills from its day on")}, "Activate"),
       el("button", {type: "button", class: "quiet", onclick: () => act("book drop", row.book, "is forgotten")}, "Drop")] : "")},
   ];
@@ -126,5 +126,5 @@ export function show(page) {
   shown.hidden = true;
   editor();
   read();
-  return {update};
+  return {update, again: read};
 }

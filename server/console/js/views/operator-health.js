@@ -71,4 +71,5 @@ export function show(page) {
   }
 
   read();
+  return {again: read};
 }

@@ -30,7 +30,7 @@ export function show(page) {
       {id, name, kind: "number", field: id, value: (row) => row[id], cell: (row) => number(row[id])}))],
   empty: "Nothing came in yet. Take in a log: tollbook ingest --db FILE requests.log"});
   page.root.append(pageHead(page, "Intake"), tiles, cures, el("section", {class: "panel"}, sources.node), el("section", {class: "panel"}, refused.node), el("section", {class: "panel"}, unowned.node), facts);
-  let locations = [];
+  let locations = [], said = null;
 
   async function list() {
     const answer = await operation(page, "intake");
@@ -75,7 +75,9 @@ export function show(page) {
       cure(found.tollbook_store_lines_rejected, `${count(found.tollbook_store_lines_rejected, "line")} refused so far, listed below by reason. Another format is chosen with --format; the text of all that is kept:`,
         "tollbook query --db FILE 'SELECT line, byte, reason, CAST(text AS TEXT) FROM reject'"),
     ].filter(Boolean);
-    fill(cures, el("h2", {}, "What needs somebody"), list.length ? list : el("p", {}, "Nothing: every zone has an account, every location a region, no line was refused."));
+    const says = list.map((one) => one.textContent).join("\n"); // a command that is being copied stays where it is
+    if (says !== said) fill(cures, el("h2", {}, "What needs somebody"), list.length ? list : el("p", {}, "Nothing: every zone has an account, every location a region, no line was refused."));
+    said = says;
     const fact = (name, id) => [el("dt", {}, name), el("dd", {}, figure(id, found[id], number(found[id])))];
     fill(facts, el("h2", {}, "Since the beginning"), el("dl", {class: "facts"}, fact("Lines accepted", "tollbook_store_lines_accepted"),
       fact("Lines refused", "tollbook_store_lines_rejected"), fact("Segments of inputs", "tollbook_store_segments"), fact("Pull zones", "tollbook_zones")));
@@ -89,4 +91,5 @@ export function show(page) {
     draw(found);
     if (samples.length < 2 || rate("tollbook_store_segments")) list();
   });
+  return {again: list};
 }

@@ -3,6 +3,7 @@
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
 import {count, decimalSum, money, month as monthName} from "../format.js";
+import {inCurrency} from "../money.js";
 import {monthBeside, operation, sentences, working} from "../operator.js";
 import {table} from "../table.js";
 
@@ -29,7 +30,7 @@ export function show(page) {
     {id: "wrong", name: "Looks wrong", kind: "text", wide: true, value: (row) => row.looks_wrong.map((one) => one.text).join(" ") || null,
       cell: (row) => (row.looks_wrong.length ? row.looks_wrong.map((one) => el("p", {class: "warned", data: {what: one.what}}, inCode(one.text))) : "–")},
   ];
-  const t = table({label: "Invoices of the month", name: "run", page, columns, sort: "wrong", rowData: (row) => ({account: row.account}),
+  const t = table({label: "Invoices of the month", name: "run", page, columns, sort: "wrong", rowData: (row) => ({account: row.account}), file: [...inCurrency(), {id: "last", name: "currency before", value: (row) => row.last?.currency}],
     empty: "No account has anything in this month. Usage comes in with: tollbook ingest --db FILE access.log"});
   page.root.append(pageHead(page, "The month's run", {beside: choice}), waiting, unowned, tiles, el("section", {class: "panel"}, t.node), ending);
 
@@ -105,5 +106,5 @@ export function show(page) {
   }
 
   update();
-  return {update};
+  return {update, again: update};
 }

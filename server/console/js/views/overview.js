@@ -17,7 +17,8 @@ export function show(page) {
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"])]});
   const filter = el("span", {});
-  const traffic = board(page, {query: () => ({top: TOP, region: page.query.get("region")}), hint, f(data) {
+  const below = el("div", {class: "columns"}, el("section", {class: "panel"}, regions.node), el("section", {class: "panel"}, zones.node));
+  const traffic = board(page, {below: [below], query: () => ({top: TOP, region: page.query.get("region")}), hint, f(data) {
     const region = page.query.get("region");
     fill(filter, region ? el("span", {class: "chip on"}, `only ${data.regions.find((one) => one.id === region)?.name ?? region}`,
       el("button", {type: "button", "aria-label": "All regions", title: "All regions", onclick: () => page.set({region: null})}, "×")) : null);
@@ -25,8 +26,7 @@ export function show(page) {
     zones.set(data.zones.items);
     if (data.zones.total > TOP) zones.foot(el("a", {href: page.href("/zones")}, `All ${data.zones.total} zones`));
   }});
-  page.root.append(pageHead(page, "Overview", {range: true, beside: filter}), traffic.node,
-    el("div", {class: "columns"}, el("section", {class: "panel"}, regions.node), el("section", {class: "panel"}, zones.node)));
+  page.root.append(pageHead(page, "Overview", {range: true, beside: filter}), traffic.node);
   traffic.update();
   return {update: traffic.update};
 }

@@ -3,6 +3,7 @@
 import {chart} from "../chart.js";
 import {el, figure} from "../dom.js";
 import {compact, count, decimalCompare, money, month, number, percent} from "../format.js";
+import {inCurrency, regionText, resourceText} from "../money.js";
 import {valueTicks} from "../ticks.js";
 import {histogram} from "../scenario.js";
 import {table} from "../table.js";
@@ -27,9 +28,9 @@ function scenarioParts(page, data, one) {
 function summary(data, one) {
   const tile = (name, field, value, text, title, note) => el("div", {class: "tile"}, el("span", {class: "name"}, name), el("span", {class: "value"}, figure(field, value, text, title)), el("span", {class: "change"}, note ?? ""));
   return el("section", {class: "tiles thirds", "aria-label": `Summary, ${one.currency}`, data: {scenario: one.scenario}},
-    tile("Before", "before", one.before, money(one.before), money(one.before, one.currency), one.currency),
-    tile("After", "after", one.after, money(one.after), money(one.after, one.currency), one.currency),
-    tile("Change", "delta", one.delta, `${sign(one.delta)}${money(one.delta)}`, money(one.delta, one.currency), ratio(one.percent)),
+    tile("Before", "before", one.before, money(one.before, "", one.currency), money(one.before, one.currency), one.currency),
+    tile("After", "after", one.after, money(one.after, "", one.currency), money(one.after, one.currency), one.currency),
+    tile("Change", "delta", one.delta, `${sign(one.delta)}${money(one.delta, "", one.currency)}`, money(one.delta, one.currency), ratio(one.percent)),
     tile("Pay more", "losers", one.losers, number(one.losers), null, Number(one.losers) === 1 ? "account" : "accounts"),
     tile("Pay less", "winners", one.winners, number(one.winners), null, Number(one.winners) === 1 ? "account" : "accounts"),
     tile("Pay the same", "same", one.same, number(one.same), null, Number(one.same) === 1 ? "account" : "accounts"));
@@ -55,8 +56,8 @@ function spread(page, one) {
 }
 
 function accounts(page, one) {
-  const amount = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => `${id === "delta" ? sign(row.delta) : ""}${money(row[id])}`, title: (row) => money(row[id], one.currency)});
-  const t = table({title: "Accounts", name: "what-if-accounts", key: "accounts-", page, rows: one.accounts, sort: "-delta", rowData: (row) => ({account: row.account}), search: one.accounts.length > 20, empty: "No account.",
+  const amount = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => `${id === "delta" ? sign(row.delta) : ""}${money(row[id], "", one.currency)}`, title: (row) => money(row[id], one.currency)});
+  const t = table({title: "Accounts", name: "what-if-accounts", key: "accounts-", page, rows: one.accounts, sort: "-delta", rowData: (row) => ({account: row.account}), search: one.accounts.length > 20, empty: "No account.", file: inCurrency(() => one.currency),
     columns: [{id: "account", name: "Account", kind: "number", value: (row) => row.account},
       {id: "months", name: "Months", kind: "number", value: (row) => row.months}, amount("before", "Before"), amount("after", "After"), amount("delta", "Change"),
       {id: "percent", name: "Change, percent", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => ratio(row.percent)}]});
@@ -67,11 +68,11 @@ function causes(one) {
   if (!one.increases.length) return null;
   return el("section", {class: "panel", "aria-label": "What makes it more"}, el("h2", {}, "What makes it more"),
     one.increases.map((row) => el("details", {class: "cause", data: {account: row.account}, open: one.increases.length === 1},
-      el("summary", {}, `Account ${row.account}: ${money(row.before)} to ${money(row.after)}, ${sign(row.delta)}${money(row.delta, one.currency)}`),
+      el("summary", {}, `Account ${row.account}: ${money(row.before, "", one.currency)} to ${money(row.after, "", one.currency)}, ${sign(row.delta)}${money(row.delta, one.currency)}`),
       el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `Lines of account ${row.account}, scrolls`}, el("table", {"aria-label": `Lines of account ${row.account}`},
         el("thead", {}, el("tr", {}, ["Line", "Resource", "Region"].map((text) => el("th", {scope: "col"}, text)), ["Before", "After", "Change"].map((text) => el("th", {scope: "col", class: "right"}, text)))),
-        el("tbody", {}, row.lines.map((line) => el("tr", {}, el("td", {}, line.kind), el("td", {}, line.resource), el("td", {}, line.region ?? "–"),
-          [money(line.before), money(line.after), `${sign(line.delta)}${money(line.delta)}`].map((text) => el("td", {class: "right"}, text))))))),
+        el("tbody", {}, row.lines.map((line) => el("tr", {}, el("td", {}, line.kind.replaceAll("_", " ")), el("td", {}, resourceText(line.resource, undefined, line.kind)), el("td", {}, regionText(line.region) || "–"),
+          [line.before, line.after].map((value) => money(value, "", one.currency)).concat(`${sign(line.delta)}${money(line.delta, "", one.currency)}`).map((text) => el("td", {class: "right"}, text))))))),
       Number(row.more_lines) ? el("p", {class: "soft small"}, `${count(row.more_lines, "more line")} with less effect.`) : null)));
 }
 
@@ -83,7 +84,7 @@ function remarks(data, one) {
   const list = [];
   if (data.running) list.push(`${month(data.to)} is not over: it is billed so far.`);
   if (Number(one.other_currency.accounts)) list.push(`${count(one.other_currency.accounts, "account")} billed in another currency than the book's: left out.`);
-  for (const row of one.unpriced) list.push(`Account ${row.account}, ${month(row.month)}, ${row.resource}: ${number(row.quantity)} ${row.unit}s at ${row.what} have no price${row.before ? ", as before" : " under the scenario"}. ${row.reason}`);
+  for (const row of one.unpriced) list.push(`Account ${row.account}, ${month(row.month)}, ${resourceText(row.resource, undefined, row.what)}: ${number(row.quantity)} ${row.unit}s at ${regionText(row.what)} have no price${row.before ? ", as before" : " under the scenario"}. ${row.reason}`);
   if (Number(one.more_unpriced)) list.push(`${number(one.more_unpriced)} more of these.`);
   for (const row of data.late) list.push(`Account ${row.account}, ${month(row.month)}: changes since invoice ${row.invoice ?? "–"} wait to be billed.`);
   return list.length ? el("section", {class: "panel", "aria-label": "Remarks"}, el("h2", {}, "Remarks"), lines(list.slice(0, SHOWN)),

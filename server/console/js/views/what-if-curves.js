@@ -3,7 +3,7 @@
 
 import {chart} from "../chart.js";
 import {el, fill} from "../dom.js";
-import {bytes, compact, money, number} from "../format.js";
+import {bytes, compact, decimals, money, number} from "../format.js";
 import {curve, curveAt, merge, pricingOf, reach} from "../scenario.js";
 import {valueTicks} from "../ticks.js";
 
@@ -58,7 +58,7 @@ export function curvesView(page) {
     const at = curveAt(pair, reach(pair, where));
     const shown = (n) => (of === "volume" ? bytes(n * unit) : compact(n * unit)), whole = (n) => `${shown(n)}${of === "volume" ? "" : " requests"}`;
     made?.destroy();
-    made = chart({label: `Cost of a month, ${base.currency}`, name: "curves", page, full: (value) => money(value.toFixed(2), base.currency), xName: of === "volume" ? "GB" : "Million requests",
+    made = chart({label: `Cost of a month, ${base.currency}`, name: "curves", page, full: (value) => money(value.toFixed(decimals(base.currency)), base.currency), xName: of === "volume" ? "GB" : "Million requests",
       xFormat: whole, xTicks: (low, high, most) => valueTicks(low, high, Math.min(most, 7), shown)});
     fill(place, made.node);
     made.set({at, by: "units", series: [{name: base.book, values: curve(pair[0], at), colour: 3}, {name: other.name, values: curve(pair[1], at), colour: 1}],

@@ -101,7 +101,7 @@ export function formView(page, does) {
   /* --- usage --- */
 
   function slider(name, region) {
-    const one = el("input", {type: "range", min: 0, max: 3, step: 0.05, "aria-label": `Usage, ${name}`, list: "usage-marks"}), text = el("input", {type: "text", inputmode: "decimal", pattern: "\\d{1,7}(\\.\\d{1,6})?", size: 5, "aria-label": `Factor on usage, ${name}`}), says = el("output");
+    const one = el("input", {type: "range", min: 0, max: 3, step: 0.05, "aria-label": `Usage, ${name}`}), text = el("input", {type: "text", inputmode: "decimal", pattern: "\\d{1,7}(\\.\\d{1,6})?", size: 5, "aria-label": `Factor on usage, ${name}`}), says = el("output");
     const send = (value) => change(withFactor(shown.scenario, region, value));
     one.addEventListener("input", () => {
       text.value = String(Number(one.value));
@@ -166,6 +166,9 @@ export function formView(page, does) {
   ...TIERS.map((kind, n) => part(kind.name, n === 0, tierPlaces[n])),
   part("Fees", false, FEES.map(priceLine)),
   part("Discount and commit", false, el("p", {class: "soft small"}, "In the place of each account's own contract."), contractLines.map((one) => one.node)));
+
+  /* What is closed cannot have the focus, and its mistake would stop the run unseen. */
+  node.addEventListener("invalid", (event) => event.target.closest("details")?.setAttribute("open", ""), true);
 
   return {
     node,

@@ -141,13 +141,21 @@ export function show(page) {
       loadStored();
     }
     draw();
-    if (page.query.get("scenario")) fill(place, el("p", {class: "empty"}, "This link holds a scenario. Look at it, then run it: ", el("button", {type: "button", class: "primary", onclick: run}, "Run this scenario")));
+    invite();
+  }
+
+  /* Before anything was run. */
+  function invite() {
+    const {problem} = read(page.query.get("scenario") ?? "{}");
+    if (problem) fill(place, el("p", {class: "empty"}, `The scenario of this link cannot be read: ${problem} It may have been cut off on its way: copy the whole link, or open the scenario's file.`));
+    else if (page.query.get("scenario")) fill(place, el("p", {class: "empty"}, "This link holds a scenario. Look at it, then run it: ", el("button", {type: "button", class: "primary", onclick: run}, "Run this scenario")));
     else fill(place, el("p", {class: "empty"}, "Change a price or move a slider, then run it: what would these months have cost?"));
   }
   draw();
   begin();
-  return {update() {
+  return {again: () => (isOperator && !books.length && !asked ? begin() : undefined), update() {
     loadBase();
+    if (!asked && !running) invite();
     draw();
   }};
 }

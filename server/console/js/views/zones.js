@@ -5,7 +5,7 @@ import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
 import {money} from "../format.js";
 import {longList} from "../long-list.js";
-import {rounded} from "../money.js";
+import {inCurrency, rounded} from "../money.js";
 import {ask as asked} from "../range.js";
 import {table} from "../table.js";
 
@@ -27,20 +27,21 @@ export function show(page) {
   const list = longList({page, size: PAGE, what: "zones", part: (answer) => answer.data.zones, shown: (rows) => t.set(rows),
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
-    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, tall: true, empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
+    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
   page.root.append(pageHead(page, "Zones", {range: true, compare: () => false}), el("section", {class: "panel"}, t.node));
 
   const query = (number) => ({...asked(page.range()), account: page.account, compare: "none", top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
-    list.isOther(JSON.stringify(query(1)));
+    if (list.isOther(JSON.stringify(query(1)))) t.wait();
     return query(1);
   }
 
   function update() {
     if (!page.account) return t.say("Give an account's number above, or choose one under Accounts.");
     if (!list.isOther(JSON.stringify(query(1)))) return t.set(list.rows);
+    t.wait();
     page.poll("/insights", {query: moving, seconds: 60, signal: list.begin()}, (answer) => {
       if (answer.ok) list.age(); // the first page has changed: so may have the others
       list.take(answer);
