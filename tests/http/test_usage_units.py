@@ -45,7 +45,13 @@ LEFT_OUT = {
         ["few_lines_of_many_zones_wait_together", "many_logs_go_some_at_a_time", "lines_of_many_zones_wait_and_are_found",
          "what_is_folded_goes_with_the_batches_after_it", "a_block_does_not_overtake_what_waits",
          "a_run_goes_when_its_last_line_is_three_days_old", "a_run_that_goes_while_it_is_folded_does_not_come_back",
-         "verify_finds_what_was_done_to_a_run", "verify_finds_what_was_done_to_a_block"],
+         "verify_finds_what_was_done_to_a_run", "verify_finds_what_was_done_to_a_block", "damage_is_found",
+         "a_window_reaches_what_waits_at_its_ends", "what_is_hardly_joined_any_more_is_folded_soon", "twice_what_comes_is_folded",
+         "a_fold_takes_what_may_be_in_memory", "what_is_spent_goes_as_lines_come",
+         "much_that_comes_has_its_part_of_a_fold_at_once", "a_spent_run_that_goes_is_nothing_that_was_there",
+         "what_waits_of_an_account_is_counted", "blocks_far_apart_stay_apart"],
+    "A cursor over servers holds an answer of theirs.": ["a_cursor_says_how_many_bytes_it_holds_open"],
+    "What is three days old is looked for once a minute on servers.": ["a_block_goes_when_its_last_line_is_three_days_old"],
     "It is about how the file takes in many rows.":
         ["a_large_log_of_many_accounts_goes_in_whole_loads", "a_large_batch_is_the_same_with_a_helper"],
 }

@@ -92,4 +92,10 @@ static inline bool usage_plane_runs(const char *test)
         if (usage_plane_runs((test)->name)) tcase_add_test_raise_signal(tc, test, 0);                                      \
     } while (0)
 
+#undef tcase_add_loop_test
+#define tcase_add_loop_test(tc, test, first, end)                                                                      \
+    do {                                                                                                               \
+        if (usage_plane_runs((test)->name)) tcase_add_loop_test_raise_signal(tc, test, 0, first, end);                    \
+    } while (0)
+
 #endif

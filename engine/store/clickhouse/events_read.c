@@ -120,7 +120,7 @@ static void move_on(reading *r, const tb_event_key *last)
         const int64_t last_ms = tb_event_key_time(last), span_ms = last_ms > from_ms ? last_ms - from_ms : from_ms - last_ms;
         r->at = *last;
         r->behind = true;
-        r->width_ms = 4 * span_ms + 1000;
+        r->width_ms = 4 * (span_ms < WIDEST_MS ? span_ms : WIDEST_MS) + 1000; /* from the end of time it is a long way */
     } else if (other_end(r, &end_ms)) {
         tb_event_key_set(&r->at, end_ms, NULL, 0);
         r->behind = r->down;

@@ -154,7 +154,7 @@ static tb_code which_metric(tb_metric metric, int *ret, tb_error *err)
 tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t month, uint64_t out[32],
                     tb_error *err)
 {
-    tb__ch_whose w;
+    tb__ch_whose w = {0, 0, 0};
     int which = 0;
     memset(out, 0, 32 * sizeof *out);
     if (!series || month < 0 || month > TB__INDEX_MAX) return TB_OK;
