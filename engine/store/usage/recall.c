@@ -568,20 +568,31 @@ static tb_code recall_list(tb_store *store, zone_list *list, const tb_zone_quest
     return answer(&a, q->choice.by_name, ret, err);
 }
 
+/* A list that is good, and this reader's until give_list. */
+static tb_code hold_list(tb_store *store, const tb__zones_of *of, tb__recall **ret_recall,
+                         zone_list **ret, tb_error *err)
+{
+    stamps at;
+    tb_code code = tb__recall_of(store, ret_recall, err);
+    if (!code) code = read_stamps(store, &at, err);
+    if (code) return code;
+    *ret = take_list(*ret_recall, of);
+    if (!*ret) return tb_no_memory(err);
+    code = refresh_list(store, *ret, &at, err);
+    if (code) give_list(*ret_recall, *ret, false);
+    return code;
+}
+
 tb_code tb__recall_zones(tb_store *store, const tb__zones_of *of, const tb_zone_question *q,
                          tb_zone_sums *ret, bool *ret_done, tb_error *err)
 {
     tb__recall *r = NULL;
-    stamps at;
+    zone_list *list = NULL;
     *ret_done = false;
     if (!tb__may_recall(store, q->metrics | q->shown)) return TB_OK;
-    tb_code code = tb__recall_of(store, &r, err);
-    if (!code) code = read_stamps(store, &at, err);
+    tb_code code = hold_list(store, of, &r, &list, err);
     if (code) return code;
-    zone_list *list = take_list(r, of);
-    if (!list) return tb_no_memory(err);
-    code = refresh_list(store, list, &at, err);
-    if (!code) code = recall_list(store, list, q, ret, ret_done, err);
+    code = recall_list(store, list, q, ret, ret_done, err);
     give_list(r, list, !code && *ret_done);
     return code;
 }
@@ -624,16 +635,12 @@ tb_code tb__recall_names(tb_store *store, const tb__zones_of *of, const tb_zone_
                          tb_buf *out, bool *ret_done, tb_error *err)
 {
     tb__recall *r = NULL;
-    stamps at;
+    zone_list *list = NULL;
     *ret_done = tb__may_recall(store, 0);
     if (!*ret_done) return TB_OK;
-    tb_code code = tb__recall_of(store, &r, err);
-    if (!code) code = read_stamps(store, &at, err);
+    tb_code code = hold_list(store, of, &r, &list, err);
     if (code) return code;
-    zone_list *list = take_list(r, of);
-    if (!list) return tb_no_memory(err);
-    code = refresh_list(store, list, &at, err);
-    if (!code) code = names_of(store, list, zones, out, err);
+    code = names_of(store, list, zones, out, err);
     give_list(r, list, !code);
     return code;
 }
