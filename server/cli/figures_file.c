@@ -61,7 +61,7 @@ typedef struct row {
 typedef struct table {
     row *rows;
     size_t n;
-    int64_t written, up, logs, lines;
+    int64_t written, up, logs, lines, refused;
 } table;
 
 static int64_t number(const char *text, const char *end)
@@ -112,6 +112,8 @@ static void take_line(table *t, size_t at[4], const char *line, const char *end)
     if (begins(line, end, PREFIX "logs", ' ')) t->logs = number(line + sizeof PREFIX "logs", end);
     if (begins(line, end, PREFIX "lines_total", ' '))
         t->lines = number(line + sizeof PREFIX "lines_total", end);
+    if (begins(line, end, PREFIX "rejected_lines_total", ' '))
+        t->refused = number(line + sizeof PREFIX "rejected_lines_total", end);
 }
 
 static bool parse(const tb_buf *text, table *t)
@@ -141,9 +143,9 @@ static int show(const cli_call *call, const table *t, int64_t now_s)
                one->lag_seconds, one->waiting, (int)one->len, one->file,
                one->trouble ? "  (in trouble)" : "");
     }
-    printf(
-        "%" PRId64 " logs, %" PRId64 " lines shipped since the start, %" PRId64 " seconds ago.%s\n",
-        t->logs, t->lines, now_s - t->written, t->up == 1 ? "" : " The last piece was not taken.");
+    printf("%" PRId64 " log%s, %" PRId64 " line%s shipped since the start, %" PRId64 " refused; %" PRId64 " seconds ago.%s\n",
+           t->logs, t->logs == 1 ? "" : "s", t->lines, t->lines == 1 ? "" : "s", t->refused, now_s - t->written,
+           t->up == 1 ? "" : " The last piece was not taken.");
     if (now_s - t->written > OLD_S) {
         cli_say(call, "The figures are old. Check that the follower runs.");
         well = false;

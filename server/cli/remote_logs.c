@@ -137,26 +137,6 @@ void remote_put_cells(const tb_log_layout *layout, const feed_piece *piece, tb_b
     put_piece(layout, piece, path);
 }
 
-static void add_report(sending *s, const feed_report *piece)
-{
-    feed_report *all = &s->report;
-    if (piece->first_line && !all->first_line) {
-        all->first_line = piece->first_line;
-        all->first_byte = piece->first_byte;
-        all->first_reason = piece->first_reason;
-        memcpy(all->first_why, piece->first_why, sizeof all->first_why);
-    }
-    all->lines += piece->lines;
-    all->accepted += piece->accepted;
-    all->rejected += piece->rejected;
-    all->ambiguous += piece->ambiguous;
-    all->fits.looked += piece->fits.looked;
-    for (int form = 0; form < FEED_FORM_COUNT; form++)
-        all->fits.taken[form] += piece->fits.taken[form];
-    all->known_lines += piece->known_lines;
-    s->lines_before += piece->lines + piece->known_lines;
-}
-
 static void show_progress(sending *s)
 {
     feed_progress progress = {.lines = s->lines_before,
@@ -173,7 +153,8 @@ static int take_answer(sending *s)
     if (!answer) return tb_code_exit(TB_E_BAD_INPUT);
     report_read(answer, &piece);
     json_decref(answer);
-    add_report(s, &piece);
+    feed_report_add(&s->report, &piece);
+    s->lines_before += piece.lines + piece.known_lines;
     s->known++;
     s->start = s->end;
     s->piece.len = 0;

@@ -20,6 +20,7 @@
 #include "cli/duration.h"
 #include "cli/sinks.h"
 #include "follow/pace.h"
+#include "follow/refused.h"
 #include "follow/stream.h"
 
 #define EVERY_MS   5000
@@ -44,6 +45,7 @@ typedef struct streaming {
     pace pace;
     tb_code said; /* what was said of the sink last */
     feed_report total;
+    follow_refused_step refused;
     int64_t leave_ms;
     bool in_transaction;
     bool within;          /* a line whose beginning was passed on */
@@ -71,9 +73,10 @@ static bool time_is_over(void *ctx)
 
 static void add_report(streaming *s, const feed_report *report)
 {
-    s->total.lines += report->lines;
-    s->total.accepted += report->accepted;
-    s->total.rejected += report->rejected;
+    char text[FOLLOW_REFUSED_MAX];
+    feed_report_add(&s->total, report);
+    if (follow_refused(&s->refused, s->total.lines, s->total.rejected, report, text))
+        cli_say(s->call, "-: %s", text);
 }
 
 static tb_code ship(streaming *s, bool end)

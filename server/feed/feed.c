@@ -10,6 +10,7 @@
 #include "feed/feed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "feed/cells.h"
 #include "feed/piece.h"
@@ -20,6 +21,26 @@
 /* Groups in memory. Workers meet many of the same groups, so two of them need more in all. */
 #define MAX_GROUPS_ONE ((size_t)1500000)
 #define MAX_GROUPS_ALL ((size_t)2500000)
+
+/* --- reports --- */
+
+void feed_report_add(feed_report *all, const feed_report *piece)
+{
+    if (piece->first_line && !all->first_line) {
+        all->first_line = piece->first_line;
+        all->first_byte = piece->first_byte;
+        all->first_reason = piece->first_reason;
+        memcpy(all->first_why, piece->first_why, sizeof all->first_why);
+    }
+    all->lines += piece->lines;
+    all->accepted += piece->accepted;
+    all->rejected += piece->rejected;
+    all->ambiguous += piece->ambiguous;
+    all->fits.looked += piece->fits.looked;
+    for (int form = 0; form < FEED_FORM_COUNT; form++)
+        all->fits.taken[form] += piece->fits.taken[form];
+    all->known_lines += piece->known_lines;
+}
 
 /* --- what is known --- */
 

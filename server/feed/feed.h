@@ -98,6 +98,9 @@ typedef struct feed_report {
  * one. */
 bool feed_all_refused(const feed_report *report);
 
+/* Adds the counts of a later piece of the same input, and its first refused line if there was none. */
+void feed_report_add(feed_report *all, const feed_report *piece);
+
 /* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
  * was committed before; err->line and err->byte say where it stands. */
 TB_MUST_USE tb_code feed_file(tb_store *store, const char *path, const feed_options *options,

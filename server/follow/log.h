@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "follow/follow.h"
+#include "follow/refused.h"
 
 #define LOG_WINDOW    128
 #define LOG_PATIENT   15 /* a log that is still being packed may pause for so many looks */
@@ -58,6 +59,7 @@ typedef struct follow_room {
     tb_buf piece;
     bool sink_failed; /* the last error was the sink's own */
     bool said_full;   /* that there are too few descriptors */
+    follow_refused_step refused;
 } follow_room;
 
 follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms);

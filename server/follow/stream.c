@@ -269,9 +269,7 @@ static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
         s->most = len / 2;
     } while (next_part(s) < len);
     if (code) return code;
-    all->lines += report.lines;
-    all->accepted += report.accepted;
-    all->rejected += report.rejected;
+    feed_report_add(all, &report);
     return TB_OK;
 }
 
@@ -318,8 +316,6 @@ tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report, 
     if (code) return code;
     feed_hash_copy(s->whole, s->all);
     s->line_at = s->at;
-    ret_report->lines += last.lines;
-    ret_report->accepted += last.accepted;
-    ret_report->rejected += last.rejected;
+    feed_report_add(ret_report, &last);
     return TB_OK;
 }

@@ -208,6 +208,14 @@ static void count_piece(follow_log *log, follow_room *room, const feed_report *r
     log->rejected += report->rejected;
 }
 
+static void say_refused(const follow_log *log, follow_room *room, const feed_report *report)
+{
+    char text[FOLLOW_REFUSED_MAX];
+    const follow_totals *all = &room->totals;
+    if (follow_refused(&room->refused, all->lines, all->rejected, report, text))
+        room->options->say(room->options->ctx, log->path, text);
+}
+
 static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
 {
     feed_report report;
@@ -226,6 +234,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     room->sink_failed = code && !follow_is_logs(code);
     if (code) return code;
     count_piece(log, room, &report, reader->at - start);
+    say_refused(log, room, &report);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
     drop_starts(log);

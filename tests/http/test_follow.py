@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -441,13 +442,30 @@ class Local(unittest.TestCase):
         f.once()
         shown = run("follow", "--status", "--metrics", f.metrics).stdout.decode()
         self.assertRegex(shown, rf"(?m)^ +0 +0 +4  {self.log}$")
-        self.assertIn("1 logs, 3 lines shipped", shown)
+        self.assertIn("1 log, 3 lines shipped since the start, 0 refused; ", shown)
         late = dict(ENVIRONMENT, TOLLBOOK_NOW="2026-11-04T09:10:00Z")
         done = subprocess.run([TOLLBOOK, "follow", "--status", "--metrics", f.metrics], env=late,
                               capture_output=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"The figures are old", done.stderr)
         self.assertIn("--metrics FILE", run("follow", "--status", expect=2).stderr.decode())
+
+    def test_refused_lines_are_told_of_at_each_power_of_ten(self):
+        f = self.follower()
+        f.start()
+        stray = b"no|log|line\n"
+        for written in (1, 9, 10, 99, 100, 250):
+            with self.log.open("ab") as out:
+                out.write(stray * (written - (f.figure("rejected_lines_total") or 0)))
+            until(lambda n=written: f.figure("rejected_lines_total") == n, f.messages)
+        said = f.messages().splitlines()
+        self.assertEqual([re.search(r": (\d+) of ", one)[1] for one in said], ["1", "10", "100"], said)
+        self.assertIn(f"{self.log}: 1 of 1 line since the start was refused. The first of this piece is line 1, byte ", said[0])
+        self.assertIn(f"{self.log}: 10 of 10 lines since the start were refused. The first of this piece is line 10, ", said[1])
+        self.assertTrue(said[0].endswith("."), said)
+        self.assertEqual(f.stop(), 0)
+        shown = run("follow", "--status", "--metrics", f.metrics).stdout.decode()
+        self.assertIn("1 log, 250 lines shipped since the start, 250 refused; ", shown)
 
     def test_what_is_asked_for_wrongly(self):
         for words, said in ((["x.log"], "--db FILE is missing (or --server URL"),
