@@ -37,11 +37,6 @@ static void say_forgotten(tb_reply *reply, int64_t account, const tb_forgotten *
                        "still hold the names.");
 }
 
-static uint64_t blocks(const tb_forgotten *n)
-{
-    return n->log_blocks + n->event_blocks;
-}
-
 static tb_code read_next(tb_forgotten *n, const char *next, tb_error *err)
 {
     uint64_t *const counts[] = {&n->declared, &n->containers, &n->log_blocks, &n->event_blocks,
@@ -95,8 +90,9 @@ static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
     if (!code) code = tb_store_forget_logs(ops->store, account, &room, err);
     if (!code) code = tb_store_forget_events(ops->store, account, &room, err);
     if (code) return code;
+    reply->settled = args->next != NULL; /* the first call is in the audit log */
     put_forgotten(reply, &all);
-    if (blocks(&left) > TB_FORGET_AT_ONCE) put_next(reply, &all);
+    if (!room) put_next(reply, &all);
     else say_forgotten(reply, account, &all, false);
     return TB_OK;
 }

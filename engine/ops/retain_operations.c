@@ -14,6 +14,7 @@
 #define MONTHS_MIN 25
 #define MONTHS_MAX 1200
 #define ROOM       8192 /* rows and series that one commit looks at */
+#define LOGS_ROOM  128  /* blocks of request logs that go with one commit */
 #define OPEN_MOST  20   /* accounts with an open month that one call names */
 
 /* What went, or would. */
@@ -26,6 +27,7 @@ typedef struct retaining {
     tb_reply *reply;
     tb_kept before;  /* months before these are old enough */
     int64_t logs_ms; /* lines before it; 0: no logs are asked about */
+    int64_t begun_ms; /* the same, once some may have gone: usage is over then; or 0 */
     tb_retain_walk walk;
     went went;
     int64_t later; /* not 0: usage servers are rid of some of it later */
@@ -81,9 +83,10 @@ static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
 
 static tb_code read_next(retaining *r, const char *next, tb_error *err)
 {
-    int64_t *const places[] = {&r->walk.account,   &r->walk.at[0],     &r->walk.at[1],
-                               &r->walk.at[2],     &r->went.hour_rows, &r->went.hour_bytes,
-                               &r->went.day_rows,  &r->went.day_bytes, &r->later};
+    int64_t *const places[] = {&r->walk.account,    &r->walk.at[0],     &r->walk.at[1],
+                               &r->walk.at[2],      &r->went.hour_rows, &r->went.hour_bytes,
+                               &r->went.day_rows,   &r->went.day_bytes, &r->went.log_blocks,
+                               &r->went.log_bytes,  &r->begun_ms,       &r->later};
     for (size_t i = 0; next && i < sizeof places / sizeof *places; i++)
         if (!tb__next_number(&next, places[i])) return tb__next_wrong(err);
     return TB_OK;
@@ -93,10 +96,10 @@ static void put_next(const retaining *r)
 {
     tb_buf_fmt(&r->reply->next,
                "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-               " %" PRId64 " %" PRId64,
+               " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
                r->walk.account, r->walk.at[0], r->walk.at[1], r->walk.at[2], r->went.hour_rows,
                r->went.hour_bytes, r->went.day_rows, r->went.day_bytes,
-               r->later);
+               r->went.log_blocks, r->went.log_bytes, r->begun_ms, r->later);
 }
 
 /* --- accounts --- */
@@ -249,30 +252,37 @@ static tb_code try_retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     return code;
 }
 
-/* After the last account. */
-static tb_code drop_logs(retaining *r, tb_error *err)
+/* After the last account: what was too old when it began. */
+static tb_code drop_logs(retaining *r, bool *ret_over, tb_error *err)
 {
-    uint64_t blocks = 0, bytes = 0;
+    size_t room = LOGS_ROOM;
+    uint64_t blocks = 0, bytes = 0, dropped;
+    tb_code code = TB_OK;
     if (!r->logs_ms) return TB_OK;
-    tb_code code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
-    if (!code) code = tb_store_drop_logs_before(r->ops->store, r->logs_ms, &blocks, err);
-    r->went.log_blocks = (int64_t)blocks;
-    r->went.log_bytes = (int64_t)bytes;
+    r->reply->settled = r->begun_ms != 0; /* the call before is in the audit log */
+    if (!r->begun_ms) {
+        code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
+        r->went.log_blocks = (int64_t)blocks;
+        r->went.log_bytes = (int64_t)bytes;
+        r->begun_ms = r->logs_ms;
+    }
+    if (!code) code = tb_store_drop_some_logs(r->ops->store, r->begun_ms, &room, &dropped, err);
+    *ret_over = room > 0;
     return code;
 }
 
 static tb_code retain_some(retaining *r, tb_error *err)
 {
-    bool over = r->before.hours == 0 && r->before.days == 0;
+    bool over = r->begun_ms || (r->before.hours == 0 && r->before.days == 0);
     r->walk.room = ROOM;
     tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
     add_up(r);
-    if (!code && !over) {
+    if (!code && over) code = drop_logs(r, &over, err);
+    if (code) return code;
+    if (!over) {
         put_next(r);
         return TB_OK;
     }
-    if (!code) code = drop_logs(r, err);
-    if (code) return code;
     put_answer(r, false);
     say_went(r, false);
     return TB_OK;

@@ -29,7 +29,7 @@ TB_MUST_USE tb_code tb_store_to_forget(tb_store *store, int64_t account, tb_forg
  * file at once, and in its WAL when that is emptied (tb_store_scrub). */
 TB_MUST_USE tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err);
 /* Blocks of request logs and of shield events of its zones go, *room of them at most: it is lessened by
- * those that went. So many with a transaction hold up no other write. */
+ * those that went, and 0 where more is left to do, in another transaction. So many with one hold up no other write. */
 #define TB_FORGET_AT_ONCE 128
 TB_MUST_USE tb_code tb_store_forget_logs(tb_store *store, int64_t account, size_t *room,
                                          tb_error *err);

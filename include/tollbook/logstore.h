@@ -44,6 +44,10 @@ TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t
 /* The same with another moment than that: lines before it are too old. */
 TB_MUST_USE tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms,
                                               uint64_t *ret_dropped, tb_error *err);
+/* *room blocks of them at most, and lessens it by them: 0 left, and there may be more. So many with one transaction
+ * hold up no other write. */
+TB_MUST_USE tb_code tb_store_drop_some_logs(tb_store *store, int64_t before_ms, size_t *room,
+                                            uint64_t *ret_dropped, tb_error *err);
 /* How many such blocks there are, and the bytes of what they hold. */
 TB_MUST_USE tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,
                                          uint64_t *ret_bytes, tb_error *err);

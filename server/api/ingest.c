@@ -214,6 +214,8 @@ static void parse_here(request *r)
         request_submit_intake(r);
     } else if (code) {
         request_fail_at(r, &err);
+    } else if (in->withdraws) {
+        api_withdraw_submit(r);
     } else {
         api_ingest_submit_parsed(r);
     }

@@ -24,6 +24,8 @@ typedef struct api_ingest {
     unsigned tries;
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
+    bool folding; /* what waits goes to its place first */
+    tb_fold_walk folds;
     bool stale;
     union {
         feed_report report;
@@ -41,6 +43,8 @@ TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error 
 /* Parses the body, here or on the intake's threads, and then gives it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);
+/* Gives one that is withdrawn to the writer, once what waits is in its place. */
+void api_withdraw_submit(request *r);
 /* On the writer's thread, of a body that is withdrawn. */
 TB_MUST_USE tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err);
 

@@ -53,6 +53,28 @@ void api_withdraw_buckets(request *r)
     submit_withdraw(r, TB_BATCH_BUCKETS);
 }
 
+/* --- before it is taken back --- */
+
+/* What waits goes to its place, a part with each commit, so that nobody waits for all of it. */
+static tb_code fold_part(write_job *job, tb_store *store, tb_error *err)
+{
+    api_ingest *in = api_ingest_of(job->owner);
+    return tb_store_fold(store, &in->folds, &in->folding, err);
+}
+
+void api_withdraw_submit(request *r)
+{
+    api_ingest *in = api_ingest_of(r);
+    if (r->job.run != fold_part) in->folding = feed_withdraw_folds(in->withdrawing, &in->folds);
+    if (!in->folding) {
+        api_ingest_submit_parsed(r);
+        return;
+    }
+    r->job.run = fold_part;
+    r->job.bytes = r->body_len + feed_withdraw_bytes(in->withdrawing);
+    request_submit(r);
+}
+
 /* --- afterwards --- */
 
 static void put_maxima(tb_buf *out, uint32_t maxima)
@@ -69,13 +91,14 @@ static void put_maxima(tb_buf *out, uint32_t maxima)
 
 void api_withdraw_done(request *r)
 {
-    const feed_withdrawn *done = &api_ingest_of(r)->withdrawn;
+    const api_ingest *in = api_ingest_of(r);
+    const feed_withdrawn *done = &in->withdrawn;
     if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
         return;
     }
-    if (!api_ingest_of(r)->taken) {
-        api_ingest_submit_parsed(r);
+    if (!in->taken) {
+        api_withdraw_submit(r);
         return;
     }
     tb_buf *out = request_text(r);

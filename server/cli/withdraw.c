@@ -53,7 +53,7 @@ static int say_nothing(const cli_call *call, const char *path, const feed_withdr
                       "give --batch too.", path, done->batch);
     else
         cli_say(call, "%s: nothing was withdrawn: these bytes were not taken, or not with these "
-                      "options, or they were withdrawn before.", path);
+                      "options, or only as a part of what came at once, or they were withdrawn before.", path);
     return NOTHING;
 }
 

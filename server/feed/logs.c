@@ -390,6 +390,11 @@ tb_code feed_logs_seal(feed_logs *l, tb_error *err)
     return code;
 }
 
+bool feed_logs_any(const feed_logs *l)
+{
+    return l->n_list > 0;
+}
+
 size_t feed_logs_bytes(const feed_logs *l)
 {
     return sizeof *l + l->blocks.cap + l->cap_list * sizeof *l->list;

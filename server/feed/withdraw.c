@@ -521,6 +521,12 @@ tb_code feed_withdraw_take(feed_withdrawing *w, const feed_body *body, tb_store 
     return code;
 }
 
+bool feed_withdraw_folds(const feed_withdrawing *w, tb_fold_walk *ret_walk)
+{
+    *ret_walk = (tb_fold_walk){.logs = w->full || (w->worker.logs && feed_logs_any(w->worker.logs))};
+    return w->full || w->n_parsed > 0;
+}
+
 size_t feed_withdraw_bytes(const feed_withdrawing *w)
 {
     const feed_logs *logs = w->worker.logs;

@@ -7,6 +7,7 @@
 #define TOLLBOOK_SERVER_FEED_WITHDRAW_H
 
 #include "feed/feed.h"
+#include "tollbook/withdraw.h"
 
 /* Who withdraws, for the audit log. */
 typedef struct feed_who {
@@ -41,6 +42,8 @@ TB_MUST_USE tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body,
 TB_MUST_USE tb_code feed_withdraw_take(feed_withdrawing *withdrawing, const feed_body *body,
                                        tb_store *store, const feed_who *who, feed_withdrawn *ret_withdrawn,
                                        tb_error *err);
+/* Whether anything is to be taken back, so that what waits is better put into its place before. */
+bool feed_withdraw_folds(const feed_withdrawing *withdrawing, tb_fold_walk *ret_walk);
 size_t feed_withdraw_bytes(const feed_withdrawing *withdrawing); /* of memory, about */
 void feed_withdraw_free(feed_withdrawing *withdrawing);          /* NULL is fine */
 

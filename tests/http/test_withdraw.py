@@ -76,6 +76,19 @@ class Served(Case):
         self.assertEqual(self.post("/ingest/logs", body, "ingest").json()["accepted"], 5)
         self.assertEqual(self.post("/ingest/logs/withdraw", gzip.compress(body)).json()["segments"], 1)
 
+    def test_lines_that_wait(self):
+        bodies = []
+        for _ in range(4):  # few lines of several zones: they wait together
+            first, Served.serial = Served.serial, Served.serial + 30
+            bodies.append(b"".join(hit(101 + i % 2, first + i) for i in range(30)))
+            self.assertEqual(self.post("/ingest/logs", bodies[-1], "ingest").json()["accepted"], 30)
+        self.assertEqual(self.total(), self.before + 120)
+        for body in (bodies[1], bodies[3]):
+            done = self.post("/ingest/logs/withdraw", body).json()
+            self.assertEqual((done["segments"], done["keptLines"]), (1, 30))
+            self.assertEqual(self.post("/ingest/logs/withdraw", body).json()["segments"], 0)
+        self.assertEqual(self.total(), self.before + 60)
+
     def test_a_large_body_is_parsed_by_the_intake(self):
         large = self.lines(4000)
         packed = gzip.compress(self.lines(4000))  # small as it comes

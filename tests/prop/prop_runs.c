@@ -210,6 +210,19 @@ static void step_withdraw(void)
     if (done) kept[at] = kept[--n_kept];
 }
 
+/* Parts of a fold by themselves, to its end or not. */
+static void step_fold(void)
+{
+    tb_error err = {0};
+    tb_fold_walk walk = {.logs = false};
+    bool more = true;
+    for (uint64_t parts = draw(2) ? draw(6) : UINT64_MAX; parts && more; parts--) {
+        ok(tb_store_begin(both[0].store, &err));
+        ok(tb_store_fold(both[0].store, &walk, &more, &err));
+        ok(tb_store_commit(both[0].store, &err));
+    }
+}
+
 /* One more zone finds its account, and some are not named any more. */
 static void step_catalogue(void)
 {
@@ -260,6 +273,7 @@ static void step(void)
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
+    case 12: step_fold(); break;
     case 10:
     case 11:
         if (elsewhere) step_compact();

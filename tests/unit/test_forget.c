@@ -1,6 +1,8 @@
 /* Forgetting a customer: no byte of a name is left, and every figure is. */
 #include "retain_fixture.h"
 
+#include "logs/directory.h"
+#include "store/logs/log_run.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/forget.h"
 #include "tollbook/logstore.h"
@@ -193,35 +195,47 @@ static void one_line(void *ctx, size_t i, tb_logline *ret)
     tb_logline_read(&layout, text, strlen(text), ret);
 }
 
-static void keep_line(fixture *f, int64_t zone)
+static void keep_line(fixture *f, int64_t zone, bool waits)
 {
     const int64_t time = NOW_MS - 1000;
+    const uint64_t place = 0;
     char text[120];
     tb_error err = {0};
     tb_loginfo info;
-    tb_buf out;
+    tb_buf out, directory;
     tb_logpack *pack = tb_logpack_new();
     tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
-    snprintf(text, sizeof text, "HIT|200|%lld|9|%lld|1.2.3.4|-|/x|DE|-|-|-", (long long)time,
+    tb_buf_init(&directory, TB_LOGBLOCK_MAX, NULL);
+    snprintf(text, sizeof text, "HIT|200|%lld|9|%lld|1.2.3.4|-|/xylophia|DE|-|-|-", (long long)time,
              (long long)zone);
     ok(tb_logpack_block(pack, zone, &time, 1, one_line, text, &out, &info, &err));
-    ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
+    tb__log_directory_put(&zone, 1, &place, 1, (tb_text){out.data, out.len}, &directory);
+    const tb_logmixed mixed = {info, {directory.data, directory.len}, {out.data, out.len}};
+    if (waits) ok(tb_store_mix_logs(f->store, &mixed, &err));
+    else ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
+    tb_buf_release(&directory);
     tb_buf_release(&out);
     tb_logpack_free(pack);
+}
+
+/* A line of n zones of account 1, which has left. */
+static void keep_many(fixture *f, int n, bool waits)
+{
+    tb_error err = {0};
+    fixture_init(f);
+    apply_many(f, true);
+    ok(tb_store_begin(f->store, &err));
+    for (int i = 0; i < n; i++)
+        keep_line(f, 1000 + i, waits);
+    ok(tb_store_commit(f->store, &err));
+    apply_many(f, false);
 }
 
 /* So that no other write waits for long. What was interrupted goes on when it is asked for again. */
 START_TEST(many_logs_go_some_at_a_time)
 {
     fixture f;
-    tb_error err = {0};
-    fixture_init(&f);
-    apply_many(&f, true);
-    ok(tb_store_begin(f.store, &err));
-    for (int i = 0; i < MANY; i++)
-        keep_line(&f, 1000 + i);
-    ok(tb_store_commit(f.store, &err));
-    apply_many(&f, false);
+    keep_many(&f, MANY, false);
     said cut = run_calls(&f, "forget account=1", 1);
     ck_assert_str_eq(cut.said, "");
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), MANY - TB_FORGET_AT_ONCE);
@@ -237,6 +251,47 @@ START_TEST(many_logs_go_some_at_a_time)
 }
 END_TEST
 
+/* A call that finds nothing left says what the ones before it did. */
+START_TEST(as_many_as_go_at_a_time_are_told_too)
+{
+    fixture f;
+    keep_many(&f, TB_FORGET_AT_ONCE, false);
+    said done = run_words(&f, "forget account=1");
+    ck_assert_uint_eq(done.calls, 2);
+    ck_assert_ptr_nonnull(strstr(done.said, "is forgotten"));
+    ck_assert_ptr_nonnull(strstr(done.said, "128 blocks of request"));
+    fixture_release(&f);
+}
+END_TEST
+
+/* What waits goes to its place, then the runs go, then the blocks, a part with each call. */
+START_TEST(what_waits_goes_some_at_a_time)
+{
+    enum { SLICE = 100, FOLDS = (MANY + SLICE - 1) / SLICE, RUNS = (MANY + 15) / 16 };
+    fixture f;
+    keep_many(&f, MANY, true);
+    tb__log_folding_of(f.store)->slice = SLICE;
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_run"), MANY);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1 dry-run").said, "296 blocks of request"));
+    ck_assert_ptr_null(strstr(run_calls(&f, "forget account=1", 1 + FOLDS - 1).said, "forgotten"));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 200);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_run"), MANY);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1 dry-run").said, "296 blocks of request"));
+    ck_assert_ptr_null(strstr(run_calls(&f, "forget account=1", 1 + RUNS).said, "forgotten"));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_run"), 0);
+    said done = run_words(&f, "forget account=1");
+    ck_assert_uint_eq(done.calls, 3);
+    ck_assert_msg(strstr(done.said, "296 blocks of request"), "%s", done.said);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 0);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 3);
+    tb_store_scrub(f.store);
+    ck_assert_uint_eq(found(&f, "xylophia"), 0);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1").said, "nothing left to forget"));
+    verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("forget");
@@ -244,6 +299,8 @@ int main(void)
     tcase_add_test(t, no_byte_of_a_name_is_left);
     tcase_add_test(t, a_customer_may_come_back);
     tcase_add_test(t, many_logs_go_some_at_a_time);
+    tcase_add_test(t, as_many_as_go_at_a_time_are_told_too);
+    tcase_add_test(t, what_waits_goes_some_at_a_time);
     Suite *s = suite_create("forget");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -294,6 +294,60 @@ START_TEST(an_old_invoice_says_what_is_no_longer_there)
 }
 END_TEST
 
+static void keep_line(void *ctx, size_t i, tb_logline *ret)
+{
+    static const tb_log_layout layout = {.now_ms = NOW_MS};
+    const char *text = "HIT|200|1794000000000|9|101|1.2.3.4|-|/x|DE|-|-|-";
+    (void)ctx, (void)i;
+    tb_logline_read(&layout, text, strlen(text), ret);
+}
+
+/* A line of each of 300 zones; of the last ten of them an hour ago, two hours ago else. */
+static void keep_lines(fixture *f)
+{
+    tb_error err = {0};
+    tb_buf out;
+    tb_loginfo info;
+    tb_logpack *pack = tb_logpack_new();
+    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    ok(tb_store_begin(f->store, &err));
+    for (int i = 0; i < 300; i++) {
+        const int64_t time = NOW_MS - (i < 290 ? 2 : 1) * INT64_C(3600000);
+        out.len = 0;
+        ok(tb_logpack_block(pack, 1 + i, &time, 1, keep_line, NULL, &out, &info, &err));
+        ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
+    }
+    ok(tb_store_commit(f->store, &err));
+    tb_buf_release(&out);
+    tb_logpack_free(pack);
+}
+
+/* So that no other write waits for long; what goes is told as one. */
+START_TEST(request_logs_go_some_at_a_time)
+{
+    fixture f;
+    char told[200];
+    fixture_init(&f);
+    keep_lines(&f);
+    snprintf(told, sizeof told, "290 blocks of request logs (%lld bytes) ",
+             (long long)number(&f, "SELECT sum(length(data)) FROM log_block WHERE zone<=290"));
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "retain logs=90m dry-run").said, told));
+    said s = run_words(&f, "retain logs=90m hours=25");
+    ck_assert_uint_eq(s.calls, 3);
+    ck_assert_ptr_nonnull(strstr(s.said, told));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 10);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='retain'"), 1);
+    keep_lines(&f);
+    s = run_calls(&f, "retain logs=90m", 2);
+    ck_assert_str_eq(s.said, "");
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 310 - 256);
+    ck_assert_uint_eq(run_words(&f, "retain logs=90m").calls, 1);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 20);
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "retain logs=90m").said, "nothing changed"));
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(arguments_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {
@@ -322,6 +376,7 @@ int main(void)
     tcase_add_test(t, verify_still_finds_what_is_damaged);
     tcase_add_test(t, hours_that_days_do_not_hold_stay);
     tcase_add_test(t, an_old_invoice_says_what_is_no_longer_there);
+    tcase_add_test(t, request_logs_go_some_at_a_time);
     tcase_add_test(t, arguments_that_make_no_sense_are_refused);
     Suite *s = suite_create("retain");
     suite_add_tcase(s, t);

@@ -3,8 +3,10 @@
 #include "store_fixture.h"
 
 #include "store/logs/log_run.h"
+#include "tollbook/forget.h"
 #include "tollbook/logstore.h"
 #include "tollbook/size.h"
+#include "tollbook/withdraw.h"
 #include "seed.h"
 
 #include <sqlite3.h>
@@ -27,29 +29,51 @@ static void line_of(void *ctx, size_t i, tb_logline *ret)
 }
 
 /* A block of n lines of a zone from first_ms on, step_ms apart, whose bytes count from `number`. */
-static void put(fixture *f, int64_t zone, int64_t first_ms, int64_t step_ms, size_t n, int number)
+static void pack_lines(int64_t zone, int64_t first_ms, int64_t step_ms, size_t n, int number, tb_buf *out,
+                       tb_loginfo *info)
 {
     tb_error err = {0};
-    tb_loginfo info;
-    tb_buf out;
     tb_logpack *pack = tb_logpack_new();
-    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    tb_buf_init(out, TB_LOGBLOCK_MAX, NULL);
     B.n = n;
     for (size_t i = 0; i < n; i++) {
         B.time[i] = first_ms + (int64_t)i * step_ms;
         snprintf(B.text[i], sizeof B.text[i], "HIT|200|%lld|%d|%lld|1.2.3.4|-|/x|DE|-|-|-",
                  (long long)B.time[i], number + (int)i, (long long)zone);
     }
-    ok(tb_logpack_block(pack, zone, B.time, n, line_of, &B, &out, &info, &err));
+    ok(tb_logpack_block(pack, zone, B.time, n, line_of, &B, out, info, &err));
+    tb_logpack_free(pack);
+}
+
+static void put(fixture *f, int64_t zone, int64_t first_ms, int64_t step_ms, size_t n, int number)
+{
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf out;
+    pack_lines(zone, first_ms, step_ms, n, number, &out, &info);
     ok(tb_store_begin(f->store, &err));
     ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
     ok(tb_store_commit(f->store, &err));
     tb_buf_release(&out);
-    tb_logpack_free(pack);
+}
+
+/* How many of such lines went. */
+static uint64_t take_back(fixture *f, int64_t zone, int64_t first_ms, int64_t step_ms, size_t n, int number)
+{
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf out;
+    uint64_t removed = 0;
+    pack_lines(zone, first_ms, step_ms, n, number, &out, &info);
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_withdraw_logs(f->store, &info, out.data, out.len, &removed, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_buf_release(&out);
+    return removed;
 }
 
 /* A batch of lines of the zones 1 .. n_zones, so many of each, second after second up to last_ms. */
-static void put_mixed(fixture *f, int n_zones, int of_each, int64_t last_ms, int number)
+static void mix(fixture *f, int n_zones, int of_each, int64_t last_ms, int number)
 {
     enum { MOST = 1000 };
     static uint64_t record[MOST][64];
@@ -80,13 +104,19 @@ static void put_mixed(fixture *f, int n_zones, int of_each, int64_t last_ms, int
     const tb_logmix mix = {zones, places, records, (size_t)n_zones, (size_t)n};
     ok(tb_logpack_mix(pack, words, &mix, &block, &directory, &info, &err));
     const tb_logmixed mixed = {info, {directory.data, directory.len}, {block.data, block.len}};
-    ok(tb_store_begin(f->store, &err));
     ok(tb_store_mix_logs(f->store, &mixed, &err));
-    ok(tb_store_commit(f->store, &err));
     tb_buf_release(&block);
     tb_buf_release(&directory);
     tb_logwords_free(words);
     tb_logpack_free(pack);
+}
+
+static void put_mixed(fixture *f, int n_zones, int of_each, int64_t last_ms, int number)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    mix(f, n_zones, of_each, last_ms, number);
+    ok(tb_store_commit(f->store, &err));
 }
 
 /* Folds begin with the third batch, and take so many lines with each. */
@@ -577,6 +607,107 @@ START_TEST(what_is_spent_goes_as_lines_come)
 }
 END_TEST
 
+/* A run weighs its lines and 256 more; a fold begins at 229,376. */
+START_TEST(a_fold_begins_at_its_weight)
+{
+    fixture f;
+    fixture_init(&f);
+    put_mixed(&f, 2, 1, NOW_MS - 2 * HOUR, 0);
+    for (int i = 0; i < 53; i++)
+        put(&f, 3, NOW_MS - 2 * HOUR, 1, 4000, 0);
+    put(&f, 3, NOW_MS - 2 * HOUR, 1, 229376 - 258 - 53 * 4256 - 256 - _i, 0);
+    ck_assert_int_eq(waiting(&f), _i ? 55 : 0);
+    fixture_release(&f);
+}
+END_TEST
+
+/* As many runs as are to be folded, and others: what was read for a fold that was undone is not what is folded. */
+START_TEST(a_fold_that_was_undone_is_read_again)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    fold_soon(&f, 1);
+    for (int i = 0; i < 3; i++)
+        put_mixed(&f, 2, 5, NOW_MS - 2 * HOUR, 100 * i);
+    ck_assert_int_eq(folding_at(&f), 2);
+    ok(tb_store_begin(f.store, &err));
+    fold_soon(&f, 1000);
+    mix(&f, 2, 1, NOW_MS - 2 * HOUR, 0); /* the fold is over */
+    fold_soon(&f, 1);
+    for (int i = 0; i < 2; i++)
+        mix(&f, 2, 1, NOW_MS - 2 * HOUR, 0); /* and one of three runs begins */
+    ck_assert_int_eq(folding_at(&f), 2);
+    tb_store_rollback(f.store);
+    fold_soon(&f, 1000);
+    put_mixed(&f, 2, 1, NOW_MS - 2 * HOUR, 900);
+    ck_assert_uint_eq(lines(&f, 2), 16);
+    ck_assert_uint_eq(lines(&f, 1), 16);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+/* One part; whether there was any. */
+static bool fold_part(fixture *f, tb_fold_walk *walk)
+{
+    tb_error err = {0};
+    bool more;
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_fold(f->store, walk, &more, &err));
+    ok(tb_store_commit(f->store, &err));
+    return more;
+}
+
+START_TEST(what_waits_is_folded_part_by_part)
+{
+    fixture f;
+    tb_fold_walk usage = {.logs = false}, walk = {.logs = true};
+    fixture_init(&f);
+    ck_assert(!fold_part(&f, &walk)); /* nothing waits */
+    for (int i = 0; i < 20; i++)
+        put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    ck_assert(!fold_part(&f, &usage));
+    ck_assert_int_eq(waiting(&f), 20);
+    ck_assert(fold_part(&f, &walk)); /* it begins */
+    ck_assert_int_eq(waiting(&f), 20);
+    ck_assert_int_eq(folding_at(&f), 0);
+    ck_assert_int_eq(ask(&f, "SELECT value FROM meta WHERE name='log_fold_run'"), 20);
+    ck_assert(fold_part(&f, &walk));
+    ck_assert_int_eq(folding_at(&f), 1 + (16384 + 199) / 200);
+    put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0); /* it is not meant */
+    ck_assert(fold_part(&f, &walk));
+    ck_assert_int_eq(waiting(&f), 1);
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 21);
+    ck_assert(fold_part(&f, &walk)); /* what is spent goes, 16 at a time */
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 5);
+    ck_assert(fold_part(&f, &walk));
+    ck_assert(!fold_part(&f, &walk));
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 1);
+    ck_assert_int_eq(waiting(&f), 1);
+    ck_assert_uint_eq(lines(&f, 100), 210);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+/* What a fold that is under way does not cover is folded behind it. */
+START_TEST(what_came_while_it_was_folded_is_folded_too)
+{
+    fixture f;
+    tb_fold_walk walk = {.logs = true};
+    fold_half(&f);
+    put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
+    while (fold_part(&f, &walk))
+        continue;
+    ck_assert_int_eq(ask(&f, "SELECT count(*) FROM log_run"), 0);
+    ck_assert_uint_eq(lines(&f, 1), 170);
+    ck_assert_uint_eq(lines(&f, 100), 170);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(much_that_comes_has_its_part_of_a_fold_at_once)
 {
     fixture f;
@@ -632,11 +763,54 @@ END_TEST
 
 static uint64_t waiting_of(fixture *f, int64_t account)
 {
-    uint64_t blocks;
+    tb__log_held held;
     tb_error err = {0};
-    ok(tb__log_runs_count(f->store, account, &blocks, &err));
-    return blocks;
+    ok(tb__log_runs_held(f->store, account, &held, &err));
+    return held.blocks;
 }
+
+/* Of lines that are the same as many go as are withdrawn; what is not there is not counted. */
+START_TEST(a_line_goes_for_each_that_is_withdrawn)
+{
+    fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 3; i++)
+        put(&f, 1, NOW_MS - 2 * HOUR, 0, 2, 7); /* 7 and 8 bytes */
+    ck_assert_uint_eq(take_back(&f, 1, NOW_MS - 2 * HOUR, 0, 2, 8), 1); /* 8 and 9 */
+    ck_assert_uint_eq(lines(&f, 1), 5);
+    ck_assert_uint_eq(take_back(&f, 1, NOW_MS - 2 * HOUR, 0, 1, 7), 1);
+    ck_assert_uint_eq(lines(&f, 1), 4);
+    ck_assert_uint_eq(take_back(&f, 1, NOW_MS - 2 * HOUR + 1, 0, 1, 7), 0);
+    ck_assert_uint_eq(lines(&f, 1), 4);
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(what_is_too_old_goes_as_far_as_there_is_room)
+{
+    fixture f;
+    tb_error err = {0};
+    uint64_t dropped;
+    fixture_init(&f);
+    for (int i = 0; i < 300; i++)
+        put(&f, 1 + i, NOW_MS - 2 * HOUR, 1, 1, 0);
+    put_mixed(&f, 3, 1, NOW_MS - 2 * HOUR, 0);
+    put_mixed(&f, 3, 1, NOW_MS - 2 * HOUR, 0);
+    static const size_t rooms[] = {1, 2, 257, 256}, left[] = {1, 299, 42, 0};
+    for (size_t i = 0; i < 4; i++) {
+        size_t room = rooms[i];
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_drop_some_logs(f.store, NOW_MS, &room, &dropped, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_uint_eq(dropped, i < 3 ? rooms[i] : 42);
+        ck_assert_uint_eq(room, rooms[i] - dropped);
+        ck_assert_int_eq(ask(&f, i ? "SELECT count(*) FROM log_block" : "SELECT count(*) FROM log_run"), (int64_t)left[i]);
+    }
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
 
 START_TEST(what_waits_of_an_account_is_counted)
 {
@@ -648,6 +822,21 @@ START_TEST(what_waits_of_an_account_is_counted)
     ck_assert_uint_eq(waiting_of(&f, 1), 4);
     ck_assert_uint_eq(waiting_of(&f, 2), 1);
     ck_assert_uint_eq(waiting_of(&f, 3), 0);
+    fold_soon(&f, 1);
+    put_mixed(&f, 3, 3, NOW_MS - 2 * HOUR, 0); /* the first zone lies in its place */
+    ck_assert_int_eq(folding_at(&f), 2);
+    ck_assert_uint_eq(waiting_of(&f, 1), 3);
+    fold_soon(&f, 1000);
+    put_mixed(&f, 3, 3, NOW_MS - 2 * HOUR, 0); /* three runs are spent, and one waits */
+    ck_assert_uint_eq(waiting_of(&f, 1), 2);
+    f.store->scrub = false;
+    size_t room = 9;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_forget_logs(f.store, 1, &room, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_eq(room, 0);
+    ck_assert(f.store->scrub);
     fixture_release(&f);
 }
 END_TEST
@@ -754,9 +943,15 @@ int main(void)
     tcase_add_test(t, twice_what_comes_is_folded);
     tcase_add_test(t, a_fold_takes_what_may_be_in_memory);
     tcase_add_test(t, what_is_spent_goes_as_lines_come);
+    tcase_add_loop_test(t, a_fold_begins_at_its_weight, 0, 2);
+    tcase_add_test(t, a_fold_that_was_undone_is_read_again);
+    tcase_add_test(t, what_waits_is_folded_part_by_part);
+    tcase_add_test(t, what_came_while_it_was_folded_is_folded_too);
     tcase_add_test(t, much_that_comes_has_its_part_of_a_fold_at_once);
     tcase_add_test(t, a_run_goes_when_its_last_line_is_three_days_old);
     tcase_add_test(t, a_spent_run_that_goes_is_nothing_that_was_there);
+    tcase_add_test(t, a_line_goes_for_each_that_is_withdrawn);
+    tcase_add_test(t, what_is_too_old_goes_as_far_as_there_is_room);
     tcase_add_test(t, what_waits_of_an_account_is_counted);
     tcase_add_loop_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back, 0, 3);
     tcase_add_test(t, verify_finds_what_was_done_to_a_run);

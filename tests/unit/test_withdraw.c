@@ -741,6 +741,71 @@ START_TEST(less_than_is_there_is_never_taken_off)
 }
 END_TEST
 
+/* Two lines of an hour in which another log has one. */
+START_TEST(what_others_brought_is_never_taken_off)
+{
+    static input two, one;
+    feed_withdrawn done;
+    tb_error err = {0};
+    sqlite3 *db;
+    set_up();
+    make_small(&two, LINE("a") LINE("b"));
+    make_small(&one, LINE("c"));
+    take(&f, &two, two.len, false);
+    take(&f, &one, one.len, false);
+    ok(withdraw(&two, two.len, false, &done, &err));
+    tb_store_close(f.store);
+    ck_assert_int_eq(sqlite3_open(f.path, &db), SQLITE_OK);
+    edit(db, "DELETE FROM withdrawal"); /* as if it were known still */
+    sqlite3_close(db);
+    fixture_open(&f, true);
+    ck_assert_int_eq(withdraw(&two, two.len, false, &done, &err), TB_E_WITHDRAWAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "there is less usage (requests)"));
+    tear_down();
+}
+END_TEST
+
+static int64_t ask(const char *sql)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f.store->db, sql, -1, &s, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    const int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+/* Counters and countries, once each: what comes meanwhile waits. */
+START_TEST(usage_that_waits_is_folded_part_by_part)
+{
+    static input in[3];
+    tb_fold_walk walk = {.logs = false};
+    tb_error err = {0};
+    bool more = true;
+    int parts = 0;
+    set_up();
+    make_small(&in[0], LINE("a"));
+    make_small(&in[1], LINE("b"));
+    make_small(&in[2], LINE("c"));
+    take(&f, &in[0], in[0].len, false);
+    take(&f, &in[1], in[1].len, false);
+    while (more) {
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_fold(f.store, &walk, &more, &err));
+        ok(tb_store_commit(f.store, &err));
+        if (++parts == 1) take(&f, &in[2], in[2].len, false);
+        ck_assert_int_lt(parts, 20);
+    }
+    if (!f.plane.client.shards) {
+        ck_assert_int_eq(ask("SELECT count(*) FROM usage_run WHERE kind=0"), 1);
+        ck_assert_int_gt(ask("SELECT count(*) FROM country_day"), 0);
+        ck_assert_int_gt(ask("SELECT value FROM meta WHERE name='cell_max'"), 0);
+    }
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
 #define LARGE ((size_t)400 << 10)
 
 /* Parsed with a limit for small bodies, which its first line does not pass; then all of it comes in. */
@@ -794,6 +859,8 @@ int main(void)
     tcase_add_test(t, what_was_withdrawn_is_no_hour_once_it_is_folded);
     tcase_add_test(t, a_zone_that_was_emptied_finds_its_account);
     tcase_add_test(t, less_than_is_there_is_never_taken_off);
+    tcase_add_test(t, what_others_brought_is_never_taken_off);
+    tcase_add_test(t, usage_that_waits_is_folded_part_by_part);
     tcase_add_test(t, a_body_that_turns_out_large_is_held_to_its_own_limit);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -55,7 +55,14 @@ tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_droppe
 tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_dropped,
                                   tb_error *err)
 {
-    return store->plane.logs->drop(store, before_ms, ret_dropped, err);
+    size_t room = SIZE_MAX;
+    return tb_store_drop_some_logs(store, before_ms, &room, ret_dropped, err);
+}
+
+tb_code tb_store_drop_some_logs(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped,
+                                tb_error *err)
+{
+    return store->plane.logs->drop(store, before_ms, room, ret_dropped, err);
 }
 
 tb_code tb_store_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_blocks,

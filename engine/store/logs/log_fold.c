@@ -1,7 +1,7 @@
 /* Folding runs of request logs: see log_run.h for what is true at every commit.
  *
  * A fold takes the runs that wait when it begins, as many as may be in memory together, and goes by zones,
- * ascending, a part with each batch. All runs are read once and stay in memory as records, with a list of
+ * ascending, a part with each batch, or parts by themselves where somebody needs all in its place. All runs are read once and stay in memory as records, with a list of
  * them by zone, until the fold is over; a process that finds a fold under way reads them again. A zone's
  * lines are placed together, run by run. */
 #include "store/logs/log_run.h"
@@ -16,10 +16,11 @@
 #define RUN_WEIGHT 256
 #define TURN       4      /* runs: every so many short ones have some lines folded with them */
 #define SLICE      4096   /* so many, or twice what those runs bring */
+#define PART       16384  /* lines of a part that is folded by itself */
 #define OPEN_BYTES ((size_t)64 << 20) /* of records that are in memory together, and a run's more */
 
 typedef struct opened_run {
-    int64_t id, seal;
+    int64_t id;
     void *memory; /* of its records */
     /* While all runs' lines are listed: of its directory, the zones and their places among all; of each line
      * its zone's place there, and the record. */
@@ -115,7 +116,6 @@ static tb_code open_run(tb_store *store, const tb__log_run *run, opened_run *r, 
     tb_text block;
     sqlite3_stmt *s;
     r->id = run->id;
-    r->seal = run->seal;
     tb_code code = tb__log_run_read(store, run, &s, &d, &block, err);
     if (code) return code;
     code = read_directory(r, &d, err);
@@ -198,12 +198,13 @@ static tb_code open_runs(tb_store *store, const tb__log_runs *runs, size_t n, bo
     return code;
 }
 
-/* Whether what is open are the first n runs. */
+/* Whether what is open are the first n runs, which it is not where a fold was undone. An id is never given again
+ * while a fold goes to it or beyond. */
 static bool is_open(const struct tb__log_opened *o, const tb__log_runs *runs, size_t n)
 {
     if (!o || o->n != n) return false;
     for (size_t i = 0; i < n; i++)
-        if (o->run[i].id != runs->run[i].id || o->run[i].seal != runs->run[i].seal) return false;
+        if (o->run[i].id != runs->run[i].id) return false;
     return true;
 }
 
@@ -333,4 +334,35 @@ tb_code tb__log_fold_all(tb_store *store, tb_error *err)
     } while (!code && runs.n);
     free(runs.run);
     return code ? code : delete_all(store, err);
+}
+
+/* --- a part by itself --- */
+
+/* A fold's beginning reads what waits, which is a part. What was spent goes when nothing of it waits any more. */
+static tb_code fold_part(tb_store *store, tb__log_runs *waiting, int64_t through, tb_error *err)
+{
+    const int64_t slice = store->folding->slice, lines = slice ? slice : PART;
+    if (!waiting->n || waiting->run[0].id > through) return tb__log_runs_drop_spent(store, lines, err);
+    return waiting->fold_run ? fold_slice(store, waiting, lines, err) : begin_fold(store, waiting, err);
+}
+
+tb_code tb__log_fold_part(tb_store *store, int64_t *through, bool *ret_more, tb_error *err)
+{
+    tb__log_runs runs = {0};
+    int64_t any = 0;
+    *ret_more = false;
+    if (!tb__log_folding_of(store)) return tb_no_memory(err);
+    tb_code code = tb__int_of(store, TB__SQL_LOG_RUN_ANY, NULL, 0, 0, &any, err);
+    if (code || !any) return code;
+    code = tb__log_runs_list(store, true, &runs, err);
+    if (!code && !*through) *through = runs.run[runs.n - 1].id;
+    if (!code && runs.run[0].id <= *through) {
+        tb__log_runs waiting = runs;
+        for (; waiting.n && waiting.run->id <= waiting.spent; waiting.n--)
+            waiting.run++;
+        code = fold_part(store, &waiting, *through, err);
+        *ret_more = !code;
+    }
+    free(runs.run);
+    return code;
 }

@@ -124,8 +124,7 @@ tb_code tb__log_run_delete(tb_store *store, const tb__log_run *run, tb_error *er
 
 /* --- in --- */
 
-/* Some of the spent runs go, of as many lines as come: those take their pages. */
-static tb_code delete_spent(tb_store *store, int64_t lines, tb_error *err)
+tb_code tb__log_runs_drop_spent(tb_store *store, int64_t lines, tb_error *err)
 {
     tb__log_runs runs = {0};
     tb_code code = read_state(store, &runs, err);
@@ -141,7 +140,7 @@ static tb_code delete_spent(tb_store *store, int64_t lines, tb_error *err)
 static tb_code add_run(tb_store *store, const tb_logmixed *mixed, bool begin, tb_error *err)
 {
     int64_t id = 0;
-    tb_code code = delete_spent(store, mixed->info.lines, err);
+    tb_code code = tb__log_runs_drop_spent(store, mixed->info.lines, err); /* what comes takes their pages */
     if (!code) code = insert_run(store, mixed, &id, err);
     return code ? code : tb__log_fold_tend(store, (tb__log_came){id, mixed->info.lines, begin}, err);
 }
@@ -192,16 +191,18 @@ tb_code tb__log_join_wait(tb_store *store, const tb_loginfo *info, tb_text block
 
 /* --- out --- */
 
-tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err)
+tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped,
+                          tb_error *err)
 {
     tb__log_runs runs = {0};
     int64_t any = 0;
     *ret_dropped = 0;
     tb_code code = tb__int_of(store, TB__SQL_LOG_RUN_ANY, NULL, 0, 0, &any, err);
     if (!code && any) code = tb__log_runs_list(store, true, &runs, err);
-    for (size_t i = 0; !code && i < runs.n; i++) {
+    for (size_t i = 0; !code && i < runs.n && *room; i++) {
         if (runs.run[i].last_ms >= before_ms) continue;
         code = tb__log_run_delete(store, &runs.run[i], err);
+        --*room;
         *ret_dropped += runs.run[i].id > runs.spent;
         store->scrub = true;
     }
@@ -209,18 +210,25 @@ tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, uint64_t *ret_drop
     return code;
 }
 
-/* How many of the zones, ascending, the directory has. */
-static uint64_t shared(const tb__log_directory *d, const int64_t *zones, size_t n)
+/* What the run has of the zones, ascending. Those below `from` lie in their place already. */
+static void look_at(const tb__log_directory *d, const int64_t *zones, size_t n, int64_t from, int64_t run,
+                    tb__log_held *held)
 {
-    uint64_t has = 0;
     uint32_t place;
-    for (size_t i = 0; i < n; i++)
-        has += tb__log_directory_find(d, zones[i], &place);
-    return has;
+    for (size_t i = 0; i < n; i++) {
+        if (!tb__log_directory_find(d, zones[i], &place)) continue;
+        held->blocks += zones[i] >= from;
+        held->last = run;
+    }
 }
 
-static tb_code count_in(tb_store *store, const tb__log_runs *runs, const int64_t *zones, size_t n,
-                        uint64_t *ret_blocks, tb_error *err)
+static int64_t waits_from(const tb__log_runs *runs, int64_t run)
+{
+    return run <= runs->spent ? INT64_MAX : run <= runs->fold_run ? runs->fold_zone : 0;
+}
+
+static tb_code look_in(tb_store *store, const tb__log_runs *runs, const int64_t *zones, size_t n,
+                       tb__log_held *held, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < runs->n; i++) {
@@ -228,21 +236,21 @@ static tb_code count_in(tb_store *store, const tb__log_runs *runs, const int64_t
         sqlite3_stmt *s;
         code = tb__log_run_read(store, &runs->run[i], &s, &d, NULL, err);
         if (code) break;
-        *ret_blocks += shared(&d, zones, n);
+        look_at(&d, zones, n, waits_from(runs, runs->run[i].id), runs->run[i].id, held);
         sqlite3_reset(s);
     }
     return code;
 }
 
-tb_code tb__log_runs_count(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)
+tb_code tb__log_runs_held(tb_store *store, int64_t account, tb__log_held *ret_held, tb_error *err)
 {
     tb__log_runs runs = {0};
     int64_t *zones = NULL;
     size_t n = 0;
-    *ret_blocks = 0;
-    tb_code code = tb__log_runs_list(store, false, &runs, err);
+    *ret_held = (tb__log_held){0, 0};
+    tb_code code = tb__log_runs_list(store, true, &runs, err);
     if (!code && runs.n) code = tb__list_ints(store, TB__SQL_LOG_RUN_ACCOUNT, &account, 1, &zones, &n, err);
-    if (!code) code = count_in(store, &runs, zones, n, ret_blocks, err);
+    if (!code) code = look_in(store, &runs, zones, n, ret_held, err);
     free(zones);
     free(runs.run);
     return code;

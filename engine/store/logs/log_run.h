@@ -38,12 +38,19 @@ TB_MUST_USE tb_code tb__log_mix(tb_store *store, const tb_logmixed *mixed, tb_er
 /* A zone's block, while runs wait, becomes one; *ret_waits false: none wait, it goes to its place. */
 TB_MUST_USE tb_code tb__log_join_wait(tb_store *store, const tb_loginfo *info, tb_text block,
                                       bool *ret_waits, tb_error *err);
-/* Drops the runs whose last line is before that; *ret_dropped: how many of them waited. */
-TB_MUST_USE tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, uint64_t *ret_dropped,
+/* Drops the runs whose last line is before that, *room at most, and lessens it by them; *ret_dropped: how
+ * many of them waited. */
+TB_MUST_USE tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room,
+                                      uint64_t *ret_dropped, tb_error *err);
+/* Some of the spent ones go, of so many lines. */
+TB_MUST_USE tb_code tb__log_runs_drop_spent(tb_store *store, int64_t lines, tb_error *err);
+/* What runs have of an account's zones. */
+typedef struct tb__log_held {
+    uint64_t blocks; /* that what waits comes to, at most */
+    int64_t last;    /* the newest run with any of it, waiting or spent; 0: none has */
+} tb__log_held;
+TB_MUST_USE tb_code tb__log_runs_held(tb_store *store, int64_t account, tb__log_held *ret_held,
                                       tb_error *err);
-/* How many blocks the waiting lines of an account's zones come to, at most. */
-TB_MUST_USE tb_code tb__log_runs_count(tb_store *store, int64_t account, uint64_t *ret_blocks,
-                                       tb_error *err);
 
 /* --- log_fold.c --- */
 
@@ -57,6 +64,9 @@ typedef struct tb__log_came {
 TB_MUST_USE tb_code tb__log_fold_tend(tb_store *store, tb__log_came came, tb_error *err);
 /* Folds all that waits and drops the runs. */
 TB_MUST_USE tb_code tb__log_fold_all(tb_store *store, tb_error *err);
+/* A part of it: of the runs up to *through, or, where that is 0, up to the newest one, which it then is. *ret_more
+ * false: none of them was left. */
+TB_MUST_USE tb_code tb__log_fold_part(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
 
 /* A connection's part in it. */
 struct tb__log_folding {
@@ -64,7 +74,7 @@ struct tb__log_folding {
     /* For tests. */
     bool at_once;   /* nothing waits beyond its batch */
     int64_t weight; /* a fold begins at it; 0: when it is good */
-    int64_t slice;  /* lines folded with a run; 0: as many as is good */
+    int64_t slice;  /* lines folded with a run, or as a part; 0: as many as is good */
     size_t bytes;   /* of runs that may be in memory; 0: as many as is good */
 };
 /* NULL: out of memory. */

@@ -126,14 +126,14 @@ static tb_code add_block(tb_store *store, const tb_loginfo *info, const void *by
 #define DROP_AT_ONCE 256
 
 /* Some of the old ones; a statement that is being read is not deleted from. */
-static tb_code list_old(tb_store *store, int64_t before_ms, int64_t (*list)[2], size_t *ret_n,
+static tb_code list_old(tb_store *store, int64_t before_ms, int64_t (*list)[2], size_t most, size_t *ret_n,
                         tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
     size_t n = 0;
     tb_code code = tb__sql_ints(store, TB__SQL_LOG_OLD, &before_ms, 1, &s, err);
-    while (!code && n < DROP_AT_ONCE && !(code = tb__step(store, s, &row, err)) && row) {
+    while (!code && n < most && !(code = tb__step(store, s, &row, err)) && row) {
         list[n][0] = sqlite3_column_int64(s, 0);
         list[n++][1] = sqlite3_column_int64(s, 1);
     }
@@ -165,17 +165,19 @@ static tb_code older_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_bl
                 : add_older(store, TB__SQL_LOG_RUN_OLD_SIZE, before_ms, ret_blocks, ret_bytes, err);
 }
 
-static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dropped, tb_error *err)
+static tb_code drop_blocks(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped,
+                           tb_error *err)
 {
     int64_t list[DROP_AT_ONCE][2];
     size_t n = DROP_AT_ONCE;
     uint64_t dropped = 0;
-    tb_code code = tb__log_runs_drop(store, before_ms, &dropped, err);
+    tb_code code = tb__log_runs_drop(store, before_ms, room, &dropped, err);
     while (!code && n == DROP_AT_ONCE) {
-        code = list_old(store, before_ms, list, &n, err);
+        code = list_old(store, before_ms, list, *room < DROP_AT_ONCE ? *room : DROP_AT_ONCE, &n, err);
         for (size_t i = 0; !code && i < n; i++)
             code = tb__log_delete(store, list[i][0], list[i][1], err);
         dropped += n;
+        *room -= n;
     }
     if (dropped) store->scrub = true;
     if (!code && ret_dropped) *ret_dropped = dropped;
@@ -185,10 +187,10 @@ static tb_code drop_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_dro
 static tb_code count_blocks(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)
 {
     int64_t blocks = 0;
-    uint64_t waiting = 0;
+    tb__log_held held = {0, 0};
     tb_code code = tb__int_of(store, TB__SQL_FORGET_LOGS_COUNT, &account, 1, 0, &blocks, err);
-    if (!code) code = tb__log_runs_count(store, account, &waiting, err);
-    *ret_blocks = (uint64_t)blocks + waiting;
+    if (!code) code = tb__log_runs_held(store, account, &held, err);
+    *ret_blocks = (uint64_t)blocks + held.blocks;
     return code;
 }
 
@@ -213,15 +215,23 @@ tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account,
     return code;
 }
 
+/* What waits of it, or is spent and not overwritten, takes all room of a call. */
 static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
-    tb_code code = tb__log_fold_all(store, err);
-    return code ? code : tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
+    tb__log_held held;
+    bool more;
+    tb_code code = tb__log_runs_held(store, account, &held, err);
+    if (!code && !held.last)
+        return tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
+    *room = 0;
+    store->scrub = true;
+    return code ? code : tb__log_fold_part(store, &held.last, &more, err);
 }
 
 const tb__log_lines tb__file_logs = {
     .add = add_block,
     .mix = tb__log_mix,
+    .fold = tb__log_fold_part,
     .take_back = tb__log_take_back,
     .drop = drop_blocks,
     .older = older_blocks,

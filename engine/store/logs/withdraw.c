@@ -58,6 +58,19 @@ tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 h
     return code;
 }
 
+/* --- what waits --- */
+
+tb_code tb_store_fold(tb_store *store, tb_fold_walk *walk, bool *ret_more, tb_error *err)
+{
+    const tb__counters *counters = store->plane.counters;
+    const tb__log_lines *logs = store->plane.logs;
+    tb_code code = TB_OK;
+    *ret_more = false;
+    if (counters->fold) code = counters->fold(store, walk->begun, ret_more, err);
+    if (!code && !*ret_more && walk->logs && logs->fold) code = logs->fold(store, &walk->through, ret_more, err);
+    return code;
+}
+
 /* --- a segment --- */
 
 static tb_code read_otherwise(tb_error *err)

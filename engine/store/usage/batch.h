@@ -105,6 +105,9 @@ TB_MUST_USE tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t le
 TB_MUST_USE tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err);
 /* Folds all that waits. TB_E_OVERFLOW names the counter. */
 TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
+/* A part of the fold that is under way, or of one that begins: once of each kind. *ret_more false: there is none. */
+TB_MUST_USE tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret_more,
+                                       tb_error *err);
 /* The promise that nothing acknowledged fails later: the largest counter ever written to its place, all
  * that waits and `added` together stay below TB_COUNTER_MAX, so no fold can overflow. Where it does
  * not hold (*ret_kept false), all that waits was folded, and what is added must go to its place. */

@@ -19,6 +19,7 @@
 #define PAGE_BYTES  8000       /* a page of a small run: one of the file's */
 #define FOLD_DAYS   8
 #define SLICE_ROWS  2048       /* folded with a batch */
+#define PART_ROWS   8192       /* folded by themselves */
 #define WAIT_MANY   1000000    /* entries; past that twice what a batch brings is folded with it */
 #define WAIT_MAX    2000000    /* entries that may wait, whatever the day */
 #define PAGES_EVEN  128        /* so many pages of a run are of one size; then it doubles */
@@ -325,6 +326,29 @@ tb_code tb__runs_fold_all(tb_store *store, tb_error *err)
         if (!code && through) code = fold_slice(store, (tb__run_kind)kind, through, SIZE_MAX, err);
     }
     return code;
+}
+
+static tb_code fold_kind_part(tb_store *store, tb__run_kind kind, bool *begun, bool *ret_more, tb_error *err)
+{
+    const size_t slice = store->usage->batch.slice;
+    int64_t through = 0;
+    tb_code code = tb__meta_get(store, tb__fold_run_name[kind], &through, err);
+    if (!code && !through && !*begun) {
+        *begun = true;
+        code = begin_fold(store, kind, &through, err);
+    }
+    *ret_more = !code && through;
+    return *ret_more ? fold_slice(store, kind, through, slice ? slice : PART_ROWS, err) : code;
+}
+
+tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret_more, tb_error *err)
+{
+    *ret_more = false;
+    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+    for (int kind = 0; !code && !*ret_more && kind < TB__RUN_KINDS; kind++)
+        code = fold_kind_part(store, (tb__run_kind)kind, &begun[kind], ret_more, err);
+    store->dirty |= *ret_more;
+    return code ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
 tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)

@@ -368,6 +368,7 @@ const tb__counters tb__file_counters = {
     .mark = mark,
     .abandon = abandon,
     .adopt_zone = adopt_zone,
+    .fold = tb__runs_fold_part,
     .take_back = tb__chunks_take_back,
     .let_go = tb__chunks_let_go,
     .view = tb__chunks_view,
