@@ -1,5 +1,5 @@
-/* The audit log's entries: one for each write that changed anything, in its own transaction. A retry
- * that changed nothing leaves none. audit lists them. */
+/* The audit log's entries: one for each write that changed anything, in its own transaction, or one for all
+ * writes of a long operation. A retry that changed nothing leaves none. audit lists them. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -75,22 +75,74 @@ static void put_arguments(const tb_args *args, tb_buf *out)
     out->len -= whole;
 }
 
+static tb_audit_entry entry_of(const tb_ops *ops, const tb_args *args, const char *arguments)
+{
+    return (tb_audit_entry){.at_us = ops->now_us, .key = ops->key > 0 ? ops->key : 0,
+                            .origin = ops->from ? ops->from : "", .operation = args->operation->name,
+                            .arguments = arguments};
+}
+
+/* Terminated; released by the caller in any case. */
+static tb_code write_arguments(const tb_args *args, tb_buf *ret_text, tb_error *err)
+{
+    tb_buf_init(ret_text, (size_t)64 << 20, NULL);
+    put_arguments(args, ret_text);
+    tb_buf_add(ret_text, "", 1);
+    return tb_buf_check(ret_text, err);
+}
+
 tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err)
 {
     tb_buf arguments;
-    tb_buf_init(&arguments, (size_t)64 << 20, NULL);
-    put_arguments(args, &arguments);
-    tb_buf_add(&arguments, "", 1); /* terminated */
-    tb_code code = tb_buf_check(&arguments, err);
+    tb_code code = write_arguments(args, &arguments, err);
     if (!code) {
-        const tb_audit_entry entry = {.at_us = ops->now_us, .key = ops->key > 0 ? ops->key : 0,
-                                      .origin = ops->from ? ops->from : "",
-                                      .operation = args->operation->name,
-                                      .arguments = arguments.data};
+        const tb_audit_entry entry = entry_of(ops, args, arguments.data);
         code = tb_store_audit_add(ops->store, &entry, err);
     }
     tb_buf_release(&arguments);
     return code;
+}
+
+/* --- an entry for many calls --- */
+
+static bool is_same(const tb_audit_entry *a, const tb_audit_entry *b)
+{
+    return a->key == b->key && strcmp(a->operation, b->operation) == 0 &&
+           strcmp(a->arguments, b->arguments) == 0;
+}
+
+static tb_code find_told(const tb_ops *ops, const tb_args *args, tb__told *told, tb_error *err)
+{
+    tb_audit_entry *there = NULL;
+    tb_buf arguments;
+    size_t n = 0;
+    tb_code code = write_arguments(args, &arguments, err);
+    if (!code) code = tb_store_audit(ops->store, told->entry - 1, 1, &there, &n, err);
+    if (!code) {
+        const tb_audit_entry own = entry_of(ops, args, arguments.data);
+        if (n && there->id == told->entry && is_same(there, &own)) told->begun_us = there->at_us;
+        else code = tb__next_wrong(err);
+    }
+    tb_audit_release(there);
+    tb_buf_release(&arguments);
+    return code;
+}
+
+tb_code tb__told_begin(const tb_ops *ops, const tb_args *args, const char **next, tb__told *ret_told,
+                       tb_error *err)
+{
+    *ret_told = (tb__told){.begun_us = ops->now_us, .changes = tb_store_changes(ops->store)};
+    if (!*next) return TB_OK;
+    if (!tb__next_number(next, &ret_told->entry)) return tb__next_wrong(err);
+    return ret_told->entry ? find_told(ops, args, ret_told, err) : TB_OK;
+}
+
+tb_code tb__told_end(const tb_ops *ops, const tb_args *args, tb__told *told, tb_reply *reply, tb_error *err)
+{
+    reply->settled = true;
+    if (told->entry || tb_store_changes(ops->store) == told->changes) return TB_OK;
+    tb_code code = tb__audit(ops, args, err);
+    return code ? code : tb_store_audit_newest(ops->store, &told->entry, err);
 }
 
 /* --- the list --- */

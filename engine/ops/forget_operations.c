@@ -49,10 +49,10 @@ static tb_code read_next(tb_forgotten *n, const char *next, tb_error *err)
     return TB_OK;
 }
 
-static void put_next(tb_reply *reply, const tb_forgotten *n)
+static void put_next(tb_reply *reply, const tb__told *told, const tb_forgotten *n)
 {
-    tb_buf_fmt(&reply->next, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n->declared,
-               n->containers, n->log_blocks, n->event_blocks, n->refused);
+    tb_buf_fmt(&reply->next, "%" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, told->entry,
+               n->declared, n->containers, n->log_blocks, n->event_blocks, n->refused);
 }
 
 static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -77,22 +77,30 @@ static tb_code forget_names(tb_store *store, int64_t account, tb_error *err)
     return code ? code : tb_store_forget_rejects(store, INT64_MAX, &segments, err);
 }
 
+/* *ret_room 0: there is more. */
+static tb_code forget_some(tb_store *store, int64_t account, size_t *ret_room, tb_error *err)
+{
+    *ret_room = TB_FORGET_AT_ONCE;
+    tb_code code = forget_names(store, account, err);
+    if (!code) code = tb_store_forget_logs(store, account, ret_room, err);
+    return code ? code : tb_store_forget_events(store, account, ret_room, err);
+}
+
 static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0);
-    tb_forgotten left = {.declared = 0}, all;
-    size_t room = TB_FORGET_AT_ONCE;
-    tb_code code = tb_store_may_forget(ops->store, account, err);
-    if (!code) code = tb_store_to_forget(ops->store, account, &left, err);
-    all = left;
-    if (!code && args->next) code = read_next(&all, args->next, err);
-    if (!code) code = forget_names(ops->store, account, err);
-    if (!code) code = tb_store_forget_logs(ops->store, account, &room, err);
-    if (!code) code = tb_store_forget_events(ops->store, account, &room, err);
+    const char *next = args->next;
+    tb_forgotten all = {.declared = 0};
+    tb__told told;
+    size_t room = 0;
+    tb_code code = tb__told_begin(ops, args, &next, &told, err);
+    if (!code) code = tb_store_may_forget(ops->store, account, err);
+    if (!code) code = next ? read_next(&all, next, err) : tb_store_to_forget(ops->store, account, &all, err);
+    if (!code) code = forget_some(ops->store, account, &room, err);
+    if (!code) code = tb__told_end(ops, args, &told, reply, err);
     if (code) return code;
-    reply->settled = args->next != NULL; /* the first call is in the audit log */
     put_forgotten(reply, &all);
-    if (!room) put_next(reply, &all);
+    if (!room) put_next(reply, &told, &all);
     else say_forgotten(reply, account, &all, false);
     return TB_OK;
 }

@@ -44,6 +44,21 @@ TB_MUST_USE tb_code tb__verify_in(tb_store *store, struct tb_closings_checked *c
 /* Adds the audit log's entry of a write, in its transaction. */
 TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);
 
+/* One entry for all calls of a long operation. The first that changes anything leaves it, and the calls behind it
+ * name it in `next`: who makes `next` up can name none but an entry of the same operation with the same arguments
+ * by the same key, so nothing is done that no entry tells of. */
+typedef struct tb__told {
+    int64_t entry;    /* 0: nothing was changed yet */
+    int64_t begun_us; /* its time; now, without one */
+    uint64_t changes;
+} tb__told;
+/* Reads the entry's id off *next, which may be NULL. TB_E_VALIDATION: it is no such entry. */
+TB_MUST_USE tb_code tb__told_begin(const tb_ops *ops, const tb_args *args, const char **next, tb__told *ret_told,
+                                   tb_error *err);
+/* At the end of a call. The reply is settled: there is nothing left to note. */
+TB_MUST_USE tb_code tb__told_end(const tb_ops *ops, const tb_args *args, tb__told *told, tb_reply *reply,
+                                 tb_error *err);
+
 /* The first number of what is left of a `next`: digits, and the space behind them unless they are the
  * last. */
 bool tb__next_number(const char **next, int64_t *ret);

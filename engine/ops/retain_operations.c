@@ -1,5 +1,6 @@
 /* retain: lets go of old usage and of request logs, a bounded part in each commit. A call goes on where the
- * last one stopped: `next` is the account, where in it, and what went so far. */
+ * last one stopped: `next` is the entry in the audit log, the account, where in it, and what went so far. What is
+ * too old is what was when the entry was made. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,8 @@ typedef struct retaining {
     tb_reply *reply;
     tb_kept before;  /* months before these are old enough */
     int64_t logs_ms; /* lines before it; 0: no logs are asked about */
-    int64_t begun_ms; /* the same, once some may have gone: usage is over then; or 0 */
+    int64_t at_logs; /* not 0: accounts are over, and some of the lines may have gone */
+    tb__told told;
     tb_retain_walk walk;
     went went;
     int64_t later; /* not 0: usage servers are rid of some of it later */
@@ -74,9 +76,9 @@ static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
     if (hours && days && tb_arg_number(args, "days", 0) < tb_arg_number(args, "hours", 0))
         return tb_fail(err, TB_E_VALIDATION, "days",
                        "Days are kept at least as long as hours: give --days the larger number.");
-    r->before = (tb_kept){months_before(args, "hours", r->ops->now_us),
-                          months_before(args, "days", r->ops->now_us)};
-    return read_logs(args, r->ops->now_us, &r->logs_ms, err);
+    r->before = (tb_kept){months_before(args, "hours", r->told.begun_us),
+                          months_before(args, "days", r->told.begun_us)};
+    return read_logs(args, r->told.begun_us, &r->logs_ms, err);
 }
 
 /* --- going on --- */
@@ -86,7 +88,7 @@ static tb_code read_next(retaining *r, const char *next, tb_error *err)
     int64_t *const places[] = {&r->walk.account,    &r->walk.at[0],     &r->walk.at[1],
                                &r->walk.at[2],      &r->went.hour_rows, &r->went.hour_bytes,
                                &r->went.day_rows,   &r->went.day_bytes, &r->went.log_blocks,
-                               &r->went.log_bytes,  &r->begun_ms,       &r->later};
+                               &r->went.log_bytes,  &r->at_logs,        &r->later};
     for (size_t i = 0; next && i < sizeof places / sizeof *places; i++)
         if (!tb__next_number(&next, places[i])) return tb__next_wrong(err);
     return TB_OK;
@@ -96,10 +98,10 @@ static void put_next(const retaining *r)
 {
     tb_buf_fmt(&r->reply->next,
                "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-               " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
-               r->walk.account, r->walk.at[0], r->walk.at[1], r->walk.at[2], r->went.hour_rows,
+               " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+               r->told.entry, r->walk.account, r->walk.at[0], r->walk.at[1], r->walk.at[2], r->went.hour_rows,
                r->went.hour_bytes, r->went.day_rows, r->went.day_bytes,
-               r->went.log_blocks, r->went.log_bytes, r->begun_ms, r->later);
+               r->went.log_blocks, r->went.log_bytes, r->at_logs, r->later);
 }
 
 /* --- accounts --- */
@@ -243,7 +245,7 @@ static tb_code dry_run(retaining *r, tb_error *err)
 
 static tb_code try_retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    retaining r = {.ops = ops, .reply = reply};
+    retaining r = {.ops = ops, .reply = reply, .told = {.begun_us = ops->now_us}};
     if (!tb_arg_given(args, "dry-run")) return TB_OK;
     reply->settled = true;
     tb_code code = read_args(&r, args, err);
@@ -252,32 +254,32 @@ static tb_code try_retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     return code;
 }
 
-/* After the last account: what was too old when it began. */
+/* After the last account. */
 static tb_code drop_logs(retaining *r, bool *ret_over, tb_error *err)
 {
     size_t room = LOGS_ROOM;
     uint64_t blocks = 0, bytes = 0, dropped;
     tb_code code = TB_OK;
     if (!r->logs_ms) return TB_OK;
-    r->reply->settled = r->begun_ms != 0; /* the call before is in the audit log */
-    if (!r->begun_ms) {
+    if (!r->at_logs) {
         code = tb_store_logs_before(r->ops->store, r->logs_ms, &blocks, &bytes, err);
         r->went.log_blocks = (int64_t)blocks;
         r->went.log_bytes = (int64_t)bytes;
-        r->begun_ms = r->logs_ms;
+        r->at_logs = 1;
     }
-    if (!code) code = tb_store_drop_some_logs(r->ops->store, r->begun_ms, &room, &dropped, err);
+    if (!code) code = tb_store_drop_some_logs(r->ops->store, r->logs_ms, &room, &dropped, err);
     *ret_over = room > 0;
     return code;
 }
 
-static tb_code retain_some(retaining *r, tb_error *err)
+static tb_code retain_some(retaining *r, const tb_args *args, tb_error *err)
 {
-    bool over = r->begun_ms || (r->before.hours == 0 && r->before.days == 0);
+    bool over = r->at_logs || (r->before.hours == 0 && r->before.days == 0);
     r->walk.room = ROOM;
     tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
     add_up(r);
     if (!code && over) code = drop_logs(r, &over, err);
+    if (!code) code = tb__told_end(r->ops, args, &r->told, r->reply, err);
     if (code) return code;
     if (!over) {
         put_next(r);
@@ -291,9 +293,11 @@ static tb_code retain_some(retaining *r, tb_error *err)
 static tb_code retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     retaining r = {.ops = ops, .reply = reply};
-    tb_code code = read_args(&r, args, err);
-    if (!code) code = read_next(&r, args->next, err);
-    if (!code) code = retain_some(&r, err);
+    const char *next = args->next;
+    tb_code code = tb__told_begin(ops, args, &next, &r.told, err);
+    if (!code) code = read_args(&r, args, err);
+    if (!code) code = read_next(&r, next, err);
+    if (!code) code = retain_some(&r, args, err);
     free(r.walk.months);
     return code;
 }

@@ -29,6 +29,8 @@ TB_MUST_USE tb_code tb_store_audit_add(tb_store *store, const tb_audit_entry *en
  * no more. tb_audit_release. */
 TB_MUST_USE tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
                                    tb_audit_entry **ret_entries, size_t *ret_n, tb_error *err);
+/* The last one's id; 0: there is none. */
+TB_MUST_USE tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err);
 void tb_audit_release(tb_audit_entry *entries); /* with their texts; NULL is fine */
 
 /* Rows that this writer has changed since it was opened: the same before and after an operation

@@ -177,8 +177,8 @@ typedef struct tb_reply {
     bool made;      /* something is there that was not before: HTTP's 201 */
     bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
     tb_buf next;    /* how to go on; empty: it is done */
-    bool settled;   /* read found that nothing is to be written; or write took all of it back or went on, and the
-                     * audit log has it already */
+    bool settled;   /* read found that nothing is to be written; or write took all of it back, or the audit log has
+                     * it already */
     const tb_arg *about; /* the document that an error is about; NULL: none of several */
     void *state;    /* between read and write */
     void (*release)(void *state);

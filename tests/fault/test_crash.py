@@ -1,11 +1,12 @@
 """kill -9 at random moments: of `ingest` over a list of logs and over a log that grows, of `import`
-over shield events that join those that are there, and of `serve` while clients post batches. Raw
-lines are kept beside the counters. What was acknowledged is there, what is repeated counts once, and
-the end is that of an undisturbed run.
+over shield events that join those that are there, and of `serve` while clients post batches, and while
+they post and withdraw them. Raw lines are kept beside the counters. What was acknowledged is there, what is
+repeated counts once, and the end is that of an undisturbed run.
 """
 import http.client
 import json
 import queue
+import random
 import signal
 import threading
 import time
@@ -141,11 +142,11 @@ class Service:
         self.errors.close()
 
 
-def post(port, key, name, body):
+def post(port, key, name, body, target="/ingest/logs"):
     """The answer's status and text, or None where the server went away."""
     try:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-        connection.request("POST", "/ingest/logs", body,
+        connection.request("POST", target, body,
                            {"AccessKey": key, "Idempotency-Key": name})
         answer = connection.getresponse()
         return answer.status, answer.read()
@@ -214,6 +215,79 @@ def crash_serve(path):
           f"last start, {len(batches)} in the end, each once")
 
 
+class Ledger:
+    """Which batches count: known of each, but for those whose request had no answer."""
+    def __init__(self, batches):
+        self.batches, self.counts, self.open = batches, dict.fromkeys(batches, False), set()
+        self.done = 0
+
+    def turn(self, port, key, names):
+        """Batch after batch is posted, or withdrawn where it counts, until the server is gone."""
+        drawn = random.Random(rng.random())
+        while True:
+            name = drawn.choice(names)
+            counted = self.counts[name]
+            self.open.add(name)
+            answer = post(port, key, name, self.batches[name], "/ingest/logs/withdraw" if counted else "/ingest/logs")
+            if answer is None:
+                return
+            self.open.discard(name)
+            if answer[0] == 503:
+                continue  # busy: nothing was done
+            require(answer[0] < 300, "batch", name, answer)
+            require(not counted or json.loads(answer[1])["segments"] == 1, "not withdrawn:", name, answer)
+            self.counts[name] = not counted
+            self.done += 1
+
+    def check(self, db):
+        there = set(run("query", "--db", db, "SELECT name FROM segment WHERE id NOT IN"
+                                             " (SELECT segment FROM withdrawal)").stdout.decode().split())
+        wrong = [name for name in self.batches if name not in self.open and (name in there) != self.counts[name]]
+        require(not wrong, "not as it was acknowledged:", wrong)
+        self.counts = {name: name in there for name in self.batches}
+        self.open.clear()
+
+
+def put_all_in_place(db, last):
+    """A withdrawal folds all that waits."""
+    run("ingest", "--db", db, "--batch", "last", "-", stdin=last)
+    run("ingest", "--withdraw", "--db", db, "--batch", "last", "-", stdin=last)
+
+
+def crash_withdraw(path):
+    """Four clients at once, so that batches come between the parts of what is folded for another's withdrawal. Few
+    lines of several zones wait in runs."""
+    db, clean, last = make(path / "w.db"), make(path / "wc.db"), lines(rng, 100)
+    key = run("key", "create", "--db", db, "--account", 0, "--role", "Operator").stdout.decode().strip()
+    ledger = Ledger({f"batch-{i}": lines(rng, 40) for i in range(80)})
+    names, waited = sorted(ledger.batches), 0
+    for _ in range(SERVER_KILLS):
+        service = Service(db, path)
+        threads = [threading.Thread(target=ledger.turn, args=(service.port, key, names[i::4])) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        enough = ledger.done + rng.randrange(20, 160)
+        while ledger.done < enough and all(thread.is_alive() for thread in threads):
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 0.02))
+        service.end(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        verify(db)
+        ledger.check(db)
+        waited += int(run("query", "--db", db, "SELECT count(*) FROM log_run").stdout.split()[1])
+    require(waited, "no lines waited")
+    (turns,) = run("query", "--db", db, "SELECT count(*) FROM withdrawal").stdout.split()[1:]
+    for name, body in ledger.batches.items():
+        if ledger.counts[name]:
+            run("ingest", "--db", clean, "--batch", name, "-", stdin=body)
+    for each in (db, clean):
+        put_all_in_place(each, last)
+    same_as(db, clean)
+    print(f"serve: killed {SERVER_KILLS} times between posts and {turns.decode()} withdrawals, "
+          f"{sum(ledger.counts.values())} of {len(names)} batches count in the end, each as acknowledged")
+
+
 with folder() as name:
     crash_ingest(Path(name), growing=False)
 with folder() as name:
@@ -222,3 +296,5 @@ with folder() as name:
     crash_import(Path(name))
 with folder() as name:
     crash_serve(Path(name))
+with folder() as name:
+    crash_withdraw(Path(name))

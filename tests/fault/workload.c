@@ -6,6 +6,7 @@
 
 #include "tollbook/eventstore.h"
 #include "tollbook/logformat.h"
+#include "tollbook/forget.h"
 #include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"
@@ -259,6 +260,36 @@ static tb_code withdraw_log(tb_store *store, logging *l, int number, tb_error *e
     return code ? code : add_all_logs(store, l, 7, err);
 }
 
+static tb_code fold_part(tb_store *store, tb_fold_walk *walk, bool *ret_more, tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_fold(store, walk, ret_more, err);
+    return code ? code : tb_store_commit(store, err);
+}
+
+static tb_code forget_part(tb_store *store, bool *ret_more, tb_error *err)
+{
+    size_t room = 2;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_forget_logs(store, 2, &room, err);
+    *ret_more = room == 0;
+    return code ? code : tb_store_commit(store, err);
+}
+
+/* As a withdrawal through a server and `forget` do. Account 2 has zone 201. */
+static tb_code go_in_parts(tb_store *store, logging *l, int number, tb_error *err)
+{
+    tb_fold_walk walk = {.logs = true};
+    bool more = true;
+    (void)l, (void)number;
+    tb_code code = fold_part(store, &walk, &more, err);
+    while (!code && more)
+        code = fold_part(store, &walk, &more, err);
+    for (more = true; !code && more;)
+        code = forget_part(store, &more, err);
+    return code;
+}
+
 static void go_on(uint64_t *digest, uint64_t value)
 {
     *digest = (*digest ^ value) * UINT64_C(1099511628211);
@@ -335,6 +366,7 @@ static tb_code withdraw(tb_store *store, tb_error *err)
     tb_code code = rollup ? roll_up(rollup, 2, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = with_logging(store, 0, go_in_parts, err);
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = withdraw_segment(store, cursor, err);
     if (!code) code = with_logging(store, 2 * LOG_BATCHES, withdraw_log, err);

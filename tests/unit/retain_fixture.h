@@ -31,7 +31,7 @@ typedef struct said {
     tb_code code;
     bool no;
     size_t calls;
-    char said[4096], out[65536];
+    char said[4096], out[65536], next[200]; /* the last call's */
     tb_error err;
 } said;
 
@@ -42,8 +42,15 @@ static inline void keep_text(char *to, size_t size, const tb_buf *buf)
     to[len + n] = 0;
 }
 
-/* words: "retain hours=25 dry-run". most: calls, then it is left as it is. */
-static inline said run_calls(fixture *f, const char *words, size_t most)
+/* How it is called: `most` times, then it is left as it is. */
+typedef struct calling {
+    size_t most;
+    const char *next; /* of the first call; NULL: it begins */
+    int64_t key, now_us;
+} calling;
+
+/* words: "retain hours=25 dry-run". */
+static inline said run_from(fixture *f, const char *words, calling c)
 {
     static said s;
     char text[256], *at = text, *word;
@@ -61,8 +68,9 @@ static inline said run_calls(fixture *f, const char *words, size_t most)
         if (s.code) goto end;
     }
     s.code = tb_args_end(&args, false, &s.err);
+    if (!s.code && c.next) s.code = tb_args_next(&args, c.next, strlen(c.next), &s.err);
     do {
-        tb_ops ops = {.store = f->store, .now_us = NOW_US};
+        tb_ops ops = {.store = f->store, .now_us = c.now_us, .key = c.key};
         tb_reply reply;
         tb_reply_init(&reply);
         if (!s.code) s.code = tb_operation_run(&ops, &args, &reply, &s.err);
@@ -70,12 +78,18 @@ static inline said run_calls(fixture *f, const char *words, size_t most)
         keep_text(s.out, sizeof s.out, &reply.out);
         s.no |= reply.no;
         s.calls++;
+        snprintf(s.next, sizeof s.next, "%.*s", (int)reply.next.len, reply.next.len ? reply.next.data : "");
         if (!s.code) s.code = tb_args_next(&args, reply.next.data, reply.next.len, &s.err);
         tb_reply_release(&reply);
-    } while (!s.code && args.next && s.calls < most);
+    } while (!s.code && args.next && s.calls < c.most);
 end:
     tb_args_release(&args);
     return s;
+}
+
+static inline said run_calls(fixture *f, const char *words, size_t most)
+{
+    return run_from(f, words, (calling){.most = most, .now_us = NOW_US});
 }
 
 static inline said run_words(fixture *f, const char *words)

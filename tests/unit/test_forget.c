@@ -283,11 +283,38 @@ START_TEST(what_waits_goes_some_at_a_time)
     ck_assert_uint_eq(done.calls, 3);
     ck_assert_msg(strstr(done.said, "296 blocks of request"), "%s", done.said);
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 0);
-    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 3);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 3); /* one of each run */
     tb_store_scrub(f.store);
     ck_assert_uint_eq(found(&f, "xylophia"), 0);
     ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1").said, "nothing left to forget"));
     verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+static said go_on_from(fixture *f, const char *words, const char *next, int64_t key)
+{
+    return run_from(f, words, (calling){.most = 1, .next = next, .key = key, .now_us = NOW_US});
+}
+
+/* `next` names the entry of the first call. One that is made up names none, or none that tells of this. */
+START_TEST(nothing_goes_that_no_entry_tells_of)
+{
+    static const char *const wrong[] = {"99 0 0 0 0 0", "1 0 0 0 0", "0 0", "x"};
+    fixture f;
+    char next[200];
+    keep_many(&f, MANY, false);
+    said s = go_on_from(&f, "forget account=1", "0 0 0 0 0 0", 7);
+    ck_assert_int_eq(s.code, TB_OK);
+    snprintf(next, sizeof next, "%s", s.next);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        ck_assert_int_eq(go_on_from(&f, "forget account=1", wrong[i], 7).code, TB_E_VALIDATION);
+    ck_assert_int_eq(go_on_from(&f, "forget account=1", next, 8).code, TB_E_VALIDATION);
+    ck_assert_int_eq(go_on_from(&f, "retain logs=1m", "1 0 0 0 0 0 0 0 0 0 0 0 0", 7).code, TB_E_VALIDATION);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), MANY - TB_FORGET_AT_ONCE);
+    ck_assert_int_eq(go_on_from(&f, "forget account=1", next, 7).code, TB_OK);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), MANY - 2 * TB_FORGET_AT_ONCE);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE \"key\"=7"), 1);
     fixture_release(&f);
 }
 END_TEST
@@ -301,6 +328,7 @@ int main(void)
     tcase_add_test(t, many_logs_go_some_at_a_time);
     tcase_add_test(t, as_many_as_go_at_a_time_are_told_too);
     tcase_add_test(t, what_waits_goes_some_at_a_time);
+    tcase_add_test(t, nothing_goes_that_no_entry_tells_of);
     Suite *s = suite_create("forget");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

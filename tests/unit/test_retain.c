@@ -348,6 +348,29 @@ START_TEST(request_logs_go_some_at_a_time)
 }
 END_TEST
 
+/* Hours pass meanwhile, and the clock is put back. */
+START_TEST(what_is_too_old_is_what_was_when_it_began)
+{
+    fixture f;
+    char next[200];
+    fixture_init(&f);
+    keep_lines(&f);
+    snprintf(next, sizeof next, "%s", run_calls(&f, "retain logs=90m", 1).next);
+    const int64_t hour_us = INT64_C(3600000000);
+    calling c = {.most = 1, .next = next, .now_us = NOW_US - hour_us};
+    snprintf(next, sizeof next, "%s", run_from(&f, "retain logs=90m", c).next);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 300 - 256);
+    c.now_us = NOW_US + hour_us;
+    ck_assert_int_eq(run_from(&f, "retain logs=80m", c).code, TB_E_VALIDATION);
+    said s = run_from(&f, "retain logs=90m", c);
+    ck_assert_str_eq(s.next, "");
+    ck_assert_ptr_nonnull(strstr(s.said, "290 blocks of request logs"));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_block"), 10);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit"), 1);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(arguments_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {
@@ -377,6 +400,7 @@ int main(void)
     tcase_add_test(t, hours_that_days_do_not_hold_stay);
     tcase_add_test(t, an_old_invoice_says_what_is_no_longer_there);
     tcase_add_test(t, request_logs_go_some_at_a_time);
+    tcase_add_test(t, what_is_too_old_is_what_was_when_it_began);
     tcase_add_test(t, arguments_that_make_no_sense_are_refused);
     Suite *s = suite_create("retain");
     suite_add_tcase(s, t);

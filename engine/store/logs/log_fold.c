@@ -1,9 +1,9 @@
 /* Folding runs of request logs: see log_run.h for what is true at every commit.
  *
  * A fold takes the runs that wait when it begins, as many as may be in memory together, and goes by zones,
- * ascending, a part with each batch, or parts by themselves where somebody needs all in its place. All runs are read once and stay in memory as records, with a list of
- * them by zone, until the fold is over; a process that finds a fold under way reads them again. A zone's
- * lines are placed together, run by run. */
+ * ascending, a part with each batch, or parts by themselves where somebody needs all in its place. All runs
+ * are read once and stay in memory as records, with a list of them by zone, until the fold is over; a process
+ * that finds a fold under way reads them again. A zone's lines are placed together, run by run. */
 #include "store/logs/log_run.h"
 
 #include "logs/record.h"

@@ -109,6 +109,11 @@ tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
     return code;
 }
 
+tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err)
+{
+    return tb__int_of(store, TB__SQL_AUDIT_LAST, NULL, 0, 0, ret_id, err);
+}
+
 void tb_audit_release(tb_audit_entry *entries)
 {
     free(entries);

@@ -348,7 +348,7 @@ tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret
     for (int kind = 0; !code && !*ret_more && kind < TB__RUN_KINDS; kind++)
         code = fold_kind_part(store, (tb__run_kind)kind, &begun[kind], ret_more, err);
     store->dirty |= *ret_more;
-    return code ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+    return code || !*ret_more ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
 tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)
