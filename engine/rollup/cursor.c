@@ -291,7 +291,7 @@ bool tb__cursor_group(tb_rollup_cursor *c, const int64_t *group)
         tb__items_sort(items, items + c->zones, c->zones);
         for (uint32_t i = 0; i < c->ids; i++)
             c->turns[i] = i < c->zones ? items[i].index : i;
-        c->groups.turns = c->countries.turns = c->turns;
+        c->groups.turns = c->turns;
     }
     if (items) items_free(c, items, c->zones + 1);
     return items && c->turns;

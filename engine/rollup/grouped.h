@@ -7,8 +7,9 @@
 
 /* The zones of all parts, ascending; they live as long as the cursor. */
 const int64_t *tb__cursor_zones(const tb_rollup_cursor *cursor, size_t *ret_n);
-/* group: of each of these zones a number >= 0. From here on the days and countries of zones come
- * ascending by group and id. To be called before anything is read; false: out of memory. */
+/* group: of each of these zones a number >= 0. From here on the days of zones come
+ * ascending by group and id; countries come ascending by id, as ever. To be called before anything is
+ * read; false: out of memory. */
 TB_MUST_USE bool tb__cursor_group(tb_rollup_cursor *cursor, const int64_t *group);
 
 #endif

@@ -383,6 +383,7 @@ static void begin_run(feed_run *run)
 
 static void end_run(feed_run *run)
 {
+    tb_rollup_cursor_free(run->cursor);
     for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_release(&run->workers[i]);
     free(run->workers);
@@ -448,7 +449,8 @@ static tb_code parse_run(feed_run *run, tb_error *err)
     code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
     if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
     run->parsed = true;
-    return code ? code : refuse_large(run, err);
+    if (!code) code = refuse_large(run, err);
+    return code || !run->lines ? code : feed_run_order(run, err);
 }
 
 tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *options,
@@ -508,7 +510,7 @@ const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n)
     return run->granted;
 }
 
-/* A group has its counters, its slot, and countries. */
+/* A group has its counters, its slot, countries, and a place in the order of all (feed_run_order). */
 size_t feed_run_cells(const feed_run *run)
 {
     size_t cells = 0;
@@ -519,7 +521,7 @@ size_t feed_run_cells(const feed_run *run)
 
 size_t feed_run_bytes(const feed_run *run)
 {
-    size_t bytes = feed_run_cells(run) * 256;
+    size_t bytes = feed_run_cells(run) * 288;
     for (size_t i = 0; i < run->n_workers; i++)
         bytes += run->workers[i].rejects.text_len;
     return bytes;

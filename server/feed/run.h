@@ -37,6 +37,7 @@ struct feed_run {
     tb_hash128 head;
     feed_worker *workers;
     size_t n_workers;
+    tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
@@ -96,6 +97,9 @@ uint64_t feed_run_flushed(const feed_run *run);
 void feed_run_note_first(feed_run *run);
 /* TB_E_BAD_LINE: the running segment's first refused line ends the run. */
 tb_code feed_run_refuse(feed_run *run, tb_error *err);
+/* Puts what was parsed since the last flush in order; nothing where that was done. Nothing is parsed after it,
+ * until the flush. */
+TB_MUST_USE tb_code feed_run_order(feed_run *run, tb_error *err);
 /* Everything parsed so far into the open transaction. */
 TB_MUST_USE tb_code feed_run_flush(feed_run *run, tb_error *err);
 void feed_run_start_segment(feed_run *run, uint64_t at, uint64_t lines_before);

@@ -32,28 +32,35 @@ void feed_run_clear(feed_run *run)
 {
     for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_clear(&run->workers[i]);
+    tb_rollup_cursor_free(run->cursor);
+    run->cursor = NULL;
     run->n_counts = 0;
     run->lines = run->refused = run->refused_too_new = 0;
     run->taken_ambiguous = run->taken_heads = 0;
     run->flushed_at = run->reader.at;
 }
 
-static tb_code add_usage(feed_run *run, tb_error *err)
+tb_code feed_run_order(feed_run *run, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
+    if (run->cursor) return TB_OK;
     for (size_t i = 0; i < run->n_workers; i++)
         parts[i] = run->workers[i].rollup;
-    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
-    if (!cursor) return tb_no_memory(err);
+    run->cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    return run->cursor ? TB_OK : tb_no_memory(err);
+}
+
+static tb_code add_usage(feed_run *run, tb_error *err)
+{
     feed_helper helper;
+    tb_code code = feed_run_order(run, err);
+    if (code) return code;
     const tb_helper lent = feed_helper_begin(&helper);
     tb_store_lend(run->store, run->n_workers > 1 ? &lent : NULL);
-    tb_code code = tb_store_add_usage(run->store, cursor, err);
+    code = tb_store_add_usage(run->store, run->cursor, err);
     tb_store_lend(run->store, NULL);
     feed_helper_end(&helper);
-    if (code == TB_OK) code = tb_rollup_cursor_check(cursor, err);
-    tb_rollup_cursor_free(cursor);
-    return code;
+    return code ? code : tb_rollup_cursor_check(run->cursor, err);
 }
 
 static tb_code add_logs(feed_run *run, tb_error *err)

@@ -23,7 +23,8 @@ static void refuses(tb__run_kind kind, const uint8_t *a, size_t n_a, const uint8
     static uint8_t out[TB__RUN_ENTRY_MAX];
     tb_error err = {0};
     size_t len;
-    ck_assert_int_eq(tb__run_join(kind, a, n_a, b, n_b, out, &len, &err), TB_E_CORRUPT);
+    const tb__run_entry two[] = {{.data = a, .len = n_a}, {.data = b, .len = n_b}};
+    ck_assert_int_eq(tb__run_join(kind, two, 2, out, &len, &err), TB_E_CORRUPT);
     ck_assert(strstr(err.message, "damaged"));
 }
 
@@ -34,9 +35,65 @@ START_TEST(two_entries_join_to_their_sum)
     tb_error err = {0};
     size_t n_joined, n_a = grid_entry(7, 1000, a), n_b = grid_entry(1, INT64_C(1) << 40, b);
     size_t n_sum = grid_entry(8, (INT64_C(1) << 40) + 1000, sum);
-    ck_assert_int_eq(tb__run_join(TB__RUN_CHUNKS, a, n_a, b, n_b, joined, &n_joined, &err), TB_OK);
+    const tb__run_entry two[] = {{.data = a, .len = n_a}, {.data = b, .len = n_b}};
+    ck_assert_int_eq(tb__run_join(TB__RUN_CHUNKS, two, 2, joined, &n_joined, &err), TB_OK);
     ck_assert_uint_eq(n_joined, n_sum);
     ck_assert_mem_eq(joined, sum, n_sum);
+}
+END_TEST
+
+/* Of grids that have other counters and hours each, one of them a maximum; and of lists of countries. */
+START_TEST(many_entries_join_as_one_by_one)
+{
+    static uint8_t at[8][TB__RUN_ENTRY_MAX], all[TB__RUN_ENTRY_MAX], two[2][TB__RUN_ENTRY_MAX];
+    tb_error err = {0};
+    tb_grid *grid = malloc(sizeof *grid);
+    ck_assert_ptr_nonnull(grid);
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++) {
+        tb__run_entry list[8] = {0};
+        for (unsigned i = 0; i < 8; i++) {
+            const tb__country countries[2] = {{(uint16_t)('D' << 8 | ('E' + i % 3)), i + 1, 100 * i},
+                                              {'U' << 8 | 'S', 3, i}};
+            tb_grid_clear(grid);
+            ck_assert_int_eq(tb_grid_add(grid, i % 2 ? TB_M_BYTES : TB_M_REQUESTS, i * 3, 1000 + i, &err), TB_OK);
+            ck_assert_int_eq(tb_grid_add(grid, TB_M_QUEUED_MAX, i % 4, UINT64_C(1) << (i * 37 % 60), &err), TB_OK);
+            list[i].data = at[i];
+            list[i].len = kind == TB__RUN_CHUNKS ? tb__run_put_grid(grid, at[i]) : tb__run_put_list(countries, 2, at[i]);
+        }
+        size_t n = 0;
+        tb__run_entry one[2] = {list[0]};
+        for (unsigned i = 1; i < 8; i++) {
+            one[1] = list[i];
+            ck_assert_int_eq(tb__run_join((tb__run_kind)kind, one, 2, two[i % 2], &one[0].len, &err), TB_OK);
+            one[0].data = two[i % 2];
+        }
+        ck_assert_int_eq(tb__run_join((tb__run_kind)kind, list, 8, all, &n, &err), TB_OK);
+        ck_assert_uint_eq(n, one[0].len);
+        ck_assert_mem_eq(all, one[0].data, n);
+        ck_assert_int_eq(tb__run_join((tb__run_kind)kind, list, 1, all, &n, &err), TB_OK);
+        ck_assert_uint_eq(n, list[0].len);
+        ck_assert_mem_eq(all, list[0].data, n);
+    }
+    free(grid);
+}
+END_TEST
+
+/* Whichever of them is the one too much, and whatever the others bring. */
+START_TEST(a_sum_that_is_too_large_is_told)
+{
+    static uint8_t at[3][TB__RUN_ENTRY_MAX], out[TB__RUN_ENTRY_MAX];
+    size_t len;
+    for (int large = 0; large < 3; large++) {
+        tb__run_entry list[3] = {0};
+        tb_error err = {0};
+        for (int i = 0; i < 3; i++) {
+            list[i].data = at[i];
+            list[i].len = grid_entry(i == large ? TB_COUNTER_MAX - 1 : 1, 5, at[i]);
+        }
+        ck_assert_int_eq(tb__run_join(TB__RUN_CHUNKS, list, 2, out, &len, &err), TB_OK);
+        ck_assert_int_eq(tb__run_join(TB__RUN_CHUNKS, list, 3, out, &len, &err), TB_E_OVERFLOW);
+        ck_assert(strstr(err.message, "requests"));
+    }
 }
 END_TEST
 
@@ -69,6 +126,8 @@ int main(void)
 {
     TCase *t = tcase_create("entries");
     tcase_add_test(t, two_entries_join_to_their_sum);
+    tcase_add_test(t, many_entries_join_as_one_by_one);
+    tcase_add_test(t, a_sum_that_is_too_large_is_told);
     tcase_add_test(t, damaged_entries_are_refused);
     tcase_add_test(t, a_damaged_entry_is_not_added);
     Suite *s = suite_create("run_entry");

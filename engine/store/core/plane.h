@@ -53,8 +53,8 @@ typedef struct tb__counters {
     /* --- in: by the writer, in its transaction --- */
 
     /* One call of tb_store_add_usage. Days come account by account, zone by zone, location by location;
-     * balancers and countries behind them. `end`: newest is the newest hour added, INT64_MIN: none.
-     * `free` takes a batch that failed, too; NULL is fine. */
+     * balancers behind them, then countries, ascending by zone and day. `end`: newest is the newest hour
+     * added, INT64_MIN: none. `free` takes a batch that failed, too; NULL is fine. */
     tb_code (*begin)(tb_store *store, void **ret_batch, tb_error *err);
     tb_code (*add)(void *batch, const tb__day_of *of, const tb_grid *hours, tb_error *err);
     tb_code (*add_countries)(void *batch, int64_t zone, int64_t day, const struct tb__country *list,

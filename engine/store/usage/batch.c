@@ -162,11 +162,6 @@ tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *en
     return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
-static int by_key(const void *a, const void *b)
-{
-    return tb__run_compare(((const tb__batch_entry *)a)->key, ((const tb__batch_entry *)b)->key);
-}
-
 /* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same. Of
  * chunks the whole key is one number; series are counted from 1, so most of its bytes are the same. */
 static tb_code sort_chunks(tb__batch_entry *list, size_t n, tb_error *err)
@@ -197,12 +192,10 @@ static tb_code sort_chunks(tb__batch_entry *list, size_t n, tb_error *err)
     return TB_OK;
 }
 
+/* Countries are put ascending (core/plane.h). */
 static tb_code sort_batch(tb__batch *b, tb__run_kind kind, tb_error *err)
 {
-    if (kind == TB__RUN_CHUNKS) return sort_chunks(b->of[kind].list, b->of[kind].n, err);
-    if (b->of[kind].n > 1)
-        qsort(b->of[kind].list, b->of[kind].n, sizeof *b->of[kind].list, by_key);
-    return TB_OK;
+    return kind == TB__RUN_CHUNKS ? sort_chunks(b->of[kind].list, b->of[kind].n, err) : TB_OK;
 }
 
 static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
@@ -344,15 +337,14 @@ static tb_code sorted_next(void *ctx, tb__run_entry *ret_entry, bool *ret_more, 
     tb_code code = TB_OK;
     *ret_more = s->at < n;
     if (!*ret_more) return TB_OK;
-    tb__run_entry e = entry_of(s->batch, &list[s->at++]);
-    for (int into = 0; !code && s->at < n && tb__run_compare(list[s->at].key, e.key) == 0;
+    tb__run_entry e[2] = {entry_of(s->batch, &list[s->at++])};
+    for (int into = 0; !code && s->at < n && tb__run_compare(list[s->at].key, e[0].key) == 0;
          into ^= 1) {
-        const tb__run_entry more = entry_of(s->batch, &list[s->at++]);
-        code = tb__run_join(s->kind, e.data, e.len, more.data, more.len, s->joined[into], &e.len,
-                            err);
-        e.data = s->joined[into];
+        e[1] = entry_of(s->batch, &list[s->at++]);
+        code = tb__run_join(s->kind, e, 2, s->joined[into], &e[0].len, err);
+        e[0].data = s->joined[into];
     }
-    *ret_entry = e;
+    *ret_entry = e[0];
     return code;
 }
 

@@ -16,6 +16,7 @@
 #ifndef TOLLBOOK_STORE_RUN_H
 #define TOLLBOOK_STORE_RUN_H
 
+#include "base/quick.h"
 #include "store/usage/chunk.h"
 #include "store/usage/connection.h"
 #include "store/usage/country.h"
@@ -61,18 +62,17 @@ bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid);
 bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
                       uint64_t sum[TB_METRIC_COUNT]);
 bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n);
-/* Merges two entries of one kind into out (TB__RUN_ENTRY_MAX). */
-TB_MUST_USE tb_code tb__run_join(tb__run_kind kind, const uint8_t *a, size_t n_a, const uint8_t *b,
-                                 size_t n_b, uint8_t *out, size_t *ret_len, tb_error *err);
-
-/* --- pages (run_page.c): entries side by side, each with its length, so that one is found by
- * stepping over those before it --- */
-
+/* Merges n entries of one kind, one at least, into out (TB__RUN_ENTRY_MAX). Their keys are not looked at. */
 typedef struct tb__run_entry {
     tb__run_key key;
     const uint8_t *data;
     size_t len;
 } tb__run_entry;
+TB_MUST_USE tb_code tb__run_join(tb__run_kind kind, const tb__run_entry *list, size_t n, uint8_t *out,
+                                 size_t *ret_len, tb_error *err);
+
+/* --- pages (run_page.c): entries side by side, each with its length, so that one is found by
+ * stepping over those before it --- */
 
 /* A run's directory has the first key of each page. */
 #define TB__RUN_PAGE_BITS 10
@@ -201,9 +201,11 @@ void tb__run_cursor_release(tb__run_cursor *cursor);
 typedef struct tb__run_union {
     tb__run_kind kind;
     tb__run_cursor *cursor;
-    tb__run_cursor **lowest; /* those of the entry that was given last */
+    tb__u128 *key;   /* at which each cursor stands, as one number; the greatest: it is over */
+    size_t *lowest; /* the cursors of the entry that was given last */
+    tb__run_entry *entry; /* theirs */
     size_t n, n_lowest;
-    uint8_t joined[2][TB__RUN_ENTRY_MAX];
+    uint8_t joined[TB__RUN_ENTRY_MAX];
 } tb__run_union;
 
 /* Takes the n runs of the list, from an owner on (INT64_MIN: from the beginning). They stay where

@@ -135,81 +135,100 @@ static tb_code entry_damaged(tb_error *err)
                    "An entry of waiting usage is damaged; restore a backup and ingest again.");
 }
 
-/* A grid's bytes, taken value by value. */
-typedef struct taking {
-    const uint8_t *at, *end;
+/* What several grids come to, by metric and slot: defined where both masks have it. */
+typedef struct joining {
     uint32_t metrics, slots;
-    bool bad;
-} taking;
+    uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
+} joining;
 
-static taking take_grid(const uint8_t *data, size_t len)
+static bool take_masks(const uint8_t **at, const uint8_t *end, uint32_t *ret_metrics, uint32_t *ret_slots)
 {
-    taking t = {data, data + len, 0, 0, false};
     uint64_t metrics = 0, slots = 0;
-    t.bad = !take_varint(&t.at, t.end, &metrics) || !take_varint(&t.at, t.end, &slots) ||
-            (metrics & ~(uint64_t)TB_METRIC_ALL) || slots > HOURS;
-    t.metrics = (uint32_t)metrics;
-    t.slots = (uint32_t)slots;
-    return t;
+    if (!take_varint(at, end, &metrics) || !take_varint(at, end, &slots)) return false;
+    *ret_metrics = (uint32_t)metrics;
+    *ret_slots = (uint32_t)slots;
+    return !(metrics & ~(uint64_t)TB_METRIC_ALL) && slots <= HOURS;
 }
 
-/* The slots in which it has a value of the metric. */
-static uint32_t slots_of(const taking *t, unsigned metric)
+static tb_code begin_joining(joining *j, const tb__run_entry *list, size_t n, tb_error *err)
 {
-    return t->metrics >> metric & 1 ? t->slots : 0;
+    j->metrics = j->slots = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at = list[i].data;
+        uint32_t metrics, slots;
+        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return entry_damaged(err);
+        j->metrics |= metrics;
+        j->slots |= slots;
+    }
+    for (uint32_t m = j->metrics; m; m &= m - 1)
+        for (uint32_t s = j->slots; s; s &= s - 1)
+            j->v[__builtin_ctz(m)][__builtin_ctz(s)] = 0;
+    return TB_OK;
 }
 
-/* The next value, which is that of the slot; 0 where it has none. Most have one byte or two. */
-static inline uint64_t take_value(taking *t, uint32_t slots, unsigned slot)
+/* Adds one grid. What overflows shows in the top bit, since none of two addends has it. */
+static bool join_grid(joining *j, const tb__run_entry *entry, uint64_t *ret_over)
 {
-    uint64_t value = 0;
-    if (!(slots >> slot & 1)) return 0;
-    if (t->at < t->end && *t->at < 0x80) return *t->at++;
-    if (!take_varint(&t->at, t->end, &value)) t->bad = true;
-    return value;
-}
-
-/* Both hold their values by metric and slot, ascending, so they are joined as they are read. */
-static tb_code join_grids(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
-                          size_t *ret_len, tb_error *err)
-{
-    taking x = take_grid(a, n_a), y = take_grid(b, n_b);
-    const uint32_t slots = x.slots | y.slots;
-    uint8_t *p = put_varint(put_varint(out, x.metrics | y.metrics), slots);
-    for (uint32_t left = x.metrics | y.metrics; left && !x.bad && !y.bad; left &= left - 1) {
-        unsigned m = (unsigned)__builtin_ctz(left);
-        bool larger = tb_metric_table[m].how == TB_HOW_MAX;
-        const uint32_t of_x = slots_of(&x, m), of_y = slots_of(&y, m);
+    const uint8_t *at = entry->data, *end = at + entry->len;
+    uint32_t metrics, slots;
+    if (!take_masks(&at, end, &metrics, &slots)) return false;
+    for (; metrics; metrics &= metrics - 1) {
+        const unsigned m = (unsigned)__builtin_ctz(metrics);
+        const bool larger = tb_metric_table[m].how == TB_HOW_MAX;
         for (uint32_t s = slots; s; s &= s - 1) {
-            unsigned slot = (unsigned)__builtin_ctz(s);
-            uint64_t v = take_value(&x, of_x, slot), w = take_value(&y, of_y, slot);
-            v = larger ? (v > w ? v : w) : v + w;
-            if (v > TB_COUNTER_MAX)
-                return tb_fail(err, TB_E_OVERFLOW, tb_metric_table[m].name,
-                               "The counter %s would pass 2^63 - 1.", tb_metric_table[m].name);
-            p = put_varint(p, v);
+            uint64_t *sum = &j->v[m][__builtin_ctz(s)], value = 0;
+            if (at < end && *at < 0x80) value = *at++; /* most have one byte or two */
+            else if (!take_varint(&at, end, &value)) return false;
+            *sum = larger ? (value > *sum ? value : *sum) : *sum + value;
+            *ret_over |= *sum;
         }
     }
-    if (x.bad || y.bad || x.at != x.end || y.at != y.end) return entry_damaged(err);
+    return at == end;
+}
+
+static tb_code joined_overflow(const joining *j, tb_error *err)
+{
+    for (uint32_t m = j->metrics; m; m &= m - 1)
+        for (uint32_t s = j->slots; s; s &= s - 1)
+            if (j->v[__builtin_ctz(m)][__builtin_ctz(s)] > TB_COUNTER_MAX)
+                return tb_fail(err, TB_E_OVERFLOW, tb_metric_table[__builtin_ctz(m)].name,
+                               "The counter %s would pass 2^63 - 1.", tb_metric_table[__builtin_ctz(m)].name);
+    return TB_OK;
+}
+
+static tb_code join_grids(const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
+{
+    joining j;
+    tb_code code = begin_joining(&j, list, n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        uint64_t over = 0;
+        if (!join_grid(&j, &list[i], &over)) code = entry_damaged(err);
+        else if (over > TB_COUNTER_MAX) code = joined_overflow(&j, err);
+    }
+    if (code) return code;
+    uint8_t *p = put_varint(put_varint(out, j.metrics), j.slots);
+    for (uint32_t m = j.metrics; m; m &= m - 1)
+        for (uint32_t s = j.slots; s; s &= s - 1)
+            p = put_varint(p, j.v[__builtin_ctz(m)][__builtin_ctz(s)]);
     *ret_len = (size_t)(p - out);
     return TB_OK;
 }
 
-static tb_code join_lists(const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b, uint8_t *out,
-                          size_t *ret_len, tb_error *err)
+static tb_code join_lists(const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
 {
-    tb__country x[TB__COUNTRY_MAX], y[TB__COUNTRY_MAX], sum[TB__COUNTRY_MAX];
-    size_t n_x, n_y, n;
-    if (!tb__run_get_list(a, n_a, x, &n_x) || !tb__run_get_list(b, n_b, y, &n_y))
-        return entry_damaged(err);
-    tb_code code = tb__country_merge(x, n_x, y, n_y, sum, &n, err);
-    if (!code) *ret_len = tb__run_put_list(sum, n, out);
+    tb__country sums[2][TB__COUNTRY_MAX], more[TB__COUNTRY_MAX];
+    size_t n_sum = 0, n_more;
+    tb_code code = tb__run_get_list(list[0].data, list[0].len, sums[0], &n_sum) ? TB_OK : entry_damaged(err);
+    for (size_t i = 1; !code && i < n; i++) {
+        if (!tb__run_get_list(list[i].data, list[i].len, more, &n_more)) code = entry_damaged(err);
+        else code = tb__country_merge(sums[(i - 1) % 2], n_sum, more, n_more, sums[i % 2], &n_sum, err);
+    }
+    if (!code) *ret_len = tb__run_put_list(sums[(n - 1) % 2], n_sum, out);
     return code;
 }
 
-tb_code tb__run_join(tb__run_kind kind, const uint8_t *a, size_t n_a, const uint8_t *b, size_t n_b,
-                     uint8_t *out, size_t *ret_len, tb_error *err)
+tb_code tb__run_join(tb__run_kind kind, const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len,
+                     tb_error *err)
 {
-    return kind == TB__RUN_CHUNKS ? join_grids(a, n_a, b, n_b, out, ret_len, err)
-                                  : join_lists(a, n_a, b, n_b, out, ret_len, err);
+    return kind == TB__RUN_CHUNKS ? join_grids(list, n, out, ret_len, err) : join_lists(list, n, out, ret_len, err);
 }

@@ -418,31 +418,43 @@ void tb__run_cursor_release(tb__run_cursor *c)
 
 /* --- several runs as one --- */
 
+static void note_key(tb__run_union *u, size_t i)
+{
+    const tb__run_cursor *c = &u->cursor[i];
+    u->key[i] = c->over ? ~(tb__u128)0 : (tb__u128)(uint64_t)c->entry.key.owner << 64 | (uint64_t)c->entry.key.index;
+}
+
 tb_code tb__run_union_begin(tb__run_union *u, tb__runs *runs, tb__run_kind kind,
                             const tb__usage_run *list, size_t n, int64_t owner, tb_error *err)
 {
     u->kind = kind;
     u->n = u->n_lowest = 0;
     u->cursor = calloc(n + 1, sizeof *u->cursor);
+    u->key = calloc(n + 1, sizeof *u->key);
     u->lowest = calloc(n + 1, sizeof *u->lowest);
-    if (!u->cursor || !u->lowest) return tb_no_memory(err);
+    u->entry = calloc(n + 1, sizeof *u->entry);
+    if (!u->cursor || !u->key || !u->lowest || !u->entry) return tb_no_memory(err);
     tb_code code = TB_OK;
-    for (; !code && u->n < n; u->n++)
+    for (; !code && u->n < n; u->n++) {
         code = tb__run_cursor_begin(&u->cursor[u->n], runs, &list[u->n], owner, err);
+        note_key(u, u->n);
+    }
     return code;
 }
 
-/* Finds the cursors that stand at the lowest key, in the order of runs; none: all are over. */
+/* Finds the cursors that stand at the lowest key, in the order of runs; none: all are over. Which they are cannot
+ * be guessed, so nothing branches on it. */
 static void find_lowest(tb__run_union *u)
 {
+    tb__u128 lowest = ~(tb__u128)0;
+    for (size_t i = 0; i < u->n; i++)
+        lowest = u->key[i] < lowest ? u->key[i] : lowest;
     u->n_lowest = 0;
     for (size_t i = 0; i < u->n; i++) {
-        tb__run_cursor *c = &u->cursor[i];
-        if (c->over) continue;
-        const int order = u->n_lowest ? tb__run_compare(c->entry.key, u->lowest[0]->entry.key) : 0;
-        if (order < 0) u->n_lowest = 0;
-        if (order <= 0) u->lowest[u->n_lowest++] = c;
+        u->lowest[u->n_lowest] = i;
+        u->n_lowest += u->key[i] == lowest;
     }
+    if (lowest == ~(tb__u128)0) u->n_lowest = 0;
 }
 
 /* Entries that are joined lie in u->joined, an entry of one run in its cursor's page: what the call
@@ -451,21 +463,19 @@ tb_code tb__run_union_next(tb__run_union *u, tb__run_entry *ret_entry, bool *ret
                            tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < u->n_lowest; i++)
-        code = tb__run_cursor_next(u->lowest[i], err);
+    for (size_t i = 0; !code && i < u->n_lowest; i++) {
+        code = tb__run_cursor_next(&u->cursor[u->lowest[i]], err);
+        note_key(u, u->lowest[i]);
+    }
     if (code) return code;
     find_lowest(u);
     *ret_more = u->n_lowest > 0;
-    if (!*ret_more) return TB_OK;
-    tb__run_entry e = u->lowest[0]->entry;
-    for (size_t i = 1; !code && i < u->n_lowest; i++) {
-        const tb__run_entry *more = &u->lowest[i]->entry;
-        uint8_t *joined = u->joined[i % 2];
-        code = tb__run_join(u->kind, e.data, e.len, more->data, more->len, joined, &e.len, err);
-        e.data = joined;
-    }
-    *ret_entry = e;
-    return code;
+    for (size_t i = 0; i < u->n_lowest; i++)
+        u->entry[i] = u->cursor[u->lowest[i]].entry;
+    *ret_entry = u->entry[0];
+    if (u->n_lowest < 2) return TB_OK;
+    ret_entry->data = u->joined;
+    return tb__run_join(u->kind, u->entry, u->n_lowest, u->joined, &ret_entry->len, err);
 }
 
 void tb__run_union_release(tb__run_union *u)
@@ -473,7 +483,8 @@ void tb__run_union_release(tb__run_union *u)
     for (size_t i = 0; u->cursor && i < u->n; i++)
         tb__run_cursor_release(&u->cursor[i]);
     free(u->cursor);
+    free(u->key);
     free(u->lowest);
+    free(u->entry);
     u->cursor = NULL;
-    u->lowest = NULL;
 }
