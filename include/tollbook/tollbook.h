@@ -66,6 +66,7 @@
 #include "tollbook/ledgerstore.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
+#include "tollbook/merging.h"
 #include "tollbook/metrics.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/monthpairs.h"

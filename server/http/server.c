@@ -214,6 +214,7 @@ static tb_code open_workers(server *s, tb_error *err)
         code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
     for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
         code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
+    if (!code && !s->options.usage) code = tb_store_open(s->options.db, &options, &s->merger_store, err);
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
@@ -447,6 +448,7 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
     (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
+    merger_wake(s->merger);
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
@@ -558,6 +560,8 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     if (!sends) say_unsent(s);
     on_idle(s, s->store);
+    if (s->merger_store) s->merger = merger_start(s->merger_store);
+    if (s->merger) tb_store_lend_merges(s->store, merger_merges(s->merger));
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
@@ -597,7 +601,8 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && !s->asking == !s->options.usage && (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
+    bool ok = s->writer && !s->merger == !s->merger_store && s->desk && !s->asking == !s->options.usage &&
+              (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
@@ -658,6 +663,9 @@ bool server_stop(server *s)
     conns_stop(s->conns);
     writer_free(s->writer);
     s->writer = NULL;
+    tb_store_lend_merges(s->store, NULL);
+    merger_stop(s->merger);
+    s->merger = NULL;
     crew_free(s->desk);
     s->desk = NULL;
     crew_free(s->asking);
@@ -720,6 +728,7 @@ void server_free(server *s)
     pool_free(s->pool);
     for (int i = 0; i < SERVER_DESK_THREADS; i++)
         tb_store_close(s->desk_store[i]);
+    tb_store_close(s->merger_store);
     tb_store_close(s->deployer_store);
     tb_store_close(s->courier_store[0]);
     tb_store_close(s->courier_store[1]);

@@ -5,6 +5,7 @@
  *                                            |--others' computers--> errands
  *                                            '--bodies to be parsed--> intake
  *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
+ *     merger --merges runs of usage ahead--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
@@ -26,6 +27,7 @@
 #include "http/limit.h"
 #include "http/listen.h"
 #include "http/lobby.h"
+#include "http/merger.h"
 #include "http/metrics.h"
 #include "http/compactor.h"
 #include "http/places.h"
@@ -120,7 +122,9 @@ typedef struct server {
     conns *conns;
     lobby *lobby;
     writer *writer;
-    compactor compactor; /* of usage on servers */
+    merger *merger;         /* NULL: usage is on servers */
+    tb_store *merger_store; /* a reader: its */
+    compactor compactor;    /* of usage on servers */
     struct {
         bool good;       /* all were looked at */
         tb_code said;    /* what is wrong with one, as it was said last */

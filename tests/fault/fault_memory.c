@@ -5,6 +5,7 @@
 #include "fault/scarce.h"
 #include "fault/workload.h"
 #include "tollbook/eventstore.h"
+#include "tollbook/merging.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,27 @@ static tb_code op_write(tb_error *err)
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
     return code;
+}
+
+/* Eight batches, what they become, and a batch that writes it. A merger without memory does no harm: it says so. */
+static tb_code op_merge(tb_error *err)
+{
+    const tb_store_options options = {.vfs = FAULT_VFS};
+    tb_store *reader = NULL;
+    scarce_pause(true);
+    tb_merges *merges = tb_merges_new();
+    REQUIRE(merges, "no memory");
+    tb_store_lend_merges(store, merges);
+    for (int i = 0; i < 8; i++)
+        REQUIRE(!op_write(err), "%s", err->message);
+    scarce_pause(false);
+    tb_code code = tb_store_open(path, &options, &reader, err);
+    if (!code) code = tb_merges_prepare(merges, reader, err);
+    tb_store_close(reader);
+    const tb_code written = op_write(code ? NULL : err);
+    tb_store_lend_merges(store, NULL);
+    tb_merges_free(merges);
+    return code ? code : written;
 }
 
 static tb_code op_apply(tb_error *err)
@@ -248,6 +270,7 @@ static const struct {
     {"open", op_open, false},
     {"open to write", op_open, true},
     {"ingest", op_write, true},
+    {"merge", op_merge, true},
     {"apply", op_apply, true},
     {"read", op_read, false},
     {"lists", op_lists, false},

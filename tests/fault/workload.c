@@ -7,6 +7,7 @@
 #include "tollbook/eventstore.h"
 #include "tollbook/logformat.h"
 #include "tollbook/forget.h"
+#include "tollbook/merging.h"
 #include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"
@@ -105,13 +106,14 @@ static tb_code apply(tb_store *store, tb_error *err)
     return code;
 }
 
-/* Segment 1 knows one location of zone 101; segment 2 brings the others and an unknown zone. */
-static tb_code roll_up(tb_rollup *rollup, int number, tb_error *err)
+/* Segment 1 knows one location of zone 101; segment 2 brings the others and an unknown zone. The lines are those
+ * of one part of so many. */
+static tb_code roll_up(tb_rollup *rollup, int number, unsigned part, unsigned parts, tb_error *err)
 {
     static const char *const edges[] = {"DE", "UK", "ZZ"};
     static const int64_t zones[] = {101, 102, 201, 999};
     tb_code code = TB_OK;
-    for (unsigned i = 0; !code && i < 40u * (unsigned)number; i++) {
+    for (unsigned i = part; !code && i < 40u * (unsigned)number; i += parts) {
         const char *edge = edges[number == 1 ? 0 : i % 3];
         tb_hit hit = {.zone = zones[i % (number == 1 ? 3 : 4)],
                       .bytes = 1000 + i,
@@ -126,7 +128,41 @@ static tb_code roll_up(tb_rollup *rollup, int number, tb_error *err)
     tb_row row = {
         .balancer = true, .id = 7, .hour = HOUR + number, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)};
     row.value[TB_M_REQUESTS] = 1; /* a line counts one request */
-    return code ? code : tb_rollup_add_row(rollup, &row, err);
+    return code || part ? code : tb_rollup_add_row(rollup, &row, err);
+}
+
+typedef tb_code (*usage_fn)(tb_store *store, tb_rollup_cursor *cursor, tb_error *err);
+
+static tb_code with_part(tb_store *store, int number, unsigned part, unsigned parts, usage_fn fn, tb_error *err)
+{
+    tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
+    tb_rollup_cursor *cursor = NULL;
+    tb_code code = rollup ? roll_up(rollup, number, part, parts, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
+        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = fn(store, cursor, err);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+/* Segment 1 comes in as many batches as are merged into one. */
+static tb_code add_usage(tb_store *store, int number, tb_error *err)
+{
+    const unsigned parts = number == 1 ? 8 : 1;
+    tb_code code = TB_OK;
+    for (unsigned part = 0; !code && part < parts; part++)
+        code = with_part(store, number, part, parts, tb_store_add_usage, err);
+    return code;
+}
+
+/* What waits is merged ahead of the writer, by a connection of its own. That this failed is no failure. */
+static void merge_ahead(const workload *w, tb_merges *merges)
+{
+    const tb_store_options options = {.vfs = FAULT_VFS, .now_us = NOW_US};
+    tb_store *reader = NULL;
+    if (tb_store_open(w->path, &options, &reader, NULL) == TB_OK) (void)!tb_merges_prepare(merges, reader, NULL);
+    tb_store_close(reader);
 }
 
 /* Shield events of two zones, some of them alike; the second time merged with the first. */
@@ -361,37 +397,21 @@ static tb_code withdraw_segment(tb_store *store, tb_rollup_cursor *cursor, tb_er
 
 static tb_code withdraw(tb_store *store, tb_error *err)
 {
-    tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
-    tb_rollup_cursor *cursor = NULL;
-    tb_code code = rollup ? roll_up(rollup, 2, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code) code = with_logging(store, 0, go_in_parts, err);
+    tb_code code = with_logging(store, 0, go_in_parts, err);
     if (!code) code = tb_store_begin(store, err);
-    if (!code) code = withdraw_segment(store, cursor, err);
+    if (!code) code = with_part(store, 2, 0, 1, withdraw_segment, err);
     if (!code) code = with_logging(store, 2 * LOG_BATCHES, withdraw_log, err);
-    if (!code) code = tb_store_commit(store, err);
-    tb_rollup_cursor_free(cursor);
-    tb_rollup_free(rollup);
-    return code;
+    return code ? code : tb_store_commit(store, err);
 }
 
 static tb_code ingest(tb_store *store, int number, tb_error *err)
 {
-    tb_rollup *rollup = tb_rollup_new(1 << 12, NULL);
-    tb_rollup_cursor *cursor = NULL;
-    tb_code code = rollup ? roll_up(rollup, number, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
-        code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code) code = tb_store_begin(store, err);
-    if (!code) code = tb_store_add_usage(store, cursor, err);
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = add_usage(store, number, err);
     if (!code) code = workload_add_events(store, number, err);
     if (!code) code = workload_add_logs(store, number, err);
     if (!code) code = add_segment(store, number, err);
-    if (!code) code = tb_store_commit(store, err);
-    tb_rollup_cursor_free(cursor);
-    tb_rollup_free(rollup);
-    return code;
+    return code ? code : tb_store_commit(store, err);
 }
 
 static bool on_count(void *ctx, int n, const char *const *cells, bool is_header)
@@ -412,6 +432,16 @@ static tb_code steps_done(tb_store *store, int *ret_steps, tb_error *err)
     return code;
 }
 
+/* What the steps are to go through: eight batches were merged ahead, and the ninth wrote that. */
+static void require_merged(tb_store *store)
+{
+    int merged = 0;
+    tb_error err = {0};
+    REQUIRE(!tb_store_query(store, "SELECT count(*) FROM usage_run WHERE level=1 AND kind=0", on_count, &merged, &err),
+            "%s", err.message);
+    REQUIRE(merged == 1, "%d runs of level 1", merged);
+}
+
 static tb_code run_step(tb_store *store, int done, tb_error *err)
 {
     tb_code code = done == 1   ? apply(store, err)
@@ -421,7 +451,7 @@ static tb_code run_step(tb_store *store, int done, tb_error *err)
     return code;
 }
 
-static tb_code run_steps(const workload *w, tb_store *store, tb_error *err)
+static tb_code run_steps(const workload *w, tb_store *store, tb_merges *merges, tb_error *err)
 {
     int done = 1;
     char text[64];
@@ -437,6 +467,8 @@ static tb_code run_steps(const workload *w, tb_store *store, tb_error *err)
             REQUIRE(!code, "step %d does not work after the fault is over: %s", done, err->message);
         }
         if (!code && done == 2) tb_store_checkpoint(store, true);
+        if (!code) merge_ahead(w, merges);
+        if (!code && done == 3 && w->undisturbed) require_merged(store);
     }
     if (!code && done > *w->acked) *w->acked = done;
     return code;
@@ -446,12 +478,15 @@ tb_code workload_run(const workload *w, tb_error *err)
 {
     tb_store_options options = {.write = true, .owner = "test", .vfs = FAULT_VFS, .now_us = NOW_US};
     tb_store *store = NULL;
-    tb_code code = TB_OK;
-    if (*w->acked == 0) code = tb_store_create(w->path, &options, err);
+    tb_merges *merges = tb_merges_new();
+    tb_code code = merges ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code && *w->acked == 0) code = tb_store_create(w->path, &options, err);
     if (!code) code = tb_store_open(w->path, &options, &store, err);
     if (!code && *w->acked == 0) *w->acked = 1;
-    if (!code) code = run_steps(w, store, err);
+    if (!code) tb_store_lend_merges(store, merges);
+    if (!code) code = run_steps(w, store, merges, err);
     tb_store_close(store);
+    tb_merges_free(merges);
     return code;
 }
 
@@ -516,7 +551,7 @@ workload_state workload_clean(void)
 {
     char path[64];
     volatile int acked = 0;
-    workload w = {.path = path, .acked = &acked};
+    workload w = {.path = path, .undisturbed = true, .acked = &acked};
     workload_state state;
     tb_error err = {0};
     workload_folder(path);

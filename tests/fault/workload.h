@@ -5,13 +5,16 @@
 
 #include "tollbook/store.h"
 
-/* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested, segment 2 withdrawn. */
+/* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested, segment 2 withdrawn.
+ * Segment 1 comes as eight batches; they are merged ahead of the writer (tollbook/merging.h), which
+ * writes that with segment 2. */
 #define STEPS 5
 
 typedef struct workload {
     const char *path;
     const char *synchronous; /* NULL: as the store sets it */
     bool retry;          /* a failed step is rolled back and tried once more, without the fault */
+    bool undisturbed;    /* no fault comes */
     volatile int *acked; /* steps acknowledged; only grows */
 } workload;
 

@@ -2,7 +2,8 @@
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
  * undone, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
- * crash, a reader beside. Rankings are asked of what the process remembers (recall.h), and of the file alone.
+ * crash, a reader beside, which merges runs ahead of the writer. Rankings are asked of what the process
+ * remembers (recall.h), and of the file alone.
  *
  * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
  * at times; the reader is its own. */
@@ -12,6 +13,7 @@
 #include "tollbook/billsource.h"
 #include "tollbook/insightsview.h"
 #include "tollbook/compaction.h"
+#include "tollbook/merging.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
 
@@ -23,6 +25,7 @@
 static fixture both[2];
 static fixture_helper helper[2];
 static tb_store *reader;
+static tb_merges *merges;
 static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
@@ -34,6 +37,7 @@ static void set_forms(void)
     both[0].store->usage->batch.slice = 60;
     both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
     both[1].store->usage->batch.at_once = true;
+    tb_store_lend_merges(both[0].store, elsewhere || !draw(3) ? NULL : merges);
     for (int i = 0; i < 2; i++) {
         both[i].store->usage->batch.load = 1 + draw(9);
         fixture_lend(&both[i], &helper[i]);
@@ -265,8 +269,21 @@ static void step_compact(void)
     while (c.working && --steps > 0);
 }
 
+/* What waits is merged ahead. The writer takes it; or it merges the same by itself, and is given it later. */
+static void step_merges(void)
+{
+    tb_error err = {0};
+    const bool late = draw(6) == 0;
+    if (late || draw(4) == 0) ok(tb_merges_prepare(merges, reader, &err));
+    if (!late) return;
+    tb_store_lend_merges(both[0].store, NULL);
+    step_batch(KEPT);
+    tb_store_lend_merges(both[0].store, merges);
+}
+
 static void step(void)
 {
+    if (!elsewhere) step_merges();
     switch (draw(40)) {
     case 0: step_catalogue(); break;
     case 1: step_reopen(); break;
@@ -486,6 +503,7 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     now_hour = NOW_US / TB_US_PER_HOUR;
     fixture_init_in_file(&both[0]);
     fixture_init(&both[1]);
+    ck_assert_ptr_nonnull(merges = tb_merges_new());
     elsewhere = both[1].plane.client.shards > 0;
     open_reader();
     set_forms();
@@ -497,6 +515,7 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     tb_store_close(reader);
     for (int i = 0; i < 2; i++)
         fixture_release(&both[i]);
+    tb_merges_free(merges);
 }
 END_TEST
 

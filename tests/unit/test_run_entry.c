@@ -58,7 +58,8 @@ START_TEST(many_entries_join_as_one_by_one)
             ck_assert_int_eq(tb_grid_add(grid, i % 2 ? TB_M_BYTES : TB_M_REQUESTS, i * 3, 1000 + i, &err), TB_OK);
             ck_assert_int_eq(tb_grid_add(grid, TB_M_QUEUED_MAX, i % 4, UINT64_C(1) << (i * 37 % 60), &err), TB_OK);
             list[i].data = at[i];
-            list[i].len = kind == TB__RUN_CHUNKS ? tb__run_put_grid(grid, at[i]) : tb__run_put_list(countries, 2, at[i]);
+            list[i].len = kind == TB__RUN_CHUNKS ? tb__run_put_grid(grid, at[i])
+                                                 : tb__run_put_list(countries, 2, at[i]);
         }
         size_t n = 0;
         tb__run_entry one[2] = {list[0]};

@@ -352,13 +352,14 @@ static tb_code write_kind(tb_store *store, tb__run_kind kind, int64_t added, tb_
 {
     tb__batch *b = &store->usage->batch;
     sorted s = {.batch = b, .kind = kind};
+    const tb__run_what what = {kind, 0, added};
     if (!b->of[kind].n) return TB_OK;
     uint8_t *joined = malloc(2 * TB__RUN_ENTRY_MAX);
     if (!joined) return tb_no_memory(err);
     s.joined[0] = joined;
     s.joined[1] = joined + TB__RUN_ENTRY_MAX;
     tb_code code = sort_batch(b, kind, err);
-    if (!code) code = tb__run_write(store, kind, 0, added, b->len, sorted_next, &s, err);
+    if (!code) code = tb__run_write(store, &what, b->len, sorted_next, &s, err);
     free(joined);
     return code;
 }

@@ -1,5 +1,5 @@
 /* Writing runs: what a call of tb_store_add_usage adds is gathered in memory and becomes one run of
- * each kind (batch.c). Runs are merged and folded a little with every batch (fold.c), so that a batch
+ * each kind (batch.c). Runs are merged and folded a little with every batch (merge.c, fold.c), so that a batch
  * pays for itself and none waits for the work of others. */
 #ifndef TOLLBOOK_STORE_BATCH_H
 #define TOLLBOOK_STORE_BATCH_H
@@ -40,6 +40,7 @@ struct tb__usage {
     tb__runs runs;
     tb__landing *landing; /* NULL: a reader's */
     struct tb__recall *recall; /* all connections' of this process; NULL: nothing was remembered yet */
+    struct tb_merges *merges; /* of runs, made ahead of this writer (merge.c); NULL: it merges by itself */
     bool rows_changed; /* this transaction changed rows of chunk, or deleted what it folded into them */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__runs_promise), good while usage is added. */
@@ -94,12 +95,44 @@ void tb__batch_drop(tb_store *store);
 TB_MUST_USE tb_code tb__run_place(tb__placing *placing, tb__run_kind kind,
                                   const tb__run_entry *entry, tb_error *err);
 
-/* --- fold.c --- */
+/* --- run_write.c --- */
+
+/* What a run's row says of it. */
+typedef struct tb__run_what {
+    tb__run_kind kind;
+    int64_t level, sum; /* sum: no counter of it is larger */
+} tb__run_what;
+
+/* A run's entries and the first key of each page, little-endian; and, of one that is not in the file yet, its
+ * pages without their checksums. */
+typedef struct tb__run_packed {
+    int64_t entries;
+    tb__run_key *first;
+    size_t pages, cap;
+    tb__run_page *kept;
+    size_t n_kept, cap_kept;
+} tb__run_packed;
 
 /* Writes a run of entries that `next` gives ascending; about `bytes` of them. */
 typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
-TB_MUST_USE tb_code tb__run_write(tb_store *store, tb__run_kind kind, int64_t level, int64_t sum,
-                                  size_t bytes, tb__run_next next, void *ctx, tb_error *err);
+TB_MUST_USE tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next,
+                                  void *ctx, tb_error *err);
+/* The same in two steps. Packing needs no store, and any thread may do it; what is released is all zero at first. */
+TB_MUST_USE tb_code tb__run_pack(tb__run_packed *packed, size_t bytes, tb__run_next next, void *ctx, tb_error *err);
+TB_MUST_USE tb_code tb__run_put(tb_store *store, const tb__run_what *what, tb__run_packed *packed, tb_error *err);
+void tb__run_packed_release(tb__run_packed *packed);
+TB_MUST_USE tb_code tb__runs_delete(tb_store *store, const tb__usage_run *runs, size_t n, tb_error *err);
+
+/* --- merge.c --- */
+
+int64_t tb__add_capped(int64_t a, int64_t b);
+/* Merges a level that is full. folding: up to which run a fold is under way. */
+TB_MUST_USE tb_code tb__runs_merge(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err);
+/* Writes some of what was merged ahead. */
+TB_MUST_USE tb_code tb__merges_take(tb_store *store, tb_error *err);
+
+/* --- fold.c --- */
+
 /* A batch's share of the work: merges levels that are full, begins to fold when eight days have closed, and
  * folds some rows. brought: entries of the batch; newest: the newest hour with usage. */
 TB_MUST_USE tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err);

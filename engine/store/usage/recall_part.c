@@ -1,4 +1,5 @@
-/* Which runs are in the sums is a short list a level: a level is merged when it has eight. */
+/* Which runs are in the sums is a short list a level: a level is merged when it has eight, or a few more
+ * where that is done ahead of the writer. */
 #include "store/usage/recall_part.h"
 
 #include "base/list.h"
@@ -9,7 +10,7 @@
 size_t tb__part_bytes(size_t cells)
 {
     return (cells + 1) * (sizeof(tb_u128) + TB__PART_LEVELS * sizeof(uint64_t)) +
-           TB__PART_LEVELS * 8 * sizeof(int64_t);
+           TB__PART_LEVELS * 32 * sizeof(int64_t);
 }
 
 tb_code tb__part_init(tb__part *part, size_t cells, tb_error *err)
