@@ -1,12 +1,15 @@
 """Compression, entity tags and the answer cache: exact, and exact again after every commit."""
+import contextlib
+import fcntl
 import gzip
 import json
 import re
+import threading
 import time
 import unittest
 from email.utils import formatdate, parsedate_to_datetime
 
-from harness import Case, hit, together
+from harness import PATIENCE, Case, hit, together
 
 ASK = "/statistics?dateFrom=2026-10-04&dateTo=2026-11-03"
 
@@ -187,6 +190,66 @@ class TinyCache(Freshness):
             self.assertLessEqual(self.server.metric("tollbook_answer_cache_bytes"), 1 << 20)
             self.assertLess(self.server.metric("tollbook_answer_cache_entries"), len(targets))
             self.assertEqual([wire.ask("GET", t, header).body for t in targets], first)
+
+
+# SQLite's locks of readers, in the -shm file: each byte is a snapshot that keeps the WAL.
+READERS = range(123, 128)
+
+
+class Snapshots(Case):
+    options = ("--cache-mb", "0")
+
+    def readers(self):
+        with open(f"{self.server.db}-shm", "r+b") as shm:
+            def is_held(byte):
+                try:
+                    fcntl.lockf(shm, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+                except OSError:
+                    return True
+                fcntl.lockf(shm, fcntl.LOCK_UN, 1, byte)
+                return False
+            return sum(map(is_held, READERS))
+
+    def test_no_thread_waits_with_one(self):
+        self.server.ask("POST", "/ingest/logs", "ingest", hit(101, 3000))
+        for _ in range(20):
+            with contextlib.ExitStack() as wires:
+                for wire in [wires.enter_context(self.server.wire()) for _ in range(8)]:
+                    answer = wire.ask("GET", ASK, {"AccessKey": self.server.keys["user"]})
+                    self.assertEqual(answer.status, 200)
+                end = time.monotonic() + PATIENCE
+                while self.readers():
+                    self.assertLess(time.monotonic(), end, "a snapshot stays open")
+
+    def test_what_is_acknowledged_is_in_every_answer_from_then_on(self):
+        """While others ask all the time, so that a round of a worker's has many answers."""
+        key = {"AccessKey": self.server.keys["user"]}
+        before = json.loads(self.server.get(ASK).body)["TotalRequestsServed"]
+        acknowledged, over = [0], threading.Event()
+
+        def ask(wire, at_least):
+            answer = wire.ask("GET", ASK, key)
+            self.assertEqual(answer.status, 200)
+            self.assertGreaterEqual(json.loads(answer.body)["TotalRequestsServed"], before + at_least)
+
+        def reads():
+            with self.server.wire() as wire:
+                while not over.is_set():
+                    ask(wire, acknowledged[0])
+
+        def work(i):
+            if i:
+                reads()
+                return
+            try:
+                for n in range(40):
+                    answer = self.server.ask("POST", "/ingest/logs", "ingest", hit(101, 4000 + n))
+                    self.assertEqual(answer.status, 200)
+                    acknowledged[0] = n + 1
+            finally:
+                over.set()
+
+        together(12, work)
 
 
 class Counted(Case):

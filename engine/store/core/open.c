@@ -570,19 +570,6 @@ void tb_store_back_to_mark(tb_store *store)
         store->broken = true;
 }
 
-tb_code tb_store_read_begin(tb_store *store, tb_error *err)
-{
-    return tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
-}
-
-void tb_store_read_end(tb_store *store)
-{
-    tb_error ignored;
-    if (!sqlite3_get_autocommit(store->db) &&
-        tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, &ignored))
-        return;
-}
-
 void tb_store_checkpoint(tb_store *store, bool all)
 {
     const bool empty = all || store->scrub;
