@@ -1,7 +1,8 @@
-/* A number is one unaligned 8-byte load, a shift and a mask. Where the processor has AVX-512 eight
- * of them are gathered at once, masked at the tail; the choice is made at the first call. */
+/* A number is one unaligned 8-byte load, a shift and a mask. Where the processor has AVX-512 and can choose bytes by it
+ * eight of them are done at once, masked at the tail; the choice is made at the first call. */
 #include "store/usage/unpack.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static uint64_t load64(const uint8_t *in)
@@ -27,23 +28,22 @@ void tb__unpack_portable(const uint8_t *packed, unsigned width, uint64_t min, un
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-__attribute__((target("avx512f"))) static void unpack_avx512(const uint8_t *packed, unsigned width,
-                                                             uint64_t min, unsigned n,
-                                                             uint64_t *out)
+/* Eight numbers of `width` bits are `width` bytes: these are loaded at once, and each lane takes the eight bytes that
+ * its number begins in. What is not there is not read. */
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) static void
+unpack_vbmi(const uint8_t *packed, unsigned width, uint64_t min, unsigned n, uint64_t *out)
 {
-    const __m512i lanes = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-    const __m512i seven = _mm512_set1_epi64(7), base = _mm512_set1_epi64((long long)min);
-    const __m512i mask = _mm512_set1_epi64((long long)mask_of(width));
-    const __m512i step = _mm512_set1_epi64((long long)width * 8);
-    __m512i bit = _mm512_mul_epu32(lanes, _mm512_set1_epi64(width));
-    for (unsigned i = 0; i < n; i += 8) {
-        __mmask8 live = (__mmask8)(n - i >= 8 ? 0xff : (1u << (n - i)) - 1);
-        __m512i word = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), live,
-                                                   _mm512_srli_epi64(bit, 3), packed, 1);
-        word = _mm512_srlv_epi64(word, _mm512_and_si512(bit, seven));
-        word = _mm512_add_epi64(_mm512_and_si512(word, mask), base);
-        _mm512_mask_storeu_epi64(out + i, live, word);
-        bit = _mm512_add_epi64(bit, step);
+    const __m512i bit = _mm512_mul_epu32(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(width));
+    const __m512i first = _mm512_multishift_epi64_epi8(_mm512_setzero_si512(), _mm512_srli_epi64(bit, 3));
+    const __m512i place = _mm512_add_epi8(first, _mm512_set1_epi64(0x0706050403020100));
+    const __m512i shift = _mm512_and_si512(bit, _mm512_set1_epi64(7));
+    const __m512i mask = _mm512_set1_epi64((long long)mask_of(width)), base = _mm512_set1_epi64((long long)min);
+    for (unsigned i = 0; i < n; i += 8, packed += width) {
+        const unsigned left = n - i < 8 ? n - i : 8, bytes = (left * width + 7) / 8;
+        const __mmask64 there = bytes ? UINT64_MAX >> (64 - bytes) : 0;
+        __m512i word = _mm512_permutexvar_epi8(place, _mm512_maskz_loadu_epi8(there, packed));
+        word = _mm512_and_si512(_mm512_srlv_epi64(word, shift), mask);
+        _mm512_mask_storeu_epi64(out + i, (__mmask8)((1u << left) - 1), _mm512_add_epi64(word, base));
     }
 }
 
@@ -55,7 +55,8 @@ static unpack_fn *chosen = choose;
 /* Threads may choose at once: they choose the same. */
 static void choose(const uint8_t *packed, unsigned width, uint64_t min, unsigned n, uint64_t *out)
 {
-    unpack_fn *fn = __builtin_cpu_supports("avx512f") ? unpack_avx512 : tb__unpack_portable;
+    const bool has = __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
+    unpack_fn *fn = has ? unpack_vbmi : tb__unpack_portable;
     __atomic_store_n(&chosen, fn, __ATOMIC_RELAXED);
     fn(packed, width, min, n, out);
 }
