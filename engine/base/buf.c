@@ -55,19 +55,18 @@ void tb_buf_str(tb_buf *buf, const char *text)
     tb_buf_add(buf, text, strlen(text));
 }
 
+/* Written at once where there is room for it, else once more when there is. */
 void tb_buf_fmt(tb_buf *buf, const char *fmt, ...)
 {
-    va_list args;
+    const size_t room = buf->failed ? 0 : buf->cap - buf->len;
+    va_list args, again;
     va_start(args, fmt);
-    va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
+    const int n = vsnprintf(room ? buf->data + buf->len : NULL, room, fmt, args);
     va_end(args);
     char *at = n < 0 ? NULL : tb_buf_room(buf, (size_t)n + 1);
-    if (at) {
-        vsnprintf(at, (size_t)n + 1, fmt, again);
-        buf->len += (size_t)n;
-    }
+    if (at && (size_t)n >= room) vsnprintf(at, (size_t)n + 1, fmt, again);
+    if (at) buf->len += (size_t)n;
     va_end(again);
 }
 

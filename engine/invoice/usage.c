@@ -5,9 +5,10 @@
 
 #include "invoice/text.h"
 
+/* name: with all that stands around it. */
 static void put_moment(tb_buf *out, const char *name, int64_t month)
 {
-    tb_buf_fmt(out, ",\"%s\":\"", name);
+    tb_buf_str(out, name);
     tb__add_month_start(out, month);
     tb_buf_str(out, "\"");
 }
@@ -17,7 +18,7 @@ static tb_code put_millions(tb_buf *out, const char *name, tb_i128 units, tb_err
     tb_decimal millions;
     tb_code code = tb_decimal_shift(tb_decimal_from_int(units), 6, &millions, err);
     if (code) return code;
-    tb_buf_fmt(out, "\"%s\":", name);
+    tb_buf_str(out, name);
     tb__add_decimal(out, millions);
     return TB_OK;
 }
@@ -25,12 +26,12 @@ static tb_code put_millions(tb_buf *out, const char *name, tb_i128 units, tb_err
 static tb_code put_tier(tb_buf *out, const tb_tier *tier, tb_error *err)
 {
     tb_buf_str(out, "{");
-    tb_code code = put_millions(out, "ThresholdFromMillions", tier->from, err);
+    tb_code code = put_millions(out, "\"ThresholdFromMillions\":", tier->from, err);
     tb_buf_str(out, ",");
     if (!code && tier->open)
         tb_buf_str(out, "\"ThresholdToMillions\":null");
     else if (!code)
-        code = put_millions(out, "ThresholdToMillions", tier->to, err);
+        code = put_millions(out, "\"ThresholdToMillions\":", tier->to, err);
     if (code) return code;
     tb_buf_str(out, ",\"PricePerMillion\":");
     tb__add_double(out, tier->shown);
@@ -57,9 +58,9 @@ tb_code tb_usage_encode(const tb_balancer_usage *usage, tb_buf *out, tb_error *e
     bool priced = usage->book && usage->book->has_balancer;
     tb_code code = TB_OK;
     tb_buf_fmt(out, "{\"LoadBalancerId\":%" PRId64, usage->balancer);
-    put_moment(out, "PeriodStart", usage->month);
-    put_moment(out, "PeriodEnd", usage->month + 1);
-    put_moment(out, "ResetsAt", usage->month + 1);
+    put_moment(out, ",\"PeriodStart\":\"", usage->month);
+    put_moment(out, ",\"PeriodEnd\":\"", usage->month + 1);
+    put_moment(out, ",\"ResetsAt\":\"", usage->month + 1);
     tb_buf_str(out, ",\"CurrentRequests\":");
     tb__add_i128(out, usage->requests);
     tb_buf_str(out, ",\"IncludedRequests\":");

@@ -833,6 +833,33 @@ START_TEST(another_accounts_balancer_is_not_there)
 }
 END_TEST
 
+START_TEST(each_of_several_balancers_is_found_and_none_between_them)
+{
+    for (int n = 1; n <= 9; n++) {
+        fixture f;
+        tb_error err = {0};
+        tb_balancer_month m;
+        tb_buf text;
+        fixture_init(&f);
+        tb_buf_init(&text, 4096, NULL);
+        tb_buf_str(&text, "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"load_balancers\":[");
+        for (int i = 1; i <= n; i++)
+            tb_buf_fmt(&text, "%s{\"id\":%d,\"account\":1,\"zones\":[],\"created\":\"2026-09-%02dT00:00:00Z\"}",
+                       i > 1 ? "," : "", 2 * i, i);
+        tb_buf_add(&text, "]}", 3);
+        fixture_apply(&f, text.data, NOW_US, NULL);
+        for (int i = 1; i <= n; i++) {
+            ok(tb_store_balancer_month(f.store, 1, 2 * i, OCTOBER, &m, &err));
+            ck_assert_int_eq(m.created_us, us_at(9, i, 0));
+        }
+        for (int i = 0; i <= n; i++)
+            ck_assert_int_eq(tb_store_balancer_month(f.store, 1, 2 * i + 1, OCTOBER, &m, &err), TB_E_NOT_FOUND);
+        tb_buf_release(&text);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
 /* --- the rest --- */
 
 START_TEST(accounts_of_a_month_have_something_in_it)
@@ -971,6 +998,7 @@ int main(void)
     tcase_add_test(t, a_balancer_counts_its_seconds_and_zones_while_it_exists);
     tcase_add_test(t, a_balancer_gone_from_the_catalogue_ended_then);
     tcase_add_test(t, another_accounts_balancer_is_not_there);
+    tcase_add_test(t, each_of_several_balancers_is_found_and_none_between_them);
     tcase_add_test(t, accounts_of_a_month_have_something_in_it);
     tcase_add_test(t, unknown_accounts_and_months_out_of_range_are_errors);
     tcase_add_test(t, a_reader_sees_new_commits_and_a_writer_its_own_changes);

@@ -702,6 +702,18 @@ tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_ask *ask, int64
 
 /* --- one balancer's month --- */
 
+/* They are ascending by id. */
+static const tb__billed_balancer *find_balancer(const struct tb__billing *b, int64_t id)
+{
+    size_t low = 0, high = b->n_balancers;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (b->balancers[middle].id < id) low = middle + 1;
+        else high = middle;
+    }
+    return low < b->n_balancers && b->balancers[low].id == id ? &b->balancers[low] : NULL;
+}
+
 static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
                               tb_balancer_month *ret, tb_error *err)
 {
@@ -710,19 +722,15 @@ static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer
     tb_evidence evidence;
     tb_code code = begin(&m, store, account, month, TB_NOW, TB__NO_ZONES, err);
     if (code && code != TB_E_NOT_FOUND) return code;
-    for (size_t i = 0; !code && i < m.b->n_balancers; i++) {
-        const tb__billed_balancer *own = &m.b->balancers[i];
-        tb__day_span span = {month, m.from_hour, m.to_hour};
-        if (own->id != balancer) continue;
-        code = tb__requests_of(store, own, span, &sums, err);
-        if (code) return code;
-        const tb__spell *last = &m.b->spells[own->spells.first + own->spells.n - 1];
-        *ret = (tb_balancer_month){account, own->created_us, last->to_us,
-                                   tb__days_total(&sums, span, &evidence)};
-        return TB_OK;
-    }
-    return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer", "There is no load balancer %lld.",
-                   (long long)balancer);
+    const tb__billed_balancer *own = code ? NULL : find_balancer(m.b, balancer);
+    if (!own)
+        return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer", "There is no load balancer %lld.", (long long)balancer);
+    const tb__day_span span = {month, m.from_hour, m.to_hour};
+    code = tb__requests_of(store, own, span, &sums, err);
+    if (code) return code;
+    const tb__spell *last = &m.b->spells[own->spells.first + own->spells.n - 1];
+    *ret = (tb_balancer_month){account, own->created_us, last->to_us, tb__days_total(&sums, span, &evidence)};
+    return TB_OK;
 }
 
 tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
