@@ -580,24 +580,33 @@ static tb_code take_line(feed_reader *reader, feed_block *block, feed_turn *ret_
     return cut_block(reader, block, reader->tail ? block->len : 0, ret_met, err);
 }
 
-/* Whether it is a head that does not fit the layout. */
+/* Whether a head does not fit the layout. */
 static bool is_other_head(const tb_log_layout *layout, const char *line, size_t len)
 {
     tb_hit hit;
     tb_reject reject;
     tb_intake got = {.hits = &hit, .rejects = &reject, .room = 1};
-    return *line == '#' && (tb_intake_lines(layout, line, len, &got), got.n_rejects > 0);
+    tb_intake_lines(layout, line, len, &got);
+    return got.n_rejects > 0;
 }
 
-/* Where the first such head begins; len: there is none among these lines. */
+/* Where the line begins whose first character, behind a byte order mark, stands at `at`; NULL: it is none. */
+static const char *line_beginning(const char *bytes, const char *at)
+{
+    if (at - bytes >= 3 && memcmp(at - 3, "\xEF\xBB\xBF", 3) == 0) at -= 3;
+    return at == bytes || at[-1] == '\n' ? at : NULL;
+}
+
+/* Where the first such head begins; len: there is none among these lines. A '#' is rare in a log, so it is
+ * looked for by itself: that is many times faster than a line's end and a '#' behind it. */
 static size_t find_other_head(const tb_log_layout *layout, const char *bytes, size_t len)
 {
     const char *end = bytes + len;
-    for (const char *line = bytes; line < end;) {
-        const char *next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
-        if (is_other_head(layout, line, (size_t)(next - line))) return (size_t)(line - bytes);
-        const char *more = memmem(next - 1, (size_t)(end - next) + 1, "\n#", 2);
-        line = more ? more + 1 : end;
+    for (const char *at = bytes; (at = memchr(at, '#', (size_t)(end - at))) != NULL;) {
+        const char *line = line_beginning(bytes, at++);
+        if (!line) continue;
+        at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
+        if (is_other_head(layout, line, (size_t)(at - line))) return (size_t)(line - bytes);
     }
     return len;
 }

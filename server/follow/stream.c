@@ -1,7 +1,8 @@
 /* Two running hashes: of everything that came, and of everything up to the last line end. The text
  * that waits is what came after the last byte that the sink has. Of a line that is too long only
- * its beginning is kept, which the sink refuses; but all of it before the sink was asked, since the
- * same bytes are hashed again then.
+ * its beginning is kept, which the sink refuses, and the hash behind what was left out: where the sink is
+ * asked again the same bytes are hashed again, and those come no more. Before it was asked for the first time all
+ * of the line is kept.
  *
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the stream. */
 #include "follow/stream.h"
@@ -10,8 +11,16 @@
 #include <string.h>
 
 #define CUT       ((size_t)TB_LINE_MAX + 2) /* so long a line is too long however it ends */
+#define GAPS      (STREAM_HELD_MAX / CUT + 1) /* each has so much of its line before it */
 #define CONFLICTS 8
 #define LEAST     ((size_t)64 << 10) /* shorter bodies are not halved */
+
+/* Bytes that were left out of the text, before text[at]: what is there is byte `to` of the stream. */
+typedef struct gap {
+    size_t at;
+    uint64_t to;
+    feed_hash *hash; /* of everything up to `to` */
+} gap;
 
 struct follow_stream {
     const follow_sink *sink;
@@ -19,6 +28,8 @@ struct follow_stream {
     bool look_back;
     tb_buf text;
     size_t lines_end; /* of text */
+    gap gaps[GAPS];
+    size_t n_gaps;
     uint64_t at, line_at,
         start;      /* of the stream: what came, its last line end, what the sink has */
     uint64_t lines; /* that the sink has */
@@ -53,6 +64,32 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     return NULL;
 }
 
+/* The first n of them. */
+static void drop_gaps(follow_stream *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        feed_hash_free(s->gaps[i].hash);
+    s->n_gaps -= n;
+    memmove(s->gaps, s->gaps + n, s->n_gaps * sizeof *s->gaps);
+}
+
+/* The text ends, and the stream goes on at s->at. */
+static void note_gap(follow_stream *s)
+{
+    gap *last = s->n_gaps ? &s->gaps[s->n_gaps - 1] : NULL;
+    if (!last || last->at != s->text.len) {
+        s->text.failed |= s->n_gaps == GAPS;
+        if (s->n_gaps == GAPS) return;
+        last = &s->gaps[s->n_gaps];
+        *last = (gap){.at = s->text.len, .hash = feed_hash_new(s->seed)};
+        s->text.failed |= !last->hash;
+        if (!last->hash) return;
+        s->n_gaps++;
+    }
+    last->to = s->at;
+    feed_hash_copy(last->hash, s->all);
+}
+
 void follow_stream_free(follow_stream *s)
 {
     if (!s) return;
@@ -61,6 +98,7 @@ void follow_stream_free(follow_stream *s)
     feed_hash_free(s->had);
     feed_hash_free(s->part);
     tb_buf_release(&s->text);
+    drop_gaps(s, s->n_gaps);
     free(s->list);
     free(s->starts);
     free(s);
@@ -108,16 +146,20 @@ static void acknowledge(follow_stream *s, uint64_t lines)
     feed_hash_copy(s->had, s->all);
 }
 
-/* Whether a known segment ends here that is this stream's. What came up to here waits no more. */
+/* Whether a known segment ends here that is this stream's. What came up to here waits no more. A refused last
+ * line without its end counts for nothing: more of it may come. */
 static void meet(follow_stream *s)
 {
     const tb_hash128 hash = feed_hash_value(s->all);
+    const bool ended = s->text.len > 0 && s->text.data[s->text.len - 1] == '\n';
     for (size_t i = 0; i < s->n && s->list[i].start <= s->start; i++) {
         const tb_known *one = &s->list[i];
-        if (one->length != s->at || !equal(one->hash, hash) || one->accepted == 0) continue;
+        if (one->length != s->at || !equal(one->hash, hash)) continue;
+        if (one->accepted == 0 && !ended) continue;
         s->known_lines += one->lines - s->lines;
         acknowledge(s, one->lines);
         s->text.len = s->lines_end = 0;
+        drop_gaps(s, s->n_gaps);
         s->line_at = s->at;
         feed_hash_copy(s->whole, s->all);
         return;
@@ -152,11 +194,15 @@ static void add_part(follow_stream *s, const char *bytes, size_t len)
         const char *end = memchr(bytes, '\n', len);
         size_t n = end ? (size_t)(end - bytes) + 1 : len, line = s->text.len - s->lines_end;
         size_t keep = line < CUT ? CUT - line : 0;
-        bool cut = may_cut(s) && (n > keep || (n == keep && !end));
+        bool cut = may_cut(s) && n > keep;
         tb_buf_add(&s->text, bytes, cut ? keep : n);
+        size_t out = cut ? n - (end != NULL) : 0;
+        feed_hash_add(s->all, bytes, out);
+        s->at += out;
+        if (cut) note_gap(s);
         if (cut && end) tb_buf_str(&s->text, "\n");
-        feed_hash_add(s->all, bytes, n);
-        s->at += n;
+        feed_hash_add(s->all, bytes + out, n - out);
+        s->at += n - out;
         bytes += n;
         len -= n;
         if (!end) return;
@@ -182,15 +228,28 @@ static void add_all(follow_stream *s, const char *bytes, size_t len)
 static tb_code replay(follow_stream *s, tb_error *err)
 {
     tb_buf text = s->text;
+    gap gaps[GAPS];
+    const size_t n = s->n_gaps;
+    size_t at = 0;
+    memcpy(gaps, s->gaps, n * sizeof *gaps);
+    s->n_gaps = 0; /* they are ours */
     follow_stream_drop(s);
     tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
-    add_all(s, text.data, text.len);
+    for (size_t i = 0; i < n; at = gaps[i++].at) {
+        add_all(s, text.data + at, gaps[i].at - at);
+        feed_hash_copy(s->all, gaps[i].hash);
+        s->at = gaps[i].to;
+        note_gap(s);
+        feed_hash_free(gaps[i].hash);
+    }
+    add_all(s, text.data + at, text.len - at);
     tb_buf_release(&text);
     return tb_buf_check(&s->text, err);
 }
 
 void follow_stream_drop(follow_stream *s)
 {
+    drop_gaps(s, s->n_gaps);
     s->text.len = s->lines_end = 0;
     s->at = s->line_at = s->start;
     feed_hash_copy(s->all, s->had);
@@ -238,6 +297,12 @@ static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash 
     feed_hash_copy(s->had, hash);
     memmove(s->text.data, s->text.data + len, s->text.len - len);
     s->text.len -= len;
+    size_t over = 0;
+    while (over < s->n_gaps && s->gaps[over].at <= len)
+        over++;
+    drop_gaps(s, over);
+    for (size_t i = 0; i < s->n_gaps; i++)
+        s->gaps[i].at -= len;
     s->lines_end = s->lines_end > len ? s->lines_end - len : 0;
     return TB_OK;
 }

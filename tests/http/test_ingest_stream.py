@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ingest -: a stream without an end is stored as it comes, and answered where that is asked for."""
 import os
+import random
 import re
 import select
 import signal
@@ -9,8 +10,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Server, hit, run
+from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Server, hit, random_seed, run
 from follower import line, stored, taken, until
+
+MIB = 1 << 20
+SEED = random_seed()
 
 
 def lines(first, n, size=100):
@@ -143,6 +147,62 @@ class Stream(unittest.TestCase):
         _, said = self.end()
         self.assertIn("its first 6 lines were taken before", said)
         self.assertEqual(taken(self.server.db), (5, 1))
+
+    def test_another_sender_has_taken_a_line_that_is_too_long(self):
+        """What was cut of it is not known any more, and what follows is found all the same."""
+        long = b"x" * (3 << 20) + b"\n"
+        shared = lines(0, 2) + long + lines(2, 2) + long + lines(4, 1)
+        self.start("--every", "60m", "--bytes", "1")
+        self.write(lines(0, 2))
+        self.takes(2)
+        self.file(shared)
+        self.assertEqual(taken(self.server.db), (5, 2))
+        self.write(shared[len(lines(0, 2)):] + lines(5, 3) + long + lines(8, 1))
+        self.takes(12)
+        self.end()
+        self.assertEqual(taken(self.server.db), (9, 3))
+        self.assertEqual(stored(self.server.db), ({101: 9}, {101: 900}))
+        self.assertIn("nothing new", self.file(shared + lines(5, 3) + long + lines(8, 1)))
+
+    def test_another_sender_has_taken_a_line_that_was_refused(self):
+        shared = lines(0, 2) + b"nothing\n" + lines(2, 2)
+        self.start("--every", "60m", "--bytes", "1")
+        self.write(lines(0, 2))
+        self.takes(2)
+        (self.folder / "file.log").write_bytes(shared[:len(lines(0, 2)) + 8])
+        run("ingest", "--server", self.server.url, "--key-file", self.key, self.folder / "file.log", expect=1)
+        self.file(shared)
+        self.write(shared[len(lines(0, 2)):] + lines(4, 1))
+        self.end()
+        self.assertEqual(taken(self.server.db), (5, 1))
+
+    def test_another_sender_at_random(self):
+        """It brings in more of the log than the stream has, which is in the middle of a line too."""
+        print(f"seed {SEED}")
+        rng = random.Random(SEED)
+        good = bad = 0
+        for first in (0, 100, 200, 300):
+            kinds = [0, *rng.choices(range(3), (6, 2, 2), k=rng.randrange(6, 14))]
+            log = [(lines(first + i, 1), b"x" * rng.randrange(MIB + 1, 5 * MIB // 2) + b"\n", b"nothing\n")[kind]
+                   for i, kind in enumerate(kinds)]
+            whole = b"".join(log)
+            good += kinds.count(0)
+            bad += len(kinds) - kinds.count(0)
+            cuts = sorted(rng.randrange(len(whole)) for _ in range(6))
+            self.start("--every", "60m", "--bytes", "1")
+            ahead = 1
+            for begin, end in zip([0, *cuts], [*cuts, len(whole)]):
+                self.write(whole[begin:end])
+                if rng.random() < 0.6:
+                    ahead = rng.randrange(max(ahead, whole[:end].count(b"\n")), len(log) + 1)
+                    (self.folder / "file.log").write_bytes(b"".join(log[:ahead]))
+                    run("ingest", "--server", self.server.url, "--key-file", self.key, self.folder / "file.log",
+                        expect=None)
+            self.end()
+            self.assertIn("nothing new", self.file(whole))
+            accepted, rejected = taken(self.server.db)
+            self.assertEqual(accepted, good)
+            self.assertGreaterEqual(rejected, bad)  # two that bring refused lines alone at once both list them
 
     def test_more_waits_than_a_body_may_have(self):
         self.server.close()
