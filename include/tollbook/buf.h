@@ -32,6 +32,10 @@ char *tb_buf_room(tb_buf *buf, size_t more);
 void tb_buf_add(tb_buf *buf, const void *bytes, size_t len);
 void tb_buf_str(tb_buf *buf, const char *text);
 void tb_buf_fmt(tb_buf *buf, const char *fmt, ...) TB_PRINTF(2, 3);
+/* A text that somebody else chose (a file's name), for a terminal and for formats that take UTF-8 alone: each
+ * byte of a control character, or that is no UTF-8, is written \xHH. No two texts look the same: the backslash of
+ * one that holds "\x" itself is written so too. */
+void tb_buf_shown(tb_buf *buf, const char *text, size_t len);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
 TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);
 

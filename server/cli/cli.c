@@ -17,6 +17,7 @@
 #define USAGE_CACHE_MB 64
 
 #define KEY_MOST 1024 /* bytes of a key file */
+#define SAID_MOST ((size_t)4 << 20)
 
 void cli_say(const cli_call *call, const char *fmt, ...)
 {
@@ -25,11 +26,17 @@ void cli_say(const cli_call *call, const char *fmt, ...)
     va_start(args, fmt);
     const int n = vasprintf(&text, fmt, args);
     va_end(args);
-    /* What a file, or a server, says does not reach the terminal as a command. */
-    for (char *at = n < 0 ? NULL : text; at && *at; at++)
-        if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == 0x7f) *at = '?';
+    tb_buf shown;
+    tb_buf_init(&shown, SAID_MOST, NULL);
+    for (const char *at = n < 0 ? fmt : text; *at;) { /* our own line ends and tabs stay */
+        const size_t len = strcspn(at, "\n\t");
+        tb_buf_shown(&shown, at, len);
+        if (at[len]) tb_buf_add(&shown, at + len, 1);
+        at += len + (at[len] != 0);
+    }
     /* In one piece: other threads write to standard error too. */
-    fprintf(stderr, "tollbook %s: %s\n", call->command->name, n < 0 ? fmt : text);
+    fprintf(stderr, "tollbook %s: %.*s\n", call->command->name, (int)shown.len, shown.len ? shown.data : "");
+    tb_buf_release(&shown);
     if (n >= 0) free(text);
 }
 

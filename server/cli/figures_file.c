@@ -132,6 +132,15 @@ static bool parse(const tb_buf *text, table *t)
     return t->rows != NULL;
 }
 
+/* A label as it was before it was escaped. */
+static void show_file(const row *one)
+{
+    for (size_t i = 0; i < one->len; i++) {
+        if (one->file[i] == '\\' && i + 1 < one->len) i++;
+        putchar(one->file[i]);
+    }
+}
+
 static int show(const cli_call *call, const table *t, int64_t now_s)
 {
     bool well = t->up == 1;
@@ -139,9 +148,10 @@ static int show(const cli_call *call, const table *t, int64_t now_s)
     for (size_t i = 0; i < t->n; i++) {
         const row *one = &t->rows[i];
         well = well && !one->trouble;
-        printf("%12" PRId64 " %11" PRId64 " %12" PRId64 "  %.*s%s\n", one->lag_bytes,
-               one->lag_seconds, one->waiting, (int)one->len, one->file,
-               one->trouble ? "  (in trouble)" : "");
+        printf("%12" PRId64 " %11" PRId64 " %12" PRId64 "  ", one->lag_bytes, one->lag_seconds,
+               one->waiting);
+        show_file(one);
+        puts(one->trouble ? "  (in trouble)" : "");
     }
     printf("%" PRId64 " log%s, %" PRId64 " line%s shipped since the start, %" PRId64 " refused; %" PRId64 " seconds ago.%s\n",
            t->logs, t->logs == 1 ? "" : "s", t->lines, t->lines == 1 ? "" : "s", t->refused, now_s - t->written,

@@ -3,11 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define REDRAW_MS 200
 #define LINE_MS   5000
+#define WHAT_MOST ((size_t)16 << 10)
 
 static int64_t clock_ms(void)
 {
@@ -35,9 +37,14 @@ static bool due(meter *m, int64_t *ret_elapsed)
 
 static void show(meter *m, const char *text)
 {
-    if (m->terminal) fprintf(stderr, "\r\033[K%s: %s", m->what, text);
-    else fprintf(stderr, "%s: %s\n", m->what, text);
+    tb_buf what;
+    tb_buf_init(&what, WHAT_MOST, NULL);
+    tb_buf_shown(&what, m->what, strlen(m->what));
+    const int len = (int)what.len;
+    if (m->terminal) fprintf(stderr, "\r\033[K%.*s: %s", len, len ? what.data : "", text);
+    else fprintf(stderr, "%.*s: %s\n", len, len ? what.data : "", text);
     fflush(stderr);
+    tb_buf_release(&what);
     m->drawn = true;
 }
 

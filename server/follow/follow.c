@@ -18,6 +18,7 @@
 #define PIECES_A_ROUND 64
 #define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
 #define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
+#define LABEL_MOST     ((size_t)4 << 12) /* a path, each byte as four */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
 
 struct follow {
@@ -316,16 +317,18 @@ follow_totals follow_sums(const follow *f)
 
 /* --- figures --- */
 
+/* The exposition format is UTF-8, and one text that is not would cost the whole file. */
 static void put_label(tb_buf *out, const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '\\' || *text == '"')
-            tb_buf_fmt(out, "\\%c", *text);
-        else if (*text == '\n')
-            tb_buf_str(out, "\\n");
-        else
-            tb_buf_add(out, text, 1);
+    tb_buf shown;
+    tb_buf_init(&shown, LABEL_MOST, NULL);
+    tb_buf_shown(&shown, text, strlen(text));
+    for (size_t i = 0; i < shown.len; i++) {
+        if (shown.data[i] == '\\' || shown.data[i] == '"') tb_buf_str(out, "\\");
+        tb_buf_add(out, shown.data + i, 1);
     }
+    out->failed |= shown.failed;
+    tb_buf_release(&shown);
 }
 
 typedef struct figure {

@@ -127,6 +127,50 @@ class Local(unittest.TestCase):
         self.assertEqual(stored(self.db), ({102: 1}, {102: 77}))
         self.assertIn("Combined lines have no zone", self.follower(options=("--format", "combined")).once(expect=2))
 
+    def test_a_byte_order_mark_costs_no_line(self):
+        mark = b"\xef\xbb\xbf"
+        self.log.write_bytes(mark + lines(0, 3))
+        f = self.follower()
+        f.once()
+        with open(self.log, "ab") as log:
+            log.write(lines(3, 2) + mark + lines(5, 1))  # files with one, put together
+        f.once()
+        self.assertEqual(taken(self.db), (6, 0))
+        self.assertIn("nothing new", run("ingest", "--db", self.db, self.log).stderr.decode())
+        stream = mark + lines(100, 4)
+        run("ingest", "--db", self.db, "--every", "1s", "-", stdin=stream)
+        (self.folder / "later").write_bytes(stream)
+        self.assertIn("nothing new", run("ingest", "--db", self.db, self.folder / "later").stderr.decode())
+        self.assertEqual(taken(self.db), (10, 0))
+        head = mark + b"#Version: 1.0\n#Fields: date time sc-bytes sc-status\n"
+        front = b"2026-11-03\t12:00:00\t5\t200\n"
+        words = ("ingest", "--db", self.db, "--format", "cloudfront", "--zone", "101")
+        (self.folder / "front").write_bytes(head + front * 2)
+        run(*words, self.folder / "front")
+        self.assertEqual(taken(self.db), (14, 0))
+        (self.folder / "other").write_bytes(head + front * 3 + mark + b"#Fields: sc-status date time sc-bytes\n" + front)
+        said = run(*words, self.folder / "other", expect=2).stderr.decode()
+        self.assertIn("a head names other columns than the log's beginning", said)
+
+    def test_a_name_that_is_no_utf_8(self):
+        names = [b"a\xff.log", b"a\xfe.log", b'q"\\b\n.log', "\u00fc\u009b.log".encode(), b"a\\xff.log"]
+        for i, name in enumerate(names):
+            with open(os.path.join(os.fsencode(self.logs), name), "wb") as log:
+                log.write(lines(10 * i, 2) + b"half")
+        f = self.follower()
+        f.once()
+        text = f.metrics.read_bytes().decode()  # all of it
+        shown = [label.replace("\\\\", "\0").replace('\\"', '"').replace("\0", "\\")
+                 for label in re.findall(r'waiting_bytes\{file="(.*)"\} 4$', text, re.M)]
+        told = [r"a\xff.log", r"a\xfe.log", r'q"\b\x0a.log', "\u00fc\\xc2\\x9b.log", r"a\x5cxff.log"]
+        self.assertEqual(sorted(shown), sorted(f"{self.logs}/{name}" for name in told))
+        status = run("follow", "--status", "--metrics", f.metrics).stdout.decode()
+        for name in told:
+            self.assertIn(f"  {self.logs}/{name}\n", status)
+        said = run("ingest", "--db", self.db, os.fsdecode(os.fsencode(self.logs) + b"/" + names[0])).stderr.decode()
+        self.assertIn(r"a\xff.log", said)
+        self.assertIn("nothing new", said)
+
     # --- rotation ---
 
     def test_renamed_and_deleted_it_is_read_to_its_end(self):
@@ -517,6 +561,18 @@ class Remote(unittest.TestCase):
         f = Follower(server.url + "/elsewhere", self.log, key=server.keys["ingest"], folder=self.folder)
         self.assertIn("(HTTP 404)", f.once(expect=3))
         server.close()
+
+    def test_a_name_that_is_no_utf_8(self):
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        name = os.fsdecode(os.fsencode(self.folder) + b"/a\xff\n.log")
+        with open(name, "wb") as log:
+            log.write(lines(0, 5))
+        f = Follower(server.url, name, key=server.keys["ingest"], folder=self.folder)
+        self.assertEqual(run(*f.words, "--once").stderr, b"")
+        self.assertEqual(taken(server.db), (5, 0))
+        more = run("ingest", "--server", server.url, "--key-file", self.folder / "key", name).stderr.decode()
+        self.assertIn("nothing new", more)
 
     def test_a_server_with_small_bodies(self):
         server = Server("--body-mb", "1", log=None)
