@@ -83,7 +83,7 @@ static tb_code check_parts(retaining *r, const char *text, tb_error *err)
     tb_args_init(&r->args, tb_operation_find(OPERATION, strlen(OPERATION)));
     for (int i = 0; good && i < 3; i++)
         good = read_part(r, i, &text) && add_part(r, i, NULL) == TB_OK;
-    good = good && r->args.n > 0 && (!r->part[2][0] || tb_retain_time(r->part[2], &ms)) &&
+    good = good && (!r->part[2][0] || tb_retain_time(r->part[2], &ms)) &&
            (!r->part[0][0] || !r->part[1][0] || tb_arg_number(&r->args, names[0], 0) <=
                                                     tb_arg_number(&r->args, names[1], 0));
     return good ? TB_OK

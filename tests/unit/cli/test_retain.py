@@ -105,6 +105,13 @@ class Retain(both.Both):
                          [["serve --retain", "0"]])
         self.run_tool("verify", "--db", "t.db")
 
+    def test_all_may_be_kept(self):
+        self.stop()
+        (self.folder / "port").unlink()
+        self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file", "port",
+                                 "--retain", "-,-,-")
+        self.wait_for((self.folder / "port").exists)
+
     def test_a_customer_is_forgotten_here_and_there(self):
         left = {"accounts": CATALOG["accounts"][1:], "zones": CATALOG["zones"][1:]}
         self.both("forget", "--account", 1, status=1, alike=False)
@@ -126,7 +133,7 @@ class Retain(both.Both):
 
     def test_what_is_no_retention_is_refused_at_the_start(self):
         self.stop()
-        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25,60,72h,", "-,-,-",
+        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25,60,72h,", "-,-",
                      "x,-,-", ",,72h"):
             done = self.run_tool("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--retain", text,
                                  status=2)
