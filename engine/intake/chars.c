@@ -34,3 +34,24 @@ bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret, con
     *ret_stop = at == end || tb__digit(*at) ? p : at;
     return false;
 }
+
+static bool is_no_answer(const char *p, size_t len)
+{
+    static const char *const words[] = {"000", "009", "0", "-1", "-"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == len && memcmp(words[i], p, len) == 0) return true;
+    return false;
+}
+
+bool tb__status(const char *p, size_t len, uint16_t *ret, const char **ret_stop)
+{
+    uint64_t status = 0;
+    *ret_stop = p;
+    const bool number = len == 3 && tb__number(p, p + 3, 599, &status, ret_stop);
+    if (number && status >= 100) {
+        *ret = (uint16_t)status;
+        return true;
+    }
+    *ret = TB__STATUS_NONE;
+    return is_no_answer(p, len);
+}

@@ -6,6 +6,7 @@
 #define TB__INTAKE_CHARS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -31,6 +32,13 @@ size_t tb__char_span(const char *p, const char *end, unsigned classes);
  * allowed. On failure *ret_stop is the first byte that is no digit, or p where the value or the
  * number of digits is out of range. */
 bool tb__number(const char *p, const char *end, uint64_t max, uint64_t *ret, const char **ret_stop);
+
+/* An HTTP status of three digits from 100 to 599. Where no answer was sent servers write 000 (nginx,
+ * CloudFront), 009 (nginx, to HTTP/0.9), 0 (Caddy, Cloudflare), -1 (HAProxy) or - (Apache, varnishncsa): bytes may
+ * have gone out all the same, so that is TB__STATUS_NONE, which nginx calls a client that closed. On failure
+ * *ret_stop is where it went wrong. */
+enum { TB__STATUS_NONE = 499 };
+bool tb__status(const char *p, size_t len, uint16_t *ret, const char **ret_stop);
 
 TB__INLINE uint64_t tb__load64(const char *p)
 {

@@ -226,6 +226,13 @@ static bool judge_clock(tb__memo *memo, tb__columns_parts *parts)
     return true;
 }
 
+static bool any_time(const tb_log_columns *c, tb__part text, int64_t *ret_ms)
+{
+    char plain[TB__PLAIN_MAX];
+    if (tb__any_time(text, ret_ms)) return true;
+    return c->family == TB__FAMILY_JSON && tb__plain_number(&text, plain) && tb__any_time(text, ret_ms);
+}
+
 static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_parts *parts)
 {
     const tb__part text = parts->of[TB__ROLE_TIME];
@@ -234,7 +241,7 @@ static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_part
         parts->time_ms = memo->time_ms;
         return true;
     }
-    if (!tb__any_time(text, &parts->time_ms)) return false;
+    if (!any_time(c, text, &parts->time_ms)) return false;
     if (text.len > sizeof memo->time) return true;
     memcpy(memo->time, text.at, text.len);
     memo->time_len = text.len;
@@ -242,24 +249,32 @@ static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_part
     return true;
 }
 
-/* CloudFront writes 000 where the viewer was gone before an answer: nginx calls that 499. */
 static bool judge_status(const tb_log_columns *c, tb__part text, tb_hit *hit)
 {
-    uint64_t status;
     const char *stop;
-    if (text.len != 3 || !tb__number(text.at, text.at + 3, 599, &status, &stop)) return false;
-    if (status == 0 && c->family == TB__FAMILY_W3C) status = 499;
-    hit->status = (uint16_t)status;
-    return status >= 100;
+    char plain[TB__PLAIN_MAX];
+    if (tb__status(text.at, text.len, &hit->status, &stop)) return true;
+    return c->family == TB__FAMILY_JSON && tb__plain_number(&text, plain) &&
+           tb__status(text.at, text.len, &hit->status, &stop);
 }
 
-/* A fraction of zeros is a whole number; anything but digits counts nothing where it is a '-'. */
-static bool judge_bytes(tb__part text, tb_hit *hit)
+/* A whole number in digits, or as JSON may write it. */
+static bool whole_number(const tb_log_columns *c, tb__part text, uint64_t max, uint64_t *ret)
 {
     const char *stop;
+    char plain[TB__PLAIN_MAX];
+    if (text.len == 0) return false;
+    if (tb__number(text.at, text.at + text.len, max, ret, &stop)) return true;
+    return c->family == TB__FAMILY_JSON && tb__plain_number(&text, plain) &&
+           tb__number(text.at, text.at + text.len, max, ret, &stop);
+}
+
+/* A '-' is nothing. */
+static bool judge_bytes(const tb_log_columns *c, tb__part text, tb_hit *hit)
+{
     hit->bytes = 0;
     if (text.len == 1 && *text.at == '-') return true;
-    return tb__number(text.at, text.at + text.len, TB_HIT_BYTES_MAX, &hit->bytes, &stop);
+    return whole_number(c, text, TB_HIT_BYTES_MAX, &hit->bytes);
 }
 
 static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
@@ -278,24 +293,29 @@ static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__par
     return zone;
 }
 
-/* The zone's number, or its hostname. */
+/* What the zone's own column says. */
+static bool judge_own_zone(const tb_log_layout *layout, tb__memo *memo, tb__part zone, tb_hit *hit,
+                           tb_reject_reason *ret_reason)
+{
+    const bool object = layout->columns->family == TB__FAMILY_JSON;
+    uint64_t number;
+    *ret_reason = object ? TB_REJECT_HOST : TB_REJECT_ZONE;
+    if (whole_number(layout->columns, zone, INT64_MAX, &number)) hit->zone = (int64_t)number;
+    else if (object) hit->zone = zone_of_host(layout, memo, zone);
+    return hit->zone != 0;
+}
+
+/* The zone's number, or its hostname; where its own column says nothing, the host does. */
 static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__columns_parts *parts,
-                       tb_hit *hit, tb__part *ret_name)
+                       tb_hit *hit, tb__part *ret_name, tb_reject_reason *ret_reason)
 {
     const tb_log_columns *c = layout->columns;
-    uint64_t number;
-    const char *stop;
     hit->zone = layout->zone;
     if (hit->zone) return true;
-    if (tb__has_role(c, TB__ROLE_ZONE)) {
-        const tb__part zone = parts->of[TB__ROLE_ZONE];
-        *ret_name = zone;
-        if (zone.len && tb__number(zone.at, zone.at + zone.len, INT64_MAX, &number, &stop))
-            hit->zone = (int64_t)number;
-        else if (c->family == TB__FAMILY_JSON)
-            hit->zone = zone_of_host(layout, memo, zone);
-        return hit->zone != 0;
-    }
+    *ret_name = parts->of[TB__ROLE_ZONE];
+    if (tb__has_role(c, TB__ROLE_ZONE) && !(says_nothing(*ret_name) && tb__has_role(c, TB__ROLE_HOST)))
+        return judge_own_zone(layout, memo, *ret_name, hit, ret_reason);
+    *ret_reason = TB_REJECT_HOST;
     *ret_name = parts->of[TB__ROLE_HOST];
     hit->zone = zone_of_host(layout, memo, *ret_name);
     if (hit->zone || !tb__has_role(c, TB__ROLE_HOST_TOO)) return hit->zone != 0;
@@ -346,10 +366,8 @@ static bool judge_columns(const tb_log_layout *layout, tb__memo *memo, tb__colum
     if (!judge_status(c, *ret_stop, hit)) return false;
     *ret_stop = parts->of[TB__ROLE_BYTES];
     *ret_reason = TB_REJECT_BYTES;
-    if (!judge_bytes(*ret_stop, hit)) return false;
-    *ret_reason = tb__has_role(c, TB__ROLE_ZONE) && c->family != TB__FAMILY_JSON ? TB_REJECT_ZONE
-                                                                                 : TB_REJECT_HOST;
-    if (!judge_zone(layout, memo, parts, hit, ret_stop)) return false;
+    if (!judge_bytes(c, *ret_stop, hit)) return false;
+    if (!judge_zone(layout, memo, parts, hit, ret_stop, ret_reason)) return false;
     *ret_stop = parts->of[TB__ROLE_REGION];
     *ret_reason = TB_REJECT_EDGE;
     if (!judge_region(layout, *ret_stop, hit)) return false;

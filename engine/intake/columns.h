@@ -143,8 +143,9 @@ TB_MUST_USE tb_code tb__template_column(tb__template *t, const char *name, size_
                                         tb__known known);
 TB_MUST_USE tb_code tb__template_end(tb__template *t);
 
-/* Whether the description begins with the directive's own name. */
-bool tb__template_is_directive(tb_text text, const char *word);
+/* Whether the description begins with the directive's own name, in any letter case; *text is what follows it. */
+const char *tb__past_blanks(const char *p, const char *end);
+bool tb__template_take_word(tb_text *text, const char *word);
 
 TB_MUST_USE tb_code tb__compile_nginx(tb_log_columns *to, tb_text text, tb_error *err);
 TB_MUST_USE tb_code tb__compile_apache(tb_log_columns *to, tb_text text, tb_error *err);
@@ -210,6 +211,10 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
 /* Any time that a log writes: epoch seconds to nanoseconds with or without a fraction, RFC 3339, and the
  * form of the combined format, with or without brackets. */
 bool tb__any_time(tb__part text, int64_t *ret_ms);
+/* A JSON number with a fraction or an exponent in plain digits, without a fraction of zeros: "1.5e3" is "1500",
+ * "10.0" is "10". False where it is none, is below zero, or needs more room; then *text is as it was. */
+enum { TB__PLAIN_MAX = 48 };
+bool tb__plain_number(tb__part *text, char to[TB__PLAIN_MAX]);
 /* "2015-05-17" and "10:05:03", UTC. */
 bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);

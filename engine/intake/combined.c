@@ -147,22 +147,18 @@ static bool take_time(reader *r, int64_t *ret_ms)
 }
 
 /* Status and bytes sent, each a word. */
-static bool take_counts(reader *r, tb_hit *hit, tb__combined_parts *parts,
-                        tb_reject_reason *ret_reason)
+static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
 {
     const char *word;
     size_t len;
-    uint64_t status;
     *ret_reason = TB_REJECT_COMBINED;
     if (!take_char(r, ' ') || !take_word(r, &word, &len)) return false;
     *ret_reason = TB_REJECT_STATUS;
     reader back = {word, r->end};
-    if (!tb__number(word, word + len, 599, &status, &back.at) || status < 100 || len != 3) {
+    if (!tb__status(word, len, &hit->status, &back.at)) {
         *r = back;
         return false;
     }
-    hit->status = (uint16_t)status;
-    parts->status = (tb__part){word, len};
     *ret_reason = TB_REJECT_COMBINED;
     if (!take_char(r, ' ') || !take_word(r, &word, &len)) return false;
     hit->bytes = 0;
@@ -238,7 +234,7 @@ bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len
         return tb__reject(ret_reject, line, len, r.at, reason);
     if (!tb__time_sane(parts.time_ms, layout->now_ms, &reason))
         return tb__reject(ret_reject, line, len, time_at, reason);
-    if (!take_counts(&r, &hit, &parts, &reason) || !take_rest(&r, &hit, &parts, &reason))
+    if (!take_counts(&r, &hit, &reason) || !take_rest(&r, &hit, &parts, &reason))
         return tb__reject(ret_reject, line, len, r.at, reason);
     hit.hour = (int32_t)(parts.time_ms / 3600000);
     *ret_hit = hit;

@@ -194,6 +194,45 @@ static tb_code take_percent(tb__template *t, const char **at, const char *end)
     return add_directive(t, &d);
 }
 
+/* --- quoting --- */
+
+/* A backslash at a line's end joins it with the next one. */
+static tb_text join_lines(tb_text from, char *to)
+{
+    size_t n = 0;
+    for (const char *p = from.data, *end = p + from.len; p < end; p++) {
+        const size_t left = (size_t)(end - p);
+        if (left > 1 && memcmp(p, "\\\n", 2) == 0) p += 1;
+        else if (left > 2 && memcmp(p, "\\\r\n", 3) == 0) p += 2;
+        else to[n++] = *p;
+    }
+    return (tb_text){to, n};
+}
+
+/* A word in quotes of either kind, or without; what is behind it. NULL: its quote has no end. */
+static const char *take_argument(const char *p, const char *end, tb_text *ret)
+{
+    const char quote = p < end && (*p == '"' || *p == '\'') ? *p++ : 0;
+    const char *from = p;
+    while (p < end && (quote ? *p != quote : !memchr(" \t\r\n", *p, 4)))
+        p += *p == '\\' && end - p > 1 ? 2 : 1;
+    *ret = (tb_text){from, (size_t)(p - from)};
+    if (!quote) return p;
+    return p < end ? p + 1 : NULL;
+}
+
+/* A whole LogFormat line: *text is its format. A name may stand behind it. */
+static tb_code read_directive_line(tb_text *text, tb_error *err)
+{
+    tb_text name;
+    const char *end = text->data + text->len, *p = take_argument(text->data, end, text);
+    if (p) p = take_argument(tb__past_blanks(p, end), end, &name);
+    if (p && tb__past_blanks(p, end) == end) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "format",
+                   "The LogFormat directive is cut off, or something follows it: give its format, in quotes, "
+                   "and nothing behind its name.");
+}
+
 /* Apache's own quotes around the format, and the nickname behind them, are taken off. */
 static tb_text strip_quotes(tb_text text)
 {
@@ -223,15 +262,15 @@ static size_t unescape_format(tb_text from, char *to)
 
 tb_code tb__compile_apache(tb_log_columns *to, tb_text text, tb_error *err)
 {
-    if (tb__template_is_directive(text, "LogFormat"))
-        return tb_fail(err, TB_E_VALIDATION, "format",
-                       "Leave out LogFormat: give what follows it, with or without its quotes.");
-    char plain[TB_LOG_TEXT_MAX];
+    char joined[TB_LOG_TEXT_MAX], plain[TB_LOG_TEXT_MAX];
     tb__template t = {.to = to, .text = plain, .quotes = true, .controls = true, .err = err};
     tb_code code = TB_OK;
     to->family = TB__FAMILY_APACHE;
     to->escapes = true;
-    t.len = unescape_format(strip_quotes(text), plain);
+    text = join_lines(text, joined);
+    if (!tb__template_take_word(&text, "LogFormat")) text = strip_quotes(text);
+    else code = read_directive_line(&text, err);
+    t.len = unescape_format(text, plain);
     const char *end = plain + t.len;
     for (const char *at = plain; at < end && !code;) {
         if (*at == '%') {

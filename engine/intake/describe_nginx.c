@@ -143,31 +143,61 @@ static size_t unescape(tb_text from, char *to)
     return n;
 }
 
-/* Quoted pieces with nothing but space between them, a semicolon at their end: one text. False where the
- * description is none of that. */
-static bool join_pieces(tb_text from, char *to, size_t *ret_len, size_t *ret_pieces)
+/* Past space; in a whole directive past comments too. */
+static const char *skip_blanks(const char *p, const char *end, bool directive)
 {
-    const char *p = from.data, *end = p + from.len;
-    size_t n = 0, pieces = 0;
-    while (p < end && is_blank(*p))
-        p++;
-    while (p < end && (*p == '\'' || *p == '"')) {
-        const char quote = *p++;
-        for (; p < end && *p != quote; p++) {
-            if (is_escape(p, end)) to[n++] = unescaped(*++p);
-            else to[n++] = *p;
-        }
-        if (p++ >= end) return false;
-        pieces++;
-        while (p < end && is_blank(*p))
-            p++;
+    while (p < end && (is_blank(*p) || (directive && *p == '#'))) {
+        const char *line = *p == '#' ? memchr(p, '\n', (size_t)(end - p)) : p;
+        if (!line) return end;
+        p = line + 1;
     }
-    if (p < end && *p == ';') p++;
-    while (p < end && is_blank(*p))
-        p++;
-    *ret_len = n;
-    *ret_pieces = pieces;
-    return p >= end && pieces > 0;
+    return p;
+}
+
+/* What pieces say together. */
+typedef struct joined {
+    char text[TB_LOG_TEXT_MAX];
+    size_t len, n; /* bytes, pieces */
+    bool closed;   /* a semicolon is behind them */
+} joined;
+
+/* A quoted text, or a word: what is behind it. NULL: a quote has no end. */
+static const char *take_piece(const char *p, const char *end, joined *to)
+{
+    const char quote = *p == '\'' || *p == '"' ? *p++ : 0;
+    for (; p < end && (quote ? *p != quote : !is_blank(*p) && *p != ';'); p++)
+        to->text[to->len++] = is_escape(p, end) ? unescaped(*++p) : *p;
+    to->n++;
+    if (!quote) return p;
+    return p < end ? p + 1 : NULL;
+}
+
+/* Quoted pieces with nothing but space between them, a semicolon at their end. False where the description
+ * is none of that. In a whole directive a piece may be a word. */
+static bool join_pieces(tb_text from, bool directive, joined *to)
+{
+    const char *end = from.data + from.len, *p = skip_blanks(from.data, end, directive);
+    to->len = to->n = 0;
+    while (p < end && *p != ';' && (directive || *p == '\'' || *p == '"')) {
+        p = take_piece(p, end, to);
+        if (!p) return false;
+        p = skip_blanks(p, end, directive);
+    }
+    to->closed = p < end && *p == ';';
+    if (to->closed) p = skip_blanks(p + 1, end, directive);
+    return p >= end && to->n > 0;
+}
+
+/* "log_format name": *text is what follows it. */
+static bool take_directive(tb_text *text, joined *scratch)
+{
+    if (!tb__template_take_word(text, "log_format")) return false;
+    const char *end = text->data + text->len, *p = skip_blanks(text->data, end, true);
+    scratch->len = 0;
+    if (p < end) p = take_piece(p, end, scratch);
+    p = p ? skip_blanks(p, end, true) : end;
+    *text = (tb_text){p, (size_t)(end - p)};
+    return true;
 }
 
 /* escape=..., where the description begins so. */
@@ -196,19 +226,37 @@ static tb_code take_escape(tb_text *text, bool *ret_quotes, bool *ret_controls, 
     return TB_OK;
 }
 
+/* The name alone, a word in front of the pieces: *text is what follows it. */
+static void take_name(tb_text *text, joined *scratch)
+{
+    const char *end = text->data + text->len, *from = skip_blanks(text->data, end, false), *p = from;
+    while (p < end && is_name_char(*p))
+        p++;
+    if (p == from || p == end || !is_blank(*p)) return;
+    const tb_text behind = {p, (size_t)(end - p)};
+    tb_text rest = behind;
+    bool ignored;
+    if (take_escape(&rest, &ignored, &ignored, NULL) || !join_pieces(rest, false, scratch)) return;
+    const char first = *skip_blanks(rest.data, end, false);
+    if (scratch->n == 1 || scratch->closed || first != '"') *text = behind;
+}
+
 tb_code tb__compile_nginx(tb_log_columns *to, tb_text text, tb_error *err)
 {
-    if (tb__template_is_directive(text, "log_format"))
-        return tb_fail(err, TB_E_VALIDATION, "format",
-                       "Leave out log_format and the name behind it: give what follows them.");
-    char joined[TB_LOG_TEXT_MAX];
-    size_t len = 0, pieces = 0;
+    joined all = {.len = 0};
     bool quotes, controls;
     to->family = TB__FAMILY_NGINX;
+    const bool directive = take_directive(&text, &all);
+    if (!directive) take_name(&text, &all);
     tb_code code = take_escape(&text, &quotes, &controls, err);
     if (code) return code;
+    const bool pieces = join_pieces(text, directive, &all);
+    if (directive && !pieces)
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "The log_format directive is cut off, or something follows it: give its name, its "
+                       "pieces, and nothing behind the semicolon.");
     /* A shell may have taken the quotes; then a format may begin with one of its own. */
-    const bool quoted = join_pieces(text, joined, &len, &pieces);
-    if (!quoted || (*text.data == '"' && pieces > 1)) len = unescape(text, joined);
-    return compile_text(to, (tb_text){joined, len}, quotes, controls, err);
+    const bool own = all.n > 1 && !all.closed && *text.data == '"';
+    if (!directive && (!pieces || own)) all.len = unescape(text, all.text);
+    return compile_text(to, (tb_text){all.text, all.len}, quotes, controls, err);
 }

@@ -1,6 +1,9 @@
-/* Hostnames and their zones: a table with open addressing over the names in lower case. */
+/* Hostnames and their zones: a table with open addressing over the names in lower case. A declared name that is not
+ * ASCII is there twice: as it is written, and as DNS, Host headers and logs have it (IDNA2008 with the mapping
+ * of UTS 46, as browsers do it: "Bücher.example" is "xn--bcher-kva.example"). */
 #include "intake/columns.h"
 
+#include <idn2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,12 +78,9 @@ static tb_code grow_hosts(tb_known_hosts *hosts, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, int64_t zone,
-                           tb_error *err)
+static tb_code add_folded(tb_known_hosts *hosts, const char *folded, size_t n, int64_t zone,
+                          tb_error *err)
 {
-    char folded[TB_HOST_MAX];
-    const size_t n = tb__host_fold((tb__part){name, len}, folded);
-    if (n == 0) return TB_OK; /* no request's host is so long */
     tb_code code = grow_hosts(hosts, err);
     if (code) return code;
     slot *s = slot_of(hosts, folded, n);
@@ -96,6 +96,46 @@ tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, 
     s->zone = zone;
     hosts->n++;
     return TB_OK;
+}
+
+/* Under the name that DNS has for it; a text that is no name in any language has none. */
+static tb_code add_in_ascii(tb_known_hosts *hosts, const char *folded, int64_t zone, tb_error *err)
+{
+    char *ascii;
+    const int result = idn2_to_ascii_8z(folded, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL);
+    if (result == IDN2_MALLOC) return tb_no_memory(err);
+    if (result != IDN2_OK) return TB_OK;
+    const size_t n = strlen(ascii);
+    tb_code code = n > 0 && n < TB_HOST_MAX ? add_folded(hosts, ascii, n, zone, err) : TB_OK;
+    idn2_free(ascii);
+    return code;
+}
+
+tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len, int64_t zone,
+                           tb_error *err)
+{
+    char folded[TB_HOST_MAX];
+    const size_t n = tb__host_fold((tb__part){name, len}, folded);
+    return n ? add_folded(hosts, folded, n, zone, err) : TB_OK; /* no request's host is so long */
+}
+
+static bool is_ascii(const char *name, size_t n)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= (unsigned char)name[i];
+    return all < 0x80;
+}
+
+tb_code tb_known_hosts_declare(tb_known_hosts *hosts, const char *name, size_t len, int64_t zone,
+                               tb_error *err)
+{
+    char folded[TB_HOST_MAX + 1];
+    tb_code code = tb_known_hosts_add(hosts, name, len, zone, err);
+    const size_t n = tb__host_fold((tb__part){name, len}, folded);
+    if (code || is_ascii(folded, n)) return code;
+    folded[n] = 0;
+    return strlen(folded) == n ? add_in_ascii(hosts, folded, zone, err) : TB_OK;
 }
 
 int64_t tb_known_hosts_find(const tb_known_hosts *hosts, const char *name, size_t len)

@@ -142,7 +142,7 @@ void tb_log_layout_release(tb_log_layout *layout)
 static tb_text find_fields(const char *bytes, size_t len)
 {
     static const char name[] = "#Fields:";
-    for (const char *p = bytes, *end = bytes + len; p < end && *p == '#';) {
+    for (const char *p = bytes + tb__mark_len(bytes, len), *end = bytes + len; p < end && *p == '#';) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *stop = newline ? newline : end;
         if ((size_t)(stop - p) > sizeof name - 1 && memcmp(p, name, sizeof name - 1) == 0) {

@@ -7,6 +7,8 @@
 #ifndef TB__INTAKE_LINE_H
 #define TB__INTAKE_LINE_H
 
+#include <string.h>
+
 #include "tollbook/intake.h"
 
 /* A column; what the line lacks, or does not tell, has len 0. */
@@ -15,10 +17,16 @@ typedef struct tb__part {
     size_t len;
 } tb__part;
 
+/* The bytes of a byte order mark that a line begins with: 3 or 0. */
+static inline size_t tb__mark_len(const char *line, size_t len)
+{
+    return len >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}
+
 /* Readable memory must extend TB_INTAKE_SLACK bytes past the line in none of these. */
 typedef struct tb__pipe_parts {
     int64_t time_ms;
-    tb__part cache, status, ip, referer, url, edge, agent, id, country, body, range, authorization;
+    tb__part cache, ip, referer, url, edge, agent, id, country, body, range, authorization;
     bool ambiguous; /* some of them could not be told apart */
 } tb__pipe_parts;
 bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
@@ -36,7 +44,7 @@ bool tb__combined_line(const tb_log_layout *layout, const char *line, size_t len
 /* The same, and the columns that are not counted. */
 typedef struct tb__combined_parts {
     int64_t time_ms;
-    tb__part client, request, status, referer, agent, cache;
+    tb__part client, request, referer, agent, cache;
 } tb__combined_parts;
 bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len, tb_hit *ret_hit,
                        tb__combined_parts *ret_parts, tb_reject *ret_reject);

@@ -40,12 +40,25 @@ static bool take_head(const tb_log_layout *layout, const char *line, size_t len,
     return true;
 }
 
+/* What was refused begins with its byte order mark. */
+static void put_back(tb_reject *reject, size_t mark)
+{
+    reject->text -= mark;
+    reject->len += (uint32_t)mark;
+    reject->byte += (uint32_t)mark;
+}
+
+/* A byte order mark is passed over, at the beginning of any line: files that have one are put together, and
+ * no format has a line that begins so. */
 static void take_line(const tb_log_layout *layout, const char *line, size_t len, tb__memo *memo,
                       tb_intake *out)
 {
     tb_hit *hit = &out->hits[out->n_hits];
     tb_reject *reject = &out->rejects[out->n_rejects];
     bool ambiguous = false;
+    const size_t mark = tb__mark_len(line, len);
+    line += mark;
+    len -= mark;
     if (take_head(layout, line, len, out)) return;
     if (read_line(layout, line, len, memo, hit, reject, &ambiguous)) {
         out->n_ambiguous += ambiguous;
@@ -54,6 +67,7 @@ static void take_line(const tb_log_layout *layout, const char *line, size_t len,
         out->n_hits++;
         return;
     }
+    put_back(reject, mark);
     reject->line = (uint64_t)out->n_hits + out->n_rejects + out->n_heads + 1;
     out->n_rejects++;
 }

@@ -67,11 +67,9 @@ bool tb__time_sane(int64_t time_ms, int64_t now_ms, tb_reject_reason *ret_reason
 static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, int64_t *ret_time_ms,
                          const char **ret_stop, tb_reject_reason *ret_reason)
 {
-    uint64_t status, time_ms, zone;
+    uint64_t time_ms, zone;
     *ret_reason = TB_REJECT_STATUS;
-    *ret_stop = c[1].at;
-    if (c[1].end - c[1].at != 3) return false;
-    if (!tb__number(c[1].at, c[1].end, 599, &status, ret_stop) || status < 100) return false;
+    if (!tb__status(c[1].at, (size_t)(c[1].end - c[1].at), &hit->status, ret_stop)) return false;
     *ret_reason = TB_REJECT_TIMESTAMP;
     if (!tb__number(c[2].at, c[2].end, INT64_MAX, &time_ms, ret_stop)) return false;
     *ret_stop = c[2].at;
@@ -82,7 +80,6 @@ static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, int64_t *
     if (!tb__number(c[4].at, c[4].end, INT64_MAX, &zone, ret_stop)) return false;
     *ret_stop = c[4].at;
     if (zone == 0) return false;
-    hit->status = (uint16_t)status;
     hit->hour = (int32_t)(time_ms / 3600000);
     hit->zone = (int64_t)zone;
     *ret_time_ms = (int64_t)time_ms;
@@ -162,7 +159,6 @@ static bool read_left(int64_t now_ms, const column *c, tb_hit *hit, tb__pipe_par
     }
     hit->cache = (uint8_t)cache;
     parts->cache = part(&c[0]);
-    parts->status = part(&c[1]);
     parts->ip = part(&c[5]);
     return read_numbers(c, now_ms, hit, &parts->time_ms, ret_stop, ret_reason);
 }
@@ -212,12 +208,13 @@ bool tb__pipe_read(const tb_log_layout *layout, const char *line, size_t len, tb
 
 int64_t tb_intake_zone(const tb_log_layout *layout, const char *line, size_t len)
 {
+    const size_t mark = tb__mark_len(line, len);
     column c[PIPES_EXTENDED + 2];
     tb_hit hit = {0};
     tb__pipe_parts ignored;
     const char *stop;
     tb_reject_reason reason;
     if (layout->format != TB_FORMAT_PIPE) return layout->zone;
-    if (split(line, line + len, c) < 6) return 0; /* the zone may be cut off */
+    if (split(line + mark, line + len, c) < 6) return 0; /* the zone may be cut off */
     return read_left(INT64_MAX, c, &hit, &ignored, &stop, &reason) ? hit.zone : 0;
 }

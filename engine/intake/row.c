@@ -303,7 +303,7 @@ bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
                   tb_reject *ret_reject, tb_error *err)
 {
     reader r = {.line = line,
-                .at = line,
+                .at = line + tb__mark_len(line, len),
                 .end = line + tb__line_len(line, line + len),
                 .now_ms = now_ms,
                 .last = KEY_COUNT - 1,

@@ -3,6 +3,7 @@
 #include "intake/columns.h"
 
 #include <string.h>
+#include <strings.h>
 
 static bool is_hard(const tb__template *t, char c)
 {
@@ -219,13 +220,23 @@ static tb_code check_needed(const tb__template *t)
     return TB_OK;
 }
 
-bool tb__template_is_directive(tb_text text, const char *word)
+const char *tb__past_blanks(const char *p, const char *end)
 {
-    const char *p = text.data, *end = p + text.len;
-    const size_t len = strlen(word);
-    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n'))
+    while (p < end && memchr(" \t\r\n", *p, 4))
         p++;
-    return (size_t)(end - p) > len && memcmp(p, word, len) == 0 && (p[len] == ' ' || p[len] == '\t');
+    return p;
+}
+
+bool tb__template_take_word(tb_text *text, const char *word)
+{
+    const char *p = text->data, *end = p + text->len;
+    const size_t len = strlen(word);
+    p = tb__past_blanks(p, end);
+    if ((size_t)(end - p) <= len || strncasecmp(p, word, len) != 0) return false;
+    const char *behind = tb__past_blanks(p + len, end);
+    if (behind == p + len) return false;
+    *text = (tb_text){behind, (size_t)(end - behind)};
+    return true;
 }
 
 tb_code tb__template_end(tb__template *t)

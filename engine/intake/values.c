@@ -183,6 +183,70 @@ bool tb__any_time(tb__part text, int64_t *ret_ms)
     return epoch_time(p, len, ret_ms);
 }
 
+/* --- numbers of JSON --- */
+
+/* Digits from *at on, behind those in *to; false where there are none, or too many. */
+static bool gather_digits(const char **at, const char *end, char *to, size_t *n)
+{
+    const char *from = *at;
+    for (; *at < end && tb__digit(**at); ++*at) {
+        if (*n == TB__PLAIN_MAX) return false;
+        to[(*n)++] = **at;
+    }
+    return *at > from;
+}
+
+/* "e3", "E-07"; 0 where nothing is left. */
+static bool read_exponent(const char *p, const char *end, int *ret)
+{
+    *ret = 0;
+    if (p == end) return true;
+    if ((*p | 0x20) != 'e' || ++p == end) return false;
+    const bool below = *p == '-';
+    if (*p == '-' || *p == '+') p++;
+    if (p == end || end - p > 4) return false;
+    for (; p < end; p++) {
+        if (!tb__digit(*p)) return false;
+        *ret = *ret * 10 + (*p - '0');
+    }
+    if (below) *ret = -*ret;
+    return true;
+}
+
+/* n digits with the point behind the first `point` of them, which may be none, or more than there are. */
+static size_t put_plain(const char *digits, int n, int point, char to[TB__PLAIN_MAX])
+{
+    size_t len = 0;
+    for (; n > 0 && *digits == '0'; n--, point--)
+        digits++;
+    while (n > 0 && n > point && digits[n - 1] == '0')
+        n--;
+    if (n == 0) point = 1;
+    if (point > TB__PLAIN_MAX || n - point > TB__PLAIN_MAX - 2) return 0;
+    for (int i = point < 1 ? point - 1 : 0; i < n || i < point; i++) {
+        if (len + 2 > TB__PLAIN_MAX) return 0;
+        if (i == point) to[len++] = '.';
+        to[len++] = i >= 0 && i < n ? digits[i] : '0';
+    }
+    return len;
+}
+
+bool tb__plain_number(tb__part *text, char to[TB__PLAIN_MAX])
+{
+    char digits[TB__PLAIN_MAX];
+    if (text->len == 0) return false;
+    const char *at = text->at, *end = at + text->len;
+    size_t n = 0;
+    int exponent;
+    if (!gather_digits(&at, end, digits, &n)) return false;
+    const int point = (int)n;
+    if (at < end && *at == '.' && (at++, !gather_digits(&at, end, digits, &n))) return false;
+    if (!read_exponent(at, end, &exponent)) return false;
+    const size_t len = put_plain(digits, (int)n, point + exponent, to);
+    if (len) *text = (tb__part){to, len};
+    return len > 0;
+}
+
 bool tb__day(tb__part date, int64_t *ret_ms)
 {
     int64_t day;
@@ -263,22 +327,26 @@ tb_cache tb__cache_word(tb__part word)
 
 /* --- hosts --- */
 
-/* Without ":443" at its end. A colon in brackets is an address's own. */
+/* Without ":443" at its end. The colons of an IPv6 address are its own, in brackets or not. */
 static size_t without_port(const char *p, size_t len)
 {
     size_t at = len;
     while (at > 0 && tb__digit(p[at - 1]))
         at--;
-    return at > 0 && p[at - 1] == ':' ? at - 1 : len;
+    if (at == 0 || p[at - 1] != ':') return len;
+    const bool bracket = at > 1 && p[at - 2] == ']';
+    return bracket || !memchr(p, ':', at - 1) ? at - 1 : len;
 }
 
 size_t tb__host_fold(tb__part text, char to[TB_HOST_MAX])
 {
-    size_t len = without_port(text.at, text.len);
-    if (len > 0 && text.at[len - 1] == '.') len--;
+    const char *p = text.at;
+    size_t len = without_port(p, text.len);
+    if (len > 0 && p[len - 1] == '.') len--;
+    if (len > 2 && p[0] == '[' && p[len - 1] == ']') p++, len -= 2;
     if (len == 0 || len >= TB_HOST_MAX) return 0;
     for (size_t i = 0; i < len; i++) {
-        const char c = text.at[i];
+        const char c = p[i];
         to[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
     }
     return len;

@@ -58,7 +58,7 @@ typedef struct tb_hit {
     X(TIMESTAMP, "timestamp is not a number of milliseconds")                                      \
     X(TOO_OLD, "timestamp before 2015")                                                            \
     X(TOO_NEW, "timestamp more than 48 hours ahead")                                               \
-    X(BYTES, "bytes sent is not a number from 0 to 2^44")                                          \
+    X(BYTES, "bytes sent is not a whole number from 0 to 2^44")                                    \
     X(ZONE, "pull zone id is not a number from 1 to 2^63-1")                                       \
     X(EDGE, "edge location is not 1 to 16 letters, digits, '_', '.' or '-'")                       \
     X(COUNTRY, "country is not two letters or '-'")                                                \

@@ -56,11 +56,16 @@ void tb_known_hosts_free(tb_known_hosts *hosts); /* NULL is fine */
 /* A name that two zones have is nobody's. */
 TB_MUST_USE tb_code tb_known_hosts_add(tb_known_hosts *hosts, const char *name, size_t len,
                                        int64_t zone, tb_error *err);
+/* A name of a catalogue: one that is not ASCII is also known as DNS and logs have it ("xn--..."). Clients' names are
+ * only added: none of them is worth a conversion, and the two are not one name to a server that knows both. */
+TB_MUST_USE tb_code tb_known_hosts_declare(tb_known_hosts *hosts, const char *name, size_t len,
+                                           int64_t zone, tb_error *err);
 /* For a table that does not have every name: one that is not there is `other`'s (not 0), and missed is called
  * with it in lower case, without port and last point. */
 void tb_known_hosts_open(tb_known_hosts *hosts, int64_t other,
                          void (*missed)(void *ctx, const char *name, size_t len), void *ctx);
-/* The zone of a host, whatever the letters' case; a port and a last point are passed over. 0: nobody's. */
+/* The zone of a host, whatever the letters' case; a port, a last point and the brackets of
+ * an IPv6 address are passed over. 0: nobody's. */
 int64_t tb_known_hosts_find(const tb_known_hosts *hosts, const char *name, size_t len);
 
 TB_API_END

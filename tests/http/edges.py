@@ -343,11 +343,6 @@ class Varnish(Edge):
     """With an origin of Python behind it."""
 
     tells_cache = caches = True
-    refusals = "no pull zone has %", "status is not %"
-
-    def took(self, answer):
-        """What it pipes, as a method that it does not know, has no status in its log."""
-        return super().took(answer) and answer.status != 501
 
     def start(self):
         self.origin = origin()

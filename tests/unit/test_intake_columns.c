@@ -73,9 +73,10 @@ static void read_bytes(const char *bytes, size_t len)
     static char block[TB_LINE_MAX + 4096];
     memcpy(block, bytes, len);
     memset(block + len, '"', TB_INTAKE_SLACK);
-    out = (tb_intake){.hits = &hit, .rejects = &reject, .room = 1};
+    tb_span span;
+    out = (tb_intake){.hits = &hit, .rejects = &reject, .spans = &span, .room = 1};
     ck_assert_uint_eq(tb_intake_lines(&layout, block, len, &out), len);
-    if (out.n_hits) tb_logline_read(&layout, block, len, &logline);
+    if (out.n_hits) tb_logline_of(&layout, &hit, &span, &logline);
 }
 
 static void takes(const char *line)
@@ -130,6 +131,42 @@ START_TEST(a_log_format_is_read_as_nginx_reads_it)
     ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
     use("nginx:${time_iso8601}\\t$status\\t$body_bytes_sent\\t$server_name");
     takes("2026-11-17T10:05:03+02:00\t200\t7\ta.example");
+}
+END_TEST
+
+/* As it stands in the configuration: with its name, comments, words without quotes, and in double quotes. */
+START_TEST(a_whole_directive_is_read_as_it_was_pasted)
+{
+    static const char *const same[] = {
+        "nginx:$msec $status $bytes_sent \"$host\"",
+        "nginx:'$msec $status ' '$bytes_sent \"$host\"'",
+        "nginx:main '$msec $status ' '$bytes_sent \"$host\"'",
+        "nginx: main '$msec $status '\n  '$bytes_sent \"$host\"' ;\n",
+        "nginx:main \"$msec $status \" \"$bytes_sent \\\"$host\\\"\";",
+        "nginx:main \"$msec $status $bytes_sent \\\"$host\\\"\"",
+        "nginx:main escape=default '$msec $status ' '$bytes_sent \"$host\"'",
+        "nginx:log_format main '$msec $status ' '$bytes_sent \"$host\"';",
+        "nginx:\n\tlog_format\n\t'main' escape=default # ours\n '$msec $status ' # '$x'\r\n $bytes_sent ' \"$host\"'\n;\n# end",
+        "nginx:log_format main \"$msec $status \" \"$bytes_sent \\\"$host\\\"\"",
+        "apache:LogFormat \"%{sec}t %>s %O \\\"%V\\\"\" name",
+        "apache:\n LogFormat\t\"%{sec}t %>s \\\n%O \\\"%V\\\"\"",
+        "apache:logformat \"%{sec}t %>s %O \\\"%V\\\"\" \\\r\n  \"name\"\r\n",
+        "apache:LogFormat '%{sec}t %>s %O \"%V\"' 'a name'",
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        use(same[i]);
+        takes("1794900000 200 7 \"a.example\"");
+        ck_assert_msg(hit.zone == 101 && hit.bytes == 7, "%s", same[i]);
+    }
+    use("nginx:v1 \"$msec\" \"$status\" \"$bytes_sent\" \"$host\""); /* each in quotes of its own */
+    takes("v1 \"1794900000\" \"200\" \"7\" \"a.example\"");
+    fails("apache:LogFormat \"%{sec}t %>s %O %V", "directive is cut off");
+    fails("apache:LogFormat \"%{sec}t %>s %O %V\" \"name", "directive is cut off");
+    fails("apache:LogFormat \"%{sec}t %>s %O %V\" a\nCustomLog b", "or something follows it");
+    fails("nginx:log_format", "no column for the time");
+    fails("nginx:log_format main", "directive is cut off");
+    fails("nginx:log_format main '$msec $status $bytes_sent", "directive is cut off");
+    fails("nginx:log_format main '$msec $status $bytes_sent $host'; access_log x;", "or something follows it");
 }
 END_TEST
 
@@ -366,6 +403,140 @@ START_TEST(a_map_that_cannot_be_compiled_says_where)
 }
 END_TEST
 
+/* The zone, or the refusal. */
+START_TEST(where_the_zones_own_column_says_nothing_the_host_does)
+{
+    use("nginx:$msec $status $bytes_sent \"$host\" \"$tollbook_zone\"");
+    takes("1794900000 200 7 \"a.example\" \"102\"");
+    ck_assert_int_eq(hit.zone, 102);
+    takes("1794900000 200 7 \"a.example\" \"\"");
+    ck_assert_int_eq(hit.zone, 101);
+    takes("1794900000 200 7 \"a.example\" \"-\"");
+    ck_assert_int_eq(hit.zone, 101);
+    refuses("1794900000 200 7 \"a.example\" \"0\"", TB_REJECT_ZONE);
+    refuses("1794900000 200 7 \"a.example\" \"x\"", TB_REJECT_ZONE);
+    refuses("1794900000 200 7 \"no.example\" \"-\"", TB_REJECT_HOST);
+    ck_assert_uint_eq(reject.name_len, 10);
+    use("nginx:$msec $status $bytes_sent $tollbook_zone");
+    refuses("1794900000 200 7 -", TB_REJECT_ZONE);
+    use_with("json", "zone=z,host=h,time=t,status=s,bytes=b", 0, "");
+    takes("{\"z\":\"b.example\",\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    ck_assert_int_eq(hit.zone, 102);
+    takes("{\"z\":\"\",\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    ck_assert_int_eq(hit.zone, 101);
+    takes("{\"z\":null,\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    takes("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    refuses("{\"z\":\"no.example\",\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_HOST);
+}
+END_TEST
+
+START_TEST(a_number_of_json_is_taken_where_it_is_whole)
+{
+    static const struct {
+        const char *text;
+        int64_t value; /* -1: refused */
+    } all[] = {{"7", 7}, {"1e3", 1000}, {"10.0", 10}, {"1.5e2", 150}, {"1.5E+2", 150}, {"0.0", 0}, {"0e9999", 0},
+               {"1500e-2", 15}, {"\"1.0\"", 1}, {"17592186044416.000", 17592186044416}, {"1.7592186044416e13", 17592186044416},
+               {"100000000000000000000e-18", 100}, {"0.0000001e7", 1}, {"1e0", 1}, {"1.5", -1}, {"1e-1", -1},
+               {"1.7592186044417e13", -1}, {"1e14", -1}, {"1e9999", -1}, {"1e99999", -1}, {"1e", -1}, {"1e+", -1},
+               {"1.", -1}, {"-1.0", -1}, {"-1", -1}, {"1e3x", -1}, {"0x10", -1}, {"NaN", -1}, {"1.0e-9999", -1},
+               {"0.00000000000000000000000000000000000000000000000000000000001", -1}, {"true", -1}};
+    char line[256];
+    use_with("json", "host=h,time=t,status=s,bytes=b", 0, "");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(line, sizeof line, "{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":%s}", all[i].text);
+        if (all[i].value < 0) refuses(line, TB_REJECT_BYTES);
+        else takes(line);
+        ck_assert_msg(all[i].value < 0 || hit.bytes == (uint64_t)all[i].value, "%s: %llu", all[i].text,
+                      (unsigned long long)hit.bytes);
+    }
+    takes("{\"h\":\"a.example\",\"t\":1.794900000250e9,\"s\":2e2,\"b\":7}");
+    ck_assert(hit.status == 200 && logline.time_ms == INT64_C(1794900000250));
+    is(logline.status, "200");
+    takes("{\"h\":\"a.example\",\"t\":1.79490000025e18,\"s\":404.0,\"b\":7}");
+    ck_assert(hit.status == 404 && logline.time_ms == INT64_C(1794900000250));
+    takes("{\"h\":\"a.example\",\"t\":1794900000250.125,\"s\":404.0,\"b\":7}"); /* Caddy's unix_milli_float */
+    ck_assert_int_eq(logline.time_ms, INT64_C(1794900000250));
+    refuses("{\"h\":\"a.example\",\"t\":1794900000,\"s\":200.5,\"b\":7}", TB_REJECT_STATUS);
+    refuses("{\"h\":\"a.example\",\"t\":1e1,\"s\":200,\"b\":7}", TB_REJECT_TOO_OLD);
+    use_with("json", "zone=z,time=t,status=s,bytes=b", 0, "");
+    takes("{\"z\":1.01e2,\"t\":1794900000,\"s\":200,\"b\":7}");
+    ck_assert_int_eq(hit.zone, 101);
+    use("nginx:$msec $status $bytes_sent $host"); /* no server writes it so */
+    refuses("1794900000 200 1e3 a.example", TB_REJECT_BYTES);
+}
+END_TEST
+
+/* Its bytes went out, and are billed. */
+START_TEST(a_request_without_an_answer_counts_as_one_whose_client_was_gone)
+{
+    static const char *const none[] = {"000", "009", "0", "-1", "-"};
+    char line[256];
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        use("nginx:$msec $status $bytes_sent $host");
+        snprintf(line, sizeof line, "1794900000 %s 7 a.example", none[i]);
+        takes(line);
+        ck_assert(hit.status == 499 && hit.bytes == 7);
+        is(logline.status, "499");
+        use_with("json", "host=h,time=t,status=s,bytes=b", 0, "");
+        snprintf(line, sizeof line, "{\"h\":\"a.example\",\"t\":1794900000,\"s\":\"%s\",\"b\":7}", none[i]);
+        takes(line);
+        ck_assert_uint_eq(hit.status, 499);
+        use_with("combined", "", 7, "");
+        snprintf(line, sizeof line, "192.0.2.1 - - [17/Nov/2026:10:05:03 +0000] \"-\" %s 7 \"-\" \"-\"", none[i]);
+        takes(line);
+        ck_assert_uint_eq(hit.status, 499);
+        is(logline.status, "499");
+        use("pipe");
+        snprintf(line, sizeof line, "HIT|%s|1794900000000|7|101|-|-|-|DE|-|-|-", none[i]);
+        takes(line);
+        ck_assert(hit.status == 499 && hit.bytes == 7);
+        is(logline.status, "499");
+    }
+    static const char *const wrong[] = {"00", "001", "099", "600", "-2", "--", "+1", "2000"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        use("pipe");
+        snprintf(line, sizeof line, "HIT|%s|1794900000000|7|101|-|-|-|DE|-|-|-", wrong[i]);
+        refuses(line, TB_REJECT_STATUS);
+    }
+}
+END_TEST
+
+/* What is refused is kept as it stands, and its places count from the line's first byte. */
+START_TEST(a_byte_order_mark_is_passed_over)
+{
+#define MARK "\xEF\xBB\xBF"
+    use("pipe");
+    takes(MARK "HIT|200|1794900000000|7|101|-|-|-|DE|-|-|-");
+    ck_assert(hit.bytes == 7 && hit.cache == TB_CACHE_SERVED);
+    is(logline.cache, "HIT");
+    refuses(MARK "HIT|2000|1794900000000|7|101|-|-|-|DE|-|-|-", TB_REJECT_STATUS);
+    ck_assert(reject.byte == 8 && reject.line == 1 && memcmp(reject.text, MARK "HIT", 6) == 0);
+    ck_assert_uint_eq(reject.len, sizeof MARK "HIT|2000|1794900000000|7|101|-|-|-|DE|-|-|-" - 1);
+    refuses(MARK "HIT|200|1794900000000|7|101|-|-|-|D E|-|-|-", TB_REJECT_EDGE);
+    ck_assert_int_eq(tb_intake_zone(&layout, reject.text, reject.len), 101);
+    refuses(MARK "\n", TB_REJECT_BLANK);
+    refuses(MARK MARK "HIT|200|1794900000000|7|101|-|-|-|DE|-|-|-", TB_REJECT_CACHE);
+    use_with("combined", "", 7, "");
+    takes(MARK "192.0.2.1 - - [17/Nov/2026:10:05:03 +0000] \"-\" 200 7 \"-\" \"-\"");
+    is(logline.ip, "192.0.2.1");
+    use("nginx:$msec $status $bytes_sent $host");
+    takes(MARK "1794900000 200 7 a.example");
+    use("apache:%{sec}t %>s %O %v");
+    takes(MARK "1794900000 200 7 a.example");
+    use_with("json", "host=h,time=t,status=s,bytes=b", 0, "");
+    takes(MARK "{\"h\":\"a.example\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    use("cloudfront");
+    tb_error err;
+    static const char head[] = MARK "#Version: 1.0\n#Fields: date time sc-bytes cs(Host) sc-status\n";
+    ck_assert_int_eq(tb_log_layout_head(&layout, head, sizeof head - 1, &err), TB_OK);
+    read_bytes(MARK "#Version: 1.0", 16);
+    ck_assert_uint_eq(out.n_heads, 1);
+    takes("2026-11-17\t10:05:03\t99\tb.example\t200");
+    refuses(MARK "#Fields: time date", TB_REJECT_HEAD);
+}
+END_TEST
+
 /* --- CloudFront --- */
 
 #define HEAD "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes cs(Host) sc-status x-host-header "
@@ -444,6 +615,7 @@ START_TEST(hosts_are_found_in_any_case_without_their_port)
     ck_assert_int_eq(tb_known_hosts_find(hosts, "xa.example", 10), 0);
     ck_assert_int_eq(tb_known_hosts_find(hosts, "two.example", 11), 0);
     ck_assert_int_eq(tb_known_hosts_find(hosts, "", 0), 0);
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "A.example.:443", 14), 101);
     ck_assert_int_eq(tb_known_hosts_find(NULL, "a", 1), 0);
     for (int i = 0; i < 5000; i++) {
         const int len = snprintf(name, sizeof name, "H%d.Example", i);
@@ -453,6 +625,60 @@ START_TEST(hosts_are_found_in_any_case_without_their_port)
         const int len = snprintf(name, sizeof name, "h%d.example", i);
         ck_assert_int_eq(tb_known_hosts_find(hosts, name, (size_t)len), i + 1);
     }
+}
+END_TEST
+
+static int64_t zone_of(const char *name)
+{
+    return tb_known_hosts_find(hosts, name, strlen(name));
+}
+
+static void has(const char *name, int64_t zone)
+{
+    tb_error err;
+    ck_assert_int_eq(tb_known_hosts_declare(hosts, name, strlen(name), zone, &err), TB_OK);
+}
+
+START_TEST(a_name_in_another_script_is_found_as_dns_has_it)
+{
+    has("Bücher.example", 201);
+    ck_assert_int_eq(zone_of("xn--bcher-kva.example"), 201);
+    ck_assert_int_eq(zone_of("XN--Bcher-KVA.Example.:443"), 201);
+    ck_assert_int_eq(zone_of("bücher.example"), 201); /* as it was written */
+    has("bu\xCC\x88" "cher.test", 202); /* the same letter in two characters */
+    ck_assert_int_eq(zone_of("xn--bcher-kva.test"), 202);
+    has("STRAßE.example:8443", 203);
+    ck_assert_int_eq(zone_of("xn--strae-oqa.example"), 203);
+    has("例え。テスト", 204); /* with its own full stop */
+    ck_assert_int_eq(zone_of("xn--r8jz45g.xn--zckzah"), 204);
+    has("xn--bcher-kva.example", 205); /* one name, two zones */
+    ck_assert_int_eq(zone_of("xn--bcher-kva.example"), 0);
+    has("b\xFC" "cher.example", 206); /* no UTF-8: it is its bytes, and nothing else */
+    ck_assert_int_eq(zone_of("b\xFC" "cher.example"), 206);
+    has("*.bücher.invalid", 207);
+    ck_assert_int_eq(zone_of("xn--bcher-kva.invalid"), 0);
+    tb_error err;
+    ck_assert_int_eq(tb_known_hosts_declare(hosts, "zoë\0.invalid", 13, 208, &err), TB_OK); /* not what is before its NUL */
+    ck_assert_int_eq(zone_of("xn--zo-ija"), 0);
+    ck_assert_int_eq(tb_known_hosts_add(hosts, "Jalapeño.example", 17, 209, &err), TB_OK); /* a client's */
+    ck_assert_int_eq(zone_of("jalapeño.example"), 209);
+    ck_assert_int_eq(zone_of("xn--jalapeo-9za.example"), 0);
+}
+END_TEST
+
+START_TEST(an_address_keeps_its_colons)
+{
+    has("[2001:DB8::1]:8443", 301);
+    has("2001:db8::2", 302);
+    has("192.0.2.7", 303);
+    ck_assert_int_eq(zone_of("[2001:db8::1]"), 301);
+    ck_assert_int_eq(zone_of("2001:db8::1"), 301);
+    ck_assert_int_eq(zone_of("[2001:db8::2]:443"), 302);
+    ck_assert_int_eq(zone_of("[2001:DB8::2]."), 302);
+    ck_assert_int_eq(zone_of("2001:db8::3"), 0);
+    ck_assert_int_eq(zone_of("192.0.2.7:80"), 303);
+    ck_assert_int_eq(zone_of("[]"), 0);
+    ck_assert_int_eq(zone_of(":443"), 0);
 }
 END_TEST
 
@@ -477,6 +703,13 @@ int main(void)
     tcase_add_test(t, a_head_names_the_columns);
     tcase_add_test(t, times_and_cache_words_of_all_servers);
     tcase_add_test(t, hosts_are_found_in_any_case_without_their_port);
+    tcase_add_test(t, a_whole_directive_is_read_as_it_was_pasted);
+    tcase_add_test(t, where_the_zones_own_column_says_nothing_the_host_does);
+    tcase_add_test(t, a_number_of_json_is_taken_where_it_is_whole);
+    tcase_add_test(t, a_request_without_an_answer_counts_as_one_whose_client_was_gone);
+    tcase_add_test(t, a_byte_order_mark_is_passed_over);
+    tcase_add_test(t, a_name_in_another_script_is_found_as_dns_has_it);
+    tcase_add_test(t, an_address_keeps_its_colons);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

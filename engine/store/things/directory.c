@@ -140,7 +140,7 @@ static tb_code read_hosts(tb_store *store, directory *d, tb_error *err)
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const char *name = (const char *)sqlite3_column_text(s, 1);
         if (name)
-            code = tb_known_hosts_add(d->hosts, name, (size_t)sqlite3_column_bytes(s, 1),
+            code = tb_known_hosts_declare(d->hosts, name, (size_t)sqlite3_column_bytes(s, 1),
                                       sqlite3_column_int64(s, 0), err);
         if (code) sqlite3_reset(s);
     }
