@@ -1,5 +1,6 @@
-/* forget: what names a customer who has left goes: names with the first call, then some blocks of logs and
- * events with each. `next` is what there was to forget when it began. */
+/* forget: what names a customer who has left goes: names with the first call, then some texts of refused lines,
+ * blocks of logs and events with each. `next` is the entry in the audit log, and what there was to forget when it
+ * began. */
 #include <inttypes.h>
 
 #include "base/counted.h"
@@ -69,21 +70,19 @@ static tb_code look_forgettable(tb_ops *ops, const tb_args *args, tb_reply *repl
     return TB_OK;
 }
 
-/* Nobody knows whose a refused line is. */
-static tb_code forget_names(tb_store *store, int64_t account, tb_error *err)
-{
-    uint64_t segments = 0;
-    tb_code code = tb_store_forget_declared(store, account, err);
-    return code ? code : tb_store_forget_rejects(store, INT64_MAX, &segments, err);
-}
+#define REFUSED_AT_ONCE 8192
 
-/* *ret_room 0: there is more. */
-static tb_code forget_some(tb_store *store, int64_t account, size_t *ret_room, tb_error *err)
+/* Names with the first call; with the last one those of an account that was declared again, and deleted, meanwhile.
+ * Nobody knows whose a refused line is. *ret_room 0: there is more. */
+static tb_code forget_some(tb_store *store, int64_t account, bool first, size_t *ret_room, tb_error *err)
 {
-    *ret_room = TB_FORGET_AT_ONCE;
-    tb_code code = forget_names(store, account, err);
-    if (!code) code = tb_store_forget_logs(store, account, ret_room, err);
-    return code ? code : tb_store_forget_events(store, account, ret_room, err);
+    size_t lines = REFUSED_AT_ONCE, blocks = TB_FORGET_AT_ONCE;
+    tb_code code = first ? tb_store_forget_declared(store, account, err) : TB_OK;
+    if (!code) code = tb_store_forget_some_rejects(store, INT64_MAX, &lines, err);
+    if (!code && lines) code = tb_store_forget_logs(store, account, &blocks, err);
+    if (!code && lines) code = tb_store_forget_events(store, account, &blocks, err);
+    *ret_room = lines ? blocks : 0;
+    return code || first || !*ret_room ? code : tb_store_forget_declared(store, account, err);
 }
 
 static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -96,7 +95,7 @@ static tb_code forget(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
     tb_code code = tb__told_begin(ops, args, &next, &told, err);
     if (!code) code = tb_store_may_forget(ops->store, account, err);
     if (!code) code = next ? read_next(&all, next, err) : tb_store_to_forget(ops->store, account, &all, err);
-    if (!code) code = forget_some(ops->store, account, &room, err);
+    if (!code) code = forget_some(ops->store, account, !told.entry, &room, err);
     if (!code) code = tb__told_end(ops, args, &told, reply, err);
     if (code) return code;
     put_forgotten(reply, &all);
@@ -120,7 +119,7 @@ static const tb_operation rows[] = {
          "and the audit log stay, as law asks, with the buyer's name and address in final invoices; their\n"
          "pages call zones \"forgotten\" from then on. Stored copies\n"
          "(backups), names of log files and notes in the ledger are not touched, and an anchor from\n"
-         "before no longer holds: take a new one. Names go first, logs and events some blocks at a time, so\n"
+         "before no longer holds: take a new one. Names go first, lines, logs and events some at a time, so\n"
          "that other writes go on; after an interruption run it again. Doing it again changes nothing.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),

@@ -164,8 +164,10 @@ typedef void (*tb_code_fn)(void *ctx, const char *code);
 TB_MUST_USE tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, tb_code_fn each, void *ctx,
                                                 tb_error *err);
 /* Empties the text of refused lines that were taken in TB_REJECT_KEPT_US or longer before now_us, in
- * the caller's transaction; their place and reason stay. *ret_segments: of how many segments. */
+ * the caller's transaction; their place and reason stay. *ret_segments: of how many segments. Some: *room lines at
+ * most, which it lessens by them: 0 left, and there may be more. */
 #define TB_REJECT_KEPT_US (INT64_C(72) * 3600 * 1000000)
+TB_MUST_USE tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us, size_t *room, tb_error *err);
 TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
                                             tb_error *err);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,

@@ -9,6 +9,8 @@
 
 #include "tollbook/calendar.h"
 
+#define FORGOTTEN 4096 /* texts of refused lines that go with a segment, and twice what it brings */
+
 uint64_t feed_run_flushed(const feed_run *run)
 {
     return run->lines_before + run->accepted + run->rejected;
@@ -276,13 +278,15 @@ static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
                           .heads = run->heads,
                           .final = end->final,
                           .now_us = options->now_us};
+    /* Others wait for a transaction that is not its own: more go than come, and the rest while nothing does. */
+    size_t room = run->own ? SIZE_MAX : FORGOTTEN + 2 * (size_t)run->rejected;
     if (options->stop_on_error && run->rejected) return feed_run_refuse(run, err);
     if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = feed_run_begin(run, err);
     if (code == TB_OK) code = add_rungs(run, end->at, err);
     if (code == TB_OK) code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
     if (code == TB_OK) code = tb_store_drop_events(run->store, options->layout.now_ms, NULL, err);
-    if (code == TB_OK) code = tb_store_forget_rejects(run->store, options->now_us, NULL, err);
+    if (code == TB_OK) code = tb_store_forget_some_rejects(run->store, options->now_us, &room, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 

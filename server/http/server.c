@@ -456,7 +456,10 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
 typedef struct ageing {
     int64_t now_us;
     uint64_t logs, events, rejects;
+    bool more; /* texts of refused lines are left */
 } ageing;
+
+#define FORGOTTEN 16384 /* texts of refused lines that go with one commit */
 
 static bool start_chores(server *s)
 {
@@ -472,7 +475,10 @@ static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
     ageing *a = ctx;
     tb_code code = tb_store_drop_logs(store, a->now_us / 1000, &a->logs, err);
     if (code == TB_OK) code = tb_store_drop_events(store, a->now_us / 1000, &a->events, err);
-    if (code == TB_OK) code = tb_store_forget_rejects(store, a->now_us, &a->rejects, err);
+    size_t room = FORGOTTEN;
+    if (code == TB_OK) code = tb_store_forget_some_rejects(store, a->now_us, &room, err);
+    a->rejects = FORGOTTEN - room;
+    a->more = !room;
     return code;
 }
 
@@ -489,8 +495,11 @@ static void on_idle(void *ctx, tb_store *store)
         return;
     }
     if (s->options.idle) return;
-    tb_code code = tb_store_write(store, drop_old, &old, &err);
-    if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
+    tb_code code = TB_OK;
+    do {
+        code = tb_store_write(store, drop_old, &old, &err);
+        if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
+    } while (code == TB_OK && old.more && writer_idle(s->writer));
     if (code == TB_E_GONE)
         server_lost(s, &err);
     else

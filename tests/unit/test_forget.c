@@ -292,6 +292,37 @@ START_TEST(what_waits_goes_some_at_a_time)
 }
 END_TEST
 
+/* Refused lines, of which nobody knows whose they are; and an account that is declared again meanwhile. */
+START_TEST(refused_lines_go_some_at_a_time)
+{
+    enum { LINES = 20000 };
+    fixture f;
+    tb_error err = {0};
+    char next[200];
+    tb_segment segment = {.kind = TB_BATCH_LOG, .source = "t", .length = 1, .hash = {9, 1}, .head = {9, 2},
+                          .rejected = LINES, .final = true, .now_us = NOW_US};
+    fixture_init(&f);
+    apply_many(&f, true);
+    ok(tb_store_begin(f.store, &err));
+    for (uint64_t line = 1; line <= LINES; line++)
+        ok(tb_store_add_reject(f.store, &(tb_refused){line, 1, "blank line", "xylophia", 8, 0}, &err));
+    ok(tb_store_add_segment(f.store, &segment, NULL, &err));
+    ok(tb_store_commit(f.store, &err));
+    apply_many(&f, false);
+    snprintf(next, sizeof next, "%s", run_calls(&f, "forget account=1", 1).next);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM reject WHERE length(text)>0"), LINES - 8192);
+    apply_many(&f, true);
+    apply_many(&f, false);
+    said s = run_from(&f, "forget account=1", (calling){.most = 9, .next = next, .now_us = NOW_US});
+    ck_assert_uint_eq(s.calls, 2);
+    ck_assert_ptr_nonnull(strstr(s.said, "20000 refused lines"));
+    ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1").said, "nothing left to forget"));
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='forget'"), 1);
+    verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
 static said go_on_from(fixture *f, const char *words, const char *next, int64_t key)
 {
     return run_from(f, words, (calling){.most = 1, .next = next, .key = key, .now_us = NOW_US});
@@ -328,6 +359,7 @@ int main(void)
     tcase_add_test(t, many_logs_go_some_at_a_time);
     tcase_add_test(t, as_many_as_go_at_a_time_are_told_too);
     tcase_add_test(t, what_waits_goes_some_at_a_time);
+    tcase_add_test(t, refused_lines_go_some_at_a_time);
     tcase_add_test(t, nothing_goes_that_no_entry_tells_of);
     Suite *s = suite_create("forget");
     suite_add_tcase(s, t);

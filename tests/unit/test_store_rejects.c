@@ -70,6 +70,31 @@ START_TEST(text_goes_when_it_is_72_hours_old_and_the_rest_stays)
 }
 END_TEST
 
+/* In the midst of a segment too, and what is spent exactly is found to be spent the next time. */
+START_TEST(text_goes_as_far_as_there_is_room)
+{
+    static const size_t rooms[] = {2, 1, 3, 9}, left[] = {3, 2, 0, 0}, rest[] = {0, 0, 1, 9};
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    refuse(&f, NOW_US, "one", 3);
+    refuse(&f, NOW_US + 1, "two", 2);
+    refuse(&f, NOW_US + DAY_US, "six", 1);
+    for (size_t i = 0; i < 4; i++) {
+        size_t room = rooms[i];
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_forget_some_rejects(f.store, NOW_US + 3 * DAY_US + 1, &room, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_uint_eq(room, rest[i]);
+        ck_assert_int_eq(count(&f, LEFT " AND segment<3"), (int64_t)left[i]);
+        fixture_verify(&f);
+    }
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM reject_due"), 1);
+    ck_assert_int_eq(count(&f, LEFT), 1);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(many_segments_go_at_once)
 {
     fixture f;
@@ -209,6 +234,7 @@ int main(void)
     TCase *t = tcase_create("rejects");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, text_goes_when_it_is_72_hours_old_and_the_rest_stays);
+    tcase_add_test(t, text_goes_as_far_as_there_is_room);
     tcase_add_test(t, many_segments_go_at_once);
     tcase_add_test(t, what_a_wrong_clock_wrote_goes_at_once);
     tcase_add_test(t, forgotten_text_is_in_no_file);

@@ -155,13 +155,15 @@
     "((d.kind='account' AND d.id=?1) OR (d.kind='zone' AND d.id IN(SELECT id FROM zone WHERE"       \
     " account=?1)) OR (d.kind='balancer' AND d.id IN(SELECT id FROM balancer WHERE account=?1)) OR"  \
     " (d.kind='shield_zone' AND d.id IN(SELECT id FROM shield_zone WHERE account=?1)))"
-/* A refused line's reason that quotes one of their names; short ones are too common to tell. */
+/* A refused line's reason that quotes one of their names; short ones are too common to tell. Each reason is looked
+ * at once, however many lines have it. */
 #define TB__NAMED_REASON \
+    "reason IN(SELECT r.reason FROM(SELECT DISTINCT reason FROM reject) AS r WHERE "                \
     "EXISTS(SELECT 1 FROM (SELECT d.document->>'$.name' AS said FROM declaration d WHERE "          \
     TB__DECLARED_OF " AND json_valid(d.document) UNION SELECT iif(h.type='text',h.value,"            \
     "h.value->>'$.Value') FROM declaration d,json_each(d.document,'$.hostnames') h WHERE d.kind="    \
     "'zone' AND json_valid(d.document) AND d.id IN(SELECT id FROM zone WHERE account=?1)) AS n"     \
-    " WHERE length(n.said)>3 AND n.said<>'forgotten' AND instr(lower(reason),lower(n.said)))"
+    " WHERE length(n.said)>3 AND n.said<>'forgotten' AND instr(lower(r.reason),lower(n.said))))"
 
 #define TB__STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \
@@ -360,7 +362,8 @@
       "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
       " UNION ALL SELECT added_us,segment FROM reject_due WHERE added_us>?2) LIMIT 64")            \
     X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
-    X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND length(text)>0")              \
+    X(REJECT_EMPTY, "UPDATE reject SET text=x'' WHERE segment=?1 AND line IN(SELECT line FROM"     \
+                    " reject WHERE segment=?1 AND length(text)>0 LIMIT ?2)")                       \
     X(SEGMENT_NEXT, "SELECT coalesce(max(id),0)+1 FROM segment")                                   \
     X(SEGMENT_SOURCES, "SELECT source,kind,max(added_us),count(*),sum(accepted),sum(rejected) FROM" \
                        " (SELECT * FROM segment ORDER BY id DESC LIMIT ?1)"                        \

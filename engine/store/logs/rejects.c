@@ -83,24 +83,46 @@ static tb_code list_due(tb_store *store, int64_t now_us, int64_t (*list)[2], siz
     return code;
 }
 
-tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
-                                tb_error *err)
+/* *room lines of a segment at most, and lessens it by them. One that has none left is due no more. */
+static tb_code empty_some(tb_store *store, const int64_t due[2], size_t *room, tb_error *err)
+{
+    const int64_t values[2] = {due[1], *room < INT64_MAX ? (int64_t)*room : INT64_MAX};
+    tb_code code = tb__run_ints(store, TB__SQL_REJECT_EMPTY, values, 2, err);
+    if (code) return code;
+    const size_t emptied = (size_t)sqlite3_changes64(store->db);
+    if (emptied < *room) code = tb__run_ints(store, TB__SQL_REJECT_DUE_DELETE, due, 2, err);
+    *room -= emptied;
+    return code;
+}
+
+static tb_code forget_due(tb_store *store, int64_t now_us, size_t *room, uint64_t *ret_segments, tb_error *err)
 {
     int64_t list[AT_ONCE][2];
     size_t n = AT_ONCE;
-    uint64_t segments = 0;
     tb_code code = TB_OK;
-    while (!code && n == AT_ONCE) {
+    *ret_segments = 0;
+    while (!code && n == AT_ONCE && *room) {
         code = list_due(store, now_us, list, &n, err);
-        for (size_t i = 0; !code && i < n; i++) {
-            code = tb__run_ints(store, TB__SQL_REJECT_EMPTY, &list[i][1], 1, err);
-            if (!code) code = tb__run_ints(store, TB__SQL_REJECT_DUE_DELETE, list[i], 2, err);
-        }
-        segments += n;
+        for (size_t i = 0; !code && i < n && *room; i++, ++*ret_segments)
+            code = empty_some(store, list[i], room, err);
     }
-    if (segments) store->scrub = true;
+    if (*ret_segments) store->scrub = true;
+    return code;
+}
+
+tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments, tb_error *err)
+{
+    size_t room = SIZE_MAX;
+    uint64_t segments;
+    tb_code code = forget_due(store, now_us, &room, &segments, err);
     if (!code && ret_segments) *ret_segments = segments;
     return code;
+}
+
+tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us, size_t *room, tb_error *err)
+{
+    uint64_t segments;
+    return forget_due(store, now_us, room, &segments, err);
 }
 
 tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx, tb_error *err)
