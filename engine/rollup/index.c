@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-enum { FIRST_SLOTS = 64 };
+/* Below SLOW_SLOTS an index grows fourfold: few bytes, and items are placed anew half as often. */
+enum { FIRST_SLOTS = 64, SLOW_SLOTS = 16384 };
 
 static void place(tb__index *x, uint64_t hash, uint32_t i)
 {
@@ -33,7 +34,7 @@ static size_t memory_size(size_t slots)
 static bool make_slots(tb__index *x, size_t slots, const tb_alloc *alloc)
 {
     *x = (tb__index){.mask = (uint32_t)(slots - 1), .limit = (uint32_t)(slots / 4 * 3)};
-    if (x->limit > TB__INDEX_MAX) x->limit = TB__INDEX_MAX;
+    if (x->limit > TB__INDEX_ITEMS) x->limit = TB__INDEX_ITEMS;
     x->memory = tb_alloc_zero(alloc, 1, memory_size(slots));
     const size_t bucket = TB__BUCKET * sizeof(uint32_t);
     if (!x->memory) {
@@ -48,8 +49,8 @@ static bool make_slots(tb__index *x, size_t slots, const tb_alloc *alloc)
 bool tb__index_grow(tb__index *x, const void *items, tb__index_hash *hash, const tb_alloc *alloc)
 {
     const size_t old = x->slots ? (size_t)x->mask + 1 : 0;
-    const size_t slots = old ? old * 2 : FIRST_SLOTS;
-    if (x->used >= TB__INDEX_MAX) return false;
+    const size_t slots = old ? old * (old < SLOW_SLOTS ? 4 : 2) : FIRST_SLOTS;
+    if (x->used >= TB__INDEX_ITEMS) return false;
     tb__index next;
     if (!make_slots(&next, slots, alloc)) return false;
     for (size_t at = 0; at < old; at++) {

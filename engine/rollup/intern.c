@@ -72,13 +72,17 @@ static tb__edge edge_of(const char *code, size_t len)
 uint32_t tb__edge_number_slow(tb_rollup *r, const char *code, size_t len)
 {
     if (len > TB_EDGE_MAX) return UINT32_MAX;
+    if (r->last_edge != UINT32_MAX) {
+        const tb__edge *last = tb__edge_at(r, r->last_edge);
+        if (last->len == len && memcmp(last->code, code, len) == 0) return r->last_edge;
+    }
     const tb__edge edge = edge_of(code, len);
     const uint64_t hash = edge_mix(&edge, r->edges.salt);
     uint32_t slot;
     if (!tb__index_room(&r->edges.index, &r->edges, edge_hash, r->alloc)) return UINT32_MAX;
     const uint32_t i =
         tb__index_find(&r->edges.index, hash, edge_same, &r->edges.items, &edge, &slot);
-    if (i != UINT32_MAX) return i;
+    if (i != UINT32_MAX) return r->last_edge = i;
     if (r->edges.items.n == NUMBERS_MAX) return UINT32_MAX;
     tb__edge *item = append(&r->edges, slot, hash, r->alloc);
     if (!item) return UINT32_MAX;
@@ -86,7 +90,7 @@ uint32_t tb__edge_number_slow(tb_rollup *r, const char *code, size_t len)
     const uint32_t number = r->edges.items.n - 1;
     const bool ascii = len == 2 && ((code[0] | code[1]) & 0x80) == 0;
     if (ascii && number < UINT16_MAX) r->short_edges[tb__short_edge(code)] = (uint16_t)(number + 1);
-    return number;
+    return r->last_edge = number;
 }
 
 static uint64_t number_mix(int32_t number)
@@ -170,7 +174,7 @@ void tb__interned_init(tb_rollup *r)
     r->hours.items = TB__CHUNKS(tb__hour, TB__HOUR_SHIFT);
     r->days.items = TB__CHUNKS(tb__day, TB__DAY_SHIFT);
     r->edges.salt = r->ids[0].salt = r->ids[1].salt = tb__hash((uintptr_t)r);
-    r->last_hour = UINT32_MAX;
+    r->last_hour = r->last_edge = UINT32_MAX;
 }
 
 static void release_inner(tb_rollup *r)
@@ -196,7 +200,7 @@ void tb__interned_clear(tb_rollup *r)
         t->items.n = 0;
     }
     memset(r->short_edges, 0, sizeof r->short_edges);
-    r->last_hour = UINT32_MAX;
+    r->last_hour = r->last_edge = UINT32_MAX;
     r->reserved = 0;
 }
 

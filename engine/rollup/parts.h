@@ -133,6 +133,7 @@ struct tb_rollup {
     tb__chunks values;             /* uint64_t, of records */
     size_t reserved;               /* groups that indexes of hours were made for in advance */
     uint32_t last_hour;            /* number of the hour found last, UINT32_MAX before any */
+    uint32_t last_edge;            /* likewise, of edge codes that short_edges does not have */
     uint16_t short_edges[1 << 14]; /* two ASCII bytes -> number + 1, 0 unknown */
 };
 

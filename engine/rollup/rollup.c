@@ -115,7 +115,7 @@ TB__INLINE tb__group *find_group(tb_rollup *r, tb__index *index, uint64_t key, u
     if (!tb__index_room(index, &r->groups, group_hash, r->alloc)) return NULL;
     uint32_t i = tb__index_find(index, hash, group_same, &r->groups, &key, &slot);
     if (__builtin_expect(i != UINT32_MAX, 1)) return tb__group_at(&r->groups, i);
-    if (r->groups.n >= TB__INDEX_MAX || !tb__chunks_room(&r->groups, r->alloc)) return NULL;
+    if (r->groups.n >= TB__INDEX_ITEMS || !tb__chunks_room(&r->groups, r->alloc)) return NULL;
     i = r->groups.n++;
     tb__index_put(index, slot, hash, i);
     tb__id_at(r, TB_ROLLUP_ZONE, tb__key_id(key))->groups++;
@@ -130,7 +130,7 @@ TB__INLINE tb__country *find_country(tb_rollup *r, tb__index *index, uint64_t ke
     if (!tb__index_room(index, &r->countries, country_hash, r->alloc)) return NULL;
     uint32_t i = tb__index_find(index, hash, country_same, &r->countries, &key, &slot);
     if (__builtin_expect(i != UINT32_MAX, 1)) return tb__country_at(&r->countries, i);
-    if (r->countries.n >= TB__INDEX_MAX || !tb__chunks_room(&r->countries, r->alloc)) return NULL;
+    if (r->countries.n >= TB__INDEX_ITEMS || !tb__chunks_room(&r->countries, r->alloc)) return NULL;
     i = r->countries.n++;
     tb__index_put(index, slot, hash, i);
     tb__id_at(r, TB_ROLLUP_ZONE, tb__key_id(key))->countries++;

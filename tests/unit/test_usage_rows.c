@@ -1,6 +1,8 @@
 /* Counters on their way to usage servers, against a stand-in for these that reads what is sent: in which order, which columns, and
  * that countries of batches which are committed together are one row. tests/http/test_usage_random.py asks real ones. */
+#include "seed.h"
 #include "store/clickhouse/lines.h"
+#include "store/core/seal.h"
 #include "store/usage/country.h"
 
 #include <check.h>
@@ -24,7 +26,7 @@ typedef struct block {
 static struct {
     block cell, country;
     unsigned blocks;
-    bool refuses;
+    bool refuses, deaf; /* deaf: it takes what it is sent unread */
 } shard;
 
 static uint64_t number(const char **at, size_t size)
@@ -66,6 +68,7 @@ static tb_code ask(void *ctx, size_t which, const char *sql, const void *body, s
 {
     (void)ctx, (void)which;
     if (len && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
+    if (len && shard.deaf) return TB_OK;
     if (strcmp(sql, "INSERT INTO t.cell FORMAT Native") == 0) read_block(&shard.cell, body, len);
     else if (strcmp(sql, "INSERT INTO t.country FORMAT Native") == 0) read_block(&shard.country, body, len);
     else ck_assert_uint_eq(len, 0);
@@ -258,7 +261,7 @@ END_TEST
 START_TEST(many_countries_are_joined)
 {
     enum { MANY = 9000, TIMES = 3 };
-    tb__ch_pool pool = {0};
+    tb__index pool = {0};
     tb_buf rows;
     uint64_t sum = 0;
     tb_buf_init(&rows, 1 << 24, NULL);
@@ -285,7 +288,153 @@ START_TEST(many_countries_are_joined)
     }
     ck_assert_uint_eq(sum, (uint64_t)TIMES * MANY * (MANY - 1) / 2);
     tb_buf_release(&rows);
-    free(pool.slot);
+    tb__index_release(&pool, NULL);
+}
+END_TEST
+
+/* --- series that wait for the end of their transaction --- */
+
+enum { ZONES = 40, EDGES = 300, JOBS = 12 };
+
+static uint64_t chance;
+
+static size_t below(size_t n)
+{
+    chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (size_t)((chance >> 33) % n);
+}
+
+typedef bool known[ZONES + 1][EDGES + 1]; /* which zone has a series at which location */
+
+static int64_t ask_file(tb_store *store, const char *sql)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(store->db, sql, -1, &s, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    const int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+static int64_t seals_of_series(tb_store *store)
+{
+    sqlite3_stmt *s;
+    uint64_t sum = 0;
+    ck_assert_int_eq(sqlite3_prepare_v2(store->db, "SELECT seal FROM series", -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW)
+        sum += (uint64_t)sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return (int64_t)(sum & TB__SEAL_BITS);
+}
+
+/* From its second location on a zone has one for all of them. */
+static int64_t rows_of(known k, int64_t zone)
+{
+    int64_t n = 0;
+    for (int64_t edge = 1; edge <= EDGES; edge++)
+        n += k[zone][edge];
+    return n + (n > 1);
+}
+
+static void file_has(tb_store *store, known k)
+{
+    sqlite3_stmt *s;
+    int64_t n = 0, found = 0;
+    for (int64_t zone = 1; zone <= ZONES; zone++)
+        n += rows_of(k, zone);
+    ck_assert_int_eq(sqlite3_prepare_v2(store->db, "SELECT owner,edge FROM series WHERE scope=1", -1, &s, NULL), SQLITE_OK);
+    for (; sqlite3_step(s) == SQLITE_ROW; found++)
+        ck_assert(!sqlite3_column_int(s, 1) || k[sqlite3_column_int(s, 0)][sqlite3_column_int(s, 1)]);
+    sqlite3_finalize(s);
+    ck_assert_int_eq(found, n);
+    ck_assert_int_eq(ask_file(store, "SELECT count(DISTINCT id) FROM series"), n);
+    ck_assert_int_eq(ask_file(store, "SELECT n FROM head WHERE name='series'"), n);
+    ck_assert_int_eq(ask_file(store, "SELECT seals FROM head WHERE name='series'"), seals_of_series(store));
+}
+
+static void random_job(tb_store *store, known k)
+{
+    static hit hits[400];
+    const size_t n = 1 + below(below(4) ? 20 : 400);
+    for (size_t i = 0; i < n; i++) {
+        hits[i] = (hit){1 + (int64_t)below(ZONES), 1 + (int64_t)below(EDGES), 5, TB_M_BYTES, 1};
+        k[hits[i].zone][hits[i].edge] = true;
+    }
+    add(store, hits, n);
+}
+
+/* A statement about series finds those of the transaction. */
+static void look(tb_store *store, known k)
+{
+    const int64_t id[2] = {TB__SCOPE_ZONE, 1 + (int64_t)below(ZONES)};
+    sqlite3_stmt *s;
+    bool row = true;
+    int64_t n = 0;
+    ok(tb__sql_ints(store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, &err));
+    for (ok(tb__step(store, s, &row, &err)); row; ok(tb__step(store, s, &row, &err)))
+        n++;
+    ck_assert_int_eq(n, rows_of(k, id[1]));
+}
+
+/* Jobs of one commit, some of them undone, in each of which somebody may look. */
+static void random_jobs(tb_store *store, known k)
+{
+    static known marked;
+    for (size_t job = below(JOBS) + 1; job; job--) {
+        memcpy(marked, k, sizeof marked);
+        ok(tb_store_mark(store, &err));
+        if (below(4) == 0) look(store, k);
+        random_job(store, k);
+        if (below(4) == 0) look(store, k);
+        if (below(3)) {
+            ok(tb_store_keep_mark(store, &err));
+            continue;
+        }
+        tb_store_back_to_mark(store);
+        memcpy(k, marked, sizeof marked);
+    }
+}
+
+START_TEST(series_that_wait_are_those_that_were_kept)
+{
+    static known now, committed;
+    chance = test_seed();
+    for (int round = 0; round < 5; round++) {
+        tb_store *store = start();
+        shard.deaf = true;
+        memset(now, 0, sizeof now);
+        memset(committed, 0, sizeof committed);
+        for (int turn = 0; turn < 8; turn++) {
+            random_jobs(store, now);
+            shard.refuses = below(4) == 0;
+            if (tb_store_commit(store, &err) == TB_OK) {
+                memcpy(committed, now, sizeof now);
+            } else {
+                tb_store_rollback(store);
+                memcpy(now, committed, sizeof now);
+            }
+            file_has(store, committed);
+            ok(tb_store_begin(store, &err));
+        }
+        tb_store_rollback(store);
+        end(store);
+    }
+}
+END_TEST
+
+START_TEST(series_wait_for_the_end_of_their_transaction)
+{
+    tb_store *store = start();
+    shard.deaf = true;
+    for (int64_t i = 1; i < 4; i++) {
+        ok(tb_store_mark(store, &err));
+        add(store, (hit[]){{9, i, 5, TB_M_BYTES, 10}}, 1);
+        ok(tb_store_keep_mark(store, &err));
+    }
+    ck_assert_int_eq(ask_file(store, "SELECT count(*) FROM series"), 0); /* behind the store's back */
+    ok(tb_store_commit(store, &err));
+    ck_assert_int_eq(ask_file(store, "SELECT count(*) FROM series"), 4);
+    end(store);
 }
 END_TEST
 
@@ -299,6 +448,8 @@ int main(void)
     tcase_add_test(t, what_is_undone_is_in_no_row);
     tcase_add_test(t, what_is_refused_is_not_in_what_comes_next);
     tcase_add_test(t, many_countries_are_joined);
+    tcase_add_test(t, series_wait_for_the_end_of_their_transaction);
+    tcase_add_test(t, series_that_wait_are_those_that_were_kept);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

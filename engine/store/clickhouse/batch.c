@@ -18,12 +18,9 @@ static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge,
     int64_t series = 0;
     tb_code code = tb__owner_get(store, scope, id, &owner, err);
     if (code) return code;
-    size_t at = 0;
-    while (at < owner->n && owner->list[at].edge < edge)
-        at++;
-    if (at < owner->n && owner->list[at].edge == edge) return TB_OK;
+    if (tb__owner_has(owner, edge)) return TB_OK;
     code = tb__series_begin(store, owner, edge, &series, err);
-    if (!code) code = tb__owner_add(owner, at, (tb__member){edge, series}, err);
+    if (!code) code = tb__owner_add(owner, tb__owner_place(owner, edge), (tb__member){edge, series}, err);
     if (code || owner->n < 2 || owner->all || scope == TB__SCOPE_BALANCER) return code;
     return tb__series_begin(store, owner, 0, &owner->all, err);
 }
@@ -191,7 +188,7 @@ tb_code tb__ch_batch_end(void *to, int64_t newest, tb_error *err)
     tb_code code = flush_account(b, err);
     if (!code) code = tb__ch_note_days(b, err);
     if (!code) code = keep_bound(b, err);
-    if (!code) code = tb__series_save(b->store, err);
+    if (!code) code = tb__series_wait(b->store, err);
     b->ended = !code;
     return code;
 }

@@ -7,6 +7,7 @@
 
 /* A row as batch.c puts it: zone, day, country; the batch; requests, bytes. */
 enum { ROW = 38, KEY = 14, BATCH = 14, REQUESTS = 22, BYTES = 30 };
+enum { AHEAD = 32 }; /* rows */
 
 static uint64_t number_at(const char *row, size_t at)
 {
@@ -17,39 +18,19 @@ static uint64_t number_at(const char *row, size_t at)
 
 static uint64_t hash_of(const char *row)
 {
-    const uint64_t zone = number_at(row, 0), rest = number_at(row, KEY - 8);
-    uint64_t h = zone * UINT64_C(0xC2B2AE3D27D4EB4F) ^ rest * UINT64_C(0x9E3779B97F4A7C15);
-    h = (h ^ h >> 32) * UINT64_C(0x165667B19E3779F9);
-    return h >> 32;
+    return tb__hash(number_at(row, 0) * UINT64_C(0xC2B2AE3D27D4EB4F) ^ number_at(row, KEY - 8));
+}
+
+static uint64_t hash_at(const void *rows, uint32_t i)
+{
+    return hash_of((const char *)rows + (size_t)i * ROW);
 }
 
 /* Batches of one span, that is: their rows lie in one partition. */
-static bool same_country(const char *a, const char *b)
+TB__INLINE bool same_country(const void *rows, uint32_t i, const void *key)
 {
+    const char *a = (const char *)rows + (size_t)i * ROW, *b = key;
     return memcmp(a, b, KEY) == 0 && number_at(a, BATCH) >> TB__CH_ID_BITS == number_at(b, BATCH) >> TB__CH_ID_BITS;
-}
-
-/* The slot of a row that is there, or the empty one where it belongs. A slot holds a row's number + 1. */
-static uint32_t *slot_of(const tb__ch_pool *pool, const char *rows, const char *row)
-{
-    size_t i = hash_of(row) & (pool->cap - 1);
-    while (pool->slot[i] && !same_country(rows + (size_t)(pool->slot[i] - 1) * ROW, row))
-        i = (i + 1) & (pool->cap - 1);
-    return &pool->slot[i];
-}
-
-/* At most half full. */
-static bool pool_room(tb__ch_pool *pool, const char *rows)
-{
-    if (pool->n * 2 < pool->cap) return true;
-    tb__ch_pool wider = {.n = pool->n, .cap = pool->cap ? pool->cap * 2 : 4096};
-    wider.slot = calloc(wider.cap, sizeof *wider.slot);
-    if (!wider.slot) return false;
-    for (size_t i = 0; i < pool->n; i++)
-        *slot_of(&wider, rows, rows + i * ROW) = (uint32_t)i + 1;
-    free(pool->slot);
-    *pool = wider;
-    return true;
 }
 
 static void add_counters(char *to, const char *row)
@@ -60,25 +41,46 @@ static void add_counters(char *to, const char *row)
     }
 }
 
-/* Without memory for it rows stay as they are: the last ones are not in the table then, and nothing joins them. */
-void tb__ch_pool_rows(tb__ch_pool *pool, tb_buf *rows, size_t from)
+/* Asks memory for what the next rows are compared with, all at once: a wait for each would be most of the work. */
+static void fetch(const tb__index *index, const tb_buf *rows, size_t at, uint64_t hash[AHEAD])
 {
+    size_t n = 0;
+    for (; n < AHEAD && at < rows->len; at += ROW) {
+        hash[n] = hash_of(rows->data + at);
+        tb__index_prefetch(index, hash[n++]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *slots = index->slots + tb__index_home(index, hash[i]);
+        unsigned empty;
+        const unsigned match = tb__bucket_match(slots, tb__index_tag(hash[i]), &empty);
+        if (!match) continue;
+        const char *row = rows->data + (size_t)((slots[__builtin_ctz(match)] & 0xffffff) - 1) * ROW;
+        __builtin_prefetch(row, 1);
+        __builtin_prefetch(row + ROW - 1, 1);
+    }
+}
+
+/* Without memory for it rows stay as they are: the last ones are not in the table then, and nothing joins them. */
+void tb__ch_pool_rows(tb__index *index, tb_buf *rows, size_t from)
+{
+    uint64_t hash[AHEAD];
     if (rows->failed || from >= rows->len) return;
-    if (!from && pool->slot) memset(pool->slot, 0, pool->cap * sizeof *pool->slot);
-    if (!from) pool->n = 0;
-    if (pool->n * ROW != from) return;
+    if (!from) tb__index_clear(index);
+    if ((size_t)index->used * ROW != from) return;
     size_t at = from;
-    for (; at < rows->len && pool_room(pool, rows->data); at += ROW) {
+    for (size_t i = 0; at < rows->len && tb__index_room(index, rows->data, hash_at, NULL); at += ROW, i = (i + 1) % AHEAD) {
         const char *row = rows->data + at;
-        uint32_t *slot = slot_of(pool, rows->data, row);
-        if (*slot) {
-            add_counters(rows->data + (size_t)(*slot - 1) * ROW, row);
+        uint32_t slot;
+        if (i == 0) fetch(index, rows, at, hash);
+        const uint32_t there = tb__index_find(index, hash[i], same_country, rows->data, row, &slot);
+        if (there != UINT32_MAX) {
+            add_counters(rows->data + (size_t)there * ROW, row);
             continue;
         }
-        memmove(rows->data + pool->n * ROW, row, ROW);
-        *slot = (uint32_t)++pool->n;
+        memmove(rows->data + (size_t)index->used * ROW, row, ROW);
+        tb__index_put(index, slot, hash[i], index->used);
     }
-    const size_t left = rows->len - at;
-    memmove(rows->data + pool->n * ROW, rows->data + at, left);
-    rows->len = pool->n * ROW + left;
+    const size_t left = rows->len - at, joined = (size_t)index->used * ROW;
+    memmove(rows->data + joined, rows->data + at, left);
+    rows->len = joined + left;
 }

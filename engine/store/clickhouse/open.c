@@ -298,7 +298,7 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
     for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
-        free(ch->pools[shard].slot);
+        tb__index_release(&ch->pools[shard], NULL);
     free(ch->pools);
     for (size_t i = 0; ch->bodies && i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
         tb_buf_release(&ch->bodies[i]);

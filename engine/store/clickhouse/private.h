@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_STORE_CLICKHOUSE_PRIVATE_H
 #define TOLLBOOK_STORE_CLICKHOUSE_PRIVATE_H
 
+#include "rollup/index.h"
 #include "store/core/internal.h"
 #include "store/usage/run.h"
 #include "tollbook/buf.h"
@@ -72,12 +73,6 @@ typedef struct tb__ch_lines {
     size_t n_touched, cap_touched;
 } tb__ch_lines;
 
-/* Which rows of countries are there already: a hash table. */
-typedef struct tb__ch_pool {
-    uint32_t *slot;
-    size_t n, cap;
-} tb__ch_pool;
-
 struct tb__clickhouse {
     const tb_usage_client *client;
     int64_t number;             /* of the database: place.c; of a writer */
@@ -103,7 +98,7 @@ struct tb__clickhouse {
     bool began;        /* `committed` and the mark are this transaction's */
     tb_buf *rows[TB__CH_FORMS]; /* unsent, of each shard */
     size_t *marked_at[TB__CH_FORMS];
-    tb__ch_pool *pools;          /* of each shard */
+    tb__index *pools;            /* of each shard: which rows of countries are there already */
     tb_buf *bodies;              /* of one sending, of each form and shard */
     tb__ch_lines lines;
     struct tb__ch_gap {
@@ -333,7 +328,7 @@ void tb__ch_abandon(tb_store *store, bool whole);
 /* --- countries.c --- */
 
 /* Joins the rows of countries behind `from` with each other and with those before. */
-void tb__ch_pool_rows(tb__ch_pool *pool, tb_buf *rows, size_t from);
+void tb__ch_pool_rows(tb__index *index, tb_buf *rows, size_t from);
 
 /* --- columns.c --- */
 

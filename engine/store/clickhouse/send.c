@@ -1,6 +1,7 @@
 /* Rows on their way, and the end of a transaction. */
 #include "store/clickhouse/private.h"
 #include "store/usage/batch.h"
+#include "store/usage/owners.h"
 
 #include <stdlib.h>
 
@@ -124,9 +125,12 @@ static void join_rows(struct tb__clickhouse *ch)
         tb__ch_pool_rows(&ch->pools[shard], &ch->rows[TB__CH_COUNTRIES][shard], ch->marked_at[TB__CH_COUNTRIES][shard]);
 }
 
-static void note_mark(struct tb__clickhouse *ch)
+void tb__ch_mark(tb_store *store)
 {
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    if (!ch->began) return;
     ch->marked = ch->next;
+    tb__series_mark(store);
     join_rows(ch);
     for (int t = 0; t < TB__CH_FORMS && ch->rows[t]; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
@@ -174,7 +178,7 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     if (code) return code;
     ch->committed = ch->next - 1;
     ch->began = true;
-    note_mark(ch); /* a mark that was set before anything was added */
+    tb__ch_mark(store); /* a mark that was set before anything was added */
     return TB_OK;
 }
 
@@ -185,7 +189,9 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
     ch->began = false;
     if (ch->next - 1 == ch->committed) return TB_OK;
     join_rows(ch);
-    tb_code code = tb__ch_send(store, err);
+    tb_code code = tb__series_write(store, err);
+    tb__series_mark(store); /* none waits any more */
+    if (!code) code = tb__ch_send(store, err);
     if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";
@@ -193,11 +199,6 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
         code = tb__ch_meta_put(store, name, ch->gaps[i].last, err);
     }
     return code ? code : tb__meta_set(store, "usage_batch", ch->next - 1, err);
-}
-
-void tb__ch_mark(tb_store *store)
-{
-    if (tb__ch_of(store)->began) note_mark(tb__ch_of(store));
 }
 
 void tb__ch_abandon(tb_store *store, bool whole)

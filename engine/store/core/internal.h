@@ -59,6 +59,7 @@ struct tb_store {
     bool read_version_known;   /* if it was read in it */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
     bool rows_come;         /* of chunk, and may not have landed: usage/landing.h */
+    bool series_come;       /* they wait to be written: usage/owners.h */
     tb_helper helper;       /* start NULL: there is none */
     int64_t next_series;    /* behind all series ids given, 0: read it from meta */
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
@@ -169,6 +170,8 @@ void tb__usage_forget(tb_store *store, bool whole);
 void tb__usage_close(tb_store *store);
 /* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
 TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
+/* Of series that this transaction began, those that are not in the file yet: usage/owners.h. */
+TB_MUST_USE tb_code tb__series_write(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
 /* A balancer with imported rows found its account: what lies in months that were run is late. */

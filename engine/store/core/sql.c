@@ -105,9 +105,16 @@ tb_code tb__sql_now(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_er
     return TB_OK;
 }
 
+/* Of the table series, or its view. */
+static bool about_series(tb__statement id)
+{
+    return strstr(text[id], "series") || strstr(text[id], "unassigned");
+}
+
 tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err)
 {
     tb_code code = store->rows_come ? tb__chunks_land(store, err) : TB_OK;
+    if (!code && store->series_come && about_series(id)) code = tb__series_write(store, err);
     *ret = NULL;
     return code ? code : tb__sql_now(store, id, ret, err);
 }

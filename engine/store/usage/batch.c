@@ -23,7 +23,7 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
 void tb__usage_forget(tb_store *store, bool whole)
 {
     store->plane.counters->abandon(store, whole);
-    store->usage->n_new = 0;
+    tb__series_undo(store, whole);
     tb__owners_forget(store);
 }
 

@@ -46,10 +46,11 @@ struct tb__usage {
      * ever written to its place (tb__runs_promise), good while usage is added. */
     tb__batch batch;
     struct tb__owners *owners;
-    tb__series_row *new_series; /* not in the file yet: see tb__series_new */
+    tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
+    size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;
-    int64_t series_before; /* good while tb_store.next_series is known */
+    int64_t series_before, series_id; /* as meta has them; good while tb_store.next_series is known */
 };
 
 /* Days on the way to their places: of each the hours are merged into their row, and the days of a month

@@ -38,12 +38,32 @@ static tb_code grow_owners(struct tb__owners *o, tb_error *err)
     return TB_OK;
 }
 
+size_t tb__owner_place(const tb__owner *owner, int64_t edge)
+{
+    size_t lo = 0, hi = owner->n;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        if (owner->list[mid].edge < edge) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+/* A list of many is some lines of memory, and looking through it reads most of them. */
+bool tb__owner_has(const tb__owner *owner, int64_t edge)
+{
+    if (edge < TB__OWNER_BITS) return owner->has[edge / 64] >> edge % 64 & 1;
+    const size_t at = tb__owner_place(owner, edge);
+    return at < owner->n && owner->list[at].edge == edge;
+}
+
 tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err)
 {
     tb_code code = tb__grow(&owner->list, owner->n, &owner->cap, sizeof *owner->list, err);
     if (code) return code;
     memmove(owner->list + at + 1, owner->list + at, (owner->n - at) * sizeof *owner->list);
     owner->list[at] = member;
+    if (member.edge < TB__OWNER_BITS) owner->has[member.edge / 64] |= UINT64_C(1) << member.edge % 64;
     owner->n++;
     return TB_OK;
 }
@@ -90,6 +110,7 @@ static tb_code load_series_ids(tb_store *store, tb_error *err)
     if (store->next_series) return TB_OK;
     tb_code code = tb__meta_get(store, "series_before", &store->usage->series_before, err);
     if (!code) code = tb__meta_get(store, "series_id", &last, err);
+    store->usage->series_id = last;
     if (!code) store->next_series = last + 1;
     return code;
 }
@@ -168,45 +189,85 @@ static tb_code insert_series(tb_store *store, const tb__series_row *rows, size_t
     return code ? code : tb__run(store, s, err);
 }
 
-static tb_code insert_all(tb_store *store, uint64_t *seals, tb_error *err)
+static tb_code insert_all(tb_store *store, const tb__series_row *rows, size_t n, uint64_t *seals, tb_error *err)
 {
-    const struct tb__usage *u = store->usage;
     tb_code code = TB_OK;
-    for (size_t i = 0, n; !code && i < u->n_new; i += n) {
-        n = u->n_new - i >= TOGETHER ? TOGETHER : 1;
-        code = insert_series(store, u->new_series + i, n, seals, err);
+    for (size_t i = 0, some; !code && i < n; i += some) {
+        some = n - i >= TOGETHER ? TOGETHER : 1;
+        code = insert_series(store, rows + i, some, seals, err);
     }
     return code;
 }
 
 /* The trigger, switched off, is stood in for: the rows come with their seals, and head is told once of
  * all. SQLite prepares every statement anew after the switch. */
-static tb_code insert_many(tb_store *store, tb_error *err)
+static tb_code insert_many(tb_store *store, const tb__series_row *rows, size_t n, tb_error *err)
 {
     uint64_t seals = 0;
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    tb_code code = insert_all(store, &seals, err);
+    tb_code code = insert_all(store, rows, n, &seals, err);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
-    const int64_t counted[2] = {(int64_t)store->usage->n_new, (int64_t)(seals & TB__SEAL_BITS)};
+    const int64_t counted[2] = {(int64_t)n, (int64_t)(seals & TB__SEAL_BITS)};
     return code ? code : tb__run_ints(store, TB__SQL_SERIES_SEALED, counted, 2, err);
 }
 
+static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *err)
+{
+    tb__series_row *rows = store->usage->new_series + from;
+    uint64_t seals = 0;
+    sort_series(rows, to - from);
+    return to - from < TRIGGERED_MAX ? insert_all(store, rows, to - from, &seals, err)
+                                     : insert_many(store, rows, to - from, err);
+}
+
+/* Those from before the mark are kept, and stay apart from the others: what undoes to the mark undoes that they were written. */
 tb_code tb__series_write(tb_store *store, tb_error *err)
 {
     struct tb__usage *u = store->usage;
-    uint64_t seals = 0;
-    sort_series(u->new_series, u->n_new);
-    tb_code code =
-        u->n_new < TRIGGERED_MAX ? insert_all(store, &seals, err) : insert_many(store, err);
-    u->n_new = 0;
+    store->series_come = false;
+    const size_t mid = u->written < u->marked ? u->marked : u->written;
+    tb_code code = mid > u->written ? write_series(store, u->written, mid, err) : TB_OK;
+    if (!code && u->n_new > mid) code = write_series(store, mid, u->n_new, err);
+    u->written = u->n_new;
+    if (!u->marked) u->n_new = u->written = 0;
     return code;
+}
+
+static tb_code save_id(tb_store *store, tb_error *err)
+{
+    if (!store->next_series || store->next_series - 1 == store->usage->series_id) return TB_OK;
+    store->usage->series_id = store->next_series - 1;
+    return tb__meta_set(store, "series_id", store->usage->series_id, err);
 }
 
 tb_code tb__series_save(tb_store *store, tb_error *err)
 {
     tb_code code = tb__series_write(store, err);
-    if (code || !store->next_series) return code;
-    return tb__meta_set(store, "series_id", store->next_series - 1, err);
+    return code ? code : save_id(store, err);
+}
+
+tb_code tb__series_wait(tb_store *store, tb_error *err)
+{
+    store->series_come = store->usage->n_new > store->usage->written;
+    return save_id(store, err);
+}
+
+void tb__series_mark(tb_store *store)
+{
+    struct tb__usage *u = store->usage;
+    u->marked = u->n_new - u->written;
+    if (u->written && u->marked) memmove(u->new_series, u->new_series + u->written, u->marked * sizeof *u->new_series);
+    u->n_new = u->marked;
+    u->written = 0;
+}
+
+void tb__series_undo(tb_store *store, bool whole)
+{
+    struct tb__usage *u = store->usage;
+    if (whole) u->marked = 0;
+    u->n_new = u->marked;
+    u->written = 0;
+    store->series_come = u->n_new > 0;
 }
 
 static void free_owner(tb__owner *owner)

@@ -91,19 +91,14 @@ static tb_code begin_all(stream *st, tb_error *err)
 static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     tb__owner *owner = st->owner;
-    size_t lo = 0, hi = owner->n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (owner->list[mid].edge < edge) lo = mid + 1;
-        else hi = mid;
-    }
-    if (lo < owner->n && owner->list[lo].edge == edge) {
-        *ret_series = owner->list[lo].series;
+    const size_t at = tb__owner_place(owner, edge);
+    if (at < owner->n && owner->list[at].edge == edge) {
+        *ret_series = owner->list[at].series;
         return TB_OK;
     }
     tb_code code = owner->n == 1 && !owner->all && !st->fresh ? begin_all(st, err) : TB_OK;
     if (!code) code = tb__series_begin(st->placing.store, owner, edge, ret_series, err);
-    return code ? code : tb__owner_add(owner, lo, (tb__member){edge, *ret_series}, err);
+    return code ? code : tb__owner_add(owner, at, (tb__member){edge, *ret_series}, err);
 }
 
 static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)

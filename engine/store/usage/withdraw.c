@@ -118,9 +118,8 @@ static tb_code series_take(const tb__taking *t, int64_t series, const tb_grid *h
 
 static const tb__member *member_at(const tb__owner *owner, int64_t edge)
 {
-    for (size_t i = 0; i < owner->n; i++)
-        if (owner->list[i].edge == edge) return &owner->list[i];
-    return NULL;
+    const size_t at = tb__owner_place(owner, edge);
+    return at < owner->n && owner->list[at].edge == edge ? &owner->list[at] : NULL;
 }
 
 /* From the series at the location, and from that of all locations. */
