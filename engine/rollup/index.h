@@ -100,7 +100,7 @@ TB__INLINE void tb__index_put(tb__index *x, uint32_t slot, uint64_t hash, uint32
     x->used++;
 }
 
-/* Doubles the slots (or makes the first); false when out of memory or past TB__INDEX_ITEMS. */
+/* Makes more slots (or the first); false when out of memory or past TB__INDEX_ITEMS. */
 bool tb__index_grow(tb__index *x, const void *items, tb__index_hash *hash, const tb_alloc *alloc);
 
 /* Makes an empty index large enough for n items; false when out of memory. */

@@ -13,7 +13,6 @@ typedef struct tb_usage_rows {
     const char *sql;
     const void *body;
     size_t len;
-    bool sent; /* set by who sends them: they are there */
 } tb_usage_rows;
 
 typedef struct tb_usage_client {
@@ -26,9 +25,12 @@ typedef struct tb_usage_client {
      * unknown. From any thread. */
     tb_code (*ask)(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
                    tb_error *err);
-    /* The same for several INSERTs, side by side; after an error of one the others are still tried. NULL: they are asked for
-     * one after the other. */
-    tb_code (*send)(void *ctx, tb_usage_rows *list, size_t n, tb_error *err);
+    /* The same for several INSERTs, side by side; after an error of one the others are still tried. Returns as soon as
+     * they are on their way; the rows stay as they are until `finish` has been called with the token. NULL, as `finish`
+     * is then: they are asked for one after the other. */
+    tb_code (*start)(void *ctx, const tb_usage_rows *list, size_t n, void **ret_token, tb_error *err);
+    /* Waits until all of them were done or have failed. Once for each start that succeeded, from the same thread. */
+    tb_code (*finish)(void *ctx, void *token, tb_error *err);
 } tb_usage_client;
 
 TB_API_END

@@ -301,8 +301,8 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
 
 typedef struct sending {
     usage_servers *s;
-    tb_usage_rows *rows;
-    bool (*over)(void *ctx); /* as of the thread that sends them all */
+    const tb_usage_rows *rows; /* NULL: the list's end */
+    bool (*over)(void *ctx);   /* as of the thread that sends them all */
     void *over_ctx;
     tb_code code;
     tb_error err;
@@ -318,26 +318,35 @@ static void *send_one(void *arg)
     tb_buf_init(&answer, USAGE_HEAD_MAX, NULL);
     usage_wait_for(one->over, one->over_ctx);
     one->code = ask(one->s, rows->shard, rows->sql, rows->body, rows->len, &answer, &one->err);
-    one->rows->sent = !one->code;
     tb_buf_release(&answer);
     return NULL;
 }
 
-/* About once a second, and then for as long as an INSERT takes: threads need not be kept for it. */
-static tb_code send_rows(void *ctx, tb_usage_rows *list, size_t n, tb_error *err)
+/* Some times a second, and then for as long as an INSERT takes: threads need not be kept for it. Where none can be
+ * made, it is sent at once. */
+static tb_code start_rows(void *ctx, const tb_usage_rows *list, size_t n, void **ret_token, tb_error *err)
 {
     sending *all = calloc(n + 1, sizeof *all);
-    tb_code code = all ? TB_OK : tb_no_memory(err);
-    for (size_t i = 0; all && i < n; i++) {
+    if (!all) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
         all[i] = (sending){.s = ctx, .rows = &list[i], .over = waiting.over, .over_ctx = waiting.ctx};
-        all[i].apart = i + 1 < n && pthread_create(&all[i].thread, NULL, send_one, &all[i]) == 0;
+        all[i].apart = pthread_create(&all[i].thread, NULL, send_one, &all[i]) == 0;
         if (!all[i].apart) send_one(&all[i]);
     }
-    for (size_t i = 0; all && i < n; i++) {
-        if (all[i].apart) pthread_join(all[i].thread, NULL);
-        if (code || !all[i].code) continue;
-        code = all[i].code;
-        if (err) *err = all[i].err;
+    *ret_token = all;
+    return TB_OK;
+}
+
+static tb_code finish_rows(void *ctx, void *token, tb_error *err)
+{
+    sending *all = token;
+    tb_code code = TB_OK;
+    (void)ctx;
+    for (const sending *one = all; one->rows; one++) {
+        if (one->apart) pthread_join(one->thread, NULL);
+        if (code || !one->code) continue;
+        code = one->code;
+        if (err) *err = one->err;
     }
     free(all);
     return code;
@@ -401,8 +410,8 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
     pthread_mutex_init(&s->lock, NULL);
     s->options = *options;
     s->run = run_number(s);
-    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask, .send = send_rows,
-                                  .remember = options->remember};
+    s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask, .start = start_rows,
+                                  .finish = finish_rows, .remember = options->remember};
     tb_code code = usage_address_parse(options->url, &s->address, err);
     s->client.shards = s->address.shards;
     if (!code && (!add_lines(s) || !usage_watch_start(s))) code = tb_no_memory(err);

@@ -2,10 +2,12 @@
  * that countries of batches which are committed together are one row. tests/http/test_usage_random.py asks real ones. */
 #include "seed.h"
 #include "store/clickhouse/lines.h"
+#include "store/clickhouse/private.h"
 #include "store/core/seal.h"
 #include "store/usage/country.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +79,7 @@ static tb_code ask(void *ctx, size_t which, const char *sql, const void *body, s
 }
 
 static const tb_usage_client client = {.shards = 1, .database = "t", .ask = ask};
+static const tb_usage_client *using = &client;
 static char path[] = "/tmp/tollbook-rows-XXXXXX";
 static tb_error err;
 
@@ -87,7 +90,7 @@ static void ok(tb_code code)
 
 static tb_store *start(void)
 {
-    const tb_store_options options = {.write = true, .owner = "test", .usage = &client};
+    const tb_store_options options = {.write = true, .owner = "test", .usage = using};
     tb_store *store = NULL;
     memset(&shard, 0, sizeof shard);
     strcpy(path + sizeof path - 7, "XXXXXX");
@@ -342,7 +345,8 @@ static void file_has(tb_store *store, known k)
     int64_t n = 0, found = 0;
     for (int64_t zone = 1; zone <= ZONES; zone++)
         n += rows_of(k, zone);
-    ck_assert_int_eq(sqlite3_prepare_v2(store->db, "SELECT owner,edge FROM series WHERE scope=1", -1, &s, NULL), SQLITE_OK);
+    const char *sql = "SELECT owner,edge FROM series WHERE scope=1";
+    ck_assert_int_eq(sqlite3_prepare_v2(store->db, sql, -1, &s, NULL), SQLITE_OK);
     for (; sqlite3_step(s) == SQLITE_ROW; found++)
         ck_assert(!sqlite3_column_int(s, 1) || k[sqlite3_column_int(s, 0)][sqlite3_column_int(s, 1)]);
     sqlite3_finalize(s);
@@ -376,7 +380,7 @@ static void look(tb_store *store, known k)
     ck_assert_int_eq(n, rows_of(k, id[1]));
 }
 
-/* Jobs of one commit, some of them undone, in each of which somebody may look. */
+/* Jobs of one commit, some of them undone, at each of which somebody may look. */
 static void random_jobs(tb_store *store, known k)
 {
     static known marked;
@@ -438,10 +442,216 @@ START_TEST(series_wait_for_the_end_of_their_transaction)
 }
 END_TEST
 
+/* --- sent while the next ones are made --- */
+
+enum { BATCHES = 600, MANY_ZONES = 1400 /* 24 rows of 205 bytes of each: past EARLY of send.c */ };
+
+/* A server that reads what it is sent when it is waited for, no sooner: rows that changed meanwhile show. */
+static struct {
+    const tb_usage_rows *going;
+    size_t n;
+    unsigned starts, finishes;
+    bool loses; /* what is on its way next */
+    struct {
+        uint64_t id, bytes;
+    } batch[BATCHES];
+    size_t batches;
+} slow;
+
+static size_t count_at(const char **at)
+{
+    size_t n = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        const uint64_t byte = number(at, 1);
+        n |= (size_t)(byte & 127) << shift;
+        if (byte < 128) return n;
+    }
+}
+
+static void count_bytes(uint64_t id, uint64_t bytes)
+{
+    size_t i = slow.batches;
+    while (i && slow.batch[i - 1].id != id)
+        i--;
+    if (!i) {
+        ck_assert_uint_lt(slow.batches, BATCHES);
+        slow.batch[slow.batches++].id = id;
+        i = slow.batches;
+    }
+    slow.batch[i - 1].bytes += bytes;
+}
+
+static void take_cells(const char *at)
+{
+    const size_t columns = count_at(&at), rows = count_at(&at);
+    const char *batch = NULL, *bytes = NULL;
+    for (size_t c = 0; c < columns; c++) {
+        char name[24], type[12];
+        word(&at, name, sizeof name);
+        word(&at, type, sizeof type);
+        if (strcmp(name, "batch") == 0) batch = at;
+        if (strcmp(name, "bytes") == 0) bytes = at;
+        at += rows * (size_t)atoi(strpbrk(type, "1368")) / 8;
+    }
+    ck_assert(batch && bytes);
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t id = number(&batch, 8);
+        count_bytes(id, number(&bytes, 8));
+    }
+}
+
+static tb_code slow_start(void *ctx, const tb_usage_rows *list, size_t n, void **ret_token, tb_error *error)
+{
+    (void)ctx, (void)error;
+    ck_assert_uint_eq(slow.starts++, slow.finishes);
+    slow.going = list;
+    slow.n = n;
+    *ret_token = &slow;
+    return TB_OK;
+}
+
+/* Of several some may have come that are said to be lost: nobody knows. */
+static tb_code slow_finish(void *ctx, void *token, tb_error *error)
+{
+    (void)ctx;
+    ck_assert_ptr_eq(token, &slow);
+    slow.finishes++;
+    for (size_t i = 0; i < slow.n; i++)
+        if (strstr(slow.going[i].sql, "t.cell") && (!slow.loses || below(2))) take_cells(slow.going[i].body);
+    return slow.loses ? tb_fail(error, TB_E_AWAY, NULL, "It went.") : TB_OK;
+}
+
+static const tb_usage_client slow_client = {
+    .shards = 1, .database = "t", .ask = ask, .start = slow_start, .finish = slow_finish};
+
+/* A byte in each hour of so many zones; returns how many. */
+static uint64_t add_zones(tb_store *store, int64_t zones, tb_code *ret_code)
+{
+    const tb__counters *to = store->plane.counters;
+    void *batch = NULL;
+    *ret_code = to->begin(store, &batch, &err);
+    for (int64_t zone = 1; !*ret_code && zone <= zones; zone++) {
+        tb_grid grid;
+        tb_grid_clear(&grid);
+        for (unsigned hour = 0; hour < 24; hour++)
+            ok(tb_grid_add(&grid, TB_M_BYTES, hour, 1, &err));
+        ok(tb_grid_add(&grid, TB_M_SAVED, 0, 1, &err)); /* no line tells it: the row has all counters */
+        *ret_code = to->add(batch, &(tb__day_of){TB__SCOPE_ZONE, zone, 1, 0, DAY}, &grid, &err);
+    }
+    if (!*ret_code) *ret_code = to->end(batch, DAY * 24, &err);
+    to->free(batch);
+    return (uint64_t)zones * 24;
+}
+
+/* What the servers have of batches that count, as the file says. */
+static uint64_t counted(tb_store *store)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < slow.batches; i++) {
+        char sql[300];
+        snprintf(sql, sizeof sql,
+                 "SELECT %llu<=(SELECT value FROM meta WHERE name='usage_batch') AND NOT EXISTS(SELECT 1 FROM meta"
+                 " WHERE name GLOB 'usage_gap_*' AND %llu BETWEEN CAST(substr(name,11) AS INT) AND value)",
+                 (unsigned long long)slow.batch[i].id, (unsigned long long)slow.batch[i].id);
+        if (ask_file(store, sql)) sum += slow.batch[i].bytes;
+    }
+    return sum;
+}
+
+static tb_store *start_slow(void)
+{
+    memset(&slow, 0, sizeof slow);
+    using = &slow_client;
+    tb_store *store = start();
+    using = &client;
+    return store;
+}
+
+START_TEST(many_cells_are_on_their_way_while_the_next_are_made)
+{
+    tb_store *store = start_slow();
+    tb_code code;
+    for (int i = 0; i < 3; i++) {
+        ok(tb_store_mark(store, &err));
+        add_zones(store, MANY_ZONES, &code);
+        ok(code);
+        ck_assert_uint_eq(slow.starts, (unsigned)i);
+        ok(tb_store_keep_mark(store, &err));
+    }
+    ck_assert_uint_eq(slow.finishes, 1);
+    ok(tb_store_commit(store, &err));
+    ck_assert(slow.starts == 3 && slow.finishes == 3);
+    ck_assert_uint_eq(counted(store), 3 * 24 * MANY_ZONES);
+    end(store);
+}
+END_TEST
+
+START_TEST(what_was_lost_on_its_way_fails_the_whole_transaction)
+{
+    tb_store *store = start_slow();
+    tb_code code = TB_OK;
+    chance = 1;
+    slow.loses = true;
+    for (int i = 0; i < 2; i++) { /* nobody has looked yet */
+        ok(tb_store_mark(store, &err));
+        add_zones(store, MANY_ZONES, &code);
+        ok(code);
+        ok(tb_store_keep_mark(store, &err));
+    }
+    ok(tb_store_mark(store, &err));
+    slow.loses = false;
+    add_zones(store, 1, &code);
+    ck_assert_int_eq(code, TB_E_AWAY);
+    tb_store_back_to_mark(store);
+    ck_assert_int_eq(tb_store_commit(store, &err), TB_E_AWAY);
+    ck_assert_str_eq(err.message, "It went.");
+    tb_store_rollback(store);
+    ok(tb_store_begin(store, &err));
+    add_zones(store, 5, &code);
+    ok(code);
+    ok(tb_store_commit(store, &err));
+    ck_assert_uint_eq(counted(store), 5 * 24);
+    end(store);
+}
+END_TEST
+
+/* Transactions of some jobs, large and small, kept and undone, looked at in between and lost on their way. */
+START_TEST(what_counts_is_what_was_committed)
+{
+    chance = test_seed();
+    tb_store *store = start_slow();
+    uint64_t committed = 0;
+    for (int turn = 0; turn < 30; turn++) {
+        uint64_t kept = 0;
+        tb_code code = TB_OK;
+        for (size_t job = 1 + below(5); job; job--) {
+            ok(tb_store_mark(store, &err));
+            slow.loses = below(5) == 0;
+            const uint64_t bytes = add_zones(store, below(2) ? MANY_ZONES : (int64_t)below(20) + 1, &code);
+            if (!code && below(5) == 0) code = tb__ch_settle(store, &err);
+            if (!code && below(4)) {
+                ok(tb_store_keep_mark(store, &err));
+                kept += bytes;
+            } else {
+                tb_store_back_to_mark(store);
+            }
+        }
+        if (below(5) && tb_store_commit(store, &err) == TB_OK) committed += kept;
+        else tb_store_rollback(store);
+        ck_assert_uint_eq(slow.starts, slow.finishes);
+        ck_assert_uint_eq(counted(store), committed);
+        ok(tb_store_begin(store, &err));
+    }
+    tb_store_rollback(store);
+    end(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("usage_rows");
     TCase *t = tcase_create("usage_rows");
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, rows_are_in_the_order_of_the_tables_key);
     tcase_add_test(t, counters_that_are_zero_everywhere_are_not_sent);
     tcase_add_test(t, countries_of_one_commit_are_one_row);
@@ -450,6 +660,9 @@ int main(void)
     tcase_add_test(t, many_countries_are_joined);
     tcase_add_test(t, series_wait_for_the_end_of_their_transaction);
     tcase_add_test(t, series_that_wait_are_those_that_were_kept);
+    tcase_add_test(t, many_cells_are_on_their_way_while_the_next_are_made);
+    tcase_add_test(t, what_was_lost_on_its_way_fails_the_whole_transaction);
+    tcase_add_test(t, what_counts_is_what_was_committed);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

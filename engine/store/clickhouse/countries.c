@@ -67,8 +67,8 @@ void tb__ch_pool_rows(tb__index *index, tb_buf *rows, size_t from)
     if (rows->failed || from >= rows->len) return;
     if (!from) tb__index_clear(index);
     if ((size_t)index->used * ROW != from) return;
-    size_t at = from;
-    for (size_t i = 0; at < rows->len && tb__index_room(index, rows->data, hash_at, NULL); at += ROW, i = (i + 1) % AHEAD) {
+    size_t at = from, i = 0;
+    for (; at < rows->len && tb__index_room(index, rows->data, hash_at, NULL); at += ROW, i = (i + 1) % AHEAD) {
         const char *row = rows->data + at;
         uint32_t slot;
         if (i == 0) fetch(index, rows, at, hash);

@@ -148,11 +148,13 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
             tb_buf_init(&ch->rows[t][shard], ROWS_MAX, NULL);
     }
     ch->pools = calloc(ch->client->shards, sizeof *ch->pools);
-    ch->bodies = calloc(ch->client->shards * (TB__CH_COUNTRIES + 1), sizeof *ch->bodies);
-    if (!ch->pools || !ch->bodies) return tb_no_memory(err);
-    for (size_t i = 0; i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+    const size_t n = ch->client->shards * TB__CH_FORMS;
+    ch->bodies = calloc(n, sizeof *ch->bodies);
+    ch->going = calloc(n, sizeof *ch->going);
+    if (!ch->pools || !ch->bodies || !ch->going) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
         tb_buf_init(&ch->bodies[i], ROWS_MAX, NULL);
-    return TB_OK;
+    return tb__ch_put_inserts(ch, err);
 }
 
 /* known: what the file knows; 0: its usage was never there. */
@@ -262,6 +264,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
     for (int i = 0; i < TB__CH_HOURS; i++)
         ch->hours[i].month = -1;
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
+    tb_buf_init(&ch->inserts, 1 << 12, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
     tb_buf_init(&ch->lines.bytes, TB__CH_ANSWER_MAX, NULL);
     store->clickhouse = ch;
@@ -300,9 +303,11 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
         tb__index_release(&ch->pools[shard], NULL);
     free(ch->pools);
-    for (size_t i = 0; ch->bodies && i < ch->client->shards * (TB__CH_COUNTRIES + 1); i++)
+    for (size_t i = 0; ch->bodies && i < ch->client->shards * TB__CH_FORMS; i++)
         tb_buf_release(&ch->bodies[i]);
     free(ch->bodies);
+    free(ch->going);
+    tb_buf_release(&ch->inserts);
     for (int t = 0; t < TB__CH_FORMS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
             tb_buf_release(&ch->rows[t][shard]);

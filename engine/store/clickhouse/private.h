@@ -99,7 +99,13 @@ struct tb__clickhouse {
     tb_buf *rows[TB__CH_FORMS]; /* unsent, of each shard */
     size_t *marked_at[TB__CH_FORMS];
     tb__index *pools;            /* of each shard: which rows of countries are there already */
-    tb_buf *bodies;              /* of one sending, of each form and shard */
+    tb_buf inserts;              /* the statements of all forms, each ended by a zero */
+    size_t insert_at[TB__CH_FORMS];
+    tb_buf *bodies;       /* of what is on its way, of each form and shard */
+    tb_usage_rows *going; /* what that is: send.c */
+    size_t n_going;
+    void *token;   /* its client's */
+    tb_error lost; /* code: what this transaction's rows met on their way */
     tb__ch_lines lines;
     struct tb__ch_gap {
         int64_t first, last;
@@ -317,11 +323,14 @@ TB_MUST_USE tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wante
 
 /* At a transaction's first batch. */
 TB_MUST_USE tb_code tb__ch_begin(tb_store *store, tb_error *err);
-/* Sends all rows that wait. */
+/* Writes the statements that send rows. */
+TB_MUST_USE tb_code tb__ch_put_inserts(struct tb__clickhouse *ch, tb_error *err);
+/* Sends all rows that wait, and waits until they are there. */
 TB_MUST_USE tb_code tb__ch_send(tb_store *store, tb_error *err);
 /* What this transaction added can be read. */
 TB_MUST_USE tb_code tb__ch_settle(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__ch_commit(tb_store *store, tb_error *err);
+/* What was added before it is not undone alone any more. Sends some of it. */
 void tb__ch_mark(tb_store *store);
 void tb__ch_abandon(tb_store *store, bool whole);
 

@@ -1,4 +1,10 @@
-/* Rows on their way, and the end of a transaction. */
+/* Rows on their way, and the end of a transaction.
+ *
+ * Rows lie under the ids of batches, which count once the file says so. So it does not matter when rows are sent, as
+ * long as all are there before the file says it. Many cells go at a mark, and the servers take them while the next
+ * batches are made; what is left goes at the end, and is taken while the file is written. One sending is on its way at
+ * a time, with buffers of its own (bodies). One that fails fails the transaction, whose ids are never used again.
+ * Countries stay until the end: few rows are left of those that are joined. */
 #include "store/clickhouse/private.h"
 #include "store/usage/batch.h"
 #include "store/usage/owners.h"
@@ -26,88 +32,98 @@ tb__ch_form tb__ch_form_of(uint32_t metrics)
     return metrics & ~LINE_METRICS ? TB__CH_ALL : TB__CH_LINES;
 }
 
-/* The statements of all forms, each ended by a zero; ret_at: where they begin. */
-static tb_code put_inserts(tb_store *store, size_t ret_at[TB__CH_FORMS], tb_error *err)
+/* --- sending --- */
+
+/* Bytes of rows of one shard and form: 60,000 cells of lines. An INSERT costs a server as much as 12,000 rows, whatever
+ * is in it, and merges besides. */
+#define EARLY ((size_t)6 << 20)
+
+tb_code tb__ch_put_inserts(struct tb__clickhouse *ch, tb_error *err)
 {
-    const char *database = tb__ch_of(store)->client->database;
-    tb_buf *sql = tb__ch_start(store);
     for (int t = 0; t < TB__CH_FORMS; t++) {
-        ret_at[t] = sql->len;
-        tb_buf_fmt(sql, "INSERT INTO %s.%s FORMAT %s", database, tb__ch_table_names[table_of[t]],
+        ch->insert_at[t] = ch->inserts.len;
+        tb_buf_fmt(&ch->inserts, "INSERT INTO %s.%s FORMAT %s", ch->client->database, tb__ch_table_names[table_of[t]],
                    t <= TB__CH_COUNTRIES ? "Native" : "RowBinary");
-        tb_buf_add(sql, "", 1);
+        tb_buf_add(&ch->inserts, "", 1);
     }
-    return tb_buf_check(sql, err);
+    return tb_buf_check(&ch->inserts, err);
 }
 
-/* What is sent of these rows: columns of counters, the others as they are. */
-static tb_code body_of(struct tb__clickhouse *ch, int t, size_t shard, tb_usage_rows *to, tb_error *err)
+/* What is sent of these rows, which do not wait any more: columns of counters, the others as they are. */
+static tb_code take_rows(struct tb__clickhouse *ch, int t, size_t shard, tb_error *err)
 {
-    const tb_buf *body = &ch->rows[t][shard];
+    tb_buf *rows = &ch->rows[t][shard], *body = &ch->bodies[(size_t)t * ch->client->shards + shard];
     tb_code code = TB_OK;
+    body->len = 0;
     if (t <= TB__CH_COUNTRIES) {
-        tb_buf *columns = &ch->bodies[(size_t)t * ch->client->shards + shard];
-        columns->len = 0;
-        code = tb__ch_put_columns((tb__ch_form)t, body, columns, err);
-        body = columns;
+        code = tb__ch_put_columns((tb__ch_form)t, rows, body, err);
+    } else {
+        const tb_buf empty = *body;
+        *body = *rows;
+        *rows = empty;
     }
-    to->body = body->data;
-    to->len = body->len;
+    rows->len = ch->marked_at[t][shard] = 0;
+    const char *sql = ch->inserts.data + ch->insert_at[t];
+    ch->going[ch->n_going++] = (tb_usage_rows){.shard = shard, .sql = sql, .body = body->data, .len = body->len};
     return code;
 }
 
-static tb_code list_rows(struct tb__clickhouse *ch, const size_t at[TB__CH_FORMS], tb_usage_rows *list, size_t *ret_n,
-                         tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t shard = 0; shard < ch->client->shards; shard++)
-        for (int t = 0; !code && t < TB__CH_FORMS; t++) {
-            if (!ch->rows[t][shard].len) continue;
-            list[*ret_n] = (tb_usage_rows){.shard = shard, .sql = ch->sql.data + at[t]};
-            code = body_of(ch, t, shard, &list[(*ret_n)++], err);
-        }
-    return code;
-}
-
-static tb_code send_list(struct tb__clickhouse *ch, tb_usage_rows *list, size_t n, tb_error *err)
+static tb_code send_one_by_one(struct tb__clickhouse *ch, tb_error *err)
 {
     const tb_usage_client *client = ch->client;
     tb_code code = TB_OK;
-    if (client->send) return client->send(client->ctx, list, n, err);
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0; !code && i < ch->n_going; i++) {
+        const tb_usage_rows *to = &ch->going[i];
         ch->answer.len = 0;
-        code = client->ask(client->ctx, list[i].shard, list[i].sql, list[i].body, list[i].len, &ch->answer, err);
-        list[i].sent = !code;
+        code = client->ask(client->ctx, to->shard, to->sql, to->body, to->len, &ch->answer, err);
     }
+    ch->n_going = 0;
     return code;
 }
 
-/* What is there does not wait any more. */
-static void note_sent(struct tb__clickhouse *ch, const tb_usage_rows *list, size_t n)
+/* What was lost on its way, which the transaction cannot go without. */
+static tb_code tell_lost(const struct tb__clickhouse *ch, tb_error *err)
 {
-    size_t i = 0;
-    for (size_t shard = 0; shard < ch->client->shards; shard++)
-        for (int t = 0; t < TB__CH_FORMS; t++)
-            if (ch->rows[t][shard].len && i < n && list[i++].sent) ch->rows[t][shard].len = ch->marked_at[t][shard] = 0;
+    if (ch->lost.code && err) *err = ch->lost;
+    return ch->lost.code;
 }
 
-/* To all shards at once: they are different servers. */
+/* Until what is on its way is there. */
+static tb_code wait_for_rows(struct tb__clickhouse *ch, tb_error *err)
+{
+    if (ch->n_going) {
+        ch->n_going = 0;
+        ch->lost.code = ch->client->finish(ch->client->ctx, ch->token, &ch->lost);
+    }
+    return tell_lost(ch, err);
+}
+
+/* To all shards at once: they are different servers. Rows of the forms before `end`; they are on their way then. */
+static tb_code start_sending(tb_store *store, int end, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    const tb_usage_client *client = ch->client;
+    tb_code code = wait_for_rows(ch, err);
+    if (!code && end > TB__CH_LOG_ROWS) code = tb__ch_lines_ready(store, err);
+    if (code) return code;
+    for (size_t shard = 0; shard < client->shards; shard++)
+        for (int t = 0; !code && t < end; t++)
+            if (ch->rows[t][shard].len) code = take_rows(ch, t, shard, &ch->lost);
+    if (ch->n_going) ch->sent = ch->next - 1;
+    if (!code && ch->n_going)
+        code = client->start ? client->start(client->ctx, ch->going, ch->n_going, &ch->token, &ch->lost)
+                             : send_one_by_one(ch, &ch->lost);
+    if (code) ch->n_going = 0;
+    ch->lost.code = code;
+    return tell_lost(ch, err);
+}
+
 tb_code tb__ch_send(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    size_t at[TB__CH_FORMS];
-    tb_usage_rows *list = calloc(ch->client->shards * TB__CH_FORMS, sizeof *list);
-    if (!list) return tb_no_memory(err);
-    tb_code code = tb__ch_lines_ready(store, err);
-    if (!code) code = put_inserts(store, at, err);
-    size_t n = 0;
-    if (!code) code = list_rows(ch, at, list, &n, err);
-    if (!code && n) {
-        ch->sent = ch->next - 1;
-        code = send_list(ch, list, n, err);
-        note_sent(ch, list, n);
-    }
-    free(list);
+    tb_code code = start_sending(store, TB__CH_FORMS, err);
+    if (!code) code = wait_for_rows(ch, err);
+    if (!ch->began) ch->lost.code = TB_OK; /* there is nobody else to be told */
     return code;
 }
 
@@ -115,6 +131,14 @@ tb_code tb__ch_send(tb_store *store, tb_error *err)
 tb_code tb__ch_settle(tb_store *store, tb_error *err)
 {
     return tb__ch_of(store)->began ? tb__ch_send(store, err) : TB_OK;
+}
+
+static bool are_many(const struct tb__clickhouse *ch)
+{
+    bool many = false;
+    for (size_t shard = 0; shard < ch->client->shards; shard++)
+        many |= ch->rows[TB__CH_ALL][shard].len >= EARLY || ch->rows[TB__CH_LINES][shard].len >= EARLY;
+    return many;
 }
 
 /* No part of what waits is undone alone any more. */
@@ -132,7 +156,8 @@ void tb__ch_mark(tb_store *store)
     ch->marked = ch->next;
     tb__series_mark(store);
     join_rows(ch);
-    for (int t = 0; t < TB__CH_FORMS && ch->rows[t]; t++)
+    if (are_many(ch)) (void)start_sending(store, TB__CH_COUNTRIES, NULL); /* the end tells what became of it */
+    for (int t = 0; t < TB__CH_FORMS; t++)
         for (size_t shard = 0; shard < ch->client->shards; shard++)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }
@@ -167,7 +192,7 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     int64_t committed = 0;
-    if (ch->began) return TB_OK;
+    if (ch->began) return tell_lost(ch, err);
     if (ch->unseen)
         return tb_fail(err, TB_E_AWAY, "usage", "A usage server was away when tollbook started, and has not been looked at since.");
     tb_code code = tb__meta_get(store, "usage_batch", &committed, err);
@@ -182,16 +207,12 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb__ch_commit(tb_store *store, tb_error *err)
+/* In the file: what this transaction adds counts. */
+static tb_code note_batches(tb_store *store, tb_error *err)
 {
-    struct tb__clickhouse *ch = tb__ch_of(store);
-    if (!ch->began) return TB_OK;
-    ch->began = false;
-    if (ch->next - 1 == ch->committed) return TB_OK;
-    join_rows(ch);
+    const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb__series_write(store, err);
     tb__series_mark(store); /* none waits any more */
-    if (!code) code = tb__ch_send(store, err);
     if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";
@@ -199,6 +220,18 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
         code = tb__ch_meta_put(store, name, ch->gaps[i].last, err);
     }
     return code ? code : tb__meta_set(store, "usage_batch", ch->next - 1, err);
+}
+
+tb_code tb__ch_commit(tb_store *store, tb_error *err)
+{
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    if (!ch->began) return TB_OK;
+    ch->began = false;
+    if (ch->next - 1 == ch->committed) return TB_OK;
+    join_rows(ch);
+    tb_code code = start_sending(store, TB__CH_FORMS, err);
+    if (!code) code = note_batches(store, err);
+    return code ? code : wait_for_rows(ch, err);
 }
 
 void tb__ch_abandon(tb_store *store, bool whole)
@@ -209,11 +242,12 @@ void tb__ch_abandon(tb_store *store, bool whole)
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
     ch->unlet.watermark = 0;
-    if (!ch->began) return;
     if (whole) {
+        (void)wait_for_rows(ch, NULL);
+        ch->lost.code = TB_OK;
         ch->began = false;
-        return;
     }
+    if (!ch->began) return;
     drop_rows(ch, false);
     if (ch->marked < ch->next && leave_gap(ch, ch->marked, NULL)) store->broken = true;
 }

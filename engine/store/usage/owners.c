@@ -220,7 +220,8 @@ static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *e
                                      : insert_many(store, rows, to - from, err);
 }
 
-/* Those from before the mark are kept, and stay apart from the others: what undoes to the mark undoes that they were written. */
+/* Those from before the mark are kept, and stay apart from the others: what undoes to the mark undoes that they were
+ * written. */
 tb_code tb__series_write(tb_store *store, tb_error *err)
 {
     struct tb__usage *u = store->usage;
