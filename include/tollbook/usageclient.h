@@ -22,7 +22,7 @@ typedef struct tb_usage_client {
     size_t remember;      /* bytes of days that the readers of a file remember in a process; 0: none */
     /* Sends a statement in ClickHouse's SQL to one shard, behind an INSERT the rows in `body` (len 0: there are
      * none), and appends the answer. TB_E_AWAY: it did not answer, or said no; whether an INSERT was done is then
-     * unknown. From any thread. */
+     * unknown. Rows are sent once at most: what is sent twice would be counted twice. From any thread. */
     tb_code (*ask)(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
                    tb_error *err);
     /* The same for several INSERTs, side by side; after an error of one the others are still tried. Returns as soon as

@@ -9,7 +9,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define URL_MAX ((size_t)4 << 20)
+#define URL_MAX       ((size_t)4 << 20)
+#define LOOK_EVERY_US 10000 /* whether anybody still waits for an answer */
 
 static _Thread_local struct {
     bool (*over)(void *ctx);
@@ -163,14 +164,18 @@ typedef struct statement {
     const void *body;
     size_t len;
     unsigned losses; /* of the shard, when it began */
+    int64_t looked_us;
     char id[USAGE_ID_MAX];
 } statement;
 
-/* Asked by libcurl again and again. */
+/* Asked by libcurl again and again, and for each 4 KB that ClickHouse sends. */
 static int statement_over(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    const statement *st = ctx;
+    statement *st = ctx;
+    const int64_t now_us = mono_us();
     (void)a, (void)b, (void)c, (void)d;
+    if (now_us - st->looked_us < LOOK_EVERY_US) return 0;
+    st->looked_us = now_us;
     if (atomic_load(&st->s->shard[st->shard].losses) != st->losses) return 1;
     return waiting.over && waiting.over(waiting.ctx);
 }
@@ -180,10 +185,11 @@ static bool reads(const statement *st)
     return strncasecmp(st->sql, "SELECT", 6) == 0;
 }
 
-/* Doing it twice is doing it once: rows come under ids, and tables are made where they are missing. */
+/* Doing it twice is doing it once: tables are made where they are missing. Rows would lie there twice, and libcurl itself
+ * sends again what goes out on a kept connection that turns out to be over. */
 static bool may_repeat(const statement *st)
 {
-    return reads(st) || st->len || strncasecmp(st->sql, "CREATE", 6) == 0;
+    return reads(st) || strncasecmp(st->sql, "CREATE", 6) == 0;
 }
 
 static long limit_of(const statement *st)
@@ -227,6 +233,7 @@ static CURLcode perform(statement *st, const char *url, bool fresh, usage_reply 
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(st->len ? st->len : strlen(st->sql)));
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, st->len ? st->body : st->sql);
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, may_repeat(st) ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, statement_over);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, st);
@@ -281,7 +288,7 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
                    tb_error *err)
 {
     usage_servers *s = ctx;
-    statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), ""};
+    statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), mono_us(), ""};
     char why[USAGE_WHY_MAX];
     if (is_away(s, shard, why)) return away(s, shard, why, err);
     if (refusing.on) return refuse(shard, err);

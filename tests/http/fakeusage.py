@@ -11,7 +11,8 @@ from harness import PATIENCE
 
 class Fake:
     """fault: None; "hang" accepts and never answers; "garbage", "other", "half", "silent" answer as no ClickHouse does; a number
-    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows."""
+    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows; "lost"
+    does INSERTs and loses their answers."""
 
     def __init__(self, behind, context=None):
         self.behind, self.fault = behind, None
@@ -90,6 +91,9 @@ class Fake:
             h.close_connection = True
         elif fault == "silent":
             h.close_connection = True
+        elif fault == "lost" and sql.startswith("INSERT"):
+            urllib.request.urlopen(self.request(h, body), timeout=PATIENCE).close()
+            h.close_connection = True
         else:
             self.pass_on(h, body)
 
@@ -102,12 +106,14 @@ class Fake:
         h.end_headers()
         h.wfile.write(body)
 
-    def pass_on(self, h, body):
+    def request(self, h, body):
         names = {k: v for k, v in h.headers.items() if k.startswith("X-ClickHouse")}
         names["Content-Type"] = "application/octet-stream"
-        ask = urllib.request.Request(f"http://127.0.0.1:{self.behind.port}{h.path}", body, names)
+        return urllib.request.Request(f"http://127.0.0.1:{self.behind.port}{h.path}", body, names)
+
+    def pass_on(self, h, body):
         try:
-            with urllib.request.urlopen(ask, timeout=PATIENCE) as got:
+            with urllib.request.urlopen(self.request(h, body), timeout=PATIENCE) as got:
                 self.say(h, got.status, got.read())
         except urllib.error.HTTPError as got:
             self.say(h, got.code, got.read())

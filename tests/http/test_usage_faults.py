@@ -167,6 +167,18 @@ class Faults(Case):
             self.sent[zone] += 3
         self.stored_is_sent()
 
+    # It was done, or not: its batch never counts, and the sender is told.
+    def test_3_an_insert_is_sent_once(self):
+        for _ in range(4): # on connections that were used before, too
+            body = self.body()
+            with self.fault(2, "lost") as fake:
+                self.assertEqual(self.post(body).status, 503)
+            self.post_all(body)
+        self.stored_is_sent()
+        with fake.lock:
+            ids = [each for sql, each in fake.statements if sql.startswith("INSERT")]
+        self.assertEqual(len(ids), len(set(ids)))
+
     def test_4_inserts_are_few(self):
         bodies = [self.body() for _ in range(24)]
         before = [fake.inserts() for fake in self.fakes]
