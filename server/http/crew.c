@@ -156,11 +156,11 @@ tb_code crew_submit(crew *c, int64_t account, write_job *job, tb_error *err)
     pthread_mutex_lock(&c->lock);
     const bool full = crew_stopping(c) || c->queued == o->jobs;
     const bool taken = !full && count_queued(c, account) < o->jobs_share;
-    if (taken) {
-        c->queue[c->queued++] = (waiting){job, account};
-        pthread_cond_signal(&c->wake); /* one more can be at work; what waits for an account's share goes to who gives a place back */
-    }
+    if (taken) c->queue[c->queued++] = (waiting){job, account};
     pthread_mutex_unlock(&c->lock);
+    /* One more can be at work; what waits for an account's share goes to who gives a place back. Who wakes finds the lock
+     * free. */
+    if (taken) pthread_cond_signal(&c->wake);
     if (taken) return TB_OK;
     return tb_fail(err, TB_E_BUSY, NULL, "%u %s %swait already, try again later.",
                    full ? o->jobs : o->jobs_share, o->what, full ? "" : "of this account ");

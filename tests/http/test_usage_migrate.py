@@ -10,7 +10,7 @@ import harness
 from clickhouse import PROGRAM, ClickHouse
 from fakeusage import Fake
 from harness import CATALOG, ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, Case, Server, random_seed, run
-from test_usage_servers import ANSWERS, BUCKETS, lines
+from test_usage_servers import ANSWERS, BUCKETS, lines, twice_and_last
 
 SEED = random_seed()
 COMMANDS = (["verify"], ["forecast", "--account", "1"], ["invoice", "--month", "2026-11", "--account", "1"],
@@ -145,6 +145,7 @@ class Migration(Case):
         server.stop()
         self.kill_at(server.db, url, fakes[1], statements - 2, True)
         self.assertIn("from an earlier call", self.migrate(server.db, url))
+        self.assertGreater(twice_and_last(server.db)[0], 0)
         server.start("--usage", url)
         self.same(before, self.answers(server))
 
@@ -174,6 +175,7 @@ class Migration(Case):
         said = self.migrate(server.db, url, expect=1)
         self.assertRegex(said, "Usage server 1 has something else than the file, 2026-11: number of rows is 0 there and")
         self.assertNotIn("earlier call", self.migrate(server.db, url))
+        self.assertEqual(twice_and_last(server.db)[0], 0)
         server.start("--usage", url)
         self.assertIn(b"30", server.get("/statistics?pullZone=101").body)
 

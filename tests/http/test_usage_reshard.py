@@ -6,13 +6,15 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 from clickhouse import PROGRAM, ClickHouse
+from fakeusage import Fake
 from follower import until
 from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, random_seed, run
 from test_usage_migrate import Killer
-from test_usage_servers import ANSWERS, BUCKETS, Pair, lines
+from test_usage_servers import ANSWERS, BUCKETS, Pair, lines, twice_and_last
 
 SEED = random_seed()
 COMPACTED = ("--usage-compact-rows", "0")
@@ -94,8 +96,7 @@ class Reshard(Case):
         self.post("/ingest/logs", lines(102, range(100, 130)))
         self.post("/ingest/logs/withdraw", taken)
         self.restart(*NEVER)
-        for shard in pair.shards: # sent twice
-            shard.ask("INSERT INTO tollbook_test.cell SELECT * FROM tollbook_test.cell")
+        pair.sent_twice()
         self.compare()
         three = self.url("three", [*pair.shards, self.third])
         self.assertIn("is being written by serve", self.move(three, 3))
@@ -103,6 +104,8 @@ class Reshard(Case):
         self.cut_off(rng)
         self.many_rows()
         self.assertIn("from an earlier call", self.move(three))
+        twice, last = twice_and_last(pair.away.db)
+        self.assertEqual(twice, last)
         self.assertEqual(sum(int(s.ask("SELECT uniqExact(row) FROM three.cell WHERE batch=5")) for s in (*pair.shards, self.third)), 270000)
         said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
         self.assertIn(b"lies on 3 shards, and 2 are named", said)
@@ -117,6 +120,7 @@ class Reshard(Case):
         self.assertIn("holds rows already", self.move(first, 2))
         back = self.url("back", reversed(pair.shards))
         self.assertNotIn("earlier", self.move(back))
+        self.assertEqual(twice_and_last(pair.away.db)[0], twice)
         pair.usage = back
         pair.away.start("--usage", back, *NEVER)
         self.compare()
@@ -146,6 +150,38 @@ class Reshard(Case):
         run("backup", "--db", pair.away.db, "--usage", other, "--to", pair.away.folder.name + "/copy.db")
         said = run("serve", "--db", pair.away.folder.name + "/before.db", "--listen", "127.0.0.1:0", "--usage", other, expect=2).stderr
         self.assertIn(b"does not have the file's usage", said)
+
+    # A call is killed while its first rows are on their way. They are there when the next one, which found nothing, has sent its own.
+    def test_4_what_comes_late_counts_once(self):
+        pair, fake, held = self.pair, Fake(self.third), []
+        self.addCleanup(fake.close)
+        self.post("/ingest/logs", lines(101, range(400, 430)) + lines(201, range(3)))
+        pair.away.stop()
+        late, pass_on = self.url("late", [fake]), fake.pass_on
+
+        def hold(h, body):
+            if "INSERT" not in h.path:
+                return pass_on(h, body)
+            if not held:
+                held.append(fake.request(h, body))
+                return victim.kill()
+            pass_on(h, body)
+            if len(held) == 1:
+                held.append(urllib.request.urlopen(held[0], timeout=PATIENCE).close())
+
+        fake.pass_on = hold
+        victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", pair.away.db, "--usage", pair.usage, "--to", late], env=ENVIRONMENT,
+                                  stderr=subprocess.DEVNULL)
+        self.assertEqual(victim.wait(PATIENCE), -9)
+        self.third.ask("SYSTEM STOP MERGES")
+        self.assertNotIn("earlier", self.move(late))
+        self.assertEqual(len(held), 2)
+        twice, last = twice_and_last(pair.away.db)
+        self.assertEqual(twice, last)
+        pair.usage = late
+        pair.away.start("--usage", late, *NEVER)
+        self.compare()
+        self.third.ask("SYSTEM START MERGES")
 
     def many_rows(self):
         """More than go at once, of one hour and of others; of a batch that was never committed, so nobody counts them."""

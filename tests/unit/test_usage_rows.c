@@ -260,6 +260,35 @@ START_TEST(what_is_refused_is_not_in_what_comes_next)
 }
 END_TEST
 
+/* Whether repeated rows are left out of what is asked. */
+static void ck_careful(tb_store *store, bool careful)
+{
+    const tb__ch_rows rows = {.columns = "h", .metrics = TB_METRIC_BIT(TB_M_BYTES), .where = "scope=1",
+                              .first = DAY * 24, .end = DAY * 24 + 24};
+    tb_buf sql;
+    tb_buf_init(&sql, 1 << 16, NULL);
+    ok(tb__ch_put_sent_rows(store, &sql, &rows, &err));
+    tb_buf_add(&sql, "", 1);
+    ck_assert_msg(!strstr(sql.data, "LIMIT 1 BY") == !careful, "%s", sql.data);
+    tb_buf_release(&sql);
+}
+
+START_TEST(repeated_rows_are_looked_for_where_the_file_knows_of_some)
+{
+    tb_store *store = start();
+    int64_t batch = 0;
+    add(store, (hit[]){{9, 1, 5, TB_M_BYTES, 10}}, 1);
+    ok(tb_store_commit(store, &err));
+    ck_careful(store, false);
+    ok(tb__meta_get(store, "usage_batch", &batch, &err));
+    ok(tb_store_begin(store, &err));
+    ok(tb__meta_set(store, "usage_twice", batch, &err));
+    ok(tb_store_commit(store, &err));
+    ck_careful(store, true);
+    end(store);
+}
+END_TEST
+
 /* More than the table of what is there begins with. */
 START_TEST(many_countries_are_joined)
 {
@@ -657,6 +686,7 @@ int main(void)
     tcase_add_test(t, countries_of_one_commit_are_one_row);
     tcase_add_test(t, what_is_undone_is_in_no_row);
     tcase_add_test(t, what_is_refused_is_not_in_what_comes_next);
+    tcase_add_test(t, repeated_rows_are_looked_for_where_the_file_knows_of_some);
     tcase_add_test(t, many_countries_are_joined);
     tcase_add_test(t, series_wait_for_the_end_of_their_transaction);
     tcase_add_test(t, series_that_wait_are_those_that_were_kept);

@@ -136,7 +136,6 @@ typedef struct row {
     const char *values; /* of the metrics that were asked for */
     size_t n;           /* locations */
     const char *edges, *bytes;
-    uint64_t low, high; /* batches, of one part */
 } row;
 
 static row read_row(tb__ch_reader *r, const tb__ch_question *q)
@@ -150,9 +149,6 @@ static row read_row(tb__ch_reader *r, const tb__ch_question *q)
         to.n = tb__ch_array(r, 4, &to.edges);
         if (tb__ch_array(r, 8, &to.bytes) != to.n) r->cut = true;
     }
-    if (q->way != TB__CH_BY_PART) return to;
-    to.low = tb__ch_column(r, 8);
-    to.high = tb__ch_column(r, 8);
     return to;
 }
 
@@ -171,10 +167,23 @@ static tb_code add_located(tb__pending *grids, const row *from, unsigned slot, t
     return code;
 }
 
+/* All together, where locations are beside it. */
+static uint64_t located_bytes(const row *from)
+{
+    uint64_t sum = 0, bytes;
+    for (size_t i = 0; i < from->n; i++) {
+        memcpy(&bytes, from->bytes + i * sizeof bytes, sizeof bytes);
+        sum += bytes;
+    }
+    return sum;
+}
+
 static tb_code add_row(tb__pending *grids, int64_t edge, uint32_t metrics, const row *from, unsigned slot, tb_error *err)
 {
     tb_grid *to = NULL;
+    const uint64_t bytes = located_bytes(from);
     tb_code code = tb__pending_at(grids, edge, &to, err);
+    if (!code && bytes) code = tb_grid_add(to, TB_M_BYTES, slot, bytes, err);
     const char *at = from->values;
     for (uint32_t left = metrics; !code && left; left &= left - 1, at += 8) {
         uint64_t value;
@@ -193,75 +202,45 @@ static size_t whose_row(const span *s, size_t from, const row *of)
     return from;
 }
 
-/* Rows come owner by owner, location by location where these are meant, day by day. */
-static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, tb_error *err)
+static int by_owner_and_time(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
+    if (x->edge != y->edge) return x->edge < y->edge ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Owner by owner, location by location where these are meant, day by day. */
+static tb_code read_rows(const span *s, const tb__ch_question *q, row **ret_list, size_t *ret_n, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
-    const int64_t unit = s->range.hourly ? 24 : 1;
-    size_t day = s->n, o = 0;
+    size_t cap = 0;
     tb_code code = TB_OK;
     while (!code && r.at < r.end && !r.cut) {
-        const row from = read_row(&r, q);
-        const size_t i = (size_t)(from.at / unit - s->first), of = whose_row(s, o, &from);
-        if (r.cut || i >= s->n) break;
+        code = tb__grow(ret_list, *ret_n, &cap, sizeof **ret_list, err);
+        if (!code) (*ret_list)[(*ret_n)++] = read_row(&r, q);
+    }
+    if (!code) code = tb__ch_check_read(&r, err);
+    if (!code && *ret_n) qsort(*ret_list, *ret_n, sizeof **ret_list, by_owner_and_time);
+    return code;
+}
+
+static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, tb_error *err)
+{
+    const int64_t unit = s->range.hourly ? 24 : 1;
+    size_t day = s->n, o = 0, n = 0;
+    row *list = NULL;
+    tb_code code = read_rows(s, q, &list, &n, err);
+    for (size_t at = 0; !code && at < n; at++) {
+        const size_t i = (size_t)(list[at].at / unit - s->first), of = whose_row(s, o, &list[at]);
+        if (i >= s->n) break;
         if ((i != day || of != o) && day < s->n) code = finish_day(s, o, day, grids, err);
         o = of;
         day = i;
-        if (!code) code = add_row(grids, s->list[o].edge, q->metrics, &from, (unsigned)(from.at % unit), err);
+        if (!code) code = add_row(grids, s->list[o].edge, q->metrics, &list[at], (unsigned)(list[at].at % unit), err);
     }
-    if (!code) code = tb__ch_check_read(&r, err);
+    free(list);
     return code || day == s->n ? code : finish_day(s, o, day, grids, err);
-}
-
-static bool are_alike(const row *a, const row *b)
-{
-    return a->at == b->at && a->owner == b->owner && a->edge == b->edge;
-}
-
-/* Rows of one group follow each other, by their least batch. */
-static bool some_may_come_twice(const struct tb__clickhouse *ch, const tb__ch_question *q)
-{
-    tb__ch_reader r = tb__ch_reader_of(ch);
-    row last = {.at = -1};
-    bool apart = true;
-    while (apart && r.at < r.end && !r.cut) {
-        const row next = read_row(&r, q);
-        apart = !are_alike(&last, &next) || next.low > last.high;
-        last = next;
-    }
-    return !apart;
-}
-
-/* Rows that were sent twice are rare, and to leave them out costs as much again as the sums. */
-static tb_code ask_stale(span *s, tb__ch_question *q, tb_error *err)
-{
-    const size_t shard = tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner);
-    tb_code code = tb__ch_put_question(s->store, q, err);
-    if (!code) code = tb__ch_ask(s->store, shard, err);
-    if (code || q->way != TB__CH_BY_PART || !some_may_come_twice(tb__ch_of(s->store), q)) return code;
-    q->way = TB__CH_ONCE;
-    code = tb__ch_put_question(s->store, q, err);
-    return code ? code : tb__ch_ask(s->store, shard, err);
-}
-
-/* Days to which nothing was added since they were compacted need no such look. */
-static bool are_folded(const span *s, size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++) {
-        const int64_t month = tb_month_from_day(s->first + (int64_t)i);
-        if (s->newest[i] > tb__ch_month_batch(tb__ch_of(s->store), month)) return false;
-    }
-    return true;
-}
-
-/* Where something was withdrawn, what a part comes to may be less than nothing. */
-static tb_code choose_way(const span *s, size_t from, size_t to, tb__ch_way *ret, tb_error *err)
-{
-    int64_t withdrawn = 0;
-    tb_code code = tb__ch_read_months(s->store, err);
-    if (!code) code = tb__int_of(s->store, TB__SQL_WITHDRAWN_ANY, NULL, 0, 0, &withdrawn, err);
-    *ret = are_folded(s, from, to) ? TB__CH_FOLDED : withdrawn ? TB__CH_ONCE : TB__CH_BY_PART;
-    return code;
 }
 
 static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
@@ -271,21 +250,21 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
                                             "owner,edge,toUInt32(intDiv(h,24)) AS day"},
                                            {"h", "owner,h", "owner,edge,h"}};
     static const char *const names[2][3] = {{"day", "owner,day", "owner,edge,day"}, {"h", "owner,h", "owner,edge,h"}};
-    const bool hourly = s->range.hourly;
+    const bool hourly = s->range.hourly, located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES);
     const size_t many = s->owners < 2 ? 0 : s->list[0].edge ? 2 : 1;
-    tb__ch_question q = {.keys = keys[hourly][many],
-                         .metrics = s->metrics,
-                         .of = s->list[0],
-                         .owners = s->list,
-                         .n_owners = s->owners,
-                         .first = tb__ch_hour((s->first + (int64_t)from) * 24),
-                         .end = tb__ch_hour((s->first + (int64_t)to) * 24),
-                         .names = names[hourly][many],
-                         .days = hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER,
-                         .located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES)};
+    const tb__ch_question q = {.keys = keys[hourly][many],
+                               .metrics = located ? s->metrics & ~TB_METRIC_BIT(TB_M_BYTES) : s->metrics,
+                               .of = s->list[0],
+                               .owners = s->list,
+                               .n_owners = s->owners,
+                               .first = tb__ch_hour((s->first + (int64_t)from) * 24),
+                               .end = tb__ch_hour((s->first + (int64_t)to) * 24),
+                               .names = names[hourly][many],
+                               .days = hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER,
+                               .located = located};
     tb__pending grids = {0};
-    tb_code code = choose_way(s, from, to, &q.way, err);
-    if (!code) code = ask_stale(s, &q, err);
+    tb_code code = tb__ch_put_question(s->store, &q, err);
+    if (!code) code = tb__ch_ask(s->store, tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner), err);
     if (!code) code = take_rows(s, &q, &grids, err);
     tb__pending_release(&grids);
     for (size_t at = 0; !code && at < s->n * s->owners; at++) /* days of others */

@@ -32,7 +32,7 @@ tb_code tb__ch_each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ct
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_whose_is(store, series, &w, err);
     if (code) return code;
-    const tb__ch_question q = {.keys = "h", .metrics = TB_METRIC_ALL, .of = w, .end = UINT32_MAX, .names = "h"};
+    const tb__ch_question q = {.keys = "h", .metrics = TB_METRIC_ALL, .of = w, .end = UINT32_MAX, .sorted = true};
     code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
     if (code) return code;

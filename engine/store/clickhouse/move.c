@@ -355,6 +355,7 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     tb_code code = note_days(m, batch, err);
     if (!code) code = tb__ch_meta_put(store, "usage_gap_1", m->kept[EPOCH] << TB__CH_ID_BITS, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", batch, err);
+    if (!code && m->move->resumed) code = tb__meta_set(store, TB__CH_TWICE, batch, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", m->kept[EPOCH], err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", m->kept[SHARDS], err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);

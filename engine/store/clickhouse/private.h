@@ -197,6 +197,9 @@ TB_MUST_USE tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err);
 
 /* --- visible.c --- */
 
+/* A row of meta: up to this id rows may lie on their shard twice, unless a compaction has looked since. */
+#define TB__CH_TWICE "usage_twice"
+
 TB_MUST_USE tb_code tb__ch_meta(tb_store *store, const char *name, int64_t otherwise, int64_t *ret,
                                 tb_error *err);
 TB_MUST_USE tb_code tb__ch_meta_put(tb_store *store, const char *name, int64_t value, tb_error *err);
@@ -219,6 +222,9 @@ tb__ch_hours_of tb__ch_month_hours(int64_t month);
 TB_MUST_USE tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_hours_of between,
                                       tb_error *err);
 
+/* Of what tb__ch_put_months has written before. */
+TB_MUST_USE tb_code tb__ch_may_be_twice(tb_store *store, tb__ch_hours_of between, bool *ret, tb_error *err);
+
 /* --- open.c --- */
 
 /* Within a transaction: a span of ids for one fold, *ctx (int64_t) is its id, and another for what comes. */
@@ -238,15 +244,6 @@ typedef struct tb__ch_whose {
     int64_t owner, edge;
 } tb__ch_whose;
 
-/* A row that was sent twice lies there twice until ClickHouse merges it: in two parts of the table, for parts are made of one
- * INSERT or of others, by merging, and then have each row once. */
-typedef enum tb__ch_way {
-    TB__CH_ONCE,    /* it counts once */
-    TB__CH_BY_PART, /* it counts twice. A group comes once for each part, and its last two columns are the least batch and the
-                       greatest: where no two of a group overlap, nothing of it was sent twice */
-    TB__CH_FOLDED,  /* there are none: all rows are of a compaction, which has looked */
-} tb__ch_way;
-
 /* "SELECT keys,sum(requests),... FROM rows GROUP BY keys FORMAT RowBinary". */
 typedef struct tb__ch_question {
     const char *keys; /* of groups, by h and edge */
@@ -255,10 +252,10 @@ typedef struct tb__ch_question {
     const tb__ch_whose *owners; /* where there are several, all with a location or none: in place of the one */
     size_t n_owners;
     int64_t first, end; /* hours */
-    const char *names;    /* of the keys, in whose order groups come; NULL: in none */
+    const char *names;    /* of the keys, where they have others */
     tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
-    tb__ch_way way;
-    bool located; /* behind the metrics, of which BYTES is one: locations and their bytes, two arrays */
+    bool sorted;  /* by the keys */
+    bool located; /* behind the metrics, without BYTES: locations and their bytes, two arrays */
 } tb__ch_question;
 
 /* Writes the statement into `sql`. */
@@ -275,8 +272,10 @@ typedef struct tb__ch_rows {
     int64_t first, end; /* hours */
 } tb__ch_rows;
 
-/* Adds "(SELECT columns,NAME,... FROM ...)". */
+/* Adds "(SELECT columns,NAME,... FROM ...)": rows once each, however often they lie there. */
 TB_MUST_USE tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
+/* The same, or "cell WHERE ..." where none can lie there twice by what the file says. */
+TB_MUST_USE tb_code tb__ch_put_sent_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err);
 /* A condition: rows of a scope's hours, and with days those of which only the day is left (TB__CH_DAYS). */
 const char *tb__ch_scopes(int scope, bool days);
 /* The days that are whole in a range, as hours: where hours are added up and not shown, days stand for them, as in the file. */

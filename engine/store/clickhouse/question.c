@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#define TABLE_MAX ((size_t)2 << 20) /* bytes: a list of owners, and one of ids */
+
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics)
 {
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -46,14 +48,39 @@ static tb_code put_table(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, 
     return tb__ch_put_months(store, sql, TB__CH_CELL, (tb__ch_hours_of){rows->first, rows->end}, err);
 }
 
-tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err)
+static void put_columns(tb_buf *sql, const tb__ch_rows *rows)
 {
     tb_buf_fmt(sql, "(SELECT %s", rows->columns);
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (rows->metrics & TB_METRIC_BIT(m)) tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
     tb_buf_str(sql, " FROM ");
-    tb_code code = put_table(store, sql, rows, err);
+}
+
+static void put_once(tb_buf *sql, const tb__ch_rows *rows)
+{
     tb_buf_str(sql, rows->metrics ? " LIMIT 1 BY batch,row)" : ")");
+}
+
+tb_code tb__ch_put_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err)
+{
+    put_columns(sql, rows);
+    tb_code code = put_table(store, sql, rows, err);
+    put_once(sql, rows);
+    return code;
+}
+
+tb_code tb__ch_put_sent_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err)
+{
+    tb_buf table;
+    bool twice = false;
+    tb_buf_init(&table, TABLE_MAX, NULL);
+    tb_code code = put_table(store, &table, rows, err);
+    if (!code) code = tb__ch_may_be_twice(store, (tb__ch_hours_of){rows->first, rows->end}, &twice, err);
+    if (!code) code = tb_buf_check(&table, err);
+    if (!code && twice) put_columns(sql, rows);
+    tb_buf_add(sql, table.data, table.len);
+    if (!code && twice) put_once(sql, rows);
+    tb_buf_release(&table);
     return code;
 }
 
@@ -112,15 +139,17 @@ tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error 
     tb_code code = tb_buf_check(&where, err);
     tb_buf_fmt(sql, "SELECT %s", q->keys);
     tb__ch_put_sums(sql, q->metrics);
-    const bool many = q->n_owners > 1, parts = q->way == TB__CH_BY_PART;
-    const tb__ch_rows rows = {.columns = many ? "owner,h,edge" : "h,edge", .metrics = q->metrics, .where = where.data,
+    const bool many = q->n_owners > 1;
+    const tb__ch_rows rows = {.columns = many ? "owner,h,edge" : "h,edge",
+                              .metrics = q->metrics | (q->located ? TB_METRIC_BIT(TB_M_BYTES) : 0), .where = where.data,
                               .first = q->first, .end = q->end};
     if (q->located) tb_buf_fmt(sql, ",sumMap([edge],[%s])", tb_metric_table[TB_M_BYTES].name);
-    tb_buf_str(sql, parts ? ",min(batch) AS low,max(batch) FROM " : " FROM ");
-    if (!code) code = q->way == TB__CH_ONCE ? tb__ch_put_rows(store, sql, &rows, err) : put_table(store, sql, &rows, err);
+    tb_buf_str(sql, " FROM ");
+    if (!code) code = tb__ch_put_sent_rows(store, sql, &rows, err);
     tb_buf_release(&where);
-    tb_buf_fmt(sql, " GROUP BY %s%s", q->names ? q->names : q->keys, parts ? ",_part_index" : "");
-    if (q->names) tb_buf_fmt(sql, " ORDER BY %s%s", q->names, parts ? ",low" : "");
+    const char *names = q->names ? q->names : q->keys;
+    tb_buf_fmt(sql, " GROUP BY %s", names);
+    if (q->sorted) tb_buf_fmt(sql, " ORDER BY %s", names);
     tb_buf_str(sql, many ? "" : q->of.edge ? ONE_THREAD : ONE_OWNER);
     tb_buf_str(sql, " FORMAT RowBinary");
     return code;

@@ -55,6 +55,7 @@ typedef struct reshard {
     const table *table;
     size_t shard; /* of the first ones */
     uint64_t done, all; /* rows, by weight */
+    bool again;         /* an earlier call began it, to the same database */
 } reshard;
 
 /* Statements go to the new shards, until the next call. */
@@ -360,6 +361,7 @@ static tb_code begin_copying(reshard *r, tb_error *err)
         code = is_empty(r, shard, &empty, err);
     if (code) return code;
     r->move->resumed = !empty;
+    r->again = number == now[0];
     if (!empty && (number != now[0] || now[1] != epoch + 1))
         return tb_fail(err, TB_E_USAGE, "to",
                        "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Name "
@@ -368,10 +370,14 @@ static tb_code begin_copying(reshard *r, tb_error *err)
     return tb_store_write(r->store, keep_begin, now, err);
 }
 
+/* What an earlier call sent may have come after this one looked. */
 static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
     const reshard *r = ctx;
-    tb_code code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    int64_t last = 0;
+    tb_code code = tb__meta_get(store, "usage_batch", &last, err);
+    if (!code && r->again) code = tb__meta_set(store, TB__CH_TWICE, last, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
     return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, r->to->number, err);
 }
 

@@ -3,7 +3,8 @@
  * Rows lie under the ids of batches, which count once the file says so. So it does not matter when rows are sent, as
  * long as all are there before the file says it. Many cells go at a mark, and the servers take them while the next
  * batches are made; what is left goes at the end, and is taken while the file is written. One sending is on its way at
- * a time, with buffers of its own (bodies). One that fails fails the transaction, whose ids are never used again.
+ * a time, with buffers of its own (bodies). One that fails fails the transaction, whose ids are never used again: no
+ * transaction sends a row twice (TB__CH_TWICE).
  * Countries stay until the end: few rows are left of those that are joined. */
 #include "store/clickhouse/private.h"
 #include "store/usage/batch.h"

@@ -50,7 +50,7 @@ static tb_code ask_sums(tb_store *store, const summing *s, const summed *list, s
     tb_buf_str(sql, " FROM ");
     const tb__ch_rows rows = {.columns = "owner,edge", .metrics = s->metrics, .where = where.data,
                               .first = tb__ch_hour(s->range.first * unit), .end = tb__ch_hour(end * unit)};
-    if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
+    if (!code) code = tb__ch_put_sent_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY owner,edge FORMAT RowBinary");
     tb_buf_release(&where);
     return code ? code : tb__ch_ask(store, tb__ch_shard(store, list->of.scope, list->of.owner), err);

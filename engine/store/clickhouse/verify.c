@@ -1,5 +1,6 @@
 /* All rows against themselves: an account's own rows are what its zones' come to; and the list of days, which says what
- * a remembered day is good for, against the rows.
+ * a remembered day is good for, against the rows. Rows that lie there twice without the file's knowledge (TB__CH_TWICE)
+ * are counted twice by statistics.
  *
  * Of months whose days may be gone (letgo.c) what is there is summed, and not compared: an account's days_month cuts its
  * history in two. All these months together cut everybody's into eras, which the shards add up one by one. */
@@ -21,6 +22,7 @@ typedef struct owned {
 typedef struct listed {
     int64_t listed, found;
     bool there; /* rows are */
+    uint64_t twice; /* rows too many */
 } listed;
 
 typedef struct checking {
@@ -186,21 +188,42 @@ static tb_code read_listed(tb_store *store, checking *c, tb_error *err)
 /* A fold's own rows say nothing about when they came. */
 static tb_code find_days(tb_store *store, size_t shard, checking *c, tb_error *err)
 {
-    const tb__ch_rows rows = {.columns = "h,batch", .where = "scope>0", .end = UINT32_MAX};
+    const tb__ch_rows rows = {.columns = "h,batch,row", .where = "scope>0", .end = UINT32_MAX};
+    int64_t twice = 0;
+    tb_code code = tb__meta_get(store, TB__CH_TWICE, &twice, err);
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_fmt(sql, "SELECT toUInt32(intDiv(h,24)) AS day,maxIf(batch,bitAnd(batch,%" PRId64 ")!=0) FROM ",
-               (INT64_C(1) << TB__CH_ID_BITS) - 1);
-    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
+    tb_buf_fmt(sql, "SELECT toUInt32(intDiv(h,24)) AS day,maxIf(batch,bitAnd(batch,%" PRId64 ")!=0),"
+                    "countIf(batch>%" PRId64 ")-uniqExactIf(batch,row,batch>%" PRId64 ") FROM ",
+               (INT64_C(1) << TB__CH_ID_BITS) - 1, twice, twice);
+    if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY day FORMAT RowBinary");
     if (!code) code = tb__ch_ask(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         const int64_t day = (int64_t)tb__ch_column(&r, 4), batch = (int64_t)tb__ch_column(&r, 8);
+        const uint64_t too_many = tb__ch_column(&r, 8);
         if (r.cut || day > TB__INDEX_MAX) continue;
         if (batch > c->days[day].found) c->days[day].found = batch;
         c->days[day].there = true;
+        c->days[day].twice += too_many;
     }
     return code ? code : tb__ch_check_read(&r, err);
+}
+
+static void say_twice(const listed *d, const char *when, tb__differ_fn differ, void *ctx)
+{
+    char sentence[320];
+    sqlite3_snprintf(sizeof sentence, sentence,
+                     "%s: %llu rows of this day lie twice in ClickHouse, and tollbook sent them once: statistics count them "
+                     "twice. Whatever stands between the two must not repeat a POST. Start serve with "
+                     "--usage-compact-rows 0: compaction counts them once.",
+                     when, (unsigned long long)d->twice);
+    differ(ctx, sentence);
+}
+
+static bool is_listed_wrong(const listed *d, int64_t watermark)
+{
+    return d->found > d->listed || (d->there && !d->listed) || d->listed > watermark;
 }
 
 static void compare_day(const listed *d, int64_t day, int64_t watermark, tb__differ_fn differ, void *ctx)
@@ -208,6 +231,8 @@ static void compare_day(const listed *d, int64_t day, int64_t watermark, tb__dif
     char sentence[240], when[21];
     tb_time_format(day * TB_US_PER_DAY, when);
     when[10] = 0;
+    if (d->twice) say_twice(d, when, differ, ctx);
+    if (!is_listed_wrong(d, watermark)) return;
     if (d->there && !d->listed)
         sqlite3_snprintf(sizeof sentence, sentence,
                          "%s: ClickHouse has usage of this day, and the file's list of days (usage_day) does not name it: readers "
@@ -229,8 +254,7 @@ static tb_code compare_days(tb_store *store, const checking *c, tb__differ_fn di
     tb_code code = tb__ch_watermark(store, &watermark, err);
     for (int64_t day = 0; !code && day <= TB__INDEX_MAX; day++) {
         const listed *d = &c->days[day];
-        if (d->found > d->listed || (d->there && !d->listed) || d->listed > watermark)
-            compare_day(d, day, watermark, differ, ctx);
+        if (d->twice || is_listed_wrong(d, watermark)) compare_day(d, day, watermark, differ, ctx);
     }
     return code;
 }

@@ -225,3 +225,13 @@ tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_
     if (first_ids(&to, watermark)) put_first_ids(&to, between);
     return code;
 }
+
+/* Asked behind the watermark: what was noted with an id up to it is seen, too. */
+tb_code tb__ch_may_be_twice(tb_store *store, tb__ch_hours_of between, bool *ret, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    int64_t twice = 0;
+    tb_code code = tb__meta_get(store, TB__CH_TWICE, &twice, err);
+    *ret = twice && first_generation(ch, between) <= twice;
+    return code;
+}

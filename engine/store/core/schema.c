@@ -700,8 +700,13 @@ static const char v21[] =
     " SELECT raise(ABORT,'runs of request logs do not change'); END;"
     "INSERT INTO meta(name,value) VALUES('log_run_seals',0),('log_run_spent',0),('log_fold_run',0),('log_fold_zone',0);";
 
+/* meta.usage_twice: of the rows of batches up to it some may lie on their usage server twice. Builds before this schema did
+ * not note it. */
+static const char v22[] =
+    "INSERT INTO meta(name,value) VALUES('usage_twice',coalesce((SELECT value FROM meta WHERE name='usage_batch'),0));";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
