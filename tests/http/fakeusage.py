@@ -63,9 +63,12 @@ class Fake:
     def answer(self, h):
         body = h.rfile.read(int(h.headers.get("Content-Length", 0)))
         query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(h.path).query))
-        sql, fault = query.get("query") or body.decode(), self.fault
+        self.reply(h, body, query.get("query") or body.decode(), query.get("query_id"))
+
+    def reply(self, h, body, sql, query_id):
+        fault = self.fault
         with self.lock:
-            self.statements.append((sql, query.get("query_id")))
+            self.statements.append((sql, query_id))
             self.users.add((h.headers.get("X-ClickHouse-User"), h.headers.get("X-ClickHouse-Key")))
             if sql.startswith("KILL"):
                 self.kills.append(sql)

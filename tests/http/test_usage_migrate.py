@@ -24,19 +24,20 @@ MANY = b"".join(json.dumps({"zone": 1000 + i, "region": ("DE", "SG")[i % 2], "ho
 
 
 class Killer(Fake):
-    """Ends the program with kill -9 in the place of an answer, behind or before what the server did."""
+    """Ends the program with kill -9 in the place of an answer, behind or before what the server did. The look at it that comes
+    every second, however slow the rest is, is not counted."""
 
     def __init__(self, behind):
         super().__init__(behind)
         self.left, self.late, self.victim = None, False, None
 
-    def answer(self, h):
-        if self.left is None or self.left > 0:
-            if self.left is not None:
+    def reply(self, h, body, sql, query_id):
+        if self.left is None or self.left > 0 or sql.startswith("SELECT 1 "):
+            if self.left is not None and not sql.startswith("SELECT 1 "):
                 self.left -= 1
-            return super().answer(h)
+            return super().reply(h, body, sql, query_id)
         if self.late:
-            super().answer(h)
+            super().reply(h, body, sql, query_id)
         self.victim.kill()
 
 
