@@ -1,11 +1,12 @@
 """Usage on ClickHouse servers against usage in the file and against ClickHouse's own best, a workload of `run` beside
 this file. Two private shards and two tollbook servers with one history; answers are compared. What is shipped to them is
-measured in shipping.py."""
-import http.client
+measured in shipping.py. Whoever is asked is asked in the same way (Line), each on a connection of its own, in another order each turn."""
+import functools
 import importlib.util
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -31,10 +32,52 @@ def bucket(zone, place, hour, n):
                        "bytes": 10**9 + n * 77, "optimized": 2, "input_bytes": 900, "saved_bytes": 300}).encode() + b"\n"
 
 
-def took(work):
-    begin = time.perf_counter()
+def spent(processes):
+    """Milliseconds of processor."""
+    return sum(time.clock_gettime_ns(~each.pid << 3 | 2) for each in processes) / 1e6 # clock_getcpuclockid(3)
+
+
+def took(work, processes=()):
+    """By the clock, and of these processes' time."""
+    before, begin = spent(processes), time.perf_counter()
     answer = work()
-    return (time.perf_counter() - begin) * 1000, answer
+    ms = (time.perf_counter() - begin) * 1000
+    return (ms, spent(processes) - before), answer
+
+
+class Line:
+    """A connection that is kept. A request is one write; the answer is read into one buffer up to its end, and nothing of it looked at but
+    its head: the client costs next to nothing, and the same whoever is asked."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.buffer = memoryview(bytearray(4 << 20))
+
+    def ask(self, request):
+        self.socket.sendall(request)
+        n, begin, end = 0, 0, None
+        while end is None or n < end:
+            more = self.socket.recv_into(self.buffer[n:])
+            n += more
+            if not more:
+                raise RuntimeError(f"cut after {n} bytes")
+            head = begin or self.buffer.obj.find(b"\r\n\r\n", 0, n)
+            if head < 0:
+                continue
+            if not begin:
+                begin = head + 4
+                length = re.search(rb"\r\ncontent-length: *(\d+)\r\n", self.buffer.obj[:begin], re.I)
+            if length:
+                end = begin + int(length[1])
+            elif self.buffer[n - 7:n] == b"\r\n0\r\n\r\n":
+                break
+        if self.buffer[9:12] != b"200":
+            raise RuntimeError(bytes(self.buffer[:min(n, 600)]))
+        return bytes(self.buffer[begin:n])
+
+    def close(self):
+        self.socket.close()
 
 
 class Both:
@@ -83,10 +126,20 @@ class Both:
                 raise RuntimeError(f"{target}: {answer.status} {answer.body[:300]}")
 
     def get(self, server, target=TARGET):
-        answer = server.ask("GET", target, server.keys["user"])
-        if answer.status != 200:
-            raise RuntimeError(f"{target}: {answer.status} {answer.body[:300]}")
-        return answer.body
+        line = self.line(server)
+        answer = line.ask(self.request(server, target))
+        line.close()
+        return answer
+
+    @staticmethod
+    def line(server):
+        line = Line(server.port)
+        line.ask(Both.request(server, "/healthz"))
+        return line
+
+    @staticmethod
+    def request(server, target=TARGET):
+        return f"GET {target} HTTP/1.1\r\nHost: test\r\nAccessKey: {server.keys['user']}\r\n\r\n".encode()
 
     def close(self):
         for server in (self.file, self.away):
@@ -121,14 +174,13 @@ def touch(both, days, prefix, turn):
 
 
 class Best:
-    """What the answer shows, asked of ClickHouse as well as it can be: on a connection that is kept, of the shard that has the
-    rows, without a look at what was sent twice, at what is not committed or at what was folded. Of several forms and
-    settings, those of tollbook among them, what is quickest in the end. hours: the counters by hour, alone; answer: the bytes of each location with them."""
+    """What the answer shows, asked of ClickHouse as well as it can be: of the shard that has the rows, without a look at what was sent
+    twice, at what is not committed or at what was folded. Of several forms and settings, those of tollbook among them, what is quickest
+    in the end. hours: the counters by hour, alone; answer: the bytes of each location with them."""
 
     def __init__(self, both):
         count = "SELECT count() FROM tollbook_bench.cell WHERE scope=1 AND owner=101"
         self.shard = max(both.shards, key=lambda s: int(s.ask(count)))
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.shard.port)
         sums = ",".join(f"sum({name})" for name in SHOWN)
         rows = "FROM tollbook_bench.cell {} scope=1 AND owner=101 AND h>=0"
         hours = [f"SELECT h,{sums} {rows.format(word)} GROUP BY h{order} FORMAT {form}"
@@ -138,29 +190,42 @@ class Best:
         places = f"SELECT edge,sum(bytes) {where} GROUP BY edge FORMAT RowBinary"
         together = f"SELECT h,{sums},sumMap([edge],[bytes]) {where} GROUP BY h FORMAT RowBinary"
         fewer = together.replace(",sum(bytes)", "") # these are what the locations' come to
-        self.forms = {"hours": [(sql,) for sql in hours], "answer": [(hours[0], places), (together,), (fewer,)]}
+        forms = [("hours", (sql,)) for sql in hours] + [("answer", sqls) for sqls in ((hours[0], places), (together,), (fewer,))]
+        self.ways = [(what, [self.request(sql, settings) for sql in sqls]) for what, sqls in forms
+                     for settings in ("", "max_threads=1", "max_threads=1&optimize_move_to_prewhere=0")]
         self.times = {}
 
-    def ask(self, turn):
-        """Each form once, in another order each turn. The server lets go of connections after ten seconds."""
-        self.connection.close()
-        self.send("SELECT 1", "")
-        for what, forms in self.forms.items():
-            for i in range(len(forms)):
-                form = (i + turn) % len(forms)
-                for settings in ("", "max_threads=1", "max_threads=1&optimize_move_to_prewhere=0"):
-                    ms, _ = took(lambda: [self.send(sql, settings) for sql in forms[form]])
-                    self.times.setdefault((what, form, settings), []).append(ms)
+    @staticmethod
+    def request(sql, settings=""):
+        return f"POST /?{settings} HTTP/1.1\r\nHost: test\r\nContent-Length: {len(sql)}\r\n\r\n{sql}".encode()
 
-    def send(self, sql, settings):
-        self.connection.request("POST", "/?" + settings, sql.encode())
-        answer = self.connection.getresponse()
-        body = answer.read()
-        if answer.status != 200:
-            raise RuntimeError(body[:300])
+    def ask_beside(self, ask, turn):
+        """Each way once, and `ask` among them, in another order each turn. The server lets go of connections after ten seconds."""
+        lines = [Line(self.shard.port) for _ in self.ways]
+        for line in lines:
+            line.ask(self.request("SELECT 1"))
+        for i in range(len(lines) + 1):
+            way = (i + turn * 5) % (len(lines) + 1)
+            if way == len(lines):
+                ask()
+                continue
+            times, _ = took(lambda line=lines[way], requests=self.ways[way][1]: [line.ask(one) for one in requests], [self.shard.process])
+            self.times.setdefault(way, []).append(times)
+        for line in lines:
+            line.close()
 
-    def median(self, what):
-        return min(median(times) for (name, *_), times in self.times.items() if name == what)
+    def medians(self, what):
+        return best_of(middle(times) for way, times in self.times.items() if self.ways[way][0] == what)
+
+
+def middle(times):
+    """The median by the clock, and by processor."""
+    return tuple(map(median, zip(*times)))
+
+
+def best_of(ways):
+    """The least by the clock and the least by processor, which may be two."""
+    return tuple(map(min, zip(*ways)))
 
 
 def invoices(both, server):
@@ -170,29 +235,35 @@ def invoices(both, server):
 
 
 def read(both, rounds, note, wrong, prefix=""):
-    best = Best(both)
+    best, servers = Best(both), (both.away, both.file)
     for turn in range(rounds * 3):
         touch(both, DAYS[:-1], prefix, turn)
         if prefix:
             both.fold()
         both.quiet()
-        if note(prefix + "uncached", lambda: both.get(both.away)) != note("file", lambda: both.get(both.file)):
+        away, file = (both.line(server) for server in servers)
+        there = [both.away.process, best.shard.process]
+        answers = []
+        uncached = functools.partial(note, prefix + "uncached", lambda line=away: line.ask(both.request(both.away)), there)
+        best.ask_beside(lambda to=answers, ask=uncached: to.append(ask()), turn)
+        if answers[0] != note("file", lambda line=file: line.ask(both.request(both.file))):
             wrong.append("cluster: hours of a zone are not the file's")
-        best.ask(turn)
         touch(both, ["2026-09-02"], prefix, turn)
         both.quiet()
-        note(prefix + "cached", lambda: both.get(both.away))
-    return {f"{prefix}best {what}": best.median(what) for what in best.forms}
+        note(prefix + "cached", lambda line=away: line.ask(both.request(both.away)))
+        away.close()
+        file.close()
+    return {f"{prefix}best {what}": best.medians(what) for what in ("hours", "answer")}
 
 
 def measure(build, rounds, quick):
-    """Medians in milliseconds, and a list of what was wrong."""
+    """Medians in milliseconds by the clock and of processor, and a list of what was wrong."""
     both, times, wrong = Both(build), {}, []
     accounts = 500 if quick else 10000
 
-    def note(name, work):
-        ms, answer = took(work)
-        times.setdefault(name, []).append(ms)
+    def note(name, work, processes=()):
+        both_times, answer = took(work, processes)
+        times.setdefault(name, []).append(both_times)
         return answer
     try:
         load(both, accounts)
@@ -205,4 +276,4 @@ def measure(build, rounds, quick):
         best |= read(both, rounds, note, wrong, "folded ")
     finally:
         both.close()
-    return {name: median(list_) for name, list_ in times.items()} | best, accounts, wrong
+    return {name: middle(list_) for name, list_ in times.items()} | best, accounts, wrong
