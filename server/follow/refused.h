@@ -10,7 +10,7 @@
 typedef uint64_t follow_refused_step; /* so many have been told of; 0: none */
 
 /* Whether there is something to say, of `rejected` lines of `lines` since the start; report: the newest of them.
- * The sentence begins behind the log's name. */
+ * The text stands behind a log's name: its newest refused line, then how many of all logs. */
 bool follow_refused(follow_refused_step *told, uint64_t lines, uint64_t rejected, const feed_report *report,
                     char text[FOLLOW_REFUSED_MAX]);
 
