@@ -187,7 +187,6 @@ tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     for (int kind = 0; !code && !*ret_more && kind < TB__RUN_KINDS; kind++)
         code = fold_kind_part(store, (tb__run_kind)kind, &begun[kind], ret_more, err);
-    store->dirty |= *ret_more;
     return code || !*ret_more ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
