@@ -482,6 +482,12 @@ static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
+/* NULL: the server is about to start. */
+static bool nobody_waits(writer *w)
+{
+    return !w || (writer_alive(w) && writer_idle(w));
+}
+
 /* Request logs, shield events and the text of refused lines that have become too old go, also where
  * nothing new comes in. What fails is tried again the next time. */
 static void on_idle(void *ctx, tb_store *store)
@@ -499,7 +505,8 @@ static void on_idle(void *ctx, tb_store *store)
     do {
         code = tb_store_write(store, drop_old, &old, &err);
         if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
-    } while (code == TB_OK && old.more && writer_idle(s->writer));
+        tb_store_checkpoint(store, false);
+    } while (code == TB_OK && old.more && nobody_waits(s->writer));
     if (code == TB_E_GONE)
         server_lost(s, &err);
     else

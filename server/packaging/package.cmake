@@ -56,7 +56,7 @@ Names of any script are shown in the fonts that are installed.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtollbook-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libidn2-dev, libgsl-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libtollbook${PROJECT_VERSION_MAJOR} (= ${PROJECT_VERSION}-1), libsqlite3-dev, libjansson-dev, libsodium-dev, libxxhash-dev, libzstd-dev, libidn2-dev, libunistring-dev, libgsl-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "headers and examples of the tollbook library
 What a program needs to be built with libtollbook: headers, a pkg-config file,

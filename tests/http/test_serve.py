@@ -6,6 +6,7 @@ import subprocess
 import threading
 import time
 import unittest
+from unittest.mock import patch
 
 from harness import ENVIRONMENT, LOG, PATIENCE, TOLLBOOK, Case, Server, Wire, hit, run
 
@@ -270,6 +271,31 @@ class AfterAKill(unittest.TestCase):
             run("verify", "--db", server.db)
             server.start()
             self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 30)
+        finally:
+            server.close()
+
+
+class Old(unittest.TestCase):
+    N = 20000  # more than one commit lets go of
+
+    def left(self, server):
+        return run("query", "--db", server.db, "--format", "tsv",
+                   "SELECT count(*), sum(length(text)) FROM reject").stdout.decode().splitlines()[1]
+
+    def test_texts_of_refused_lines_that_became_too_old_without_a_server_go(self):
+        server = Server(log=None)
+        try:
+            server.stop()
+            with patch.dict(ENVIRONMENT, TOLLBOOK_NOW="2026-11-01T08:00:00Z"):
+                run("ingest", "--db", server.db, "-", stdin=b"no|log|line\n" * self.N, expect=1)
+            self.assertEqual(self.left(server), f"{self.N}\t{self.N * 11}")
+            server.start()
+            end = time.monotonic() + PATIENCE
+            while self.left(server) != f"{self.N}\t0":
+                self.assertIsNone(server.process.poll(), server.messages())
+                self.assertLess(time.monotonic(), end, self.left(server))
+            server.stop()
+            run("verify", "--db", server.db)
         finally:
             server.close()
 

@@ -182,7 +182,9 @@ static tb_code begin_fold(tb_store *store, choice of, tb_error *err)
     ch->fold->month = of.month;
     ch->fold->due = of.due;
     tb_code code = tb_store_write(store, begin_ids, ch->fold, err);
-    if (code) tb__ch_fold_free(ch);
+    /* Not before the file has the span: what comes would be behind it, and its ids given out again with the next fold. */
+    if (!code) ch->next = ch->fold->batch + (INT64_C(1) << TB__CH_ID_BITS) + 1;
+    else tb__ch_fold_free(ch);
     return code;
 }
 

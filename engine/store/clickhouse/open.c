@@ -113,9 +113,7 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
     if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, *ret_batch - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
-    if (!code) code = tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
-    ch->next = from + 1;
-    return code;
+    return code ? code : tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
 }
 
 /* The file may be a copy from a backup: spans that were begun after it was made are over, too. */
@@ -300,6 +298,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
+    if (ch->n_going) (void)!ch->client->finish(ch->client->ctx, ch->token, NULL); /* it reads `bodies` */
     for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
         tb__index_release(&ch->pools[shard], NULL);
     free(ch->pools);

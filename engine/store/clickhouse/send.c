@@ -56,6 +56,7 @@ static tb_code take_rows(struct tb__clickhouse *ch, int t, size_t shard, tb_erro
     tb_buf *rows = &ch->rows[t][shard], *body = &ch->bodies[(size_t)t * ch->client->shards + shard];
     tb_code code = TB_OK;
     body->len = 0;
+    body->failed = false;
     if (t <= TB__CH_COUNTRIES) {
         code = tb__ch_put_columns((tb__ch_form)t, rows, body, err);
     } else {
@@ -242,6 +243,8 @@ void tb__ch_abandon(tb_store *store, bool whole)
     tb__batch_drop(store);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;
+    for (int i = 0; i < TB__CH_HOURS; i++)
+        ch->hours[i].month = -1;
     ch->unlet.watermark = 0;
     if (whole) {
         (void)wait_for_rows(ch, NULL);
