@@ -38,7 +38,8 @@ class Fake:
 
         self.listener = Listener(("127.0.0.1", 0), Handler)
         if context:
-            self.listener.socket = context.wrap_socket(self.listener.socket, server_side=True)
+            # A handshake is its handler's: one that is slow, or fails, keeps no other waiting.
+            self.listener.socket = context.wrap_socket(self.listener.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.listener.server_address[1]
         threading.Thread(target=self.listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
