@@ -145,7 +145,10 @@ class Killed(unittest.TestCase):
 
     def kept(self):
         """Lines of request logs."""
-        days = [[self.server.get(f"/{day}/{zone}.log?end=1000000") for day in ("11-03-26", "11-04-26")] for zone in PAIR]
+        try:
+            days = [[self.server.get(f"/{day}/{zone}.log?end=1000000") for day in ("11-03-26", "11-04-26")] for zone in PAIR]
+        except OSError as why:
+            raise AssertionError(f"{why}\n{self.server.messages()}") from why
         return [sum(answer.body.count(b"\n") for answer in answers) for answers in days]
 
     def sent_whole(self, path):
