@@ -7,6 +7,7 @@
 enum { FIRST_BLOCKS = 8 };
 
 #define LARGE_PAGE ((uintptr_t)2 << 20)
+#define FIRST_SMALL ((uintptr_t)256 << 10) /* a small input shall not wait for a large page to be cleared */
 
 void tb__memory_large(void *memory, size_t size)
 {
@@ -20,7 +21,7 @@ void tb__memory_large(void *memory, size_t size)
 #endif
 }
 
-/* A block of several large pages is given one more to begin at a page's start. It is memory that
+/* A block of several large pages is given one more to begin where it should. It is memory that
  * is never touched. */
 static size_t memory_size(const tb__chunks *c)
 {
@@ -59,9 +60,9 @@ static bool add_block(tb__chunks *c, const tb_alloc *alloc)
     if (!memory) return false;
     char *block = memory;
     if (size > 2 * LARGE_PAGE) {
-        block += (LARGE_PAGE - (uintptr_t)memory % LARGE_PAGE) % LARGE_PAGE;
-        /* Not for the first of all: a small input shall not wait for a large page to be cleared. */
-        const size_t small = c->n_blocks > 0 ? 0 : LARGE_PAGE;
+        /* The first block of all begins so far before a large page. */
+        const uintptr_t small = c->n_blocks > 0 ? 0 : FIRST_SMALL;
+        block += (LARGE_PAGE - ((uintptr_t)memory + small) % LARGE_PAGE) % LARGE_PAGE;
         tb__memory_large(block + small, size - (size_t)(block - memory) - small);
     }
     c->memory[c->n_blocks] = memory;

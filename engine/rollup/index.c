@@ -1,6 +1,8 @@
 /* Growth of the index: the items are walked through the old slots and placed anew. */
 #include "rollup/index.h"
 
+#include "rollup/chunks.h"
+
 #include <string.h>
 
 /* Below SLOW_SLOTS an index grows fourfold: few bytes, and items are placed anew half as often. */
@@ -41,6 +43,7 @@ static bool make_slots(tb__index *x, size_t slots, const tb_alloc *alloc)
         *x = (tb__index){0};
         return false;
     }
+    tb__memory_large(x->memory, memory_size(slots));
     touch(x->memory, memory_size(slots));
     x->slots = (uint32_t *)(((uintptr_t)x->memory + bucket - 1) & ~(bucket - 1));
     return true;

@@ -108,7 +108,7 @@ enum { TB__SCOPES = 2 };
  * input, of some KiB for the rest. */
 enum {
     TB__GROUP_SHIFT = 17,
-    TB__COUNTRY_SHIFT = 15,
+    TB__COUNTRY_SHIFT = 18,
     TB__RECORD_SHIFT = 12,
     TB__VALUE_SHIFT = 16,
     TB__ID_SHIFT = 10,
