@@ -9,6 +9,7 @@
  * no fast one. */
 #include "logs/format.h"
 #include "measure.h"
+#include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
 
 #include <fcntl.h>
@@ -23,8 +24,6 @@
 
 #define HOUR_MS    INT64_C(3600000)
 #define ROUNDS_MAX 101
-
-static const tb_log_layout layout;
 
 typedef struct query {
     const char *name, *sql; /* the condition */
@@ -97,6 +96,10 @@ static void load_plain(const char *path, const char *log, size_t size)
     sqlite3 *db;
     sqlite3_stmt *s;
     tb_logline l;
+    tb_log_layout layout;
+    tb_error err;
+    must(tb_log_layout_init(&layout, &(tb_log_spec){.format = T("pipe")}, &err), &err);
+    layout.now_ms = INT64_MAX / 2;
     if (sqlite3_open(path, &db) != SQLITE_OK) bench_fail("%s", path);
     run_sql(db, "PRAGMA journal_mode=off;PRAGMA synchronous=off;PRAGMA cache_size=-65536;"
                 "CREATE TABLE line(zone INTEGER,ms INTEGER,status INTEGER,bytes INTEGER,cache TEXT,"
@@ -112,6 +115,7 @@ static void load_plain(const char *path, const char *log, size_t size)
     sqlite3_finalize(s);
     run_sql(db, "COMMIT;CREATE INDEX line_by_time ON line(zone,ms)");
     sqlite3_close(db);
+    tb_log_layout_release(&layout);
 }
 
 /* --- asking --- */
