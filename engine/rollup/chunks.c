@@ -7,7 +7,7 @@
 enum { FIRST_BLOCKS = 8 };
 
 #define LARGE_PAGE ((uintptr_t)2 << 20)
-#define FIRST_SMALL ((uintptr_t)256 << 10) /* a small input shall not wait for a large page to be cleared */
+#define FIRST_SMALL ((uintptr_t)512 << 10) /* a small input shall not wait for a large page to be cleared */
 
 void tb__memory_large(void *memory, size_t size)
 {
