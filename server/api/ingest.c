@@ -145,6 +145,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .take_partial_line = true,
                                  .bounded = true,
                                  .threads = r->body_len > (1 << 20) ? o->threads : 1,
+                                 .spares = o->spares,
                                  .now_us = now_us,
                                  .layout = {.now_ms = now_us / 1000},
                                  .stop = &r->worker->server->abort_writes};

@@ -17,6 +17,7 @@
 #include "api/retain.h"
 #include "api/routes.h"
 #include "cli/signals.h"
+#include "feed/feed.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -301,8 +302,12 @@ static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_read
     tb_error err;
     raise_file_limit(o);
     api_start();
-    if (open_with(o, console, k, &s, &err) != TB_OK) return cli_fail(call, NULL, &err);
-    return run_server(call, s, ready);
+    o->spares = feed_spares_for_bodies();
+    o->let_go = feed_spares_clear;
+    const tb_code code = open_with(o, console, k, &s, &err);
+    const int status = code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);
+    feed_spares_free(o->spares);
+    return status;
 }
 
 int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *ready)

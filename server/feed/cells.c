@@ -36,6 +36,8 @@ static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)
         if (code) return code;
         block->len += n;
     }
+    feed_source_close(run->source); /* a codec's memory is for the next body then, and not one for each that waits */
+    run->source = run->reader.source = NULL;
     return TB_OK;
 }
 

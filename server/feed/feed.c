@@ -340,15 +340,23 @@ static tb_code use_directory(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
+/* Of one worker: its groups are as many as those of the spare ones. */
+static feed_spares *spares_of(const feed_options *options, size_t threads)
+{
+    return threads == 1 && options->max_groups == 0 ? options->spares : NULL;
+}
+
 static tb_code init_workers(feed_run *run, size_t threads, tb_error *err)
 {
     const feed_options *options = run->options;
+    run->spares = spares_of(options, threads);
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
-        tb_code code = feed_worker_init(worker, groups_each(options, threads),
-                                        run->keeper.zones ? &run->keeper : NULL, err);
+        tb_rollup *rollup = run->spares ? feed_spares_take(run->spares)
+                                        : tb_rollup_new(groups_each(options, threads), NULL);
+        tb_code code = feed_worker_init(worker, rollup, run->keeper.zones ? &run->keeper : NULL, err);
         if (code) return code;
         worker->run = run;
     }
@@ -384,8 +392,13 @@ static void begin_run(feed_run *run)
 static void end_run(feed_run *run)
 {
     tb_rollup_cursor_free(run->cursor);
-    for (size_t i = 0; i < run->n_workers; i++)
+    for (size_t i = 0; i < run->n_workers; i++) {
+        if (run->spares) {
+            feed_spares_give(run->spares, run->workers[i].rollup);
+            run->workers[i].rollup = NULL;
+        }
         feed_worker_release(&run->workers[i]);
+    }
     free(run->workers);
     free(run->counts);
     free(run->granted);
@@ -401,6 +414,11 @@ static tb_code find(feed_run *run, tb_error *err)
 {
     const feed_piece *piece = run->options->piece;
     return piece ? find_piece(run, piece, err) : find_known(run, err);
+}
+
+feed_spares *feed_spares_for_bodies(void)
+{
+    return feed_spares_new(MAX_GROUPS_ONE);
 }
 
 bool feed_all_refused(const feed_report *report)

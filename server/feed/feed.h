@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #include "feed/fit.h"
+#include "feed/spares.h"
 #include "tollbook/store.h"
 
 typedef enum feed_encoding {
@@ -60,6 +61,7 @@ typedef struct feed_options {
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
+    feed_spares *spares;    /* outlives the run (feed_parse); NULL: none */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
     size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
     size_t log_packed;      /* 0: the default: packed bytes at which a worker writes its blocks */
@@ -92,6 +94,9 @@ typedef struct feed_report {
     uint64_t first_line, first_byte;    /* its place; 0 where none */
     char first_why[FEED_WHY_MAX];       /* its own sentence, cut */
 } feed_report;
+
+/* For bodies that are parsed by one thread each; NULL when out of memory. */
+feed_spares *feed_spares_for_bodies(void);
 
 /* Whether every line of the input's new part, or of all of it where nothing is new, was refused. A
  * last line without its end that follows known ones does not count: it is read anew once it has

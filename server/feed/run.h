@@ -37,6 +37,7 @@ struct feed_run {
     tb_hash128 head;
     feed_worker *workers;
     size_t n_workers;
+    feed_spares *spares; /* where their rollups come from and go to; NULL: nowhere */
     tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */

@@ -333,7 +333,8 @@ static tb_code find_all(withdrawing *w, tb_error *err)
     w->seed = feed_hash_seed(w->options.kind, &w->options.layout);
     tb_code code = use_directory(w, err);
     if (!code)
-        code = feed_worker_init(&w->worker, w->options.max_groups ? w->options.max_groups : MAX_GROUPS,
+        code = feed_worker_init(&w->worker,
+                                tb_rollup_new(w->options.max_groups ? w->options.max_groups : MAX_GROUPS, NULL),
                                 w->keeper.zones ? &w->keeper : NULL, err);
     return code ? code : piece ? find_piece(w, piece, err) : find_segments(w, err);
 }

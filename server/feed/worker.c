@@ -7,10 +7,10 @@
 
 #define ROOM 2048
 
-tb_code feed_worker_init(feed_worker *worker, size_t max_groups, const feed_keeper *keeper,
+tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup, const feed_keeper *keeper,
                          tb_error *err)
 {
-    *worker = (feed_worker){.rollup = tb_rollup_new(max_groups, NULL),
+    *worker = (feed_worker){.rollup = rollup,
                             .hits = malloc(ROOM * sizeof *worker->hits),
                             .refused = malloc(ROOM * sizeof *worker->refused)};
     feed_events_init(&worker->events);

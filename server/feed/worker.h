@@ -27,8 +27,8 @@ typedef struct feed_worker {
     feed_logs *logs;           /* the lines that are kept; NULL: none is */
 } feed_worker;
 
-/* keeper: NULL where no zone keeps its lines. */
-TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, size_t max_groups,
+/* rollup: the worker's from now on; NULL: out of memory. keeper: NULL where no zone keeps its lines. */
+TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup,
                                      const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
 /* Forgets rollup, rejects and kept lines. */

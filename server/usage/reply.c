@@ -62,7 +62,7 @@ void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long lim
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, see_line);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, reply);
-    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 262144L);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 65536L); /* for each answer anew, and malloc() maps what is twice as large */
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, see_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

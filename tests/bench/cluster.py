@@ -191,8 +191,9 @@ class Best:
         together = f"SELECT h,{sums},sumMap([edge],[bytes]) {where} GROUP BY h FORMAT RowBinary"
         fewer = together.replace(",sum(bytes)", "") # these are what the locations' come to
         forms = [("hours", (sql,)) for sql in hours] + [("answer", sqls) for sqls in ((hours[0], places), (together,), (fewer,))]
+        one = "max_threads=1&max_read_buffer_size=32768"
         self.ways = [(what, [self.request(sql, settings) for sql in sqls]) for what, sqls in forms
-                     for settings in ("", "max_threads=1", "max_threads=1&optimize_move_to_prewhere=0")]
+                     for settings in ("", one, one + "&optimize_move_to_prewhere=0")]
         self.times = {}
 
     @staticmethod
