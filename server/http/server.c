@@ -566,11 +566,13 @@ tb_code server_start(server *s, tb_error *err)
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     if (!sends) say_unsent(s);
+    const bool idles = on_idle(s, s->store); /* before others come: it may have to ask usage servers */
     if (s->merger_store) s->merger = merger_start(s->merger_store);
     if (s->merger) tb_store_lend_merges(s->store, merger_merges(s->merger));
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
+                                                      .idles = idles,
                                                       .tend = s->options.usage ? on_tend : NULL,
                                                       .lost = on_lost,
                                                       .gather = s->options.usage != NULL,

@@ -413,7 +413,7 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->last = &w->first;
     w->gathered_us = clock_mono_us() - WRITER_GATHER_US;
     w->busy_us = w->tended_us = clock_mono_us();
-    w->idles = hooks.idle != NULL;
+    w->idles = hooks.idles;
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
     free(w);
     return NULL;

@@ -433,7 +433,7 @@ START_TEST(what_is_done_in_idle_time_begins_at_once_and_lets_others_in)
     sem_init(&finished, 0, 0);
     sem_init(&idle.began, 0, 0);
     sem_init(&idle.go_on, 0, 0);
-    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &idle, .idle = on_idle});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &idle, .idle = on_idle, .idles = true});
     task one = {.finished = &finished};
     sem_wait(&idle.began);
     ck_assert_int_eq(submit(w, &one), TB_OK);
