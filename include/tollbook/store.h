@@ -170,6 +170,13 @@ TB_MUST_USE tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, t
 TB_MUST_USE tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us, size_t *room, tb_error *err);
 TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
                                             tb_error *err);
+/* Lets go of what is too old at now_us, in the caller's transaction: request logs (logstore.h), shield events
+ * (eventstore.h) and the text of refused lines. Of each no more than there is room for: 0 is left of it where there
+ * may be more. SIZE_MAX: all. */
+typedef struct tb_ageing {
+    size_t log_blocks, event_blocks, texts;
+} tb_ageing;
+TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_error *err);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,
                                          int64_t *ret_segment_id, tb_error *err);
 

@@ -9,7 +9,9 @@
 
 #include "tollbook/calendar.h"
 
-#define FORGOTTEN 4096 /* texts of refused lines that go with a segment, and twice what it brings */
+#define BLOCKS_GO   128  /* too old blocks, of logs and of events, that go with a segment */
+#define LINES_BLOCK 64   /* and one more for so many lines that it brings, which cost it as much */
+#define TEXTS_GO    4096 /* likewise texts of refused lines, and twice as many as it brings */
 
 uint64_t feed_run_flushed(const feed_run *run)
 {
@@ -259,6 +261,16 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
                       : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
+/* All that is too old goes with a transaction of its own. Others wait for one that is not: more goes than comes,
+ * and the rest while nothing does. */
+static tb_code drop_aged(feed_run *run, tb_error *err)
+{
+    const size_t blocks = BLOCKS_GO + (size_t)run->accepted / LINES_BLOCK;
+    tb_ageing room = {blocks, blocks, TEXTS_GO + 2 * (size_t)run->rejected};
+    if (run->own) room = (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    return tb_store_drop_aged(run->store, run->options->now_us, &room, err);
+}
+
 /* The running segment, as far as `end`, is recorded in the open transaction. */
 static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
 {
@@ -278,15 +290,11 @@ static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
                           .heads = run->heads,
                           .final = end->final,
                           .now_us = options->now_us};
-    /* Others wait for a transaction that is not its own: more go than come, and the rest while nothing does. */
-    size_t room = run->own ? SIZE_MAX : FORGOTTEN + 2 * (size_t)run->rejected;
     if (options->stop_on_error && run->rejected) return feed_run_refuse(run, err);
     if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = feed_run_begin(run, err);
     if (code == TB_OK) code = add_rungs(run, end->at, err);
-    if (code == TB_OK) code = tb_store_drop_logs(run->store, options->layout.now_ms, NULL, err);
-    if (code == TB_OK) code = tb_store_drop_events(run->store, options->layout.now_ms, NULL, err);
-    if (code == TB_OK) code = tb_store_forget_some_rejects(run->store, options->now_us, &room, err);
+    if (code == TB_OK) code = drop_aged(run, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }
 

@@ -21,7 +21,7 @@ struct conns {
     pthread_cond_t wake;
     pthread_t sweeper;
     conns_limits limits;
-    conn *slot[CONNS_FD_MAX];
+    conn *_Atomic slot[CONNS_FD_MAX];
     int top; /* slots from here on were never used */
     unsigned open, n_workers;
     unsigned *per_worker;
@@ -61,7 +61,8 @@ static void leave(conns *c, conn *k)
 {
     c->leaving -= k->leaving;
     k->fd = -1;
-    k->opened = k->shut = k->leaving = false;
+    k->opened = false;
+    k->shut = k->leaving = false;
     k->look_us = 0;
     free(k->kept);
     k->kept = NULL;
@@ -107,9 +108,10 @@ static conns_verdict judge(conns *c, int fd, const struct in6_addr *peer)
     if (c->limits.per_ip && !conns_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
         return CONNS_PER_IP;
     if (c->slot[fd]) return CONNS_OK;
-    c->slot[fd] = calloc(1, sizeof(conn));
-    if (!c->slot[fd]) return CONNS_NOMEM;
-    c->slot[fd]->fd = -1;
+    conn *k = calloc(1, sizeof *k);
+    if (!k) return CONNS_NOMEM;
+    k->fd = -1;
+    c->slot[fd] = k;
     if (fd >= c->top) c->top = fd + 1;
     return CONNS_OK;
 }

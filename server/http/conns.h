@@ -37,8 +37,8 @@ const char *conn_phase_name(conn_phase phase);
 typedef struct conn {
     _Atomic int phase;
     _Atomic int64_t deadline_us; /* monotonic; INT64_MAX: none */
-    int fd;                      /* -1: the slot is free */
-    bool opened;                 /* the library has it */
+    _Atomic int fd;              /* -1: the slot is free */
+    _Atomic bool opened;         /* the library has it */
     bool shut;                   /* it has been shut for good */
     bool leaving;                /* room was made: it is let go */
     int64_t look_us;             /* progress was looked at then, 0: not in this phase yet */
@@ -82,7 +82,8 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
 void conns_rejected(conns *c, conn *k);
 /* The slot of a descriptor that the library has just taken over. */
 conn *conns_opened(conns *c, int fd);
-/* The library's connection of this descriptor, on its worker's thread; NULL: it is none. */
+/* The library's connection of this descriptor, on its worker's thread; NULL: it is none, but a socket of
+ * the worker's own, whose number another worker's connection may have had a moment ago. */
 conn *conns_at(const conns *c, int fd);
 void conns_closed(conns *c, conn *k);
 

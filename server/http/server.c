@@ -452,15 +452,6 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
-/* What became too old by a moment, and how much of it there was. */
-typedef struct ageing {
-    int64_t now_us;
-    uint64_t logs, events, rejects;
-    bool more; /* texts of refused lines are left */
-} ageing;
-
-#define FORGOTTEN 16384 /* texts of refused lines that go with one commit */
-
 static bool start_chores(server *s)
 {
     for (size_t i = 0; i < s->options.n_chores; i++) {
@@ -470,27 +461,28 @@ static bool start_chores(server *s)
     return true;
 }
 
+#define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
+#define IDLE_TEXTS  16384
+
+/* What became too old by a moment. */
+typedef struct ageing {
+    int64_t now_us;
+    bool more; /* is left */
+} ageing;
+
+/* Somebody who comes now waits for it. */
 static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 {
     ageing *a = ctx;
-    tb_code code = tb_store_drop_logs(store, a->now_us / 1000, &a->logs, err);
-    if (code == TB_OK) code = tb_store_drop_events(store, a->now_us / 1000, &a->events, err);
-    size_t room = FORGOTTEN;
-    if (code == TB_OK) code = tb_store_forget_some_rejects(store, a->now_us, &room, err);
-    a->rejects = FORGOTTEN - room;
-    a->more = !room;
+    tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS};
+    tb_code code = tb_store_drop_aged(store, a->now_us, &room, err);
+    a->more = !room.log_blocks || !room.event_blocks || !room.texts;
     return code;
-}
-
-/* NULL: the server is about to start. */
-static bool nobody_waits(writer *w)
-{
-    return !w || (writer_alive(w) && writer_idle(w));
 }
 
 /* Request logs, shield events and the text of refused lines that have become too old go, also where
  * nothing new comes in. What fails is tried again the next time. */
-static void on_idle(void *ctx, tb_store *store)
+static bool on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
     const int64_t fixed_us = s->options.fixed_now_us;
@@ -499,19 +491,18 @@ static void on_idle(void *ctx, tb_store *store)
     if (s->options.spares) s->options.let_go(s->options.spares);
     if (!server_look(s)) {
         tb_store_checkpoint(store, true);
-        return;
+        return false;
     }
-    if (s->options.idle) return;
-    tb_code code = TB_OK;
-    do {
-        code = tb_store_write(store, drop_old, &old, &err);
-        if (code == TB_OK && old.logs + old.events + old.rejects > 0) on_committed(s, store, false);
-        tb_store_checkpoint(store, false);
-    } while (code == TB_OK && old.more && nobody_waits(s->writer));
+    if (s->options.idle) return false;
+    tb_code code = tb_store_write(store, drop_old, &old, &err);
+    if (code == TB_OK) on_committed(s, store, false);
+    tb_store_checkpoint(store, false);
+    if (code == TB_OK && old.more) return true;
     if (code == TB_E_GONE)
         server_lost(s, &err);
     else
         tb_store_scrub(store);
+    return false;
 }
 
 #define USAGE_LOOK_US INT64_C(500000)
@@ -542,10 +533,10 @@ static bool on_tend(void *ctx, tb_store *store)
     server *s = ctx;
     tb_error err;
     if (!look_at_usage(s, &err) || s->options.idle) return false;
-    const uint64_t let_go = s->compactor.of.let_go;
+    const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);
-    if (s->compactor.of.let_go > let_go) on_committed(s, store, false);
+    if (s->compactor.of.folded > folded) on_committed(s, store, false);
     return more;
 }
 
@@ -576,12 +567,13 @@ tb_code server_start(server *s, tb_error *err)
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     if (!sends) say_unsent(s);
-    on_idle(s, s->store);
+    const bool idles = on_idle(s, s->store); /* before others come: it may have to ask usage servers */
     if (s->merger_store) s->merger = merger_start(s->merger_store);
     if (s->merger) tb_store_lend_merges(s->store, merger_merges(s->merger));
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
+                                                      .idles = idles,
                                                       .tend = s->options.usage ? on_tend : NULL,
                                                       .lost = on_lost,
                                                       .gather = s->options.usage != NULL,

@@ -19,7 +19,7 @@ struct writer {
     size_t queued_bytes;
     int64_t gathered_us; /* the writer's thread alone: when the last group with usage began */
     int64_t busy_us, tended_us; /* likewise: the last end of work, and of a step of hooks.tend */
-    bool tends;                 /* likewise: that has more to do */
+    bool tends, idles;          /* likewise: that, or hooks.idle, has more to do */
     bool stop, running, broken;
     bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
 };
@@ -244,8 +244,8 @@ static void tend(writer *w)
 static int64_t idle_ms(const writer *w)
 {
     if (w->owes_keys) return WRITER_AGAIN_MS;
-    if (!w->hooks.tend) return WRITER_IDLE_MS;
-    return w->tends ? 1 : WRITER_TEND_MS;
+    if (w->tends || w->idles) return 1;
+    return w->hooks.tend ? WRITER_TEND_MS : WRITER_IDLE_MS;
 }
 
 /* What is done while nobody asks for anything. */
@@ -256,10 +256,10 @@ static void be_idle(writer *w)
         publish(w, false);
         return;
     }
-    if (w->hooks.tend) tend(w);
-    if (w->hooks.idle && (!w->hooks.tend || now_us - w->busy_us >= WRITER_IDLE_MS * INT64_C(1000))) {
+    if (w->hooks.tend && (w->tends || now_us - w->tended_us >= WRITER_TEND_MS * INT64_C(1000))) tend(w);
+    if (w->hooks.idle && (w->idles || !w->hooks.tend || now_us - w->busy_us >= WRITER_IDLE_MS * INT64_C(1000))) {
         w->busy_us = now_us;
-        w->hooks.idle(w->hooks.ctx, w->store);
+        w->idles = w->hooks.idle(w->hooks.ctx, w->store);
     }
 }
 
@@ -413,6 +413,7 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->last = &w->first;
     w->gathered_us = clock_mono_us() - WRITER_GATHER_US;
     w->busy_us = w->tended_us = clock_mono_us();
+    w->idles = hooks.idles;
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
     free(w);
     return NULL;

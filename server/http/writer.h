@@ -62,9 +62,10 @@ typedef struct writer writer;
 typedef struct writer_hooks {
     bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
-    /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a
-     * transaction of its own. NULL: nothing. */
-    void (*idle)(void *ctx, tb_store *store);
+    /* Called on the writer's thread when it had nothing to do for WRITER_IDLE_MS; may write, in a transaction of
+     * its own. True: there is more to do, once nobody waits. NULL: nothing. */
+    bool (*idle)(void *ctx, tb_store *store);
+    bool idles; /* it has more to do from the start on */
     /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US: a short step of work
      * that goes on for ever. True: there is more to do at once. NULL: nothing. */
     bool (*tend)(void *ctx, tb_store *store);

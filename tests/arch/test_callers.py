@@ -16,7 +16,8 @@ KEPT = {
                     "rates a million usages at once; the bench of rating (w3) measures it"),
     "tb_code_name": "a program that shows a code writes its name",
     "tb_explain_invoice": "programs that are linked to 1.0 call it; the server asks for a day too",
-    "tb_store_forget_rejects": "programs that are linked to 1.0 call it; the server takes some at a time",
+    **dict.fromkeys(("tb_store_drop_events", "tb_store_drop_logs", "tb_store_forget_rejects"),
+                    "programs that are linked to 1.0 call them; the server lets go of some at a time"),
     "tb_version": "a program asks which library it runs with",
 }
 

@@ -239,6 +239,158 @@ START_TEST(a_log_that_has_grown_keeps_its_lines_once)
 }
 END_TEST
 
+/* --- what is too old --- */
+
+#define OLD_BLOCKS 300
+#define OLD_TEXTS  9000
+#define LATER_MS   (INT64_C(9) * 86400000)
+
+static void one_line_of(void *ctx, size_t i, tb_logline *ret)
+{
+    static const tb_log_layout layout = {.now_ms = NOW_MS};
+    const char *line = ctx;
+    (void)i;
+    tb_logline_read(&layout, line, strlen(line), ret);
+}
+
+static void add_block(tb_logpack *pack, int64_t zone)
+{
+    char line[128];
+    const int64_t time = NOW_MS - 3600000;
+    tb_error err = {0};
+    tb_loginfo info;
+    tb_buf out;
+    tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
+    snprintf(line, sizeof line, "HIT|200|%lld|7|%lld|1.2.3.4|-|/x|DE|-|-|-", (long long)time, (long long)zone);
+    ok(tb_logpack_block(pack, zone, &time, 1, one_line_of, line, &out, &info, &err));
+    ok(tb_store_add_logs(f.store, &info, out.data, out.len, &err));
+    tb_buf_release(&out);
+}
+
+static void post(const feed_options *options)
+{
+    const feed_body body = {text, text_len, FEED_PLAIN, 1 << 30};
+    feed_report report;
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_memory(f.store, &body, options, &report, &err));
+    ok(tb_store_commit(f.store, &err));
+}
+
+/* Blocks of as many zones, and of shield zones, and the text of refused lines. */
+static void make_old(void)
+{
+    feed_options options = plain_options();
+    tb_logpack *pack = tb_logpack_new();
+    tb_error err = {0};
+    ok(tb_store_begin(f.store, &err));
+    for (int i = 0; i < OLD_BLOCKS; i++)
+        add_block(pack, 101 + i);
+    ok(tb_store_commit(f.store, &err));
+    tb_logpack_free(pack);
+    text_len = 0;
+    for (int i = 0; i < OLD_TEXTS; i++)
+        text_len += (size_t)snprintf(text + text_len, sizeof text - text_len, "no|line\n");
+    post(&options);
+    text_len = 0;
+    for (int i = 0; i < OLD_BLOCKS; i++)
+        text_len += (size_t)snprintf(text + text_len, sizeof text - text_len,
+                                     "{\"shield_zone\":%d,\"timestamp\":%lld}\n", i + 1, (long long)NOW_MS);
+    options.kind = TB_BATCH_BUCKETS;
+    post(&options);
+}
+
+static int count(const char *sql)
+{
+    tb_error err = {0};
+    int n = -1;
+    ok(tb_store_query(f.store, sql, on_number, &n, &err));
+    return n;
+}
+
+typedef struct left {
+    int logs, events, texts;
+} left;
+
+static left count_left(void)
+{
+    return (left){count("SELECT count(*) FROM log_block"), count("SELECT count(*) FROM event_block"),
+                  count("SELECT count(*) FROM reject WHERE length(text)>0")};
+}
+
+static void make_one_line(int64_t time_ms)
+{
+    text_len = (size_t)snprintf(text, sizeof text, "HIT|200|%lld|7|101|1.2.3.4|-|/x|DE|-|-|-\n", (long long)time_ms);
+}
+
+/* Others wait for a body's commit, days later or with a clock that was set: it lets go of a part, and the next ones of the rest. */
+START_TEST(a_body_lets_go_of_a_part_of_what_is_too_old)
+{
+    feed_options options = plain_options();
+    left before = {OLD_BLOCKS, OLD_BLOCKS, OLD_TEXTS};
+    set_up();
+    make_old();
+    const left made = count_left();
+    ck_assert(made.logs == OLD_BLOCKS && made.events == OLD_BLOCKS && made.texts == OLD_TEXTS);
+    options.layout.now_ms = NOW_MS + LATER_MS;
+    options.now_us = options.layout.now_ms * 1000;
+    for (int i = 0; i < 3; i++) {
+        make_one_line(options.layout.now_ms + i);
+        post(&options);
+        const left now = count_left();
+        const int went = i < 2 ? 128 : OLD_BLOCKS - 2 * 128;
+        ck_assert_int_eq(before.logs - now.logs, went);
+        ck_assert_int_eq(before.events - now.events, went);
+        ck_assert_int_eq(before.texts - now.texts, i < 2 ? 4096 : OLD_TEXTS - 2 * 4096);
+        before = now;
+        fixture_verify(&f);
+    }
+    tear_down();
+}
+END_TEST
+
+/* More goes than comes. */
+START_TEST(a_body_of_many_lines_lets_go_of_more)
+{
+    feed_options options = plain_options();
+    set_up();
+    make_old();
+    options.layout.now_ms = NOW_MS + LATER_MS;
+    options.now_us = options.layout.now_ms * 1000;
+    make_one_line(options.layout.now_ms);
+    for (int i = 1; i < 640; i++)
+        memcpy(text + (size_t)i * text_len, text, text_len);
+    text_len *= 640;
+    post(&options);
+    ck_assert_int_eq(count_left().events, OLD_BLOCKS - 128 - 10);
+    text_len = 0;
+    for (int i = 0; i < 300; i++)
+        text_len += (size_t)snprintf(text + text_len, sizeof text - text_len, "bad\n");
+    post(&options);
+    ck_assert_int_eq(count_left().texts, OLD_TEXTS + 300 - 2 * 4096 - 600);
+    tear_down();
+}
+END_TEST
+
+/* Nobody waits for a transaction of its own, and the next one may be days away. */
+START_TEST(a_command_lets_go_of_all_that_is_too_old)
+{
+    feed_options options = plain_options();
+    feed_report report;
+    tb_error err = {0};
+    set_up();
+    make_old();
+    options.layout.now_ms = NOW_MS + LATER_MS;
+    options.now_us = options.layout.now_ms * 1000;
+    make_one_line(options.layout.now_ms);
+    ok(feed(&options, &report, &err));
+    const left now = count_left();
+    ck_assert(now.logs == 0 && now.events == 0 && now.texts == 0);
+    fixture_verify(&f);
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("feed_logs");
@@ -248,6 +400,9 @@ int main(void)
     tcase_add_test(t, few_lines_of_many_zones_wait_together);
     tcase_add_test(t, a_refused_line_leaves_nothing_of_its_segment);
     tcase_add_test(t, a_log_that_has_grown_keeps_its_lines_once);
+    tcase_add_test(t, a_body_lets_go_of_a_part_of_what_is_too_old);
+    tcase_add_test(t, a_body_of_many_lines_lets_go_of_more);
+    tcase_add_test(t, a_command_lets_go_of_all_that_is_too_old);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

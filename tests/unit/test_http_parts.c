@@ -660,6 +660,32 @@ START_TEST(a_connection_that_the_library_lost_is_noticed)
 }
 END_TEST
 
+static void *look_up(void *books)
+{
+    for (int i = 0; i < 20000; i++) {
+        const conn *k = conns_at(books, 7);
+        ck_assert(!k || !k->logging);
+    }
+    return NULL;
+}
+
+/* A worker asks for a socket of its own, whose number another worker's connection had: the thread sanitizer looks on. */
+START_TEST(a_number_may_be_looked_up_while_others_come_and_go)
+{
+    conns *c = books(2, 0, 2);
+    pthread_t thread;
+    conn *k;
+    ck_assert_int_eq(pthread_create(&thread, NULL, look_up, c), 0);
+    for (int i = 0; i < 2000; i++) {
+        ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
+        ck_assert_ptr_eq(conns_opened(c, 7), k);
+        conns_closed(c, k);
+    }
+    pthread_join(thread, NULL);
+    conns_free(c, no_request);
+}
+END_TEST
+
 /* --- metrics --- */
 
 /* Two workers' counts are added up; a bucket holds what took no longer than its bound. */
@@ -732,6 +758,7 @@ int main(void)
     tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
     tcase_add_test(tc, an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own);
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
+    tcase_add_test(tc, a_number_may_be_looked_up_while_others_come_and_go);
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);
     tcase_add_test(tc, an_account_has_its_share_of_places);
     tcase_add_test(tc, an_accounts_answers_hold_so_much_memory_and_one_alone_any);

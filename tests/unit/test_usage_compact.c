@@ -20,6 +20,7 @@ static struct {
     unsigned asked_hours;
     unsigned inserts, left_over; /* partitions of a fold that failed: there, until they are dropped */
     uint64_t old_hours;          /* rows of account 1 that would go */
+    uint64_t twice;              /* rows that something else has sent again */
     char counted[4096];          /* the last statement that adds rows up */
     char written[4096];          /* and the last that writes folded ones */
 } shard;
@@ -59,6 +60,7 @@ static tb_code ask(void *ctx, size_t number, const char *sql, const void *body, 
     }
     if (strstr(sql, "intDiv(h,1))")) shard.asked_hours++;
     if (strstr(sql, "cityHash64")) answer_numbers(answer, (uint64_t[]){10, shard.differs && strstr(sql, "uniqExact"), 10}, 3);
+    if (strstr(sql, "uniqExact(batch,row)")) answer_numbers(answer, (uint64_t[]){shard.twice}, 1);
     if (strstr(sql, "AS era")) snprintf(shard.counted, sizeof shard.counted, "%s", sql);
     if (strstr(sql, "rowNumberInAllBlocks")) {
         snprintf(shard.written, sizeof shard.written, "%s", sql);
@@ -162,6 +164,32 @@ START_TEST(what_is_not_what_it_was_made_of_never_counts)
     ck_assert(c.working);
     tb_store_close(writer); /* in the middle */
     unlink(path);
+}
+END_TEST
+
+/* Others change no answer, and so count no version on. */
+START_TEST(a_fold_of_rows_that_lay_there_twice_changes_answers)
+{
+    for (uint64_t twice = 0; twice <= 3; twice += 3) {
+        tb_compaction c = {.rows_min = 10};
+        uint64_t before = 0, after = 0;
+        int64_t mended = 0, folded = 0;
+        char name[40];
+        start();
+        shard.twice = twice;
+        tb_store *writer = open_store(true);
+        ck_assert_int_eq(tb_store_version(writer, &before, NULL), TB_OK);
+        ck_assert_int_eq(work(writer, &c), TB_OK);
+        ck_assert_int_eq(tb_store_version(writer, &after, NULL), TB_OK);
+        ck_assert(c.folded == 1 && (after > before) == (twice > 0));
+        snprintf(name, sizeof name, "usage_mended_%d", NOVEMBER);
+        ck_assert_int_eq(tb__ch_meta(writer, name, 0, &mended, &(tb_error){0}), TB_OK);
+        snprintf(name, sizeof name, "usage_month_%d", NOVEMBER);
+        ck_assert_int_eq(tb__ch_meta(writer, name, 0, &folded, &(tb_error){0}), TB_OK);
+        ck_assert_int_eq(mended, twice ? folded << TB__CH_ID_BITS : 0);
+        tb_store_close(writer);
+        unlink(path);
+    }
 }
 END_TEST
 
@@ -287,6 +315,7 @@ int main(void)
     TCase *t = tcase_create("usage_compact");
     tcase_add_test(t, who_reads_an_older_snapshot_is_refused_once_it_goes);
     tcase_add_test(t, what_is_not_what_it_was_made_of_never_counts);
+    tcase_add_test(t, a_fold_of_rows_that_lay_there_twice_changes_answers);
     tcase_add_test(t, a_fold_behind_a_batch_that_was_never_committed_counts);
     tcase_add_test(t, hours_of_a_month_are_asked_for_once);
     tcase_add_test(t, what_was_let_go_of_goes_with_a_fold_of_its_month);

@@ -3,6 +3,7 @@
  * asks real ones. */
 #include "store/core/internal.h"
 #include "tollbook/logformat.h"
+#include "tollbook/logstore.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ static struct {
     size_t n;
     bool refuses;
     uint64_t used; /* the highest batch id that it has rows of */
+    uint32_t oldest; /* the first day of its lines; 0: it has none */
+    bool away;
 } shard;
 
 static uint64_t column(const char **at, size_t size)
@@ -59,7 +62,9 @@ static tb_code ask(void *ctx, size_t number, const char *sql, const void *body, 
     (void)ctx, (void)number;
     const bool log = strncmp(sql, "INSERT INTO t.log FORMAT", 24) == 0;
     if (log && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
+    if (shard.away) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
     if (log) take_rows(body, len);
+    if (strstr(sql, "min(day)) FROM t.log")) tb_buf_add(answer, &shard.oldest, 4);
     if (strstr(sql, "SELECT max(batch) FROM t.log ")) tb_buf_add(answer, &shard.used, 8);
     if (strstr(sql, "sum(s)") && strstr(sql, "t.log")) tb_buf_add(answer, (uint64_t[]){1, 100, 77}, 24);
     if (strstr(sql, "max(shard)")) tb_buf_add(answer, (uint64_t[]){1, 1}, 16);
@@ -237,10 +242,52 @@ START_TEST(an_older_copy_takes_what_is_there)
 }
 END_TEST
 
+static tb_ageing drop(tb_store *store, tb_ageing room)
+{
+    ok(tb_store_begin(store, &err));
+    ok(tb_store_drop_aged(store, NOW_MS * 1000, &room, &err));
+    ok(tb_store_commit(store, &err));
+    return room;
+}
+
+/* Days without a server, or a clock that was set. An hour is a step, also of a server that was started anew; one that is
+ * away is asked for it again. */
+START_TEST(what_is_too_old_goes_hour_by_hour_where_others_wait)
+{
+    const int64_t due = NOW_MS - TB_LOG_KEPT_MS, day = due / 86400000;
+    const tb_ageing some = {9, 9, 9};
+    tb_store *store = start();
+    shard.oldest = (uint32_t)day;
+    for (int64_t hour = 1; hour <= 9; hour++) {
+        const tb_ageing left = drop(store, some);
+        ck_assert(left.log_blocks == (hour < 9 ? 0 : 9) && left.event_blocks == 9);
+        ck_assert_int_eq(meta(store, "log_before"), day * 86400000 + hour * 3600000);
+        if (hour != 5) continue;
+        tb_store_close(store);
+        store = open_again();
+        shard.away = true;
+        ck_assert_uint_eq(drop(store, some).log_blocks, 9);
+        shard.away = false;
+    }
+    ck_assert_int_eq(meta(store, "log_before"), due);
+    ck_assert_uint_eq(drop(store, some).log_blocks, 9);
+    end(store);
+    store = start();
+    ck_assert_uint_eq(drop(store, some).log_blocks, 9); /* it has no lines */
+    end(store);
+    store = start();
+    shard.oldest = (uint32_t)day - 3;
+    ck_assert_uint_gt(drop(store, (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX}).log_blocks, 0);
+    ck_assert_int_eq(meta(store, "log_before"), due); /* nobody waits */
+    end(store);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("usage_lines");
     TCase *t = tcase_create("usage_lines");
+    tcase_add_test(t, what_is_too_old_goes_hour_by_hour_where_others_wait);
     tcase_add_test(t, those_that_wait_together_are_joined);
     tcase_add_test(t, a_mark_keeps_them_apart);
     tcase_add_test(t, what_was_sent_and_undone_is_a_gap);

@@ -406,6 +406,50 @@ START_TEST(many_cells_are_not_held)
 }
 END_TEST
 
+/* --- idle --- */
+
+typedef struct idling {
+    sem_t began, go_on;
+    atomic_int steps;
+    int left;
+} idling;
+
+static bool on_idle(void *ctx, tb_store *store)
+{
+    idling *i = ctx;
+    (void)store;
+    atomic_fetch_add(&i->steps, 1);
+    sem_post(&i->began);
+    sem_wait(&i->go_on);
+    return --i->left > 0;
+}
+
+/* What it left undone goes on at once, and a job comes between two steps. */
+START_TEST(what_is_done_in_idle_time_begins_at_once_and_lets_others_in)
+{
+    tb_store *store = open_store();
+    idling idle = {.left = 3};
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    sem_init(&idle.began, 0, 0);
+    sem_init(&idle.go_on, 0, 0);
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &idle, .idle = on_idle, .idles = true});
+    task one = {.finished = &finished};
+    sem_wait(&idle.began);
+    ck_assert_int_eq(submit(w, &one), TB_OK);
+    sem_post(&idle.go_on);
+    sem_wait(&finished);
+    for (int i = 0; i < 2; i++) {
+        sem_wait(&idle.began);
+        sem_post(&idle.go_on);
+    }
+    writer_stop(w);
+    writer_free(w);
+    ck_assert_int_eq(atomic_load(&idle.steps), 3);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -422,6 +466,7 @@ int main(void)
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);
     tcase_add_test(tc, many_cells_are_not_held);
+    tcase_add_test(tc, what_is_done_in_idle_time_begins_at_once_and_lets_others_in);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

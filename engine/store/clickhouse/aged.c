@@ -8,26 +8,64 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define LOOK_MS  INT64_C(60000)   /* of logs, what became too old since is looked for again after this */
+#define LOOK_MS  INT64_C(60000)
+#define HOUR_MS  INT64_C(3600000)
 #define LATER_MS INT64_C(3600000) /* a stream that began while its lines could be asked for goes on for a while */
 #define WIPE_US  INT64_C(2000000)
 #define ZONES    1000 /* of one statement */
 
-/* A look asks all servers: one that is away is no reason to take nothing in. */
-tb_code tb__ch_drop_before(tb_store *store, tb__ch_kind kind, int64_t before, uint64_t *ret_dropped, tb_error *err)
+static const struct ages {
+    int64_t again; /* what became too old since is looked for again after this */
+    int64_t step;  /* so much goes with a transaction that others wait for */
+    int64_t day;
+} ages[] = {[TB__CH_LOGS] = {LOOK_MS, HOUR_MS, TB_EVENT_MS_PER_DAY}, [TB__CH_EVENTS] = {1, 1, 1}};
+
+/* The first day of which a shard has rows; 0: there are none. */
+static tb_code find_oldest(tb_store *store, tb__ch_kind kind, int64_t *ret_day, tb_error *err)
 {
-    int64_t *looked = &tb__ch_of(store)->lines.looked[kind], noted = 0;
+    struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = TB_OK;
+    *ret_day = 0;
+    for (size_t shard = 0; !code && shard < ch->client->shards; shard++) {
+        tb_buf_fmt(tb__ch_start(store), "SELECT toUInt32(min(day)) FROM %s.%s FORMAT RowBinary", ch->client->database,
+                   tb__ch_table_of(kind));
+        code = tb__ch_ask(store, shard, err);
+        tb__ch_reader r = tb__ch_reader_of(ch);
+        if (code || r.at == r.end) continue;
+        const int64_t day = (int64_t)tb__ch_column(&r, 4);
+        if (day && (!*ret_day || day < *ret_day)) *ret_day = day;
+        code = tb__ch_check_read(&r, err);
+    }
+    return code;
+}
+
+/* *before becomes the end of the next step, where it is further. What lies before `from` was looked for. */
+static tb_code bound_step(tb_store *store, tb__ch_kind kind, int64_t from, int64_t *before, tb_error *err)
+{
+    int64_t day = 0;
+    tb_code code = from ? TB_OK : find_oldest(store, kind, &day, err);
+    if (day) from = day * ages[kind].day;
+    if (!code && from && *before - ages[kind].step > from) *before = from + ages[kind].step;
+    return code;
+}
+
+/* A look asks all servers: one that is away is no reason to take nothing in. */
+tb_code tb__ch_drop_before(tb_store *store, tb__ch_age age, size_t *room, uint64_t *ret_dropped, tb_error *err)
+{
+    int64_t *looked = &tb__ch_of(store)->lines.looked[age.kind], noted = 0, before = age.before;
     tb__ch_amount amount;
     if (ret_dropped) *ret_dropped = 0;
-    if (before < *looked + (kind == TB__CH_LOGS ? LOOK_MS : 1)) return TB_OK;
-    tb_code code = tb__ch_before(store, kind, &noted, err);
+    if (before < *looked + ages[age.kind].again) return TB_OK;
+    tb_code code = tb__ch_before(store, age.kind, &noted, err);
     if (code || before <= noted) return code;
-    code = tb__ch_amount_of(store, kind, "", before, &amount, err);
+    if (*room < SIZE_MAX) code = bound_step(store, age.kind, *looked > noted ? *looked : noted, &before, err);
+    if (!code) code = tb__ch_amount_of(store, age.kind, "", before, &amount, err);
     if (code) return code == TB_E_AWAY ? TB_OK : code;
     *looked = before;
+    if (before < age.before) *room = 0;
     if (!amount.units) return TB_OK;
-    code = tb__ch_note_before(store, kind, before, err);
-    if (!code) code = tb__ch_add_seals(store, kind, 0 - amount.seals, err);
+    code = tb__ch_note_before(store, age.kind, before, err);
+    if (!code) code = tb__ch_add_seals(store, age.kind, 0 - amount.seals, err);
     if (!code && ret_dropped) *ret_dropped = amount.units;
     store->dirty = true;
     return code;

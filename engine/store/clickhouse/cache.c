@@ -14,7 +14,7 @@ typedef struct entry {
     struct entry *next;          /* of its slot */
     struct entry *newer, *older; /* of the ring */
     tb__ch_cache_key key;
-    int64_t newest;
+    tb__ch_as_of as_of;
     size_t len;
     char data[];
 } entry;
@@ -99,11 +99,11 @@ void tb__ch_cache_free(tb__ch_cache *c)
     free(c);
 }
 
-bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, tb_buf *out)
+bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of, tb_buf *out)
 {
     pthread_mutex_lock(&c->lock);
     entry *e = *find(c, key);
-    const bool good = e && e->newest == newest;
+    const bool good = e && e->as_of.newest == as_of.newest && e->as_of.mended == as_of.mended;
     if (good) {
         out->len = 0;
         tb_buf_add(out, e->data, e->len);
@@ -114,7 +114,12 @@ bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, tb_
     return good && !out->failed;
 }
 
-void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, const void *data, size_t len)
+static bool is_newer(tb__ch_as_of a, tb__ch_as_of b)
+{
+    return a.newest > b.newest || (a.newest == b.newest && a.mended > b.mended);
+}
+
+void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of, const void *data, size_t len)
 {
     const size_t size = sizeof(entry) + len;
     pthread_mutex_lock(&c->lock);
@@ -122,11 +127,11 @@ void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, int64_t newest, con
     pthread_mutex_unlock(&c->lock);
     entry *e = fits ? malloc(size) : NULL;
     if (!e) return;
-    *e = (entry){.key = key, .newest = newest, .len = len};
+    *e = (entry){.key = key, .as_of = as_of, .len = len};
     if (len) memcpy(e->data, data, len);
     pthread_mutex_lock(&c->lock);
     entry **at = find(c, key);
-    if (*at && (*at)->newest > newest) {
+    if (*at && is_newer((*at)->as_of, as_of)) {
         free(e); /* a reader of an older snapshot */
     } else {
         if (*at) drop_at(c, at);

@@ -22,8 +22,8 @@ typedef struct span {
     uint32_t metrics; /* that are wanted, and what entries have that lack some of these */
     int64_t first;    /* day */
     size_t n;
-    int64_t *newest; /* batch of each day; 0: no usage */
-    bool *stale;     /* of each owner the days, one after the other */
+    tb__ch_as_of *as_of; /* of each day; newest 0: no usage */
+    bool *stale;         /* of each owner the days, one after the other */
     tb_buf entry;
     tb__ch_part_fn fn;
     void *ctx;
@@ -33,6 +33,18 @@ bool tb__ch_may_cache(const tb_store *store, tb_range range)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     return ch->cache && !ch->began && range.count <= (range.hourly ? DAYS_MAX * 24 : DAYS_MAX);
+}
+
+static tb_code note_mended(span *s, tb_error *err)
+{
+    sqlite3_stmt *stmt;
+    bool row = true;
+    tb_code code = tb__sql(s->store, TB__SQL_USAGE_MENDED, &stmt, err);
+    while (!code && !(code = tb__step(s->store, stmt, &row, err)) && row)
+        for (size_t i = 0; i < s->n; i++)
+            if (tb_month_from_day(s->first + (int64_t)i) == sqlite3_column_int64(stmt, 0))
+                s->as_of[i].mended = sqlite3_column_int64(stmt, 1);
+    return code;
 }
 
 static tb_code note_days(span *s, tb_error *err)
@@ -45,15 +57,15 @@ static tb_code note_days(span *s, tb_error *err)
     if (s->first < 0) s->first = 0;
     if (last < s->first || s->first > TB__INDEX_MAX) return TB_OK;
     s->n = (size_t)((last < TB__INDEX_MAX ? last : TB__INDEX_MAX) - s->first + 1);
-    s->newest = calloc(s->n, sizeof *s->newest);
+    s->as_of = calloc(s->n, sizeof *s->as_of);
     s->stale = calloc(s->n * s->owners, sizeof *s->stale);
-    if (!s->newest || !s->stale) return tb_no_memory(err);
+    if (!s->as_of || !s->stale) return tb_no_memory(err);
     tb_code code = tb__sql_ints(s->store, TB__SQL_USAGE_DAYS, (int64_t[]){s->first, last}, 2, &stmt, err);
     while (!code && !(code = tb__step(s->store, stmt, &row, err)) && row) {
         const size_t at = (size_t)(sqlite3_column_int64(stmt, 0) - s->first);
-        if (at < s->n) s->newest[at] = sqlite3_column_int64(stmt, 1);
+        if (at < s->n) s->as_of[at].newest = sqlite3_column_int64(stmt, 1);
     }
-    return code;
+    return code ? code : note_mended(s, err);
 }
 
 static tb__ch_cache_key day_key(const span *s, size_t o, size_t i)
@@ -88,7 +100,7 @@ static tb_code give(span *s, size_t o, size_t i, tb_error *err)
 static bool remembers(span *s, size_t o, size_t i)
 {
     uint32_t metrics;
-    if (!tb__ch_cache_get(tb__ch_of(s->store)->cache, day_key(s, o, i), s->newest[i], &s->entry)) return false;
+    if (!tb__ch_cache_get(tb__ch_of(s->store)->cache, day_key(s, o, i), s->as_of[i], &s->entry)) return false;
     memcpy(&metrics, s->entry.data, sizeof metrics);
     if (!(s->metrics & ~metrics)) return true;
     s->metrics |= metrics;
@@ -100,7 +112,7 @@ static tb_code give_remembered(span *s, tb_error *err)
     tb_code code = TB_OK;
     for (size_t at = 0; !code && at < s->n * s->owners; at++) {
         const size_t o = at / s->n, i = at % s->n;
-        if (!s->newest[i]) continue;
+        if (!s->as_of[i].newest) continue;
         s->stale[at] = !remembers(s, o, i);
         if (!s->stale[at]) code = give(s, o, i, err);
     }
@@ -125,7 +137,7 @@ static tb_code finish_day(span *s, size_t o, size_t i, tb__pending *grids, tb_er
     tb_code code = tb_buf_check(&s->entry, err);
     if (code || !s->stale[o * s->n + i]) return code;
     s->stale[o * s->n + i] = false;
-    tb__ch_cache_put(tb__ch_of(s->store)->cache, day_key(s, o, i), s->newest[i], s->entry.data, s->entry.len);
+    tb__ch_cache_put(tb__ch_of(s->store)->cache, day_key(s, o, i), s->as_of[i], s->entry.data, s->entry.len);
     return give(s, o, i, err);
 }
 
@@ -298,7 +310,7 @@ tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_pa
         code = read_span(&s, err);
         if (own) tb_store_read_end(store);
     }
-    free(s.newest);
+    free(s.as_of);
     free(s.stale);
     tb_buf_release(&s.entry);
     return code;

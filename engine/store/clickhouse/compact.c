@@ -6,7 +6,8 @@
  *    meta.usage_fold names the fold's span.
  * 2. INSERT SELECT of what counts below that id, in spans of 200,000 rows, each compared with what it was made of. Nobody
  *    sees these rows.
- * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above.
+ * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above. Where rows
+ *    lay there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
  * 4. After a grace, the partitions below are dropped. Before that the process knows it, so that a reader with an older
  *    snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the file, and a reader in
  *    another process, is.
@@ -188,12 +189,22 @@ static tb_code begin_fold(tb_store *store, choice of, tb_error *err)
     return code;
 }
 
+/* Rows that something else has sent again count once from here on: who remembers sums, or answers, asks anew. */
+static tb_code note_mended(tb_store *store, const tb__ch_fold *f, tb_error *err)
+{
+    char name[40] = "usage_mended_";
+    sqlite3_snprintf(27, name + 13, "%lld", (long long)f->month);
+    store->dirty = true; /* bills have always left such rows out */
+    return tb__ch_meta_put(store, name, f->batch, err);
+}
+
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
     const tb__ch_fold *f = ctx;
     char name[40] = "usage_month_";
     sqlite3_snprintf(28, name + 12, "%lld", (long long)f->month);
     tb_code code = tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
+    if (!code && f->repeats) code = note_mended(store, f, err);
     return code || !f->due ? code : tb__ch_let_go_of(store, f, err);
 }
 

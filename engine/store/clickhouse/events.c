@@ -249,9 +249,9 @@ static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uin
 
 /* --- what is too old, and accounts --- */
 
-static tb_code drop_old_events(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err)
+static tb_code drop_old_events(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped, tb_error *err)
 {
-    return tb__ch_drop_before(store, TB__CH_EVENTS, first_day, ret_dropped, err);
+    return tb__ch_drop_before(store, (tb__ch_age){TB__CH_EVENTS, first_day}, room, ret_dropped, err);
 }
 
 static tb_code count_event_days(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err)

@@ -314,6 +314,34 @@ static tb_code digest_written(tb_store *store, const tb__ch_fold *f, digest *ret
     return read_digest(store, f->shard, ret, err);
 }
 
+/* Whether any of the span's rows lies there twice. */
+static tb_code look_for_repeats(tb_store *store, tb__ch_fold *f, tb_error *err)
+{
+    const tb__ch_piece *s = &f->list[f->at];
+    const bool cells = s->of == TB__CH_CELL;
+    tb_buf *sql = tb__ch_start(store), where;
+    tb_buf_init(&where, 1 << 20, NULL);
+    put_where(f, s, &where);
+    if (!cells) put_between(s, &where);
+    tb_buf_add(&where, "", 1);
+    tb_code code = tb_buf_check(&where, err);
+    const tb__ch_rows rows = {.columns = "batch,row", .where = where.data, .first = s->from, .end = s->end};
+    tb_buf_fmt(sql, "SELECT count()-uniqExact(%s) FROM ", cells ? "batch,row" : "zone,day,country,batch");
+    if (!code && cells) {
+        code = tb__ch_put_rows(store, sql, &rows, err);
+    } else if (!code) {
+        tb_buf_fmt(sql, "%s.country WHERE %s", tb__ch_of(store)->client->database, where.data);
+        code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, (tb__ch_hours_of){s->from, s->end}, err);
+    }
+    tb_buf_str(sql, " FORMAT RowBinary");
+    tb_buf_release(&where);
+    if (!code) code = tb__ch_ask(store, f->shard, err);
+    if (code) return code;
+    tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
+    f->repeats = tb__ch_column(&r, 8) > 0;
+    return tb__ch_check_read(&r, err);
+}
+
 /* --- what days held that go --- */
 
 static int by_owner(const void *a, const void *b)
@@ -390,7 +418,8 @@ tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
     if (!code) code = digest_written(store, f, &after, err);
     if (code) return code;
     if (before.rows != after.rows || before.hash != after.hash || after.numbers != after.rows) return not_alike(f, err);
-    code = sum_leaving(store, f, err);
+    code = f->repeats ? TB_OK : look_for_repeats(store, f, err);
+    if (!code) code = sum_leaving(store, f, err);
     f->numbered += s->rows;
     f->at++;
     return code;

@@ -36,6 +36,7 @@ typedef struct tb__ch_fold {
     bool planned;
     tb__ch_piece *list; /* of this shard */
     size_t n, cap, at;
+    bool repeats;      /* rows were there twice, and had been counted so by whoever did not look */
     uint64_t numbered; /* rows that have a number, of all shards: on others they may lie together (reshard.c) */
     /* Letting go: */
     int64_t due;            /* which call for it; 0: nothing goes */

@@ -234,11 +234,9 @@ static tb_code take_back(tb_store *store, const tb_loginfo *info, const void *by
 
 /* --- what is too old, and accounts --- */
 
-/* However many they are: the servers drop a day's parts. */
 static tb_code drop_old_blocks(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped, tb_error *err)
 {
-    (void)room;
-    return tb__ch_drop_before(store, TB__CH_LOGS, before_ms, ret_dropped, err);
+    return tb__ch_drop_before(store, (tb__ch_age){TB__CH_LOGS, before_ms}, room, ret_dropped, err);
 }
 
 static tb_code old_blocks(tb_store *store, int64_t before_ms, uint64_t *ret_blocks, uint64_t *ret_bytes, tb_error *err)

@@ -62,8 +62,14 @@ TB_MUST_USE tb_code tb__ch_adopt_seals(tb_store *store, void *ctx, tb_error *err
 
 /* --- aged.c --- */
 
-/* Entries of both tables. `before`: milliseconds of logs, a day of events. */
-TB_MUST_USE tb_code tb__ch_drop_before(tb_store *store, tb__ch_kind kind, int64_t before, uint64_t *ret_dropped,
+/* What is older than that: milliseconds of logs, a day of events. */
+typedef struct tb__ch_age {
+    tb__ch_kind kind;
+    int64_t before;
+} tb__ch_age;
+/* An entry of both tables. With a bounded *room what came in an hour, or in a day of events, goes with one call, and *room is 0
+ * where it may not have been all. */
+TB_MUST_USE tb_code tb__ch_drop_before(tb_store *store, tb__ch_age age, size_t *room, uint64_t *ret_dropped,
                                        tb_error *err);
 TB_MUST_USE tb_code tb__ch_lines_count(tb_store *store, tb__ch_kind kind, int64_t account, uint64_t *ret_units,
                                        tb_error *err);

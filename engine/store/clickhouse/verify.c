@@ -212,11 +212,11 @@ static tb_code find_days(tb_store *store, size_t shard, checking *c, tb_error *e
 
 static void say_twice(const listed *d, const char *when, tb__differ_fn differ, void *ctx)
 {
-    char sentence[400];
+    char sentence[320];
     sqlite3_snprintf(sizeof sentence, sentence,
                      "%s: %llu rows of this day lie twice in ClickHouse, and tollbook sent them once: statistics count them "
                      "twice. Whatever stands between the two must not repeat a POST. Start serve with "
-                     "--usage-compact-rows 0: compaction counts them once. Restart it then, since it remembers sums.",
+                     "--usage-compact-rows 0: compaction counts them once.",
                      when, (unsigned long long)d->twice);
     differ(ctx, sentence);
 }

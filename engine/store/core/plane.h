@@ -114,7 +114,7 @@ typedef struct tb__log_lines {
     tb_code (*fold)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
     tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
-    /* *room blocks at most, and lessens it by them. */
+    /* *room blocks at most, and lessens it by them; or an hour's, with *room 0 where there may be more. */
     tb_code (*drop)(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped, tb_error *err);
     tb_code (*older)(tb_store *store, int64_t before_ms, uint64_t *ret_blocks, uint64_t *ret_bytes,
                      tb_error *err);
@@ -140,7 +140,8 @@ struct tb_log_cursor {
 typedef struct tb__shield_events {
     tb_code (*add)(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
                    tb_error *err);
-    tb_code (*drop)(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err);
+    /* *room blocks at most, and lessens it by them; or a day's, with *room 0 where there may be more. */
+    tb_code (*drop)(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped, tb_error *err);
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
     /* *room blocks at most, and lessens it by them. */
     tb_code (*forget)(tb_store *store, int64_t account, size_t *room, tb_error *err);

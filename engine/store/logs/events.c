@@ -181,12 +181,13 @@ static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uin
 
 /* --- dropping --- */
 
-static tb_code drop_blocks(tb_store *store, int64_t first_day, uint64_t *ret_dropped, tb_error *err)
+static tb_code drop_blocks(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped,
+                           tb_error *err)
 {
     uint64_t dropped = 0;
     bool row = true;
     tb_code code = TB_OK;
-    while (!code && row) {
+    while (!code && *room) {
         sqlite3_stmt *s;
         code = tb__sql_ints(store, TB__SQL_EVENTS_OLD, &first_day, 1, &s, err);
         if (!code) code = tb__step(store, s, &row, err);
@@ -195,6 +196,7 @@ static tb_code drop_blocks(tb_store *store, int64_t first_day, uint64_t *ret_dro
         sqlite3_reset(s);
         code = delete_block(store, id, seal, err);
         dropped++;
+        --*room;
     }
     if (!code && ret_dropped) *ret_dropped = dropped;
     return code;

@@ -12,7 +12,8 @@ tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
 
 tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
 {
-    return store->plane.events->drop(store, tb_event_first_day(now_ms), ret_dropped, err);
+    size_t room = SIZE_MAX;
+    return store->plane.events->drop(store, tb_event_first_day(now_ms), &room, ret_dropped, err);
 }
 
 tb_code tb_store_forget_events(tb_store *store, int64_t account, size_t *room, tb_error *err)
