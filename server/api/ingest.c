@@ -17,6 +17,8 @@
 /* What is parsed on a worker's own thread keeps its other connections waiting: a millisecond. */
 #define SMALL_BODY  ((size_t)128 << 10)
 #define SMALL_PLAIN ((size_t)256 << 10)
+/* Several threads parse one that is longer. */
+#define SEVERAL_BODY ((size_t)1 << 20)
 #define TRIES_MAX   4
 
 static void release_ingest(void *kept)
@@ -144,7 +146,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .source = sender(r, in->source_text),
                                  .take_partial_line = true,
                                  .bounded = true,
-                                 .threads = r->body_len > (1 << 20) ? o->threads : 1,
+                                 .threads = 1,
                                  .spares = o->spares,
                                  .now_us = now_us,
                                  .layout = {.now_ms = now_us / 1000},
@@ -171,10 +173,14 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* On one of the intake's threads. */
+/* On one of the intake's threads. Where other bodies wait, each thread has one for itself: what several have
+ * added up in parts costs more, since it has to be joined. */
 static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
 {
-    api_ingest *in = api_ingest_of(job->owner);
+    const request *r = job->owner;
+    const server *s = r->worker->server;
+    api_ingest *in = api_ingest_of(r);
+    in->options.threads = r->body_len > SEVERAL_BODY && !crew_queued(s->intake) ? s->options.threads : 1;
     return parse_body(in, &in->body, reader, err);
 }
 

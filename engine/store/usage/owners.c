@@ -38,8 +38,19 @@ static tb_code grow_owners(struct tb__owners *o, tb_error *err)
     return TB_OK;
 }
 
+/* How many of the low edges are lower: the list begins with these. */
+static size_t count_lower(const tb__owner *owner, int64_t edge)
+{
+    size_t n = 0;
+    for (int64_t word = 0; word < edge / 64; word++)
+        n += (size_t)__builtin_popcountll(owner->has[word]);
+    return n + (size_t)__builtin_popcountll(owner->has[edge / 64] & ((UINT64_C(1) << edge % 64) - 1));
+}
+
+/* A list of many is some lines of memory, and looking through it reads most of them: so the bits are counted. */
 size_t tb__owner_place(const tb__owner *owner, int64_t edge)
 {
+    if (edge >= 0 && edge < TB__OWNER_BITS) return count_lower(owner, edge);
     size_t lo = 0, hi = owner->n;
     while (lo < hi) {
         const size_t mid = (lo + hi) / 2;
@@ -49,7 +60,6 @@ size_t tb__owner_place(const tb__owner *owner, int64_t edge)
     return lo;
 }
 
-/* A list of many is some lines of memory, and looking through it reads most of them. */
 bool tb__owner_has(const tb__owner *owner, int64_t edge)
 {
     if (edge < TB__OWNER_BITS) return owner->has[edge / 64] >> edge % 64 & 1;
