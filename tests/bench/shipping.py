@@ -155,6 +155,7 @@ class Shipping:
 
         def look():
             return [processor(p) for p in places.values()]
+        self.both.quiet() # merges of what was there before are nobody's
         before, begin = look(), time.perf_counter()
         yield
         took = time.perf_counter() - begin
