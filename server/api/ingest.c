@@ -17,8 +17,9 @@
 /* What is parsed on a worker's own thread keeps its other connections waiting: a millisecond. */
 #define SMALL_BODY  ((size_t)128 << 10)
 #define SMALL_PLAIN ((size_t)256 << 10)
-/* Several threads parse one that is longer. */
+/* Several threads parse one that is longer; where bodies wait, only one that is longer than many senders send. */
 #define SEVERAL_BODY ((size_t)1 << 20)
+#define ALONE_BODY   ((size_t)8 << 20)
 #define TRIES_MAX   4
 
 static void release_ingest(void *kept)
@@ -173,14 +174,24 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* On one of the intake's threads. Where other bodies wait, each thread has one for itself: what several have
- * added up in parts costs more, since it has to be joined. */
+/* Where other bodies wait, each thread has one for itself: what several have added up in parts costs more, since it
+ * has to be joined. What is large, or may turn out to be, is not held to what one thread can hold because of others. Cells
+ * are read by one. */
+static unsigned threads_for(const request *r)
+{
+    const server *s = r->worker->server;
+    const api_ingest *in = api_ingest_of(r);
+    if (in->cells || r->body_len <= SEVERAL_BODY) return 1;
+    if (in->body.encoding != FEED_PLAIN || r->body_len > ALONE_BODY) return s->options.threads;
+    const unsigned each = s->options.threads / (1 + crew_queued(s->intake));
+    return each ? each : 1;
+}
+
+/* On one of the intake's threads. */
 static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
 {
-    const request *r = job->owner;
-    const server *s = r->worker->server;
-    api_ingest *in = api_ingest_of(r);
-    in->options.threads = r->body_len > SEVERAL_BODY && !crew_queued(s->intake) ? s->options.threads : 1;
+    api_ingest *in = api_ingest_of(job->owner);
+    in->options.threads = threads_for(job->owner);
     return parse_body(in, &in->body, reader, err);
 }
 

@@ -19,6 +19,7 @@ static tb_code take_piece(void *ctx, const feed_piece *piece, const follow_body 
     const store_sink *s = ctx;
     feed_options options = *s->options;
     options.piece = piece;
+    options.alone = true;
     options.source = body->path;
     options.take_partial_line = true; /* a piece is what it is */
     options.threads = body->len < THREADS_FROM ? 1 : options.threads;

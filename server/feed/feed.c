@@ -393,9 +393,10 @@ static void end_run(feed_run *run)
 {
     tb_rollup_cursor_free(run->cursor);
     for (size_t i = 0; i < run->n_workers; i++) {
-        if (run->spares) {
-            feed_spares_give(run->spares, run->workers[i].rollup);
-            run->workers[i].rollup = NULL;
+        feed_worker *worker = &run->workers[i];
+        if (run->spares && worker->held_bytes <= FEED_SPARES_BYTES) {
+            feed_spares_give(run->spares, worker->rollup);
+            worker->rollup = NULL;
         }
         feed_worker_release(&run->workers[i]);
     }

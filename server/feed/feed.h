@@ -61,6 +61,7 @@ typedef struct feed_options {
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
+    bool alone;             /* nobody waits for the caller's transaction */
     feed_spares *spares;    /* outlives the run (feed_parse); NULL: none */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
     size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */

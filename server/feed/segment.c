@@ -34,8 +34,12 @@ void feed_run_roll_back(feed_run *run)
 
 void feed_run_clear(feed_run *run)
 {
-    for (size_t i = 0; i < run->n_workers; i++)
-        feed_worker_clear(&run->workers[i]);
+    for (size_t i = 0; i < run->n_workers; i++) {
+        feed_worker *worker = &run->workers[i];
+        const size_t held = tb_rollup_bytes(worker->rollup);
+        if (held > worker->held_bytes) worker->held_bytes = held;
+        feed_worker_clear(worker);
+    }
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
     run->n_counts = 0;
@@ -261,13 +265,14 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
                       : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
-/* All that is too old goes with a transaction of its own. Others wait for one that is not: more goes than comes,
- * and the rest while nothing does. */
+/* All that is too old goes with a transaction that nobody waits for. Others wait for one of a server: more goes than comes,
+ * and the rest while nothing does. A line that comes as a part of cells costs next to nothing, and is not counted. */
 static tb_code drop_aged(feed_run *run, tb_error *err)
 {
-    const size_t blocks = BLOCKS_GO + (size_t)run->accepted / LINES_BLOCK;
+    const size_t lines = run->options->cells ? 0 : (size_t)run->accepted;
+    const size_t blocks = BLOCKS_GO + lines / LINES_BLOCK;
     tb_ageing room = {blocks, blocks, TEXTS_GO + 2 * (size_t)run->rejected};
-    if (run->own) room = (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    if (run->own || run->options->alone) room = (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX};
     return tb_store_drop_aged(run->store, run->options->now_us, &room, err);
 }
 

@@ -165,6 +165,18 @@ static void merge_ahead(const workload *w, tb_merges *merges)
     tb_store_close(reader);
 }
 
+/* What is too old, a block at a time, as it goes with bodies that others wait for. */
+static tb_code drop_aged(tb_store *store, tb_error *err)
+{
+    tb_ageing room = {0};
+    tb_code code = TB_OK;
+    while (!code && !(room.log_blocks && room.event_blocks && room.texts)) {
+        room = (tb_ageing){1, 1, 1};
+        code = tb_store_drop_aged(store, NOW_US, &room, err);
+    }
+    return code;
+}
+
 /* Shield events of two zones, some of them alike; the second time merged with the first. */
 tb_code workload_add_events(tb_store *store, int number, tb_error *err)
 {
@@ -192,7 +204,7 @@ tb_code workload_add_events(tb_store *store, int number, tb_error *err)
                 "a packed event is none");
     if (!code) qsort(refs, N, sizeof *refs, tb_event_ref_compare);
     if (!code) code = tb_store_add_events(store, refs, N, &added, err);
-    if (!code) code = tb_store_drop_events(store, NOW_US / 1000, NULL, err);
+    if (!code) code = drop_aged(store, err);
     tb_buf_release(&bytes);
     return code;
 }
@@ -278,7 +290,7 @@ static tb_code add_all_logs(tb_store *store, logging *l, int number, tb_error *e
     tb_code code = TB_OK;
     for (int i = 0; !code && i < LOG_BATCHES; i++)
         code = add_logs(store, l, number * LOG_BATCHES + i, err);
-    return code ? code : tb_store_drop_logs(store, NOW_US / 1000, NULL, err);
+    return code ? code : drop_aged(store, err);
 }
 
 tb_code workload_add_logs(tb_store *store, int number, tb_error *err)

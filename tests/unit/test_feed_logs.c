@@ -391,6 +391,23 @@ START_TEST(a_command_lets_go_of_all_that_is_too_old)
 }
 END_TEST
 
+/* So does what follows a log into a file: a transaction for each piece, which nobody waits for either. */
+START_TEST(a_piece_that_nobody_waits_for_lets_go_of_all)
+{
+    feed_options options = plain_options();
+    set_up();
+    make_old();
+    options.alone = true;
+    options.layout.now_ms = NOW_MS + LATER_MS;
+    options.now_us = options.layout.now_ms * 1000;
+    make_one_line(options.layout.now_ms);
+    post(&options);
+    const left now = count_left();
+    ck_assert(now.logs == 0 && now.events == 0 && now.texts == 0);
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("feed_logs");
@@ -403,6 +420,7 @@ int main(void)
     tcase_add_test(t, a_body_lets_go_of_a_part_of_what_is_too_old);
     tcase_add_test(t, a_body_of_many_lines_lets_go_of_more);
     tcase_add_test(t, a_command_lets_go_of_all_that_is_too_old);
+    tcase_add_test(t, a_piece_that_nobody_waits_for_lets_go_of_all);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -12,7 +12,7 @@
 
 static fixture f;
 static tb_error err;
-static char text[LINES * 200];
+static char text[1 << 19];
 static size_t text_len;
 
 static void add_line(int64_t zone, int i)
@@ -224,6 +224,23 @@ START_TEST(a_spare_rollup_has_nothing_of_the_run_before)
 }
 END_TEST
 
+/* It is empty by the time that it is given back. */
+START_TEST(a_rollup_that_held_much_is_not_kept)
+{
+    feed_options options = plain;
+    feed_report report;
+    options.spares = feed_spares_for_bodies();
+    text_len = 0;
+    for (int i = 0; i < 26 * 26 * 12; i++)
+        text_len += (size_t)snprintf(text + text_len, sizeof text - text_len, "HIT|200|%lld|1|1|-|-|-|%c%c|-|-|-\n",
+                                     (long long)(NOW_US / 1000 - i / 676 * 3600000), 'A' + i % 26, 'A' + i / 26 % 26);
+    ck_assert(!take(parse(text_len, &options), &report));
+    ck_assert_uint_eq(report.accepted, 26 * 26 * 12);
+    ck_assert_uint_eq(feed_spares_kept(options.spares), 0);
+    feed_spares_free(options.spares);
+}
+END_TEST
+
 START_TEST(spare_rollups_are_bounded)
 {
     static tb_rollup *taken[FEED_SPARES_MOST + 1];
@@ -261,6 +278,7 @@ int main(void)
     tcase_add_test(tc, more_refused_lines_than_is_good_are_refused_whole);
     tcase_add_test(tc, more_counters_than_fit_are_refused_whole);
     tcase_add_test(tc, a_spare_rollup_has_nothing_of_the_run_before);
+    tcase_add_test(tc, a_rollup_that_held_much_is_not_kept);
     tcase_add_test(tc, spare_rollups_are_bounded);
     suite_add_tcase(s, tc);
     SRunner *runner = srunner_create(s);

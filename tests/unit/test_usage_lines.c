@@ -242,12 +242,17 @@ START_TEST(an_older_copy_takes_what_is_there)
 }
 END_TEST
 
-static tb_ageing drop(tb_store *store, tb_ageing room)
+static tb_ageing drop_at(tb_store *store, int64_t now_ms, tb_ageing room)
 {
     ok(tb_store_begin(store, &err));
-    ok(tb_store_drop_aged(store, NOW_MS * 1000, &room, &err));
+    ok(tb_store_drop_aged(store, now_ms * 1000, &room, &err));
     ok(tb_store_commit(store, &err));
     return room;
+}
+
+static tb_ageing drop(tb_store *store, tb_ageing room)
+{
+    return drop_at(store, NOW_MS, room);
 }
 
 /* Days without a server, or a clock that was set. An hour is a step, also of a server that was started anew; one that is
@@ -267,6 +272,10 @@ START_TEST(what_is_too_old_goes_hour_by_hour_where_others_wait)
         store = open_again();
         shard.away = true;
         ck_assert_uint_eq(drop(store, some).log_blocks, 9);
+        size_t room = 9;
+        ok(tb_store_begin(store, &err));
+        ck_assert_int_eq(tb_store_drop_some_logs(store, due, &room, NULL, &err), TB_E_AWAY); /* who asks for it is told */
+        tb_store_rollback(store);
         shard.away = false;
     }
     ck_assert_int_eq(meta(store, "log_before"), due);
@@ -279,6 +288,12 @@ START_TEST(what_is_too_old_goes_hour_by_hour_where_others_wait)
     shard.oldest = (uint32_t)day - 3;
     ck_assert_uint_gt(drop(store, (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX}).log_blocks, 0);
     ck_assert_int_eq(meta(store, "log_before"), due); /* nobody waits */
+    end(store);
+    store = start();
+    shard.oldest = (uint32_t)day;
+    for (int hour = 1; !drop_at(store, NOW_MS + 30000, some).log_blocks; hour++)
+        ck_assert_int_lt(hour, 9);
+    ck_assert_int_eq(meta(store, "log_before"), due + 30000); /* nothing less than a minute stays behind */
     end(store);
 }
 END_TEST

@@ -45,11 +45,11 @@ static tb_code bound_step(tb_store *store, tb__ch_kind kind, int64_t from, int64
     int64_t day = 0;
     tb_code code = from ? TB_OK : find_oldest(store, kind, &day, err);
     if (day) from = day * ages[kind].day;
-    if (!code && from && *before - ages[kind].step > from) *before = from + ages[kind].step;
+    /* A rest that would not be looked for goes with it. */
+    if (!code && from && *before - ages[kind].step - ages[kind].again >= from) *before = from + ages[kind].step;
     return code;
 }
 
-/* A look asks all servers: one that is away is no reason to take nothing in. */
 tb_code tb__ch_drop_before(tb_store *store, tb__ch_age age, size_t *room, uint64_t *ret_dropped, tb_error *err)
 {
     int64_t *looked = &tb__ch_of(store)->lines.looked[age.kind], noted = 0, before = age.before;
@@ -60,7 +60,7 @@ tb_code tb__ch_drop_before(tb_store *store, tb__ch_age age, size_t *room, uint64
     if (code || before <= noted) return code;
     if (*room < SIZE_MAX) code = bound_step(store, age.kind, *looked > noted ? *looked : noted, &before, err);
     if (!code) code = tb__ch_amount_of(store, age.kind, "", before, &amount, err);
-    if (code) return code == TB_E_AWAY ? TB_OK : code;
+    if (code) return code;
     *looked = before;
     if (before < age.before) *room = 0;
     if (!amount.units) return TB_OK;
