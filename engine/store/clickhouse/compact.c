@@ -7,7 +7,7 @@
  * 2. INSERT SELECT of what counts below that id, in spans of 200,000 rows, each compared with what it was made of. Nobody
  *    sees these rows.
  * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above. Where rows
- *    lay there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
+ *    were found there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
  * 4. After a grace, the partitions below are dropped. Before that the process knows it, so that a reader with an older
  *    snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the file, and a reader in
  *    another process, is.
