@@ -11,6 +11,8 @@
 
 #define URL_MAX       ((size_t)4 << 20)
 #define LOOK_EVERY_US 10000 /* whether anybody still waits for an answer */
+#define BRIEF         "buffer_size=1048576"
+#define BRIEF_END     1048576 /* as long an answer may be a part of one, or of one and an error */
 
 static _Thread_local struct {
     bool (*over)(void *ctx);
@@ -159,10 +161,8 @@ static void give_handle(usage_servers *s, CURL *curl)
 
 typedef struct statement {
     usage_servers *s;
-    size_t shard;
-    const char *sql;
-    const void *body;
-    size_t len;
+    const tb_usage_statement *of;
+    bool brief;      /* asked for so */
     unsigned losses; /* of the shard, when it began */
     int64_t looked_us;
     char id[USAGE_ID_MAX];
@@ -176,37 +176,38 @@ static int statement_over(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, c
     (void)a, (void)b, (void)c, (void)d;
     if (now_us - st->looked_us < LOOK_EVERY_US) return 0;
     st->looked_us = now_us;
-    if (atomic_load(&st->s->shard[st->shard].losses) != st->losses) return 1;
+    if (atomic_load(&st->s->shard[st->of->shard].losses) != st->losses) return 1;
     return waiting.over && waiting.over(waiting.ctx);
 }
 
 static bool reads(const statement *st)
 {
-    return strncasecmp(st->sql, "SELECT", 6) == 0;
+    return strncasecmp(st->of->sql, "SELECT", 6) == 0;
 }
 
 /* Doing it twice is doing it once: tables are made where they are missing. Rows would lie there twice, and libcurl itself
  * sends again what goes out on a kept connection that turns out to be over. */
 static bool may_repeat(const statement *st)
 {
-    return reads(st) || strncasecmp(st->sql, "CREATE", 6) == 0;
+    return reads(st) || strncasecmp(st->of->sql, "CREATE", 6) == 0;
 }
 
 static long limit_of(const statement *st)
 {
     const long most = (long)st->s->options.limit_ms;
-    return reads(st) || st->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
+    return reads(st) || st->of->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
 }
 
-/* A chunk that cannot follow a good status is appended to the answer by ClickHouse, as text: buffered whole
- * (wait_end_of_query) it has a status of its own. Who reads is ended by the server too where KILL QUERY does not reach it. */
+/* An error that comes behind a good status is appended to the answer by ClickHouse, as text. An answer that is buffered whole (wait_end_of_query)
+ * has a status of its own. So has one that is shorter than buffer_size, of which nothing is sent before its end: ClickHouse takes less
+ * memory for it. Who reads is ended by the server too where KILL QUERY does not reach it. */
 static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *err)
 {
     const usage_servers *s = st->s;
-    char *query = st->len ? curl_easy_escape(curl, st->sql, 0) : NULL;
-    if (st->len && !query) return tb_no_memory(err);
-    tb_buf_fmt(url, "http%s://%s/?wait_end_of_query=1&buffer_size=4194304&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "",
-               s->address.shard[st->shard], st->id);
+    char *query = st->of->len ? curl_easy_escape(curl, st->of->sql, 0) : NULL;
+    if (st->of->len && !query) return tb_no_memory(err);
+    tb_buf_fmt(url, "http%s://%s/?%s&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "", s->address.shard[st->of->shard],
+               st->brief ? BRIEF : "wait_end_of_query=1&buffer_size=4194304", st->id);
     if (reads(st)) tb_buf_fmt(url, "&max_execution_time=%ld", limit_of(st) / 1000 + 1);
     if (query) {
         tb_buf_str(url, "&query=");
@@ -230,8 +231,8 @@ static CURLcode perform(statement *st, const char *url, bool fresh, usage_reply 
 {
     CURL *curl = reply->curl;
     usage_prepare(st->s, curl, url, limit_of(st), reply);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(st->len ? st->len : strlen(st->sql)));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, st->len ? st->body : st->sql);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(st->of->len ? st->of->len : strlen(st->of->sql)));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, st->of->len ? st->of->body : st->of->sql);
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, fresh ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_FORBID_REUSE, may_repeat(st) ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
@@ -242,7 +243,7 @@ static CURLcode perform(statement *st, const char *url, bool fresh, usage_reply 
 
 static void count_statement(statement *st, const usage_reply *reply, int64_t begun_us, bool failed)
 {
-    usage_shard *to = &st->s->shard[st->shard];
+    usage_shard *to = &st->s->shard[st->of->shard];
     curl_off_t sent = 0;
     curl_easy_getinfo(reply->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
     atomic_fetch_add(&to->statements, 1);
@@ -259,13 +260,13 @@ static tb_code conclude(statement *st, CURLcode rc, const usage_reply *reply, tb
     bool closed = false;
     const bool ended = rc == CURLE_OPERATION_TIMEDOUT || rc == CURLE_ABORTED_BY_CALLBACK;
     if (usage_judge(rc, reply, &closed, why)) return TB_OK;
-    if (ended) usage_watch_kill(st->s, st->shard, st->id);
-    if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->shard, why)) return away(st->s, st->shard, why, err);
+    if (ended) usage_watch_kill(st->s, st->of->shard, st->id);
+    if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->of->shard, why)) return away(st->s, st->of->shard, why, err);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
         return tb_fail(err, TB_E_STOPPED, NULL, "Nobody waits for the answer any more.");
-    usage_note(st->s, st->shard, why, closed);
+    usage_note(st->s, st->of->shard, why, closed);
     if (rc == CURLE_OPERATION_TIMEDOUT) usage_watch_look(st->s);
-    return away(st->s, st->shard, why, err);
+    return away(st->s, st->of->shard, why, err);
 }
 
 static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answer, tb_error *err)
@@ -284,14 +285,9 @@ static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answ
     return code;
 }
 
-static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer,
-                   tb_error *err)
+static tb_code ask_so(usage_servers *s, const tb_usage_statement *of, bool brief, tb_buf *answer, tb_error *err)
 {
-    usage_servers *s = ctx;
-    statement st = {s, shard, sql, body, len, atomic_load(&s->shard[shard].losses), mono_us(), ""};
-    char why[USAGE_WHY_MAX];
-    if (is_away(s, shard, why)) return away(s, shard, why, err);
-    if (refusing.on) return refuse(shard, err);
+    statement st = {s, of, brief, atomic_load(&s->shard[of->shard].losses), mono_us(), ""};
     CURL *curl = take_handle(s);
     if (!curl) return tb_no_memory(err);
     tb_buf url;
@@ -304,11 +300,24 @@ static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, s
     return code;
 }
 
+static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
+{
+    usage_servers *s = ctx;
+    const size_t before = answer->len;
+    char why[USAGE_WHY_MAX];
+    if (is_away(s, of->shard, why)) return away(s, of->shard, why, err);
+    if (refusing.on) return refuse(of->shard, err);
+    tb_code code = ask_so(s, of, of->brief, answer, err);
+    if (code || !of->brief || answer->len - before < BRIEF_END) return code;
+    answer->len = before;
+    return ask_so(s, of, false, answer, err);
+}
+
 /* --- rows for several servers --- */
 
 typedef struct sending {
     usage_servers *s;
-    const tb_usage_rows *rows; /* NULL: the list's end */
+    const tb_usage_statement *rows; /* NULL: the list's end */
     bool (*over)(void *ctx);   /* as of the thread that sends them all */
     void *over_ctx;
     tb_code code;
@@ -320,18 +329,17 @@ typedef struct sending {
 static void *send_one(void *arg)
 {
     sending *one = arg;
-    const tb_usage_rows *rows = one->rows;
     tb_buf answer;
     tb_buf_init(&answer, USAGE_HEAD_MAX, NULL);
     usage_wait_for(one->over, one->over_ctx);
-    one->code = ask(one->s, rows->shard, rows->sql, rows->body, rows->len, &answer, &one->err);
+    one->code = ask(one->s, one->rows, &answer, &one->err);
     tb_buf_release(&answer);
     return NULL;
 }
 
 /* Some times a second, and then for as long as an INSERT takes: threads need not be kept for it. Where none can be
  * made, it is sent at once. */
-static tb_code start_rows(void *ctx, const tb_usage_rows *list, size_t n, void **ret_token, tb_error *err)
+static tb_code start_rows(void *ctx, const tb_usage_statement *list, size_t n, void **ret_token, tb_error *err)
 {
     sending *all = calloc(n + 1, sizeof *all);
     if (!all) return tb_no_memory(err);

@@ -12,7 +12,8 @@ from harness import PATIENCE
 class Fake:
     """fault: None; "hang" accepts and never answers; "garbage", "other", "half", "silent" answer as no ClickHouse does; a number
     refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows; "lost"
-    does INSERTs and loses their answers."""
+    does INSERTs and loses their answers; "late" and "long" are of answers that are not asked for whole (wait_end_of_query): an error comes
+    behind the rows, and behind a megabyte of them."""
 
     def __init__(self, behind, context=None):
         self.behind, self.fault = behind, None
@@ -98,6 +99,11 @@ class Fake:
         elif fault == "lost" and sql.startswith("INSERT"):
             urllib.request.urlopen(self.request(h, body), timeout=PATIENCE).close()
             h.close_connection = True
+        elif fault in ("late", "long") and "wait_end_of_query" not in h.path:
+            rows = urllib.request.urlopen(self.request(h, body), timeout=PATIENCE).read()
+            if fault == "long":
+                rows *= 1 + (1 << 20) // len(rows)
+            self.say(h, 200, rows + b"Code: 241, e.displayText() = DB::Exception: Memory limit, e.what() = DB::Exception\n")
         else:
             self.pass_on(h, body)
 

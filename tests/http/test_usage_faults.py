@@ -210,6 +210,22 @@ class Faults(Case):
         ids = [i for s, i in self.fakes[0].statements if i]
         self.assertEqual(len(ids), len(set(ids)))
 
+    def test_5_b_an_error_behind_rows(self):
+        """An answer that is expected to be short is not waited for whole, and is no answer where an error follows its rows; one that is long
+        after all is asked for again."""
+        shard, zone = next((n, z) for n, zs in ((1, self.here), (2, self.there)) for z in zs)
+        self.post_all(self.body())
+        with self.fault(shard, "late"):
+            for question in (self.question(zone), self.question(zone) + "&hourly=true"):
+                self.refused(self.server.get(question), 503, "usage.away")
+        self.post_all(self.body()) # no answer is kept of what it comes to
+        with self.fault(shard, "long") as fake:
+            before = len(fake.statements)
+            self.assertEqual(self.requests(zone), self.sent[zone])
+            asked = [sql for sql, _ in fake.statements[before:] if " FROM faults.cell WHERE" in sql]
+            self.assertEqual((len(asked), len(set(asked))), (2, 1))
+        self.stored_is_sent()
+
     def test_6_who_asks(self):
         self.assertEqual(self.fakes[0].users, {("default", None)})
         login = Path(self.folder.name) / "secret"

@@ -169,11 +169,11 @@ static void compare(tb_store *store, sqlite3 *db)
 
 /* --- a server that is new, and has nothing --- */
 
-static tb_code ask(void *ctx, size_t shard, const char *sql, const void *body, size_t len, tb_buf *answer, tb_error *err)
+static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
     static const uint64_t first[] = {1, 1};
-    (void)ctx, (void)shard, (void)body, (void)len, (void)err;
-    if (strstr(sql, "max(shard)")) tb_buf_add(answer, first, sizeof first);
+    (void)ctx, (void)err;
+    if (strstr(of->sql, "max(shard)")) tb_buf_add(answer, first, sizeof first);
     return TB_OK;
 }
 

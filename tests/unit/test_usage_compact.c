@@ -38,37 +38,37 @@ static void answer_part(tb_buf *to, uint64_t span)
     answer_numbers(to, (uint64_t[]){span, 10}, 2);
 }
 
-static tb_code ask(void *ctx, size_t number, const char *sql, const void *body, size_t len, tb_buf *answer, tb_error *err)
+static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
     const uint8_t scope = 1;
     const uint32_t month = NOVEMBER;
-    (void)ctx, (void)number, (void)body;
-    if (len && shard.away) return tb_fail(err, TB_E_AWAY, "usage", "gone");
-    if (strncmp(sql, "SELECT max(batch) FROM", 22) == 0) answer_numbers(answer, (uint64_t[]){0}, 1);
-    if (strstr(sql, "max(shard)")) answer_numbers(answer, (uint64_t[]){1, 1}, 2);
-    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && !shard.dropped) answer_part(answer, 1);
-    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && shard.folded) answer_part(answer, 2);
-    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0 && shard.left_over) answer_part(answer, shard.left_over);
-    if (strncmp(sql, "SELECT toUInt8(scope>3) AS days", 31) == 0 && shard.old_hours) {
+    (void)ctx;
+    if (of->len && shard.away) return tb_fail(err, TB_E_AWAY, "usage", "gone");
+    if (strncmp(of->sql, "SELECT max(batch) FROM", 22) == 0) answer_numbers(answer, (uint64_t[]){0}, 1);
+    if (strstr(of->sql, "max(shard)")) answer_numbers(answer, (uint64_t[]){1, 1}, 2);
+    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !shard.dropped) answer_part(answer, 1);
+    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && shard.folded) answer_part(answer, 2);
+    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && shard.left_over) answer_part(answer, shard.left_over);
+    if (strncmp(of->sql, "SELECT toUInt8(scope>3) AS days", 31) == 0 && shard.old_hours) {
         tb_buf_add(answer, "", 1);
         tb_buf_add(answer, &month, sizeof month);
         answer_numbers(answer, (uint64_t[]){shard.old_hours, 700}, 2);
     }
-    if (strncmp(sql, "SELECT bitAnd(scope,3) AS base,owner,count()", 44) == 0) {
+    if (strncmp(of->sql, "SELECT bitAnd(scope,3) AS base,owner,count()", 44) == 0) {
         tb_buf_add(answer, &scope, 1);
         answer_numbers(answer, (uint64_t[]){101, 10}, 2);
     }
-    if (strstr(sql, "intDiv(h,1))")) shard.asked_hours++;
-    if (strstr(sql, "cityHash64")) answer_numbers(answer, (uint64_t[]){10, shard.differs && strstr(sql, "uniqExact"), 10}, 3);
-    if (strstr(sql, "uniqExact(batch,row)")) answer_numbers(answer, (uint64_t[]){shard.twice}, 1);
-    if (strstr(sql, "AS era")) snprintf(shard.counted, sizeof shard.counted, "%s", sql);
-    if (strstr(sql, "rowNumberInAllBlocks")) {
-        snprintf(shard.written, sizeof shard.written, "%s", sql);
+    if (strstr(of->sql, "intDiv(h,1))")) shard.asked_hours++;
+    if (strstr(of->sql, "cityHash64")) answer_numbers(answer, (uint64_t[]){10, shard.differs && strstr(of->sql, "uniqExact"), 10}, 3);
+    if (strstr(of->sql, "uniqExact(batch,row)")) answer_numbers(answer, (uint64_t[]){shard.twice}, 1);
+    if (strstr(of->sql, "AS era")) snprintf(shard.counted, sizeof shard.counted, "%s", of->sql);
+    if (strstr(of->sql, "rowNumberInAllBlocks")) {
+        snprintf(shard.written, sizeof shard.written, "%s", of->sql);
         shard.folded = true;
         shard.inserts++;
     }
-    if (strstr(sql, "DROP PARTITION (202611,1)")) shard.dropped = true;
-    if (strstr(sql, "DROP PARTITION") && !strstr(sql, "(202611,1)")) shard.left_over = 0;
+    if (strstr(of->sql, "DROP PARTITION (202611,1)")) shard.dropped = true;
+    if (strstr(of->sql, "DROP PARTITION") && !strstr(of->sql, "(202611,1)")) shard.left_over = 0;
     return TB_OK;
 }
 

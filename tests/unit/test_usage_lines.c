@@ -57,17 +57,17 @@ static void take_rows(const char *at, size_t len)
     ck_assert_ptr_eq(at, end);
 }
 
-static tb_code ask(void *ctx, size_t number, const char *sql, const void *body, size_t len, tb_buf *answer, tb_error *err)
+static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
-    (void)ctx, (void)number;
-    const bool log = strncmp(sql, "INSERT INTO t.log FORMAT", 24) == 0;
+    (void)ctx;
+    const bool log = strncmp(of->sql, "INSERT INTO t.log FORMAT", 24) == 0;
     if (log && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
     if (shard.away) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
-    if (log) take_rows(body, len);
-    if (strstr(sql, "min(day)) FROM t.log")) tb_buf_add(answer, &shard.oldest, 4);
-    if (strstr(sql, "SELECT max(batch) FROM t.log ")) tb_buf_add(answer, &shard.used, 8);
-    if (strstr(sql, "sum(s)") && strstr(sql, "t.log")) tb_buf_add(answer, (uint64_t[]){1, 100, 77}, 24);
-    if (strstr(sql, "max(shard)")) tb_buf_add(answer, (uint64_t[]){1, 1}, 16);
+    if (log) take_rows(of->body, of->len);
+    if (strstr(of->sql, "min(day)) FROM t.log")) tb_buf_add(answer, &shard.oldest, 4);
+    if (strstr(of->sql, "SELECT max(batch) FROM t.log ")) tb_buf_add(answer, &shard.used, 8);
+    if (strstr(of->sql, "sum(s)") && strstr(of->sql, "t.log")) tb_buf_add(answer, (uint64_t[]){1, 100, 77}, 24);
+    if (strstr(of->sql, "max(shard)")) tb_buf_add(answer, (uint64_t[]){1, 1}, 16);
     return TB_OK;
 }
 

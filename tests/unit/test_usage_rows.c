@@ -66,15 +66,15 @@ static void read_block(block *to, const char *at, size_t len)
     shard.blocks++;
 }
 
-static tb_code ask(void *ctx, size_t which, const char *sql, const void *body, size_t len, tb_buf *answer, tb_error *err)
+static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
-    (void)ctx, (void)which;
-    if (len && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
-    if (len && shard.deaf) return TB_OK;
-    if (strcmp(sql, "INSERT INTO t.cell FORMAT Native") == 0) read_block(&shard.cell, body, len);
-    else if (strcmp(sql, "INSERT INTO t.country FORMAT Native") == 0) read_block(&shard.country, body, len);
-    else ck_assert_uint_eq(len, 0);
-    if (strstr(sql, "max(shard)")) tb_buf_add(answer, (uint64_t[]){1, 1}, 16);
+    (void)ctx;
+    if (of->len && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
+    if (of->len && shard.deaf) return TB_OK;
+    if (strcmp(of->sql, "INSERT INTO t.cell FORMAT Native") == 0) read_block(&shard.cell, of->body, of->len);
+    else if (strcmp(of->sql, "INSERT INTO t.country FORMAT Native") == 0) read_block(&shard.country, of->body, of->len);
+    else ck_assert_uint_eq(of->len, 0);
+    if (strstr(of->sql, "max(shard)")) tb_buf_add(answer, (uint64_t[]){1, 1}, 16);
     return TB_OK;
 }
 
@@ -477,7 +477,7 @@ enum { BATCHES = 600, MANY_ZONES = 1400 /* 24 rows of 205 bytes of each: past EA
 
 /* A server that reads what it is sent when it is waited for, no sooner: rows that changed meanwhile show. */
 static struct {
-    const tb_usage_rows *going;
+    const tb_usage_statement *going;
     size_t n;
     unsigned starts, finishes;
     bool loses; /* what is on its way next */
@@ -529,7 +529,7 @@ static void take_cells(const char *at)
     }
 }
 
-static tb_code slow_start(void *ctx, const tb_usage_rows *list, size_t n, void **ret_token, tb_error *error)
+static tb_code slow_start(void *ctx, const tb_usage_statement *list, size_t n, void **ret_token, tb_error *error)
 {
     (void)ctx, (void)error;
     ck_assert_uint_eq(slow.starts++, slow.finishes);

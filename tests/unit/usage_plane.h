@@ -74,7 +74,7 @@ static inline void usage_plane_drop(const usage_plane *of)
     tb_buf_init(&answer, 1 << 10, NULL);
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s", of->database);
     for (size_t i = 0; !of->kept && i < of->client.shards; i++)
-        ck_assert_msg(!of->client.ask(of->client.ctx, i, sql, NULL, 0, &answer, &err), "%s", err.message);
+        ck_assert_msg(!of->client.ask(of->client.ctx, &(tb_usage_statement){.shard = i, .sql = sql}, &answer, &err), "%s", err.message);
     tb_buf_release(&answer);
 }
 

@@ -33,6 +33,12 @@ tb_code tb__ch_unseen(size_t shard, tb_error *err)
                    shard + 1);
 }
 
+static tb_code send(struct tb__clickhouse *ch, size_t shard, tb_error *err)
+{
+    const tb_usage_statement of = {.shard = shard, .sql = ch->sql.data, .brief = ch->brief};
+    return ch->client->ask(ch->client->ctx, &of, &ch->answer, err);
+}
+
 /* Sends ch->sql; what comes is in ch->answer. */
 tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
 {
@@ -42,7 +48,7 @@ tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
     if (!code && ch->cache && !ch->looks && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unseen(shard, err);
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);
-    if (!code) code = ch->client->ask(ch->client->ctx, shard, ch->sql.data, NULL, 0, &ch->answer, err);
+    if (!code) code = send(ch, shard, err);
     return code ? code : check_there(ch, err);
 }
 
@@ -83,6 +89,11 @@ size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at)
 tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)
 {
     return (tb__ch_reader){ch->answer.data, ch->answer.data + ch->answer.len, false};
+}
+
+tb_code tb__ch_not_asked_for(tb_error *err)
+{
+    return tb_fail(err, TB_E_AWAY, "usage", "A usage server answered with hours that it was not asked for. Look at its log.");
 }
 
 tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err)

@@ -245,7 +245,8 @@ static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, 
     tb_code code = read_rows(s, q, &list, &n, err);
     for (size_t at = 0; !code && at < n; at++) {
         const size_t i = (size_t)(list[at].at / unit - s->first), of = whose_row(s, o, &list[at]);
-        if (i >= s->n) break;
+        if (i >= s->n) code = tb__ch_not_asked_for(err);
+        if (code) break;
         if ((i != day || of != o) && day < s->n) code = finish_day(s, o, day, grids, err);
         o = of;
         day = i;
@@ -264,7 +265,7 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
     static const char *const names[2][3] = {{"day", "owner,day", "owner,edge,day"}, {"h", "owner,h", "owner,edge,h"}};
     const bool hourly = s->range.hourly, located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES);
     const size_t many = s->owners < 2 ? 0 : s->list[0].edge ? 2 : 1;
-    const tb__ch_question q = {.keys = keys[hourly][many],
+    tb__ch_question q = {.keys = keys[hourly][many],
                                .metrics = located ? s->metrics & ~TB_METRIC_BIT(TB_M_BYTES) : s->metrics,
                                .of = s->list[0],
                                .owners = s->list,
@@ -275,6 +276,7 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
                                .days = hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER,
                                .located = located};
     tb__pending grids = {0};
+    q.brief = s->owners == 1 && tb__ch_is_brief(&q, (to - from) * (hourly ? 24 : 1));
     tb_code code = tb__ch_put_question(s->store, &q, err);
     if (!code) code = tb__ch_ask(s->store, tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner), err);
     if (!code) code = take_rows(s, &q, &grids, err);

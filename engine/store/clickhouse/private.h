@@ -90,6 +90,7 @@ struct tb__clickhouse {
     bool unseen; /* of a writer: not every shard was looked at, and no span of ids was begun */
     bool looks;  /* it does that now */
     bool asks_cells; /* the statement in `sql` asks for rows that were */
+    bool brief;      /* its answer is expected to be below a megabyte */
     /* Of a writer: */
     int64_t next;      /* id of the next batch */
     int64_t committed; /* watermark at the transaction's begin */
@@ -102,7 +103,7 @@ struct tb__clickhouse {
     tb_buf inserts;              /* the statements of all forms, each ended by a zero */
     size_t insert_at[TB__CH_FORMS];
     tb_buf *bodies;       /* of what is on its way, of each form and shard */
-    tb_usage_rows *going; /* what that is: send.c */
+    tb_usage_statement *going; /* what that is: send.c */
     size_t n_going;
     void *token;   /* its client's */
     tb_error lost; /* code: what this transaction's rows met on their way */
@@ -194,6 +195,9 @@ const char *tb__ch_columns(tb__ch_reader *r, size_t size, size_t n);
 size_t tb__ch_array(tb__ch_reader *r, size_t size, const char **ret_at);
 /* At the end: TB_E_AWAY where the answer was cut. */
 TB_MUST_USE tb_code tb__ch_check_read(const tb__ch_reader *r, tb_error *err);
+/* A row of an hour, or a day, outside of the question: what else came, as the text of an error behind rows that were sent before it, reads
+ * as one, since four letters are an hour some thousand years from now. */
+TB_MUST_USE tb_code tb__ch_not_asked_for(tb_error *err);
 
 /* --- visible.c --- */
 
@@ -256,8 +260,11 @@ typedef struct tb__ch_question {
     tb__ch_hours_of days; /* hours of which only the day is left count, too: days that begin between these */
     bool sorted;  /* by the keys */
     bool located; /* behind the metrics, without BYTES: locations and their bytes, two arrays */
+    bool brief;   /* the answer is expected to be below a megabyte, and who reads it knows a row that was not asked for */
 } tb__ch_question;
 
+/* For q->brief. */
+bool tb__ch_is_brief(const tb__ch_question *q, size_t rows);
 /* Writes the statement into `sql`. */
 TB_MUST_USE tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error *err);
 /* Empties `sql` for a new statement. */

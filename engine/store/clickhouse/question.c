@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 
-#define TABLE_MAX ((size_t)2 << 20) /* bytes: a list of owners, and one of ids */
+#define TABLE_MAX     ((size_t)2 << 20) /* bytes: a list of owners, and one of ids */
+#define BRIEF_MAX     1000000           /* bytes of an answer */
+#define LOCATED_BYTES 256               /* of an hour's locations, if they are 16 */
 
 void tb__ch_put_sums(tb_buf *sql, uint32_t metrics)
 {
@@ -17,7 +19,7 @@ tb_buf *tb__ch_start(tb_store *store)
     tb_buf *sql = &tb__ch_of(store)->sql;
     sql->len = 0;
     sql->failed = false;
-    tb__ch_of(store)->asks_cells = false;
+    tb__ch_of(store)->asks_cells = tb__ch_of(store)->brief = false;
     return sql;
 }
 
@@ -130,6 +132,12 @@ static void put_whose(const tb__ch_question *q, tb_buf *where)
 #define ONE_THREAD " SETTINGS max_threads=1,max_read_buffer_size=32768"
 #define ONE_OWNER  ONE_THREAD ",optimize_move_to_prewhere=0"
 
+bool tb__ch_is_brief(const tb__ch_question *q, size_t rows)
+{
+    const size_t row = 24 + 8 * (size_t)__builtin_popcount(q->metrics) + (q->located ? LOCATED_BYTES : 0);
+    return rows <= BRIEF_MAX / row;
+}
+
 /* ClickHouse takes half of its time for a statement of this size to read it and to plan: so there is no inner one that need not be. */
 tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error *err)
 {
@@ -153,6 +161,7 @@ tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error 
     if (q->sorted) tb_buf_fmt(sql, " ORDER BY %s", names);
     tb_buf_str(sql, many ? "" : q->of.edge ? ONE_THREAD : ONE_OWNER);
     tb_buf_str(sql, " FORMAT RowBinary");
+    tb__ch_of(store)->brief = q->brief;
     return code;
 }
 

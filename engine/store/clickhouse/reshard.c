@@ -141,7 +141,8 @@ static tb_code send_copy(const reshard *r, const table *t, size_t to, tb_error *
     tb_buf_add(sql, ") FORMAT RowBinary", sizeof ") FORMAT RowBinary");
     tb_code code = tb_buf_check(sql, err);
     if (code || !r->from->answer.len) return code;
-    return client->ask(client->ctx, to, sql->data, r->from->answer.data, r->from->answer.len, &r->to->answer, err);
+    const tb_usage_statement of = {.shard = to, .sql = sql->data, .body = r->from->answer.data, .len = r->from->answer.len};
+    return client->ask(client->ctx, &of, &r->to->answer, err);
 }
 
 static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *err)

@@ -66,7 +66,7 @@ static tb_code take_rows(struct tb__clickhouse *ch, int t, size_t shard, tb_erro
     }
     rows->len = ch->marked_at[t][shard] = 0;
     const char *sql = ch->inserts.data + ch->insert_at[t];
-    ch->going[ch->n_going++] = (tb_usage_rows){.shard = shard, .sql = sql, .body = body->data, .len = body->len};
+    ch->going[ch->n_going++] = (tb_usage_statement){.shard = shard, .sql = sql, .body = body->data, .len = body->len};
     return code;
 }
 
@@ -75,9 +75,8 @@ static tb_code send_one_by_one(struct tb__clickhouse *ch, tb_error *err)
     const tb_usage_client *client = ch->client;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < ch->n_going; i++) {
-        const tb_usage_rows *to = &ch->going[i];
         ch->answer.len = 0;
-        code = client->ask(client->ctx, to->shard, to->sql, to->body, to->len, &ch->answer, err);
+        code = client->ask(client->ctx, &ch->going[i], &ch->answer, err);
     }
     ch->n_going = 0;
     return code;

@@ -15,11 +15,9 @@ static tb_code fill_series(tb_store *store, uint32_t metrics, tb_series *series,
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (r.at < r.end && !r.cut) {
         const int64_t at = (int64_t)tb__ch_column(&r, 4) - series->range.first;
-        for (int m = 0; m < TB_METRIC_COUNT; m++) {
-            if (!(metrics & TB_METRIC_BIT(m))) continue;
-            const uint64_t value = tb__ch_column(&r, 8);
-            if (at >= 0 && at < series->range.count && !r.cut) series->value[m][at] = value;
-        }
+        if (at < 0 || at >= series->range.count) return tb__ch_not_asked_for(err);
+        for (int m = 0; m < TB_METRIC_COUNT; m++)
+            if (metrics & TB_METRIC_BIT(m)) series->value[m][at] = tb__ch_column(&r, 8);
     }
     return tb__ch_check_read(&r, err);
 }
@@ -49,10 +47,11 @@ static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb
     if (tb__ch_may_cache(store, range))
         return tb__ch_each_part(store, &(tb__ch_wanted){&w, 1, range, metrics}, fill_part,
                                 &(filling){series, w.edge, metrics}, err);
-    const tb__ch_question q = {.keys = range.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = w,
-                               .first = tb__ch_hour(range.first * unit),
-                               .end = tb__ch_hour((range.first + range.count) * unit),
-                               .days = range.hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER};
+    tb__ch_question q = {.keys = range.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = w,
+                         .first = tb__ch_hour(range.first * unit),
+                         .end = tb__ch_hour((range.first + range.count) * unit),
+                         .days = range.hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER};
+    q.brief = tb__ch_is_brief(&q, (size_t)range.count);
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_question(store, &q, err);
     if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
