@@ -1,7 +1,6 @@
 """Usage on ClickHouse servers against usage in the file and against ClickHouse's own best, a workload of `run` beside
 this file. Two private shards and two tollbook servers with one history; answers are compared. What is shipped to them is
 measured in shipping.py. Whoever is asked is asked in the same way (Line), each on a connection of its own, in another order each turn."""
-import functools
 import importlib.util
 import json
 import os
@@ -16,7 +15,8 @@ from statistics import median
 TESTS = Path(__file__).resolve().parents[1]
 LOCATIONS = ("DE", "NY", "SG", "LA", "JP")
 DAYS = [f"2026-10-{day:02}" for day in range(6, 32)] + ["2026-11-01", "2026-11-02", "2026-11-03", "2026-11-04"]
-TARGET = "/statistics?hourly=true&pullZone=101&dateFrom=2026-10-06&dateTo=2026-11-04"
+TARGET = "/statistics?hourly=true&pullZone={}&dateFrom=2026-10-06&dateTo=2026-11-04"
+ZONES = range(101, 125) # of one account
 MONTH = "2026-10"
 
 
@@ -117,19 +117,11 @@ class Both:
                 self.away.stop()
                 self.away.start(*self.options, "--usage-compact-rows", 0)
                 time.sleep(2)
-        self.get(self.away, TARGET.replace("101", "102")) # its connections are made, its statements prepared
-
     def post(self, target, body, **headers):
         for server in (self.file, self.away):
             answer = server.ask("POST", target, server.keys["operator"], body, **headers)
             if answer.status not in (200, 201):
                 raise RuntimeError(f"{target}: {answer.status} {answer.body[:300]}")
-
-    def get(self, server, target=TARGET):
-        line = self.line(server)
-        answer = line.ask(self.request(server, target))
-        line.close()
-        return answer
 
     @staticmethod
     def line(server):
@@ -138,7 +130,7 @@ class Both:
         return line
 
     @staticmethod
-    def request(server, target=TARGET):
+    def request(server, target):
         return f"GET {target} HTTP/1.1\r\nHost: test\r\nAccessKey: {server.keys['user']}\r\n\r\n".encode()
 
     def close(self):
@@ -150,8 +142,7 @@ class Both:
 
 
 def load(both, accounts):
-    zones = [{"id": 101, "account": 1, "name": "a", "created": "2026-01-05T00:00:00Z"},
-             {"id": 102, "account": 1, "name": "b", "created": "2026-01-05T00:00:00Z"}]
+    zones = [{"id": n, "account": 1, "name": f"a{n}", "created": "2026-01-05T00:00:00Z"} for n in ZONES]
     zones += [{"id": 1000 + n, "account": n, "name": f"z{n}", "created": "2026-01-05T00:00:00Z"}
               for n in range(2, accounts + 1)]
     catalog = {"accounts": [{"id": n, "name": f"account {n}"} for n in range(1, accounts + 1)], "zones": zones}
@@ -159,18 +150,13 @@ def load(both, accounts):
     book = (TESTS.parent / "fixtures/book.json").read_bytes()
     both.post("/books", book, content_type="application/json")
     for batch in range(6):
-        both.post("/ingest/buckets", b"".join(bucket(101, place, f"{day}T{hour:02}", hour + batch)
-                                              for place in LOCATIONS for day in DAYS[:-1] for hour in range(24)))
+        for some in (ZONES[n:n + 4] for n in range(0, len(ZONES), 4)):
+            both.post("/ingest/buckets", b"".join(bucket(zone, place, f"{day}T{hour:02}", hour + batch)
+                                                  for zone in some for place in LOCATIONS for day in DAYS[:-1] for hour in range(24)))
     for begin in range(2, accounts + 1, 2000):
         both.post("/ingest/buckets", b"".join(bucket(1000 + n, place, f"{day}T05", n)
                                               for n in range(begin, min(begin + 2000, accounts + 1))
                                               for place in ("DE", "SG") for day in ("2026-10-07", "2026-10-20")))
-
-
-def touch(both, days, prefix, turn):
-    """Usage of another zone: what was kept of these days is asked for anew. Other bytes each turn, or it was taken
-    already."""
-    both.post("/ingest/buckets", b"".join(bucket(102, "DE", f"{day}T05", turn + len(prefix) * 1000) for day in days))
 
 
 class Best:
@@ -179,10 +165,10 @@ class Best:
     in the end. hours: the counters by hour, alone; answer: the bytes of each location with them."""
 
     def __init__(self, both):
-        count = "SELECT count() FROM tollbook_bench.cell WHERE scope=1 AND owner=101"
-        self.shard = max(both.shards, key=lambda s: int(s.ask(count)))
+        owners = "SELECT DISTINCT owner FROM tollbook_bench.cell WHERE scope=1"
+        self.shard = {int(zone): shard for shard in both.shards for zone in shard.ask(owners).split()}
         sums = ",".join(f"sum({name})" for name in SHOWN)
-        rows = "FROM tollbook_bench.cell {} scope=1 AND owner=101 AND h>=0"
+        rows = "FROM tollbook_bench.cell {} scope=1 AND owner=$ AND h>=0"
         hours = [f"SELECT h,{sums} {rows.format(word)} GROUP BY h{order} FORMAT {form}"
                  for word, order, form in (("WHERE", "", "RowBinary"), ("PREWHERE", "", "RowBinary"), ("WHERE", "", "Native"),
                                            ("WHERE", " ORDER BY h", "JSON"))]
@@ -192,31 +178,29 @@ class Best:
         fewer = together.replace(",sum(bytes)", "") # these are what the locations' come to
         forms = [("hours", (sql,)) for sql in hours] + [("answer", sqls) for sqls in ((hours[0], places), (together,), (fewer,))]
         one = "max_threads=1&max_read_buffer_size=32768"
-        self.ways = [(what, [self.request(sql, settings) for sql in sqls]) for what, sqls in forms
+        self.ways = [(what, sqls, settings) for what, sqls in forms
                      for settings in ("", one, one + "&optimize_move_to_prewhere=0")]
+        self.lines = [{shard: Line(shard.port) for shard in both.shards} for _ in self.ways]
         self.times = {}
 
     @staticmethod
-    def request(sql, settings=""):
+    def request(sql, settings):
         return f"POST /?{settings} HTTP/1.1\r\nHost: test\r\nContent-Length: {len(sql)}\r\n\r\n{sql}".encode()
 
-    def ask_beside(self, ask, turn):
-        """Each way once, and `ask` among them, in another order each turn. The server lets go of connections after ten seconds."""
-        lines = [Line(self.shard.port) for _ in self.ways]
-        for line in lines:
-            line.ask(self.request("SELECT 1"))
-        for i in range(len(lines) + 1):
-            way = (i + turn * 5) % (len(lines) + 1)
-            if way == len(lines):
-                ask()
-                continue
-            times, _ = took(lambda line=lines[way], requests=self.ways[way][1]: [line.ask(one) for one in requests], [self.shard.process])
-            self.times.setdefault(way, []).append(times)
-        for line in lines:
-            line.close()
+    def ask(self, way, zone):
+        _, sqls, settings = self.ways[way]
+        line = self.lines[way][self.shard[zone]]
+        requests = [self.request(sql.replace("$", str(zone)), settings) for sql in sqls]
+        times, _ = took(lambda: [line.ask(one) for one in requests], [self.shard[zone].process])
+        self.times.setdefault(way, []).append(times)
 
     def medians(self, what):
         return best_of(middle(times) for way, times in self.times.items() if self.ways[way][0] == what)
+
+    def close(self):
+        for lines in self.lines:
+            for line in lines.values():
+                line.close()
 
 
 def middle(times):
@@ -236,24 +220,31 @@ def invoices(both, server):
 
 
 def read(both, rounds, note, wrong, prefix=""):
-    best, servers = Best(both), (both.away, both.file)
-    for turn in range(rounds * 3):
-        touch(both, DAYS[:-1], prefix, turn)
-        if prefix:
-            both.fold()
-        both.quiet()
-        away, file = (both.line(server) for server in servers)
-        there = [both.away.process, best.shard.process]
-        answers = []
-        uncached = functools.partial(note, prefix + "uncached", lambda line=away: line.ask(both.request(both.away)), there)
-        best.ask_beside(lambda to=answers, ask=uncached: to.append(ask()), turn)
-        if answers[0] != note("file", lambda line=file: line.ask(both.request(both.file))):
+    """In each turn tollbook and each way of ClickHouse's own ask for a zone, each for another one: whoever asks, it was asked for as long
+    ago, and never by tollbook, which has nothing of it in memory. All keep their connections."""
+    best = Best(both)
+    away, file = (both.line(server) for server in (both.away, both.file))
+    askers = len(best.ways) + 1
+    turns = min(rounds * 3, len(ZONES) - 1)
+
+    def own(zone):
+        target = TARGET.format(zone)
+        there = [both.away.process, best.shard[zone].process]
+        answer = note(prefix + "uncached", lambda: away.ask(both.request(both.away, target)), there)
+        if answer != note("file", lambda: file.ask(both.request(both.file, target))):
             wrong.append("cluster: hours of a zone are not the file's")
-        touch(both, ["2026-09-02"], prefix, turn)
-        both.quiet()
-        note(prefix + "cached", lambda line=away: line.ask(both.request(both.away)))
-        away.close()
-        file.close()
+        note(prefix + "cached", lambda: away.ask(both.request(both.away, target)))
+    both.quiet()
+    for turn in range(turns):
+        for i in range(askers):
+            way = (i + turn * 5) % askers
+            zone = ZONES[(way + turn) % len(ZONES)]
+            if way < len(best.ways):
+                best.ask(way, zone)
+            else:
+                own(zone)
+    for line in (away, file, best):
+        line.close()
     return {f"{prefix}best {what}": best.medians(what) for what in ("hours", "answer")}
 
 
