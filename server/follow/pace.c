@@ -3,7 +3,7 @@
  * none. */
 #include "follow/pace.h"
 
-#define DOUBLINGS_MAX 7 /* PACE_FIRST_MS doubled so often is past PACE_MOST_MS */
+#define DOUBLINGS_MAX 6 /* PACE_FIRST_MS doubled so often is past PACE_MOST_MS */
 
 /* What is left until then: none where it is past, or further ahead than a wait can be. */
 static int64_t left(int64_t until_ms, int64_t now_ms, int64_t most_ms)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define PACE_FIRST_MS 500   /* the first wait after a failure is at most this */
-#define PACE_MOST_MS  60000 /* and none is longer, unless more was asked for */
+#define PACE_MOST_MS  20000 /* and none is longer, unless more was asked for: who was away is caught up with within half a minute */
 #define PACE_LOOK_MS  250   /* between two rounds: how soon many bytes are seen */
 
 typedef struct pace {

@@ -33,7 +33,7 @@ START_TEST(all_is_due_once_in_every)
 }
 END_TEST
 
-START_TEST(waits_double_up_to_a_minute)
+START_TEST(waits_double_up_to_the_longest)
 {
     pace p = {.every_ms = 2000};
     int64_t now = 0, most = PACE_FIRST_MS;
@@ -237,7 +237,7 @@ int main(void)
     TCase *paced = tcase_create("pace"), *pieces = tcase_create("pieces"),
           *logs = tcase_create("logs");
     tcase_add_test(paced, all_is_due_once_in_every);
-    tcase_add_test(paced, waits_double_up_to_a_minute);
+    tcase_add_test(paced, waits_double_up_to_the_longest);
     tcase_add_test(paced, chance_spreads_the_waits);
     tcase_add_test(paced, never_earlier_than_asked_for);
     tcase_add_test(paced, a_clock_that_jumps_costs_one_wait);
