@@ -115,6 +115,20 @@ class Withdrawal(Case):
                          (409, f"{name}, 2026-11-03: there is less usage ({counter}) than would be withdrawn. The catalogue "
                                "has changed since the input was taken, or it is another input. Nothing was withdrawn."))
 
+    def test_4_what_was_withdrawn_leaves_room(self):
+        """All usage together stays below 2^63: rows of a sender that counted nonsense end nothing once they are taken back."""
+        rows = [json.dumps({"zone": 101, "region": "DE", "hour": f"2026-11-02T{hour:02}:00:00Z", "bytes": 9 * 10**17}).encode() + b"\n"
+                for hour in range(10)]
+        for half in (rows[:5], rows[5:]):
+            self.post("/ingest/buckets", b"".join(half))
+        more = b"".join(row.replace(b"11-02", b"11-01") for row in rows[:3])
+        self.assertEqual(self.pair.away.ask("POST", "/ingest/buckets", "operator", more).status, 400)
+        self.post("/ingest/buckets/withdraw", b"".join(rows[5:]))
+        self.post("/ingest/buckets", more)
+        self.assertEqual(self.pair.away.ask("POST", "/ingest/buckets", "operator", b"".join(rows[5:])).status, 400)
+        self.post("/ingest/buckets/withdraw", more)
+        self.post("/ingest/buckets/withdraw", b"".join(rows[:5]))
+
 
 if __name__ == "__main__":
     unittest.main()

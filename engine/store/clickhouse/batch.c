@@ -157,6 +157,31 @@ static tb_metric largest_of(const tb__ch_batch *b, tb_u128 *ret_sum)
     return most;
 }
 
+static tb_code one_number(tb_store *store, int sql, int64_t *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, sql, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    *ret = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+/* What was withdrawn does not count: the sums of the other inputs, looked at only where the bound would be passed, and once after
+ * withdrawals. */
+static tb_code lessen_bound(tb_store *store, int64_t *bound, tb_error *err)
+{
+    int64_t now = 0, then = 0, exact = 0;
+    tb_code code = one_number(store, TB__SQL_WITHDRAWALS, &now, err);
+    if (!code) code = tb__ch_meta(store, "cell_max_withdrawals", 0, &then, err);
+    if (code || now == then) return code;
+    code = one_number(store, TB__SQL_USAGE_BOUND, &exact, err);
+    if (!code && exact < *bound) *bound = exact;
+    return code ? code : tb__ch_meta_put(store, "cell_max_withdrawals", now, err);
+}
+
 /* No counter grows by more than the batch's largest sum, so the sum of these bounds all. */
 static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
 {
@@ -164,6 +189,7 @@ static tb_code keep_bound(tb__ch_batch *b, tb_error *err)
     tb_u128 most = 0;
     const char *name = tb_metric_table[largest_of(b, &most)].name;
     tb_code code = tb__meta_get(b->store, "cell_max", &bound, err);
+    if (!code && most > (tb_u128)(TB_COUNTER_MAX - bound)) code = lessen_bound(b->store, &bound, err);
     if (code) return code;
     if (most > (tb_u128)(TB_COUNTER_MAX - bound))
         return tb_fail(err, TB_E_OVERFLOW, name,
