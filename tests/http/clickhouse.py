@@ -45,9 +45,12 @@ class ClickHouse:
         (self.path / "users.xml").write_text(USERS)
         self.start()
 
-    def start(self):
+    def launch(self):
         self.process = subprocess.Popen([PROGRAM, f"--config-file={self.path}/config.xml"], cwd=self.path,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def start(self):
+        self.launch()
         end = time.monotonic() + PATIENCE
         while True:
             try:

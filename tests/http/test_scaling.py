@@ -1,11 +1,15 @@
 """docs/scaling.md: the lines that set up two shards are run as they stand, on other ports."""
+import hashlib
 import json
 import os
 import re
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 from clickhouse import PROGRAM, ClickHouse
@@ -20,6 +24,38 @@ def free_port():
 
 @unittest.skipUnless(PROGRAM, "no clickhouse-server")
 class Scaling(unittest.TestCase):
+    def test_opened_for_the_control_server(self):
+        """The two files, beside what Debian has: the user with its password is let in, and nobody else from elsewhere."""
+        listen, users = re.findall(r"```xml\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S)
+        self.assertIn("<listen_host>0.0.0.0</listen_host>", listen)
+        shard = ClickHouse()
+        self.addCleanup(shard.close)
+        shard.kill()
+        users = users.replace("HASH", hashlib.sha256(b"word").hexdigest()).replace("<ip>127.0.0.1</ip>", "")
+        (shard.path / "users.d").mkdir()
+        (shard.path / "users.d/tollbook.xml").write_text(users.replace("CONTROL", "127.0.0.1"))
+        shard.launch()
+        said = [self.ask(shard, who) for who in ({"X-ClickHouse-User": "tollbook", "X-ClickHouse-Key": "word"},
+                                                 {"X-ClickHouse-User": "tollbook", "X-ClickHouse-Key": "wrong"}, {})]
+        self.assertEqual([code == 200 for code, _ in said], [True, False, False])
+        self.assertEqual([text[:9] for _, text in said], ["1\n", "Code: 193", "Code: 195"])
+
+    @staticmethod
+    def ask(shard, names):
+        """Until it listens."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                request = urllib.request.Request(f"http://127.0.0.1:{shard.port}/", b"SELECT 1", names)
+                with urllib.request.urlopen(request, timeout=PATIENCE) as got:
+                    return got.status, got.read().decode()
+            except urllib.error.HTTPError as got:
+                return got.code, got.read().decode()
+            except OSError:
+                if shard.process.poll() is not None or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+
     def test_two_shards_from_nothing(self):
         shards = [ClickHouse(), ClickHouse()]
         for shard in shards:
