@@ -107,13 +107,26 @@ static span rest_of(const feed_reader *reader)
 
 /* --- the known prefix --- */
 
+/* What is known grew. Of the candidates that could be met, those that are over go before `first`, so that a log of many segments is looked at
+ * once and not once a segment: the others keep their order. */
+static void drop_passed(feed_known *known)
+{
+    size_t end = known->first;
+    while (end < known->n && known->list[end].start <= known->bytes)
+        end++;
+    size_t to = end;
+    for (size_t i = end; i > known->first; i--)
+        if (known->list[i - 1].length > known->bytes) known->list[--to] = known->list[i - 1];
+    known->first = to;
+}
+
 /* Where the next candidate could be met: the least length past `at` of those whose start is known.
  * 0: nowhere. Candidates longer than the input cannot be met. */
 static uint64_t next_length(const feed_reader *reader)
 {
     const feed_known *known = &reader->known;
     uint64_t least = 0, most = feed_source_plain_size(reader->source);
-    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++) {
+    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++) {
         uint64_t length = known->list[i].length;
         if (length > reader->at && length <= most && (least == 0 || length < least))
             least = length;
@@ -179,7 +192,7 @@ static bool is_known_rung(const feed_reader *reader, const tb_rung *rung)
 static bool goes_on(const feed_reader *reader, uint64_t at)
 {
     const feed_known *known = &reader->known;
-    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++)
+    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++)
         if (known->list[i].length > at) return true;
     return false;
 }
@@ -188,7 +201,7 @@ static bool goes_on(const feed_reader *reader, uint64_t at)
 static bool point_between(const feed_reader *reader, uint64_t from, uint64_t to)
 {
     const feed_known *known = &reader->known;
-    for (size_t i = 0; i < known->n; i++)
+    for (size_t i = known->first; i < known->n; i++)
         if (known->list[i].length > from && known->list[i].length <= to &&
             known->list[i].accepted > 0)
             return true;
@@ -202,7 +215,7 @@ static bool point_between(const feed_reader *reader, uint64_t from, uint64_t to)
 static bool follows(const feed_reader *reader, uint64_t at)
 {
     const feed_known *known = &reader->known;
-    for (size_t i = 0; i < known->n; i++)
+    for (size_t i = known->first; i < known->n; i++)
         if (known->list[i].start == known->bytes && known->list[i].length > at) return true;
     return false;
 }
@@ -250,7 +263,7 @@ static bool met(feed_reader *reader, bool whole)
 {
     feed_known *known = &reader->known;
     tb_hash128 hash = feed_hash_value(reader->hash);
-    for (size_t i = 0; i < known->n && known->list[i].start <= known->bytes; i++) {
+    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++) {
         const tb_known *one = &known->list[i];
         if (one->length != reader->at || !equal(one->hash, hash)) continue;
         if (one->accepted == 0 && reader->last != '\n' && !whole) continue;
@@ -258,6 +271,7 @@ static bool met(feed_reader *reader, bool whole)
         known->lines = one->lines;
         known->final = one->final;
         known->taken |= one->accepted > 0;
+        drop_passed(known);
         feed_hash_copy(reader->mark, reader->hash);
         return true;
     }
@@ -307,6 +321,7 @@ void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)
     free(reader->known.list);
     reader->known.list = list;
     reader->known.n = n;
+    reader->known.first = 0;
 }
 
 void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n)
@@ -357,7 +372,7 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
             pass(reader, rest.bytes, n, (span){rest.bytes + n, rest.len - n}, &is_met);
     }
     reader->earlier = reader->end && rest_size(reader) == 0 && feed_reader_earlier(reader);
-    reader->known.n = 0; /* all candidates have been met or refuted */
+    reader->known.n = reader->known.first = 0; /* all candidates have been met or refuted */
     if (reader->earlier) return TB_OK;
     if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
     return feed_reader_rewind(reader, err); /* from where the last candidate was refuted */

@@ -23,6 +23,7 @@ void feed_block_release(feed_block *block);
 typedef struct feed_known {
     tb_known *list; /* ascending by (start, length); owned */
     size_t n;
+    size_t first;          /* those before it end within what is known, and are over */
     uint64_t bytes, lines; /* the longest prefix found known so far */
     bool final;            /* the segment that ends there is its input's last */
     bool taken;            /* a line of it was accepted */
