@@ -11,6 +11,7 @@
 #define CONNECT_S   10L
 #define STALLED_S   300L /* a large piece may take the server a while */
 #define TRIES       6
+#define ASKED_FIRST ((size_t)1 << 20) /* as curl has it */
 #define WAIT_MOST_S 30u
 
 static bool starts_with(const char *text, const char *prefix)
@@ -122,6 +123,8 @@ static bool add_header(struct curl_slist **headers, const char *name, const char
     return more != NULL;
 }
 
+/* curl asks a server whether it wants a body of more than 1 MiB: one that refuses it for its length may close the connection under the rest of it,
+ * and its answer is lost then. A smaller body is sent without the round trip. */
 static struct curl_slist *make_headers(const client *c, const client_request *request)
 {
     struct curl_slist *headers = NULL;
@@ -129,7 +132,7 @@ static struct curl_slist *make_headers(const client *c, const client_request *re
         add_header(&headers, "Content-Type", request->type) &&
         add_header(&headers, "Content-Encoding", request->coding) &&
         add_header(&headers, "Idempotency-Key", request->batch) &&
-        add_header(&headers, "Expect", "")) /* curl leaves the header out: no round trip */
+        (request->len > ASKED_FIRST || add_header(&headers, "Expect", "")))
         return headers;
     curl_slist_free_all(headers);
     return NULL;
