@@ -2,8 +2,9 @@
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
  * undone, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
- * crash, a reader beside, which merges runs ahead of the writer. Rankings are asked of what the process
- * remembers (recall.h), and of the file alone.
+ * crash, a reader beside, which merges runs ahead of the writer, months that become final, after which usage of theirs is
+ * late. Rankings are asked of what the process remembers (recall.h), and of the file alone. The data's version, which ETags
+ * and invoices name, is the same too.
  *
  * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
  * at times; the reader is its own. */
@@ -12,6 +13,7 @@
 #include "steps.h"
 #include "tollbook/billsource.h"
 #include "tollbook/insightsview.h"
+#include "tollbook/issue.h"
 #include "tollbook/compaction.h"
 #include "tollbook/merging.h"
 #include "store/usage/batch.h"
@@ -29,7 +31,7 @@ static tb_merges *merges;
 static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
-static uint64_t segments;
+static uint64_t segments, n_final;
 
 /* Folds take many batches, so that all answers are asked between their slices. */
 static void set_forms(void)
@@ -55,6 +57,24 @@ static void open_reader(void)
     fixture *of = &both[elsewhere];
     tb_store_options options = {.now_us = NOW_US, .usage = usage_plane_client(&of->plane)};
     ok(tb_store_open(of->path, &options, &reader, &err));
+}
+
+static void add_book(fixture *f)
+{
+    static const char text[] =
+        "{\"book\":\"b\",\"currency\":\"USD\",\"effective_from\":\"2026-01-01T00:00:00Z\",\"minimum_monthly\":\"1.00\","
+        "\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{\"EU\":\"0.01\",\"NA\":\"0.02\",\"ASIA\":\"0.03\",\"SA\":\"0.04\","
+        "\"AF\":\"0.06\"}}},\"optimizer\":{\"monthly\":\"9.50\"},\"load_balancer\":{\"monthly_fee\":\"9.50\",\"included_requests\":0,"
+        "\"included_axis\":\"absolute\",\"mode\":\"graduated\",\"tiers\":[{\"from_millions\":0,\"to_millions\":null,"
+        "\"price_per_million\":\"0.65\"}]}}";
+    tb_book book;
+    tb_error err = {0};
+    bool known = false;
+    ok(tb_book_parse(text, strlen(text), NULL, &book, &err));
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_add_book(f->store, &book, NOW_US, &known, &err));
+    ok(tb_store_commit(f->store, &err));
+    tb_book_release(&book);
 }
 
 /* --- steps --- */
@@ -269,6 +289,47 @@ static void step_compact(void)
     while (c.working && --steps > 0);
 }
 
+/* Now is long after the month. false: the bill cannot be made, and code says why. */
+static bool issue(tb_store *store, int64_t account, int64_t month, tb_invoice *ret, tb_code *ret_code)
+{
+    const int64_t now_us = tb_month_first_day(month + 4) * 24 * TB_US_PER_HOUR;
+    tb_issue_outcome outcome = TB_ISSUE_NOTHING;
+    tb_month_books books;
+    tb_issue draft;
+    tb_error err = {0};
+    ok(tb_month_books_read(store, &books, &err));
+    *ret_code = tb_issue_draft(store, account, month, &books, now_us, &draft, &err);
+    if (*ret_code == TB_OK) {
+        *ret_code = tb_issue_finalize(store, &draft, now_us, false, NULL, NULL, ret, &outcome, &err);
+        tb_issue_release(&draft);
+    }
+    tb_month_books_release(&books);
+    return *ret_code == TB_OK && (outcome == TB_ISSUE_MADE || outcome == TB_ISSUE_KNOWN);
+}
+
+/* An account's month becomes final in both, or is looked at as if: with all that is late of months before. */
+static void step_month(bool stays)
+{
+    const int64_t account = 1 + (int64_t)draw(2), month = tb_month_from_day(now_hour / 24) - (int64_t)draw(3);
+    tb_invoice invoice[2];
+    tb_code code[2];
+    bool made[2];
+    tb_error err = {0};
+    for (int i = 0; i < 2; i++) {
+        ok(tb_store_begin(both[i].store, &err));
+        made[i] = issue(both[i].store, account, month, &invoice[i], &code[i]);
+    }
+    ck_assert_int_eq(code[0], code[1]);
+    ck_assert_int_eq(made[0], made[1]);
+    if (made[0]) ck_assert_str_eq(invoice[0].text, invoice[1].text);
+    for (int i = 0; i < 2; i++) {
+        if (made[i]) tb_invoice_release(&invoice[i]);
+        if (stays && !code[i]) ok(tb_store_commit(both[i].store, &err));
+        else tb_store_rollback(both[i].store);
+    }
+    n_final += stays && made[0];
+}
+
 /* What waits is merged ahead. The writer takes it; or it merges the same by itself, and is given it later. */
 static void step_merges(void)
 {
@@ -291,6 +352,9 @@ static void step(void)
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
     case 12: step_fold(); break;
+    case 13:
+        if (!elsewhere) step_month(true);
+        break;
     case 10:
     case 11:
         if (elsewhere) step_compact();
@@ -489,6 +553,9 @@ static void compare(int at)
     for (int i = 0; i < 4; i++)
         same_ranking();
     same_accounts();
+    step_month(false);
+    same_rows("SELECT value FROM meta WHERE name='data_version'");
+    same_rows("SELECT account,month,version,scope,owner,edge,day,hex(data) FROM late");
     if (at % 20) return;
     same_rows("SELECT * FROM buckets");
     same_rows("SELECT * FROM balancer_buckets");
@@ -508,10 +575,13 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     open_reader();
     set_forms();
     step_catalogue();
+    for (int i = 0; i < 2; i++)
+        add_book(&both[i]);
     for (int i = 0; i < steps; i++) {
         step();
         compare(i);
     }
+    if (!elsewhere && steps >= STEPS) ck_assert_uint_gt(n_final, 0);
     tb_store_close(reader);
     for (int i = 0; i < 2; i++)
         fixture_release(&both[i]);
