@@ -87,13 +87,40 @@ static bool is_trouble(const follow *f, const follow_log *log)
     return !log->damaged || f->options.once || log->looks >= LOG_PATIENT;
 }
 
+/* A sink that has forgotten is told everything again at once. Where it forgets for ever, as two servers
+ * behind one name do, the log is not read again and again. */
+static bool begins_anew(follow_log *log, int64_t now_ms, const tb_error *err)
+{
+    if (err->code != TB_E_BATCH_CONFLICT) return false;
+    const bool first = log->forgot_ms == 0 || now_ms - log->forgot_ms >= AGAIN_MS;
+    log->forgot_ms = now_ms;
+    return first;
+}
+
 static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
 {
-    if (follow_is_logs(err->code)) log->again_ms = now_ms + AGAIN_MS;
+    log->more = begins_anew(log, now_ms, err);
+    if (follow_is_logs(err->code) && !log->more) log->again_ms = now_ms + AGAIN_MS;
     if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
     log->trouble = err->code;
     f->room.totals.troubles++;
     say(f, log->path, err->message);
+}
+
+/* An earlier copy, once it has stopped growing, or has been one for a while: a log that is being copied is one too. */
+static void note_earlier(follow *f, follow_log *log)
+{
+    char sentence[200];
+    const bool quiet = log->settled || log->packed || f->options.once;
+    if (log->passed == 0) log->told_passed = false;
+    if (log->passed == 0 || log->told_passed || !quiet) return;
+    log->told_passed = true;
+    f->room.totals.earlier_copies++;
+    snprintf(sentence, sizeof sentence,
+             "It is an earlier copy of a log that was taken further before: its %" PRIu64
+             " bytes add nothing. It counts as another log as soon as it differs.",
+             log->passed);
+    say(f, log->path, sentence);
 }
 
 /* --- turns --- */
@@ -106,6 +133,7 @@ static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *e
     tb_code code = follow_log_turn(log, &f->room, &log->more, &why);
     if (f->room.totals.pieces > pieces) sink_worked(f);
     if (code == TB_OK && !log->damaged) log->trouble = TB_OK;
+    if (code == TB_OK) note_earlier(f, log);
     if (code == TB_OK) return TB_OK;
     log->more = false;
     if (code == TB_E_NOMEM && !f->room.sink_failed) return tb_no_memory(err);
@@ -353,6 +381,12 @@ static int64_t waiting_bytes(const follow_log *log, int64_t now_ms)
     return (int64_t)follow_log_waiting(log);
 }
 
+static int64_t earlier_bytes(const follow_log *log, int64_t now_ms)
+{
+    (void)now_ms;
+    return (int64_t)log->passed;
+}
+
 static int64_t in_trouble(const follow_log *log, int64_t now_ms)
 {
     (void)now_ms;
@@ -362,7 +396,7 @@ static int64_t in_trouble(const follow_log *log, int64_t now_ms)
 /* By name, so only of logs that have one. A packed log that is done says nothing. */
 static bool is_shown(const follow_log *log)
 {
-    return log->there && (!log->packed || follow_log_lag(log) || log->trouble);
+    return log->there && (!log->packed || follow_log_lag(log) || log->trouble || log->passed);
 }
 
 static void put_figure(tb_buf *out, const char *name, const char *path, int64_t value)
@@ -378,6 +412,7 @@ static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
         {"lag_bytes", "Bytes of a log that are not shipped", lag_bytes},
         {"lag_seconds", "Seconds since all of a log was shipped", lag_seconds},
         {"waiting_bytes", "Bytes of a last line that has no end yet", waiting_bytes},
+        {"earlier_bytes", "Bytes of an earlier copy of a known log, which add nothing", earlier_bytes},
         {"trouble", "1: the log cannot be read, or was refused", in_trouble}, /* names follow */
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
@@ -429,6 +464,8 @@ void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *ou
             all->conflicts);
     put_one(out, "restarts_total", "counter", "Logs that were truncated or written anew in place",
             all->restarts);
+    put_one(out, "earlier_copies_total", "counter",
+            "Earlier copies of known logs, of which nothing was taken", all->earlier_copies);
     put_one(out, "lost_logs_total", "counter",
             "Logs that were gone before they were read to their end", all->lost_logs);
     put_one(out, "troubles_total", "counter", "Logs that could not be read or were refused",

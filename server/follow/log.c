@@ -45,7 +45,8 @@ void follow_log_restart(follow_log *log)
     log->starts = NULL;
     log->n_starts = 0;
     log->window_len = 0;
-    log->scanned = 0;
+    log->scanned = log->passed = 0;
+    log->told_passed = false;
     log->begun = log->ask = log->earlier = log->packed = log->damaged = false;
     log->fresh = true;
 }

@@ -30,6 +30,8 @@ typedef struct follow_log {
     bool begun;          /* its first line is there, and the sink was asked what it knows */
     bool ask;            /* the sink is to be asked again from what it knows on */
     bool earlier;        /* so far a copy of a log that is known further */
+    uint64_t passed;     /* its bytes then, which add nothing; of a packed log too, once it is done */
+    bool told_passed;    /* and that was said */
     bool packed;         /* gzip or zstd: nothing is written to its end */
     bool damaged;        /* it could not be unpacked: nothing is tried until it changes */
     feed_source *source; /* of a packed log that is being shipped */
@@ -47,6 +49,7 @@ typedef struct follow_log {
     uint64_t shipped, lines, rejected;
     tb_code trouble;  /* what was said of it last; TB_OK: nothing, or it is over */
     int64_t again_ms; /* a log that was refused is not sent again before */
+    int64_t forgot_ms; /* when the sink had forgotten what it acknowledged of it; 0: never */
     uint64_t round;   /* of its last turn */
     bool more;        /* and there was more */
 } follow_log;

@@ -172,6 +172,15 @@ class Writer:
         return sum(self.written.values())
 
 
+def restore(server, backup):
+    """The server's database becomes what the backup holds, as operations.md says."""
+    server.stop()
+    for end in ("", "-wal", "-shm"):
+        Path(f"{server.db}{end}").unlink(missing_ok=True)
+    shutil.copy(backup, server.db)
+    server.start(port=server.port)
+
+
 def stored(db):
     """Lines and bytes by zone, as the database has them."""
     rows = run("query", "--db", db, "--format", "csv",

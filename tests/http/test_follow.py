@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
 from script import LONG
-from follower import Follower, Writer, line, stored, taken, until
+from follower import Follower, Writer, line, restore, stored, taken, until
 
 SEED = random_seed()
 
@@ -213,6 +213,54 @@ class Local(unittest.TestCase):
         self.takes(f, 42)  # the first line stands in another log now
         self.assertEqual(f.stop(), 0)
         self.assertEqual(f.messages().count("written anew"), 1)
+
+    def test_written_anew_as_the_beginning_of_what_it_was(self):
+        """By the points at 512 bytes, 1 KiB and so on nobody can tell it from an earlier copy, which adds nothing."""
+        self.log.write_bytes(lines(0, 100))
+        f = self.follower().start()
+        self.takes(f, 100)
+        short = lines(0, 50) + lines(200, 10)
+        self.assertLess(4096, len(lines(0, 50)))
+        with open(self.log, "r+b") as log:
+            log.truncate(0)
+            log.write(short)
+        until(lambda: "an earlier copy" in f.messages(), f.messages)
+        self.assertIn(f"its {len(short)} bytes add nothing", f.messages())
+        self.assertEqual(f.messages().count("what is known of it is passed over"), 1)
+        self.assertNotIn("as a new log", f.messages())
+        until(lambda: f.figure("earlier_bytes", self.log) == len(short), f.messages)
+        self.assertEqual(f.figure("earlier_copies_total"), 1)
+        self.assertEqual(f.figure("lag_bytes", self.log), 0)
+        self.assertEqual(taken(self.db), (100, 0))
+        with open(self.log, "ab") as log:
+            log.write(lines(210, 40))  # past 8192 bytes: it is another log
+        self.takes(f, 200)
+        until(lambda: f.figure("earlier_bytes", self.log) == 0, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(f.messages().count("an earlier copy"), 1, f.messages())
+        self.assertIn("nothing new: its 100 lines", run("ingest", "--db", self.db, self.log).stderr.decode())
+
+    def test_an_earlier_copy_is_said_packed_or_plain(self):
+        data = lines(0, 100)
+        (self.folder / "whole").write_bytes(data)
+        run("ingest", "--db", self.db, self.folder / "whole")
+        cut = len(lines(0, 60))
+        self.log.write_bytes(data[:cut])
+        packed = self.logs / "b.log.gz"
+        packed.write_bytes(gzip.compress(data[:cut - len(lines(59, 1))]))
+        f = self.follower()
+        said = f.once()
+        self.assertEqual(said.count("It is an earlier copy"), 2, said)
+        self.assertEqual(taken(self.db), (100, 0))
+        self.assertEqual(f.figure("earlier_bytes", self.log), cut)
+        self.assertEqual(f.figure("earlier_bytes", packed), cut - len(lines(59, 1)))
+        self.assertEqual(f.figure("earlier_copies_total"), 2)
+        f.start()
+        until(lambda: f.figure("earlier_copies_total") == 2, f.messages)
+        self.log.write_bytes(data[:cut + 90])  # another one, and longer
+        until(lambda: f.figure("earlier_bytes", self.log) == cut + 90, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(self.db), (100, 0))
 
     def test_a_packed_log_is_taken_once_it_is_complete(self):
         data = lines(0, 2000).replace(b"agent", b"a" * 10000)  # more than one piece
@@ -555,6 +603,45 @@ class Remote(unittest.TestCase):
         self.assertEqual(f.messages().count("Check the URL"), 1, f.messages())
         self.assertEqual(f.messages().count("takes what it is sent again"), 1)
         server.close()
+
+    def test_a_server_restored_from_a_backup(self):
+        """The backup has the first of two logs in part, and the second not at all."""
+        second = self.folder / "b.log"
+        for options in ((), ("--cells", "on")):
+            with self.subTest(options):
+                server = Server(*options, log=None)
+                backup = self.folder / f"backup{len(options)}.db"
+                self.log.write_bytes(lines(0, 10))
+                second.unlink(missing_ok=True)
+                f = Follower(server.url, self.log, second, key=server.keys["ingest"], folder=self.folder)
+                self.addCleanup(f.close)
+                f.start()
+                until(lambda: sum(taken(server.db)) == 10, f.messages)
+                run("backup", "--db", server.db, "--to", backup)
+                second.write_bytes(lines(100, 7))
+                for first, n in ((10, 5), (15, 5)):
+                    with open(self.log, "ab") as log:
+                        log.write(lines(first, n))
+                    until(lambda: sum(taken(server.db)) == first + n + 7, f.messages)
+                restore(server, backup)
+                self.assertEqual(taken(server.db), (10, 0))
+                with open(self.log, "ab") as log, open(second, "ab") as other:
+                    log.write(lines(20, 3))
+                    other.write(lines(107, 2))
+                until(lambda: sum(taken(server.db)) == 32, f.messages)
+                until(lambda: f.figure("lag_bytes", self.log) == 0 == f.figure("lag_bytes", second), f.messages)
+                self.assertEqual(f.messages().count("restored from a backup"), 2, f.messages())
+                self.assertEqual(f.figure("troubles_total"), 2)
+                until(lambda: f.figure("trouble", self.log) == 0, f.messages)
+                with open(self.log, "ab") as log:
+                    log.write(lines(23, 2))
+                until(lambda: sum(taken(server.db)) == 34, f.messages)
+                self.assertEqual(f.stop(), 0)
+                self.assertEqual(stored(server.db), ({101: 34}, {101: 3400}))
+                f.once()
+                self.assertEqual(taken(server.db), (34, 0))
+                f.said.unlink()
+                server.close()
 
     def test_a_key_that_is_wrong_and_a_server_that_is_none(self):
         server = Server(log=None)
