@@ -77,11 +77,12 @@ static void become_another(follow_log *log)
 }
 
 /* A file's time has a grain, and it can be changed within one: a change makes two looks. */
-void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms)
+void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms, bool counts)
 {
     const uint64_t size = (uint64_t)st->st_size;
     const bool same = size == log->size && same_time(st->st_mtim, log->changed);
     if (S_ISREG(st->st_mode) != log->regular) become_another(log);
+    else if (same && !counts) return;
     log->settled = same;
     if (same) {
         log->looks++;

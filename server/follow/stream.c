@@ -17,6 +17,7 @@
 #define GAPS      (STREAM_HELD_MAX / CUT + 1) /* each has so much of its line before it */
 #define CONFLICTS 8
 #define LEAST     ((size_t)64 << 10) /* shorter bodies are not halved */
+#define LONGER    64 /* so many full pieces after a shorter one was asked for, a longer one is tried */
 
 /* Bytes that were left out of the text, before text[at]: what is there is byte `to` of the stream. */
 typedef struct gap {
@@ -44,6 +45,7 @@ struct follow_stream {
         start;      /* of the stream: what came, its last line end, what the sink has */
     uint64_t lines; /* that the sink has */
     size_t most; /* bytes of text in one piece; one line may be longer */
+    unsigned full; /* pieces of about that length since it became less */
     feed_hash *all, *whole, *had; /* up to at, line_at, start */
     feed_hash *part;              /* up to the end of a piece that is not all */
     bool asked;                   /* what the sink knows was asked */
@@ -334,6 +336,14 @@ static size_t next_part(const follow_stream *s)
     return (size_t)(end - s->text.data) + 1;
 }
 
+/* A limit that somebody raised is found out now and then, at the price of a body that is refused. */
+static void lengthen(follow_stream *s, size_t len)
+{
+    if (s->most == STREAM_HELD_MAX || len < s->most / 2 || ++s->full < LONGER) return;
+    s->full = 0;
+    s->most = s->most < STREAM_HELD_MAX / 2 ? s->most * 2 : STREAM_HELD_MAX;
+}
+
 /* One piece. What is too long for the sink is halved. */
 static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
 {
@@ -348,8 +358,10 @@ static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
         code = ship(s, len, whole ? s->line_at : s->start + len, s->part, &report, err);
         if (code != TB_E_TOO_LARGE || len <= LEAST) break;
         s->most = len / 2;
+        s->full = 0;
     } while (next_part(s) < len);
     if (code) return code;
+    lengthen(s, len);
     feed_report_add(all, &report);
     return TB_OK;
 }

@@ -9,8 +9,8 @@
  * piece. A sink that does not know any more what it acknowledged was restored from a backup: then
  * the log is begun anew, and the sink is asked from its first byte on.
  *
- * A packed log is opened once it has stopped changing, and only after all of it could be unpacked:
- * what its writer has not finished is no log. */
+ * A packed log is opened once it has stopped changing, and nothing of it is sent before all of it could be unpacked:
+ * what its writer has not finished is no log. One that is known to its end is unpacked once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,15 +66,17 @@ static tb_code has_head(const follow_log *log, bool *ret_has, tb_error *err)
     return TB_OK;
 }
 
-/* Whether a packed log is all there: it is unpacked to its end once. */
-static tb_code unpack_all(feed_source *source, tb_error *err)
+/* Whether a packed log is all there: it is unpacked to its end, from where the reader stands, and gone back to. */
+static tb_code unpack_rest(feed_reader *reader, tb_error *err)
 {
     char bytes[1 << 16];
     size_t n = sizeof bytes;
-    tb_code code = TB_OK;
+    bool end;
+    tb_code code = feed_reader_at_end(reader, &end, err);
+    if (code || end) return code;
     while (code == TB_OK && n == sizeof bytes)
-        code = feed_source_read(source, bytes, sizeof bytes, &n, err);
-    return code ? code : feed_source_seek(source, 0, err);
+        code = feed_source_read(reader->source, bytes, sizeof bytes, &n, err);
+    return code ? code : feed_reader_rewind(reader, err);
 }
 
 static tb_code ask_sink(follow_log *log, follow_room *room, uint64_t from, follow_known *known,
@@ -210,6 +212,15 @@ static void count_piece(follow_log *log, follow_room *room, const feed_report *r
     log->rejected += report->rejected;
 }
 
+/* A limit that somebody raised is found out now and then, at the price of a body that is refused. */
+static void lengthen(follow_log *log, const follow_room *room)
+{
+    if (log->piece_max >= LOG_PIECE_MAX || room->piece.len < log->piece_max) return;
+    if (++log->full < LOG_LONGER) return;
+    log->full = 0;
+    log->piece_max *= 2;
+}
+
 static void say_refused(const follow_log *log, follow_room *room, const feed_report *report)
 {
     char text[FOLLOW_REFUSED_MAX];
@@ -236,6 +247,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     room->sink_failed = code && !follow_is_logs(code);
     if (code) return code;
     count_piece(log, room, &report, reader->at - start);
+    lengthen(log, room);
     say_refused(log, room, &report);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
@@ -300,6 +312,7 @@ static tb_code try_piece(follow_log *log, follow_room *room, bool *ret_end, tb_e
         tb_code code = next_piece(log, room, ret_end, err);
         if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES) {
             log->piece_max /= 2;
+            log->full = 0;
         } else if (code == TB_E_BATCH_CONFLICT) {
             room->totals.conflicts++;
             if (has_forgotten(log, &last)) return forgotten(err);
@@ -311,6 +324,7 @@ static tb_code try_piece(follow_log *log, follow_room *room, bool *ret_end, tb_e
         if (code) return code;
     }
     *ret_end = false;
+    log->later = true;
     return TB_OK;
 }
 
@@ -353,9 +367,12 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
 {
     tb_code code = TB_OK;
     bool damaged = false;
-    if (!log->begun) damaged = (code = unpack_all(log->source, err)) == TB_E_BAD_INPUT;
-    if (code == TB_OK && !log->begun && !stopped(room))
+    if (!log->begun) {
         code = begin_log(log, room, log->source, err);
+        if (code == TB_OK && log->begun && !log->earlier) code = unpack_rest(log->reader, err);
+        log->begun = log->begun && !stopped(room); /* a source that is stopped seems to end */
+        damaged = code == TB_E_BAD_INPUT;
+    }
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     log->fresh = !*ret_end && !damaged;
     if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
@@ -401,8 +418,8 @@ static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *so
         start_over(log, room, ret_more);
         return TB_OK;
     }
-    *ret_more = code == TB_OK && log->begun && !end;
-    log->fresh = *ret_more;
+    log->fresh = code == TB_OK && log->begun && !end;
+    *ret_more = log->fresh && !log->later;
     return code;
 }
 
@@ -457,7 +474,7 @@ static tb_code turn(follow_log *log, follow_room *room, bool *ret_more, tb_error
 
 tb_code follow_log_turn(follow_log *log, follow_room *room, bool *ret_more, tb_error *err)
 {
-    *ret_more = room->sink_failed = false;
+    *ret_more = room->sink_failed = log->later = false;
     tb_code code = follow_log_open(log, room, err);
     if (code == TB_OK) code = turn(log, room, ret_more, err);
     if (code == TB_E_BATCH_CONFLICT) follow_log_restart(log);

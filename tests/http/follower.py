@@ -53,10 +53,12 @@ class Follower:
         self.words += names
         self.process = None
 
-    def start(self, before=None):
+    def start(self, before=None, faster=1):
+        """faster: its clocks run so many times as fast."""
+        clock = {"LD_PRELOAD": FAKETIME, "FAKETIME": f"+0 x{faster}", "NO_FAKE_STAT": "1"} if faster > 1 else {}
         with open(self.said, "ab") as said:
             self.process = subprocess.Popen([TOLLBOOK, *map(str, self.words)], stderr=said,
-                                            env=ENVIRONMENT, preexec_fn=before)
+                                            env={**ENVIRONMENT, **clock}, preexec_fn=before)
         return self
 
     def once(self, expect=0):

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from script import LONG
 from follower import Follower, Writer, line, restore, stored, taken, until
 
 SEED = random_seed()
+TAKEN = b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}'
 
 
 def lines(first, n, zone=101, size=100):
@@ -279,6 +281,31 @@ class Local(unittest.TestCase):
         (self.logs / "b.log").write_bytes(data + lines(2000, 2))
         self.follower().once()
         self.assertEqual(taken(self.db), (2002, 0))
+
+    def test_a_packed_log_that_is_known_is_unpacked_once(self):
+        data = unpackable_lines(12000)
+        self.log.write_bytes(data)
+        run("ingest", "--db", self.db, self.log)
+        self.log.unlink()
+        packed = self.logs / "a.log.1.gz"
+        packed.write_bytes(gzip.compress(data, 1))
+        f = self.follower().start()
+        until(lambda: f.figure("logs") == 1 and f.figure("lag_bytes", packed) is None, f.messages)
+        read = int(re.search(r"rchar: (\d+)", Path(f"/proc/{f.process.pid}/io").read_text()).group(1))
+        self.assertEqual(f.stop(), 0)
+        self.assertLess(packed.stat().st_size, read)
+        self.assertLess(read, 1.5 * packed.stat().st_size)
+
+    def test_a_packed_log_that_is_known_but_not_whole(self):
+        self.log.write_bytes(lines(0, 2000))
+        run("ingest", "--db", self.db, self.log)
+        packed = self.logs / "a.log.1.gz"
+        for cut in (4, 8, 300):  # in its trailer, before it, and in the lines
+            packed.write_bytes(gzip.compress(lines(0, 2000))[:-cut])
+            self.assertIn(f"{packed}: ", self.follower().once(expect=1), cut)
+        packed.write_bytes(gzip.compress(lines(0, 2001)))
+        self.assertEqual(self.follower().once(), "")
+        self.assertEqual(taken(self.db), (2001, 0))
 
     def test_a_packed_log_still_being_written_says_nothing(self):
         raw = gzip.compress(lines(0, 400))
@@ -723,17 +750,16 @@ class Remote(unittest.TestCase):
         self.assertEqual(taken(server.db), (20000, 0))
         server.close()
 
-    def test_a_server_that_asks_to_wait(self):
-        asked = []
-
-        class Busy(http.server.BaseHTTPRequestHandler):
+    def pretend(self, post):
+        """The URL of a server that knows nothing, and answers POST with what post(path, body) says: a status, a body, and
+        headers."""
+        class Answers(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def answer(self, status, body, *fields):
-                self.send_response(status)
-                for name, value in fields:
+                self.send_response_only(status)
+                for name, value in (*fields, ("Content-Length", str(len(body)))):
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -741,21 +767,46 @@ class Remote(unittest.TestCase):
                 self.answer(200, b'{"total":0,"segments":[],"rungs":[]}')
 
             def do_POST(self):
-                asked.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-                if len(asked) < 3:
-                    self.answer(503, b"{}", ("Retry-After", "1"))
-                else:
-                    self.answer(200, b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}')
+                self.answer(*post(self.path, self.rfile.read(int(self.headers["Content-Length"]))))
 
             def log_message(self, *_):
                 pass
 
-        fake = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+        fake = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         threading.Thread(target=fake.serve_forever, daemon=True).start()
         self.addCleanup(fake.server_close)
         self.addCleanup(fake.shutdown)
+        return f"http://127.0.0.1:{fake.server_port}"
+
+    def test_a_server_that_says_how_long(self):
+        """Seconds, or a date by its own clock; the follower's runs twenty times as fast."""
+        asked, faster = [], 20
+        fields = [[("Retry-After", "50")],
+                  [("Retry-After", "Wed, 21 Oct 2015 07:29:00 GMT"), ("Date", "Wed, 21 Oct 2015 07:28:00 GMT")],
+                  [("Retry-After", "soon")]]
+
+        def post(*_):
+            asked.append(time.monotonic())
+            return (503, b"{}", *fields[len(asked) - 1]) if len(asked) <= len(fields) else (200, TAKEN)
+
         self.log.write_bytes(lines(0, 4))
-        f = Follower(f"http://127.0.0.1:{fake.server_port}", self.log, key="k", folder=self.folder)
+        f = Follower(self.pretend(post), self.log, key="k", folder=self.folder)
+        self.addCleanup(f.close)
+        f.start(faster=faster)
+        until(lambda: f.figure("lines_total") == 4, f.messages)
+        waits = [faster * (b - a) for a, b in zip(asked, asked[1:])]
+        for wait, least in zip(waits, (50, 60, 1)):
+            self.assertGreaterEqual(wait, least * 0.95)
+
+    def test_a_server_that_asks_to_wait(self):
+        asked = []
+
+        def post(*piece):
+            asked.append(piece)
+            return (503, b"{}", ("Retry-After", "1")) if len(asked) < 3 else (200, TAKEN)
+
+        self.log.write_bytes(lines(0, 4))
+        f = Follower(self.pretend(post), self.log, key="k", folder=self.folder)
         self.addCleanup(f.close)
         f.start()
         until(lambda: f.figure("lines_total") == 4, f.messages)
@@ -763,6 +814,26 @@ class Remote(unittest.TestCase):
         self.assertEqual(len(asked), 3)
         self.assertEqual(len(set(asked)), 1)  # what was not acknowledged is sent again as it was
         self.assertEqual(f.figure("failures_total"), 2)
+
+    def test_lines_of_now_do_not_wait_for_packed_logs(self):
+        """Two packed logs of two pieces each; a line is written as soon as the first piece is there."""
+        came = []
+
+        def post(_, body):
+            if not came:
+                self.log.write_bytes(lines(0, 4))
+            came.append(len(body))
+            return 200, TAKEN
+
+        for name in ("b.log.gz", "c.log.gz"):
+            text = b"".join(b"%s %s\n" % (name.encode(), os.urandom(9000).hex().encode()) for _ in range(1000))
+            (self.folder / name).write_bytes(gzip.compress(text, 0))
+        f = Follower(self.pretend(post), self.folder / "*.log*", key="k", folder=self.folder)
+        self.addCleanup(f.close)
+        f.start()
+        until(lambda: len(came) == 5, f.messages)
+        self.assertEqual(came.index(len(lines(0, 4))), 1, came)
+        self.assertEqual(f.stop(), 0)
 
 
 if __name__ == "__main__":
