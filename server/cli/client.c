@@ -12,7 +12,8 @@
 #define STALLED_S   300L /* a large piece may take the server a while */
 #define TRIES       6
 #define ASKED_FIRST ((size_t)1 << 20) /* as curl has it */
-#define WAIT_MOST_S 30u
+#define WAIT_MOST_S 600 /* nobody waits longer, whatever a server or a proxy asks for */
+#define WAIT_HERE_S 30u /* and a person at a terminal no longer than this */
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -88,19 +89,44 @@ static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
     return answer->failed ? 0 : size * n;
 }
 
-/* Retry-After in seconds; a date, or anything else, is one second. */
+/* What stands behind this name; NULL: it is another header. */
+static const char *header_value(const char *line, const char *name)
+{
+    const size_t len = strlen(name);
+    if (strncasecmp(line, name, len) != 0) return NULL;
+    return line + len + strspn(line + len, " \t");
+}
+
+static unsigned wait_of(long long seconds)
+{
+    if (seconds < 0) return 0;
+    return seconds < WAIT_MOST_S ? (unsigned)seconds : WAIT_MOST_S;
+}
+
+/* Seconds, or a date. What is neither leaves things as they are. */
+static void read_wait(client *c, const char *text)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const bool plain = digits > 0 && text[digits + strspn(text + digits, " \t\r\n")] == 0;
+    if (plain) c->retry_after = digits < 10 ? wait_of(strtoll(text, NULL, 10)) : WAIT_MOST_S;
+    else c->retry_at = curl_getdate(text, NULL);
+}
+
+/* A date to ask again at is one of the server's clock, which Date tells; else ours must do. */
+static void settle_wait(client *c)
+{
+    if (c->retry_at > 0) c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
+}
+
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
-    static const char name[] = "Retry-After:";
+    char line[128];
     client *c = ctx;
-    size_t len = size * n, at = sizeof name - 1;
-    if (len <= at || strncasecmp(bytes, name, at) != 0) return len;
-    unsigned seconds = 0;
-    for (; at < len && bytes[at] == ' '; at++)
-        ;
-    for (; at < len && bytes[at] >= '0' && bytes[at] <= '9' && seconds < WAIT_MOST_S; at++)
-        seconds = seconds * 10 + (unsigned)(bytes[at] - '0');
-    c->retry_after = seconds < WAIT_MOST_S ? seconds : WAIT_MOST_S;
+    const size_t len = size * n;
+    snprintf(line, sizeof line, "%.*s", len < sizeof line ? (int)len : (int)sizeof line - 1, bytes);
+    const char *date = header_value(line, "Date:"), *wait = header_value(line, "Retry-After:");
+    if (date) c->date = curl_getdate(date, NULL);
+    if (wait) read_wait(c, wait);
     return len;
 }
 
@@ -174,6 +200,7 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     *ret_status = 0;
     c->answer.len = 0;
     c->retry_after = 1;
+    c->date = c->retry_at = 0;
     int n = snprintf(url, sizeof url, "%s%s", c->url, request->path);
     struct curl_slist *headers = make_headers(c, request);
     if (!headers || n < 0 || (size_t)n >= sizeof url) {
@@ -184,6 +211,7 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     CURLcode rc = curl_easy_perform(c->curl);
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
     curl_slist_free_all(headers);
+    settle_wait(c);
     if (rc == CURLE_OK) return 0;
     c->retry_after = 0;
     return client_fail(c, TB_E_IO, "%s: %s. Check the URL and that the server runs%s.", c->url,
@@ -247,7 +275,7 @@ int client_send(client *c, const client_request *request)
 {
     long status = 0;
     for (int i = 0; i < TRIES; i++) {
-        if (i > 0) wait_seconds(c->retry_after);
+        if (i > 0) wait_seconds(c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
         if ((status != 429 && status != 503) || c->into) break;

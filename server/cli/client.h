@@ -1,6 +1,6 @@
 /* A client of a running server: one request after another over one connection, with the key.
  * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
- * a few times, as late as it wishes; where `into` is set the caller does that. */
+ * a few times, as late as it wishes, up to half a minute each; where `into` is set the caller does that. */
 #ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
 #define TOLLBOOK_SERVER_CLI_CLIENT_H
 
@@ -16,6 +16,7 @@ typedef struct client {
     const char *key;
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after; /* seconds that the last answer asked to wait */
+    time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
                        * twice */
     bool (*leave)(void *ctx); /* may be NULL: asked about once a second; true gives the exchange up */

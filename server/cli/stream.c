@@ -44,6 +44,7 @@ typedef struct streaming {
     follow_stream *stream;
     pace pace;
     tb_code said; /* what was said of the sink last */
+    uint64_t base; /* follow_stream_base, as it was said last */
     feed_report total;
     follow_refused_step refused;
     int64_t leave_ms;
@@ -79,12 +80,26 @@ static void add_report(streaming *s, const feed_report *report)
         cli_say(s->call, "-: %s", text);
 }
 
+/* The sink had forgotten what it acknowledged. */
+static void say_base(streaming *s)
+{
+    const unsigned long long base = follow_stream_base(s->stream);
+    if (base == s->base) return;
+    s->base = base;
+    cli_say(s->call,
+            "-: The server does not know any more what it acknowledged of this stream: was it restored from a "
+            "backup? What came behind byte %llu is stored as a new log. Where a file has the stream from its first "
+            "byte on, `head -c %llu FILE` through `tollbook ingest -` brings back what is missing.",
+            base, base);
+}
+
 static tb_code ship(streaming *s, bool end)
 {
     feed_report report;
     tb_error err;
     const follow_sink *sink = s->remote ? &s->server.sink : &s->store.sink;
     tb_code code = follow_stream_ship(s->stream, end, &report, &err);
+    say_base(s);
     if (code == TB_OK) {
         add_report(s, &report);
         pace_done(&s->pace);
@@ -312,6 +327,7 @@ static int run(streaming *s)
             (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,
             (unsigned long long)s->total.rejected);
     follow_stream_free(s->stream);
+    if (s->base && !status) status = 1;
     return status || s->total.accepted || !s->total.rejected ? status : 1;
 }
 

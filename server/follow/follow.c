@@ -4,7 +4,8 @@
  * more, and ends early after PIECES_A_ROUND, so that names are looked at again. A log keeps its
  * descriptor: it can be renamed and deleted, and is read to its end. Where there are more logs than
  * descriptors, some of those that have a name give theirs away. Packed logs, of which nobody waits
- * for the lines of this minute, have their turns when no other log has more, one at a time. */
+ * for the lines of this minute, have their turns when no other log has more, one at a time, and a round
+ * ends when it has unpacked some of them, so that lines that came meanwhile go first. */
 #include "follow/follow.h"
 
 #include <inttypes.h>
@@ -16,10 +17,12 @@
 #include "follow/table.h"
 
 #define PIECES_A_ROUND 64
+#define PACKED_A_ROUND ((uint64_t)16 << 20) /* bytes of packed logs, about */
 #define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
 #define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
 #define LABEL_MOST     ((size_t)4 << 12) /* a path, each byte as four */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
+#define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* and so long it is kept where nobody takes it */
 
 struct follow {
     follow_options options;
@@ -87,13 +90,41 @@ static bool is_trouble(const follow *f, const follow_log *log)
     return !log->damaged || f->options.once || log->looks >= LOG_PATIENT;
 }
 
+/* A sink that has forgotten is told everything again at once. Where it forgets for ever, as two servers
+ * behind one name do, the log is not read again and again. */
+static bool begins_anew(follow_log *log, int64_t now_ms, const tb_error *err)
+{
+    if (err->code != TB_E_BATCH_CONFLICT) return false;
+    const bool first = log->forgot_ms == 0 || now_ms - log->forgot_ms >= AGAIN_MS;
+    log->forgot_ms = now_ms;
+    return first;
+}
+
 static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
 {
-    if (follow_is_logs(err->code)) log->again_ms = now_ms + AGAIN_MS;
+    log->more = begins_anew(log, now_ms, err);
+    if (follow_is_logs(err->code) && !log->more) log->again_ms = now_ms + AGAIN_MS;
     if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
+    if (!log->trouble) log->trouble_ms = now_ms;
     log->trouble = err->code;
     f->room.totals.troubles++;
     say(f, log->path, err->message);
+}
+
+/* An earlier copy, once it has stopped growing: a log that is being copied is one too. */
+static void note_earlier(follow *f, follow_log *log)
+{
+    char sentence[200];
+    const bool quiet = log->settled || log->packed || f->options.once;
+    if (log->passed == 0) log->told_passed = false;
+    if (log->passed == 0 || log->told_passed || !quiet) return;
+    log->told_passed = true;
+    f->room.totals.earlier_copies++;
+    snprintf(sentence, sizeof sentence,
+             "It is an earlier copy of a log that was taken further before: its %" PRIu64
+             " bytes add nothing. It counts as another log as soon as it differs.",
+             log->passed);
+    say(f, log->path, sentence);
 }
 
 /* --- turns --- */
@@ -106,6 +137,7 @@ static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *e
     tb_code code = follow_log_turn(log, &f->room, &log->more, &why);
     if (f->room.totals.pieces > pieces) sink_worked(f);
     if (code == TB_OK && !log->damaged) log->trouble = TB_OK;
+    if (code == TB_OK) note_earlier(f, log);
     if (code == TB_OK) return TB_OK;
     log->more = false;
     if (code == TB_E_NOMEM && !f->room.sink_failed) return tb_no_memory(err);
@@ -183,20 +215,29 @@ static follow_log *next_packed(const follow *f, int64_t now_ms)
     return first;
 }
 
+static tb_code ship_packed(follow *f, int64_t now_ms, uint64_t end, bool *ret_more, tb_error *err)
+{
+    uint64_t unpacked = 0;
+    tb_code code = TB_OK;
+    *ret_more = true;
+    while (code == TB_OK && unpacked < PACKED_A_ROUND && f->room.totals.pieces < end && goes_on(f, now_ms)) {
+        follow_log *log = next_packed(f, now_ms);
+        *ret_more = log != NULL;
+        if (!log) break;
+        unpacked += log->source ? LOG_PIECE_MAX / 4 : log->size;
+        code = give_turn(f, log, now_ms, err);
+    }
+    return code;
+}
+
 static tb_code ship_all(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
 {
     const uint64_t end = f->room.totals.pieces + PIECES_A_ROUND;
-    bool plain = true;
     tb_code code = TB_OK;
     *ret_more = true;
-    while (code == TB_OK && *ret_more && goes_on(f, now_ms)) {
-        if (plain) code = pass(f, now_ms, full, &plain, err);
-        follow_log *log = plain || code ? NULL : next_packed(f, now_ms);
-        *ret_more = plain || log;
-        if (f->room.totals.pieces >= end) break;
-        if (log && goes_on(f, now_ms)) code = give_turn(f, log, now_ms, err);
-    }
-    return code;
+    while (code == TB_OK && *ret_more && f->room.totals.pieces < end && goes_on(f, now_ms))
+        code = pass(f, now_ms, full, ret_more, err);
+    return code || *ret_more ? code : ship_packed(f, now_ms, end, ret_more, err);
 }
 
 /* --- logs that are gone --- */
@@ -206,7 +247,7 @@ static void say_lost(follow *f, const follow_log *log)
     char sentence[160];
     uint64_t lag = follow_log_lag(log), waiting = follow_log_waiting(log);
     if (log->packed || lag + waiting == 0) return;
-    if (lag) f->room.totals.lost_logs++;
+    if (lag && log->trouble != TB_E_WITHDRAWAL) f->room.totals.lost_logs++; /* of that nobody misses anything */
     snprintf(sentence, sizeof sentence,
              lag ? "It is gone, and %" PRIu64 " bytes at its end were not shipped."
                  : "It is gone, and %" PRIu64 " bytes at its end are a line without an end.",
@@ -214,11 +255,20 @@ static void say_lost(follow *f, const follow_log *log)
     say(f, log->path, sentence);
 }
 
+/* Whether nothing more will be taken of a log without a name. What was withdrawn never is; what else is refused may be
+ * taken once somebody has seen to it. */
+static bool is_done(const follow_log *log, int64_t now_ms)
+{
+    if (log->trouble == TB_E_WITHDRAWAL) return true;
+    if (log->trouble) return now_ms - log->trouble_ms >= REFUSED_MS;
+    return !log->fresh && !log->source;
+}
+
 static bool is_over(const follow_log *log, int64_t now_ms)
 {
     if (log->there) return false;
     if (log->fd < 0) return true;
-    return !log->fresh && !log->source && now_ms - log->quiet_ms >= GONE_MS;
+    return now_ms - log->quiet_ms >= GONE_MS && is_done(log, now_ms);
 }
 
 static void let_go(follow *f, int64_t now_ms)
@@ -353,6 +403,12 @@ static int64_t waiting_bytes(const follow_log *log, int64_t now_ms)
     return (int64_t)follow_log_waiting(log);
 }
 
+static int64_t earlier_bytes(const follow_log *log, int64_t now_ms)
+{
+    (void)now_ms;
+    return (int64_t)log->passed;
+}
+
 static int64_t in_trouble(const follow_log *log, int64_t now_ms)
 {
     (void)now_ms;
@@ -362,7 +418,7 @@ static int64_t in_trouble(const follow_log *log, int64_t now_ms)
 /* By name, so only of logs that have one. A packed log that is done says nothing. */
 static bool is_shown(const follow_log *log)
 {
-    return log->there && (!log->packed || follow_log_lag(log) || log->trouble);
+    return log->there && (!log->packed || follow_log_lag(log) || log->trouble || log->passed);
 }
 
 static void put_figure(tb_buf *out, const char *name, const char *path, int64_t value)
@@ -378,6 +434,7 @@ static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
         {"lag_bytes", "Bytes of a log that are not shipped", lag_bytes},
         {"lag_seconds", "Seconds since all of a log was shipped", lag_seconds},
         {"waiting_bytes", "Bytes of a last line that has no end yet", waiting_bytes},
+        {"earlier_bytes", "Bytes of an earlier copy of a known log, which add nothing", earlier_bytes},
         {"trouble", "1: the log cannot be read, or was refused", in_trouble}, /* names follow */
     };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
@@ -429,6 +486,8 @@ void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *ou
             all->conflicts);
     put_one(out, "restarts_total", "counter", "Logs that were truncated or written anew in place",
             all->restarts);
+    put_one(out, "earlier_copies_total", "counter",
+            "Earlier copies of known logs, of which nothing was taken", all->earlier_copies);
     put_one(out, "lost_logs_total", "counter",
             "Logs that were gone before they were read to their end", all->lost_logs);
     put_one(out, "troubles_total", "counter", "Logs that could not be read or were refused",

@@ -64,6 +64,7 @@ typedef struct follow_totals {
     uint64_t failures;  /* of the sink */
     uint64_t conflicts; /* pieces that somebody else had sent */
     uint64_t restarts;  /* logs that were truncated or written anew in place */
+    uint64_t earlier_copies; /* logs that are earlier copies of known ones, each time it was said */
     uint64_t lost_logs; /* logs that were gone before they were read to their end */
     uint64_t troubles;  /* logs that could not be read or were refused, each time it was said */
 } follow_totals;

@@ -45,7 +45,8 @@ void follow_log_restart(follow_log *log)
     log->starts = NULL;
     log->n_starts = 0;
     log->window_len = 0;
-    log->scanned = 0;
+    log->scanned = log->passed = 0;
+    log->told_passed = false;
     log->begun = log->ask = log->earlier = log->packed = log->damaged = false;
     log->fresh = true;
 }
@@ -76,11 +77,12 @@ static void become_another(follow_log *log)
 }
 
 /* A file's time has a grain, and it can be changed within one: a change makes two looks. */
-void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms)
+void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms, bool counts)
 {
     const uint64_t size = (uint64_t)st->st_size;
     const bool same = size == log->size && same_time(st->st_mtim, log->changed);
     if (S_ISREG(st->st_mode) != log->regular) become_another(log);
+    else if (same && !counts) return;
     log->settled = same;
     if (same) {
         log->looks++;

@@ -11,6 +11,7 @@
 #define LOG_WINDOW    128
 #define LOG_PATIENT   15 /* a log that is still being packed may pause for so many looks */
 #define LOG_PIECE_MAX ((size_t)16 << 20) /* bytes of lines in one piece, about */
+#define LOG_LONGER    64 /* so many full pieces after a shorter one was asked for, a longer one is tried */
 
 typedef struct follow_log {
     dev_t dev;
@@ -28,8 +29,11 @@ typedef struct follow_log {
     unsigned looks; /* since it has changed, as far as they are counted */
 
     bool begun;          /* its first line is there, and the sink was asked what it knows */
+    bool later;          /* its last turn ended before it knew what others had sent */
     bool ask;            /* the sink is to be asked again from what it knows on */
     bool earlier;        /* so far a copy of a log that is known further */
+    uint64_t passed;     /* its bytes then, which add nothing; of a packed log too, once it is done */
+    bool told_passed;    /* and that was said */
     bool packed;         /* gzip or zstd: nothing is written to its end */
     bool damaged;        /* it could not be unpacked: nothing is tried until it changes */
     feed_source *source; /* of a packed log that is being shipped */
@@ -41,12 +45,15 @@ typedef struct follow_log {
     size_t n_starts;
     uint64_t scanned; /* no line ends between what was read and this byte */
     size_t piece_max;
+    unsigned full; /* pieces of that length since it became less */
 
     int64_t caught_up_ms; /* when it had nothing to ship; or was seen first */
     int64_t quiet_ms;     /* since when it has not changed */
     uint64_t shipped, lines, rejected;
     tb_code trouble;  /* what was said of it last; TB_OK: nothing, or it is over */
+    int64_t trouble_ms; /* since when there is some */
     int64_t again_ms; /* a log that was refused is not sent again before */
+    int64_t forgot_ms; /* when the sink had forgotten what it acknowledged of it; 0: never */
     uint64_t round;   /* of its last turn */
     bool more;        /* and there was more */
 } follow_log;
@@ -64,8 +71,8 @@ typedef struct follow_room {
 
 follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms);
 void follow_log_free(follow_log *log);
-/* Notes what stat() says of it. */
-void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms);
+/* Notes what stat() says of it. counts: it is long enough after the last look to call it quiet. */
+void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms, bool counts);
 /* Forgets where it stands. */
 void follow_log_restart(follow_log *log);
 

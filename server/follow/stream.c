@@ -4,7 +4,10 @@
  * asked again the same bytes are hashed again, and those come no more. Before it was asked for the first time all
  * of the line is kept.
  *
- * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the stream. */
+ * A sink that does not know any more what it acknowledged was restored from a backup. What it lost came once and is
+ * not here any more; what waits begins a chain of its own, whose first byte is byte `base` of what came.
+ *
+ * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
 
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #define GAPS      (STREAM_HELD_MAX / CUT + 1) /* each has so much of its line before it */
 #define CONFLICTS 8
 #define LEAST     ((size_t)64 << 10) /* shorter bodies are not halved */
+#define LONGER    64 /* so many full pieces after a shorter one was asked for, a longer one is tried */
 
 /* Bytes that were left out of the text, before text[at]: what is there is byte `to` of the stream. */
 typedef struct gap {
@@ -21,6 +25,13 @@ typedef struct gap {
     uint64_t to;
     feed_hash *hash; /* of everything up to `to` */
 } gap;
+
+/* What a piece was refused for as somebody else's, and where it stood then. */
+typedef struct clash {
+    bool there;
+    uint64_t start;
+    size_t behind;
+} clash;
 
 struct follow_stream {
     const follow_sink *sink;
@@ -34,6 +45,7 @@ struct follow_stream {
         start;      /* of the stream: what came, its last line end, what the sink has */
     uint64_t lines; /* that the sink has */
     size_t most; /* bytes of text in one piece; one line may be longer */
+    unsigned full; /* pieces of about that length since it became less */
     feed_hash *all, *whole, *had; /* up to at, line_at, start */
     feed_hash *part;              /* up to the end of a piece that is not all */
     bool asked;                   /* what the sink knows was asked */
@@ -43,6 +55,7 @@ struct follow_stream {
     uint64_t *starts; /* where known segments start: those behind `start` are counted in a piece */
     size_t n_starts;
     uint64_t known_lines;
+    uint64_t base; /* of all that came: where the chain begins */
 };
 
 follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout,
@@ -119,6 +132,11 @@ size_t follow_stream_pending(const follow_stream *s)
 uint64_t follow_stream_known_lines(const follow_stream *s)
 {
     return s->known_lines;
+}
+
+uint64_t follow_stream_base(const follow_stream *s)
+{
+    return s->base;
 }
 
 static bool equal(tb_hash128 a, tb_hash128 b)
@@ -318,6 +336,14 @@ static size_t next_part(const follow_stream *s)
     return (size_t)(end - s->text.data) + 1;
 }
 
+/* A limit that somebody raised is found out now and then, at the price of a body that is refused. */
+static void lengthen(follow_stream *s, size_t len)
+{
+    if (s->most == STREAM_HELD_MAX || len < s->most / 2 || ++s->full < LONGER) return;
+    s->full = 0;
+    s->most = s->most < STREAM_HELD_MAX / 2 ? s->most * 2 : STREAM_HELD_MAX;
+}
+
 /* One piece. What is too long for the sink is halved. */
 static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
 {
@@ -332,10 +358,32 @@ static tb_code ship_part(follow_stream *s, feed_report *all, tb_error *err)
         code = ship(s, len, whole ? s->line_at : s->start + len, s->part, &report, err);
         if (code != TB_E_TOO_LARGE || len <= LEAST) break;
         s->most = len / 2;
+        s->full = 0;
     } while (next_part(s) < len);
     if (code) return code;
+    lengthen(s, len);
     feed_report_add(all, &report);
     return TB_OK;
+}
+
+/* What waits is the beginning of a new chain, without what was left out of lines that are too long. */
+static tb_code begin_chain(follow_stream *s, tb_error *err)
+{
+    tb_buf text = s->text;
+    feed_hash *empty = feed_hash_new(s->seed);
+    if (!empty) return tb_no_memory(err);
+    s->base += s->start;
+    s->start = s->lines = 0;
+    s->n = s->n_starts = 0;
+    feed_hash_copy(s->had, empty);
+    feed_hash_free(empty);
+    tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
+    follow_stream_drop(s);
+    add_all(s, text.data, text.len);
+    tb_buf_release(&text);
+    s->head = feed_hash_head(s->seed, false, s->text.data, s->text.len);
+    s->asked = false;
+    return tb_buf_check(&s->text, err);
 }
 
 /* Asks what is known; those bytes may be among what waits. */
@@ -345,13 +393,31 @@ static tb_code ask_again(follow_stream *s, tb_error *err)
     return code == TB_OK && s->n > 0 ? replay(s, err) : code;
 }
 
+/* What waits was refused as another sender's: asks again. Where nothing of what is known has changed since
+ * the last time, the sink lacks what it acknowledged. */
+static tb_code conflict(follow_stream *s, clash *last, int *conflicts, tb_error *err)
+{
+    if (++*conflicts == CONFLICTS)
+        return tb_fail(err, TB_E_BUSY, NULL, "Another sender takes in the same log. It is tried again.");
+    const clash now = {true, s->start, starts_behind(s)};
+    const bool same = last->there && last->start == now.start && last->behind == now.behind;
+    *last = now;
+    if (same && s->start > 0) {
+        tb_code code = begin_chain(s, err);
+        if (code) return code;
+        *last = (clash){0};
+    }
+    return ask_again(s, err);
+}
+
 static tb_code ship_lines(follow_stream *s, feed_report *all, tb_error *err)
 {
     tb_code code = s->asked ? TB_OK : ask_again(s, err);
+    clash last = {0};
     int conflicts = 0;
     while (code == TB_OK && s->lines_end > 0 && next_end(s) == 0) { /* else it may be known */
         code = ship_part(s, all, err);
-        if (code == TB_E_BATCH_CONFLICT && ++conflicts < CONFLICTS) code = ask_again(s, err);
+        if (code == TB_E_BATCH_CONFLICT) code = conflict(s, &last, &conflicts, err);
     }
     return code;
 }
@@ -365,6 +431,28 @@ static bool has_head(follow_stream *s, bool end)
     return true;
 }
 
+/* The last line, which has no end. */
+static tb_code ship_tail(follow_stream *s, feed_report *all, tb_error *err)
+{
+    feed_report report;
+    clash last = {0};
+    int conflicts = 0;
+    while (s->text.len > 0) {
+        tb_code code = ship(s, s->text.len, s->at, s->all, &report, err);
+        if (code == TB_E_BATCH_CONFLICT) {
+            code = conflict(s, &last, &conflicts, err);
+            s->n = 0;
+            if (code) return code;
+            continue;
+        }
+        if (code) return code;
+        feed_hash_copy(s->whole, s->all);
+        s->line_at = s->at;
+        feed_report_add(all, &report);
+    }
+    return TB_OK;
+}
+
 tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report, tb_error *err)
 {
     *ret_report = (feed_report){0};
@@ -375,12 +463,5 @@ tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report, 
         s->n = 0;
     }
     tb_code code = ship_lines(s, ret_report, err);
-    if (code || !end || s->text.len == 0) return code;
-    feed_report last;
-    code = ship(s, s->text.len, s->at, s->all, &last, err);
-    if (code) return code;
-    feed_hash_copy(s->whole, s->all);
-    s->line_at = s->at;
-    feed_report_add(ret_report, &last);
-    return TB_OK;
+    return code || !end ? code : ship_tail(s, ret_report, err);
 }

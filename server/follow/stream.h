@@ -29,7 +29,10 @@ TB_MUST_USE tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *
                                        tb_error *err);
 /* Forgets everything that is not stored: it is sent again. */
 void follow_stream_drop(follow_stream *s);
-/* Lines and bytes that were known when the stream began. */
+/* Lines that were known when the stream began. */
 uint64_t follow_stream_known_lines(const follow_stream *s);
+/* Where the chain begins that is stored now: 0, or as many bytes as had come when the sink did not know any more
+ * what it had acknowledged. What lies before is not all there. */
+uint64_t follow_stream_base(const follow_stream *s);
 
 #endif

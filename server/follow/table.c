@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "follow/pace.h"
+
 #define WILD "*?["
 
 static int order(const follow_log *log, const struct stat *st)
@@ -71,6 +73,7 @@ static tb_code rename_log(follow_log *log, const char *path, tb_error *err)
 /* What a look at a name found. */
 typedef struct glance {
     int64_t now_ms;
+    bool counts;
     bool there; /* anything at all */
     int why;    /* errno where it could not be looked at; 0: it could */
 } glance;
@@ -94,7 +97,7 @@ static tb_code see_path(follow_table *table, const char *path, glance *seen, tb_
     follow_log *log = table->logs[at];
     if (log->there) return TB_OK; /* it has two names */
     log->there = true;
-    follow_log_seen(log, &st, seen->now_ms);
+    follow_log_seen(log, &st, seen->now_ms, seen->counts);
     return rename_log(log, path, err);
 }
 
@@ -141,10 +144,9 @@ static void say_sight(const follow_options *options, const char *name, const gla
 }
 
 static tb_code see_name(follow_table *table, const follow_options *options, size_t i,
-                        int64_t now_ms, tb_error *err)
+                        glance seen, tb_error *err)
 {
     const char *name = options->names[i];
-    glance seen = {.now_ms = now_ms};
     tb_code code = see_path(table, name, &seen, err);
     if (code == TB_OK && !seen.there && strpbrk(name, WILD))
         code = see_pattern(table, name, &seen, err);
@@ -156,10 +158,21 @@ static tb_code see_name(follow_table *table, const follow_options *options, size
 }
 
 /* A log without a name can still grow where it is open. */
-static void see_open(follow_log *log, int64_t now_ms)
+static void see_open(follow_log *log, const glance *look)
 {
     struct stat st;
-    if (!log->there && log->fd >= 0 && fstat(log->fd, &st) == 0) follow_log_seen(log, &st, now_ms);
+    if (!log->there && log->fd >= 0 && fstat(log->fd, &st) == 0)
+        follow_log_seen(log, &st, look->now_ms, look->counts);
+}
+
+/* Rounds that have more to do come one right after the other: a pause in somebody's writing is longer. */
+static bool look_counts(follow_table *table, const follow_options *options, int64_t now_ms)
+{
+    const int64_t since = now_ms - table->counted_ms,
+                  least = options->every_ms < PACE_LOOK_MS ? options->every_ms : PACE_LOOK_MS;
+    if (!options->once && since >= 0 && since < least) return false;
+    table->counted_ms = now_ms;
+    return true;
 }
 
 static void give_kept(follow_table *table)
@@ -180,16 +193,17 @@ tb_code follow_table_scan(follow_table *table, const follow_options *options, in
                           tb_error *err)
 {
     tb_code code = TB_OK;
+    const glance look = {.now_ms = now_ms, .counts = look_counts(table, options, now_ms)};
     if (!table->sight) table->sight = calloc(options->n_names + 1, sizeof *table->sight);
     if (!table->sight) return tb_no_memory(err);
     for (size_t i = 0; i < table->n; i++)
         table->logs[i]->there = false;
     give_kept(table);
     for (size_t i = 0; code == TB_OK && i < options->n_names; i++)
-        code = see_name(table, options, i, now_ms, err);
+        code = see_name(table, options, i, look, err);
     keep_some(table);
     for (size_t i = 0; i < table->n; i++)
-        see_open(table->logs[i], now_ms);
+        see_open(table->logs[i], &look);
     return code;
 }
 

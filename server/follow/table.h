@@ -17,6 +17,7 @@ typedef struct follow_table {
     follow_log **logs; /* ascending by (device, inode) */
     size_t n, cap;
     follow_sight *sight; /* of each name */
+    int64_t counted_ms;  /* the last look that counts (follow_log_seen) */
     size_t hand;   /* where the search for a descriptor goes on */
     int kept[FOLLOW_KEPT]; /* descriptors for looking at folders, 0: none; see follow_table_scan */
 } follow_table;

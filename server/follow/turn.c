@@ -6,17 +6,18 @@
  * these bytes is another one: it is read from its beginning. That is seen by its first line, by the
  * bytes before what the sink has, and by its length, all of them looked at after the piece was
  * read: a file that is truncated while it is read cannot pass off old bytes and new ones as one
- * piece.
+ * piece. A sink that does not know any more what it acknowledged was restored from a backup: then
+ * the log is begun anew, and the sink is asked from its first byte on.
  *
- * A packed log is opened once it has stopped changing, and only after all of it could be unpacked:
- * what its writer has not finished is no log. */
+ * A packed log is opened once it has stopped changing, and nothing of it is sent before all of it could be unpacked:
+ * what its writer has not finished is no log. One that is known to its end is unpacked once. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
-#define CONFLICTS   8 /* how often one turn asks the sink again */
+#define TRIES       16 /* of one turn: shorter pieces, and what others have sent meanwhile */
 
 bool follow_is_logs(tb_code code)
 {
@@ -65,15 +66,17 @@ static tb_code has_head(const follow_log *log, bool *ret_has, tb_error *err)
     return TB_OK;
 }
 
-/* Whether a packed log is all there: it is unpacked to its end once. */
-static tb_code unpack_all(feed_source *source, tb_error *err)
+/* Whether a packed log is all there: it is unpacked to its end, from where the reader stands, and gone back to. */
+static tb_code unpack_rest(feed_reader *reader, tb_error *err)
 {
     char bytes[1 << 16];
     size_t n = sizeof bytes;
-    tb_code code = TB_OK;
+    bool end;
+    tb_code code = feed_reader_at_end(reader, &end, err);
+    if (code || end) return code;
     while (code == TB_OK && n == sizeof bytes)
-        code = feed_source_read(source, bytes, sizeof bytes, &n, err);
-    return code ? code : feed_source_seek(source, 0, err);
+        code = feed_source_read(reader->source, bytes, sizeof bytes, &n, err);
+    return code ? code : feed_reader_rewind(reader, err);
 }
 
 static tb_code ask_sink(follow_log *log, follow_room *room, uint64_t from, follow_known *known,
@@ -128,6 +131,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     if (code == TB_OK) code = feed_reader_skip_known(reader, err);
     if (code) return code;
     log->earlier = reader->earlier;
+    log->passed = log->earlier ? reader->at + reader->waiting : 0;
     if (log->earlier) code = feed_reader_rewind(reader, err);
     if (code == TB_OK) code = feed_reader_skip_line_end(reader, err);
     if (code == TB_OK) code = follow_log_note_known(log, err);
@@ -208,6 +212,15 @@ static void count_piece(follow_log *log, follow_room *room, const feed_report *r
     log->rejected += report->rejected;
 }
 
+/* A limit that somebody raised is found out now and then, at the price of a body that is refused. */
+static void lengthen(follow_log *log, const follow_room *room)
+{
+    if (log->piece_max >= LOG_PIECE_MAX || room->piece.len < log->piece_max) return;
+    if (++log->full < LOG_LONGER) return;
+    log->full = 0;
+    log->piece_max *= 2;
+}
+
 static void say_refused(const follow_log *log, follow_room *room, const feed_report *report)
 {
     char text[FOLLOW_REFUSED_MAX];
@@ -234,6 +247,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     room->sink_failed = code && !follow_is_logs(code);
     if (code) return code;
     count_piece(log, room, &report, reader->at - start);
+    lengthen(log, room);
     say_refused(log, room, &report);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
@@ -264,24 +278,54 @@ static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_
     return code ? code : check_and_ship(log, room, err);
 }
 
-/* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved.
- */
+/* What a piece was refused for as somebody else's, and where it stood then. */
+typedef struct clash {
+    bool there;
+    uint64_t bytes;
+    size_t behind;
+} clash;
+
+/* A piece was refused again. Another sender's would have changed what the sink knows; where nothing of that
+ * has changed, it lacks what was acknowledged. */
+static bool has_forgotten(const follow_log *log, clash *last)
+{
+    const clash now = {true, log->reader->known.bytes, log->n_starts};
+    const bool same = last->there && last->bytes == now.bytes && last->behind == now.behind;
+    *last = now;
+    return same;
+}
+
+static tb_code forgotten(tb_error *err)
+{
+    return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
+                   "The server does not know any more what it acknowledged of this log: was it restored from a "
+                   "backup? The log is read from its beginning, and what is missing is sent. Start the "
+                   "follower again, so that logs that grow no more are looked at too.");
+}
+
+/* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved. Where there was
+ * no end of that, a later turn goes on. TB_E_BATCH_CONFLICT: the sink has forgotten. */
 static tb_code try_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (int i = 0; i < CONFLICTS; i++) {
-        code = next_piece(log, room, ret_end, err);
-        if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES)
+    clash last = {0};
+    for (int i = 0; i < TRIES; i++) {
+        tb_code code = next_piece(log, room, ret_end, err);
+        if (code == TB_E_TOO_LARGE && log->piece_max > BLOCK_BYTES) {
             log->piece_max /= 2;
-        else if (code != TB_E_BATCH_CONFLICT)
-            break;
-        else
+            log->full = 0;
+        } else if (code == TB_E_BATCH_CONFLICT) {
             room->totals.conflicts++;
+            if (has_forgotten(log, &last)) return forgotten(err);
+        } else {
+            return code;
+        }
         log->ask = true;
         code = feed_reader_rewind(log->reader, err);
-        if (code) break;
+        if (code) return code;
     }
-    return code;
+    *ret_end = false;
+    log->later = true;
+    return TB_OK;
 }
 
 /* --- turns --- */
@@ -323,16 +367,21 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
 {
     tb_code code = TB_OK;
     bool damaged = false;
-    if (!log->begun) damaged = (code = unpack_all(log->source, err)) == TB_E_BAD_INPUT;
-    if (code == TB_OK && !log->begun && !stopped(room))
+    if (!log->begun) {
         code = begin_log(log, room, log->source, err);
+        if (code == TB_OK && log->begun && !log->earlier) code = unpack_rest(log->reader, err);
+        log->begun = log->begun && !stopped(room); /* a source that is stopped seems to end */
+        damaged = code == TB_E_BAD_INPUT;
+    }
     if (code == TB_OK && log->begun) code = try_piece(log, room, ret_end, err);
     log->fresh = !*ret_end && !damaged;
     if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
+    const uint64_t passed = log->passed;
     follow_log_close(log);
     follow_log_restart(log);
     log->packed = true;
     log->damaged = damaged;
+    log->passed = passed;
     log->fresh = !*ret_end && !damaged;
     return code;
 }
@@ -353,7 +402,8 @@ static void start_over(follow_log *log, follow_room *room, bool *ret_more)
 {
     room->totals.restarts++;
     room->options->say(room->options->ctx, log->path,
-                       "It was truncated or written anew: it is read as a new log.");
+                       "It was truncated or written anew: it is read from its beginning, and what is known of it "
+                       "is passed over.");
     follow_log_restart(log);
     *ret_more = true;
 }
@@ -368,8 +418,8 @@ static tb_code turn_of_plain(follow_log *log, follow_room *room, feed_source *so
         start_over(log, room, ret_more);
         return TB_OK;
     }
-    *ret_more = code == TB_OK && log->begun && !end;
-    log->fresh = *ret_more;
+    log->fresh = code == TB_OK && log->begun && !end;
+    *ret_more = log->fresh && !log->later;
     return code;
 }
 
@@ -424,9 +474,10 @@ static tb_code turn(follow_log *log, follow_room *room, bool *ret_more, tb_error
 
 tb_code follow_log_turn(follow_log *log, follow_room *room, bool *ret_more, tb_error *err)
 {
-    *ret_more = room->sink_failed = false;
+    *ret_more = room->sink_failed = log->later = false;
     tb_code code = follow_log_open(log, room, err);
     if (code == TB_OK) code = turn(log, room, ret_more, err);
+    if (code == TB_E_BATCH_CONFLICT) follow_log_restart(log);
     if (code && !log->damaged) log->fresh = true;
     return code;
 }

@@ -12,14 +12,16 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
 from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
 from script import LONG
-from follower import Follower, Writer, line, stored, taken, until
+from follower import Follower, Writer, line, restore, stored, taken, until
 
 SEED = random_seed()
+TAKEN = b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}'
 
 
 def lines(first, n, zone=101, size=100):
@@ -214,6 +216,54 @@ class Local(unittest.TestCase):
         self.assertEqual(f.stop(), 0)
         self.assertEqual(f.messages().count("written anew"), 1)
 
+    def test_written_anew_as_the_beginning_of_what_it_was(self):
+        """By the points at 512 bytes, 1 KiB and so on nobody can tell it from an earlier copy, which adds nothing."""
+        self.log.write_bytes(lines(0, 100))
+        f = self.follower().start()
+        self.takes(f, 100)
+        short = lines(0, 50) + lines(200, 10)
+        self.assertLess(4096, len(lines(0, 50)))
+        with open(self.log, "r+b") as log:
+            log.truncate(0)
+            log.write(short)
+        until(lambda: "an earlier copy" in f.messages(), f.messages)
+        self.assertIn(f"its {len(short)} bytes add nothing", f.messages())
+        self.assertEqual(f.messages().count("what is known of it is passed over"), 1)
+        self.assertNotIn("as a new log", f.messages())
+        until(lambda: f.figure("earlier_bytes", self.log) == len(short), f.messages)
+        self.assertEqual(f.figure("earlier_copies_total"), 1)
+        self.assertEqual(f.figure("lag_bytes", self.log), 0)
+        self.assertEqual(taken(self.db), (100, 0))
+        with open(self.log, "ab") as log:
+            log.write(lines(210, 40))  # past 8192 bytes: it is another log
+        self.takes(f, 200)
+        until(lambda: f.figure("earlier_bytes", self.log) == 0, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(f.messages().count("an earlier copy"), 1, f.messages())
+        self.assertIn("nothing new: its 100 lines", run("ingest", "--db", self.db, self.log).stderr.decode())
+
+    def test_an_earlier_copy_is_said_packed_or_plain(self):
+        data = lines(0, 100)
+        (self.folder / "whole").write_bytes(data)
+        run("ingest", "--db", self.db, self.folder / "whole")
+        cut = len(lines(0, 60))
+        self.log.write_bytes(data[:cut])
+        packed = self.logs / "b.log.gz"
+        packed.write_bytes(gzip.compress(data[:cut - len(lines(59, 1))]))
+        f = self.follower()
+        said = f.once()
+        self.assertEqual(said.count("It is an earlier copy"), 2, said)
+        self.assertEqual(taken(self.db), (100, 0))
+        self.assertEqual(f.figure("earlier_bytes", self.log), cut)
+        self.assertEqual(f.figure("earlier_bytes", packed), cut - len(lines(59, 1)))
+        self.assertEqual(f.figure("earlier_copies_total"), 2)
+        f.start()
+        until(lambda: f.figure("earlier_copies_total") == 2, f.messages)
+        self.log.write_bytes(data[:cut + 90])  # another one, and longer
+        until(lambda: f.figure("earlier_bytes", self.log) == cut + 90, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(self.db), (100, 0))
+
     def test_a_packed_log_is_taken_once_it_is_complete(self):
         data = lines(0, 2000).replace(b"agent", b"a" * 10000)  # more than one piece
         raw = gzip.compress(data, 1)
@@ -231,6 +281,31 @@ class Local(unittest.TestCase):
         (self.logs / "b.log").write_bytes(data + lines(2000, 2))
         self.follower().once()
         self.assertEqual(taken(self.db), (2002, 0))
+
+    def test_a_packed_log_that_is_known_is_unpacked_once(self):
+        data = unpackable_lines(12000)
+        self.log.write_bytes(data)
+        run("ingest", "--db", self.db, self.log)
+        self.log.unlink()
+        packed = self.logs / "a.log.1.gz"
+        packed.write_bytes(gzip.compress(data, 1))
+        f = self.follower().start()
+        until(lambda: f.figure("logs") == 1 and f.figure("lag_bytes", packed) is None, f.messages)
+        read = int(re.search(r"rchar: (\d+)", Path(f"/proc/{f.process.pid}/io").read_text()).group(1))
+        self.assertEqual(f.stop(), 0)
+        self.assertLess(packed.stat().st_size, read)
+        self.assertLess(read, 1.5 * packed.stat().st_size)
+
+    def test_a_packed_log_that_is_known_but_not_whole(self):
+        self.log.write_bytes(lines(0, 2000))
+        run("ingest", "--db", self.db, self.log)
+        packed = self.logs / "a.log.1.gz"
+        for cut in (4, 8, 300):  # in its trailer, before it, and in the lines
+            packed.write_bytes(gzip.compress(lines(0, 2000))[:-cut])
+            self.assertIn(f"{packed}: ", self.follower().once(expect=1), cut)
+        packed.write_bytes(gzip.compress(lines(0, 2001)))
+        self.assertEqual(self.follower().once(), "")
+        self.assertEqual(taken(self.db), (2001, 0))
 
     def test_a_packed_log_still_being_written_says_nothing(self):
         raw = gzip.compress(lines(0, 400))
@@ -556,6 +631,45 @@ class Remote(unittest.TestCase):
         self.assertEqual(f.messages().count("takes what it is sent again"), 1)
         server.close()
 
+    def test_a_server_restored_from_a_backup(self):
+        """The backup has the first of two logs in part, and the second not at all."""
+        second = self.folder / "b.log"
+        for options in ((), ("--cells", "on")):
+            with self.subTest(options):
+                server = Server(*options, log=None)
+                backup = self.folder / f"backup{len(options)}.db"
+                self.log.write_bytes(lines(0, 10))
+                second.unlink(missing_ok=True)
+                f = Follower(server.url, self.log, second, key=server.keys["ingest"], folder=self.folder)
+                self.addCleanup(f.close)
+                f.start()
+                until(lambda: sum(taken(server.db)) == 10, f.messages)
+                run("backup", "--db", server.db, "--to", backup)
+                second.write_bytes(lines(100, 7))
+                for first, n in ((10, 5), (15, 5)):
+                    with open(self.log, "ab") as log:
+                        log.write(lines(first, n))
+                    until(lambda: sum(taken(server.db)) == first + n + 7, f.messages)
+                restore(server, backup)
+                self.assertEqual(taken(server.db), (10, 0))
+                with open(self.log, "ab") as log, open(second, "ab") as other:
+                    log.write(lines(20, 3))
+                    other.write(lines(107, 2))
+                until(lambda: sum(taken(server.db)) == 32, f.messages)
+                until(lambda: f.figure("lag_bytes", self.log) == 0 == f.figure("lag_bytes", second), f.messages)
+                self.assertEqual(f.messages().count("restored from a backup"), 2, f.messages())
+                self.assertEqual(f.figure("troubles_total"), 2)
+                until(lambda: f.figure("trouble", self.log) == 0, f.messages)
+                with open(self.log, "ab") as log:
+                    log.write(lines(23, 2))
+                until(lambda: sum(taken(server.db)) == 34, f.messages)
+                self.assertEqual(f.stop(), 0)
+                self.assertEqual(stored(server.db), ({101: 34}, {101: 3400}))
+                f.once()
+                self.assertEqual(taken(server.db), (34, 0))
+                f.said.unlink()
+                server.close()
+
     def test_a_key_that_is_wrong_and_a_server_that_is_none(self):
         server = Server(log=None)
         self.log.write_bytes(lines(0, 10))
@@ -636,17 +750,16 @@ class Remote(unittest.TestCase):
         self.assertEqual(taken(server.db), (20000, 0))
         server.close()
 
-    def test_a_server_that_asks_to_wait(self):
-        asked = []
-
-        class Busy(http.server.BaseHTTPRequestHandler):
+    def pretend(self, post):
+        """The URL of a server that knows nothing, and answers POST with what post(path, body) says: a status, a body, and
+        headers."""
+        class Answers(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def answer(self, status, body, *fields):
-                self.send_response(status)
-                for name, value in fields:
+                self.send_response_only(status)
+                for name, value in (*fields, ("Content-Length", str(len(body)))):
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -654,21 +767,46 @@ class Remote(unittest.TestCase):
                 self.answer(200, b'{"total":0,"segments":[],"rungs":[]}')
 
             def do_POST(self):
-                asked.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-                if len(asked) < 3:
-                    self.answer(503, b"{}", ("Retry-After", "1"))
-                else:
-                    self.answer(200, b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}')
+                self.answer(*post(self.path, self.rfile.read(int(self.headers["Content-Length"]))))
 
             def log_message(self, *_):
                 pass
 
-        fake = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+        fake = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         threading.Thread(target=fake.serve_forever, daemon=True).start()
         self.addCleanup(fake.server_close)
         self.addCleanup(fake.shutdown)
+        return f"http://127.0.0.1:{fake.server_port}"
+
+    def test_a_server_that_says_how_long(self):
+        """Seconds, or a date by its own clock; the follower's runs twenty times as fast."""
+        asked, faster = [], 20
+        fields = [[("Retry-After", "50")],
+                  [("Retry-After", "Wed, 21 Oct 2015 07:29:00 GMT"), ("Date", "Wed, 21 Oct 2015 07:28:00 GMT")],
+                  [("Retry-After", "soon")]]
+
+        def post(*_):
+            asked.append(time.monotonic())
+            return (503, b"{}", *fields[len(asked) - 1]) if len(asked) <= len(fields) else (200, TAKEN)
+
         self.log.write_bytes(lines(0, 4))
-        f = Follower(f"http://127.0.0.1:{fake.server_port}", self.log, key="k", folder=self.folder)
+        f = Follower(self.pretend(post), self.log, key="k", folder=self.folder)
+        self.addCleanup(f.close)
+        f.start(faster=faster)
+        until(lambda: f.figure("lines_total") == 4, f.messages)
+        waits = [faster * (b - a) for a, b in zip(asked, asked[1:])]
+        for wait, least in zip(waits, (50, 60, 1)):
+            self.assertGreaterEqual(wait, least * 0.95)
+
+    def test_a_server_that_asks_to_wait(self):
+        asked = []
+
+        def post(*piece):
+            asked.append(piece)
+            return (503, b"{}", ("Retry-After", "1")) if len(asked) < 3 else (200, TAKEN)
+
+        self.log.write_bytes(lines(0, 4))
+        f = Follower(self.pretend(post), self.log, key="k", folder=self.folder)
         self.addCleanup(f.close)
         f.start()
         until(lambda: f.figure("lines_total") == 4, f.messages)
@@ -676,6 +814,26 @@ class Remote(unittest.TestCase):
         self.assertEqual(len(asked), 3)
         self.assertEqual(len(set(asked)), 1)  # what was not acknowledged is sent again as it was
         self.assertEqual(f.figure("failures_total"), 2)
+
+    def test_lines_of_now_do_not_wait_for_packed_logs(self):
+        """Two packed logs of two pieces each; a line is written as soon as the first piece is there."""
+        came = []
+
+        def post(_, body):
+            if not came:
+                self.log.write_bytes(lines(0, 4))
+            came.append(len(body))
+            return 200, TAKEN
+
+        for name in ("b.log.gz", "c.log.gz"):
+            text = b"".join(b"%s %s\n" % (name.encode(), os.urandom(9000).hex().encode()) for _ in range(1000))
+            (self.folder / name).write_bytes(gzip.compress(text, 0))
+        f = Follower(self.pretend(post), self.folder / "*.log*", key="k", folder=self.folder)
+        self.addCleanup(f.close)
+        f.start()
+        until(lambda: len(came) == 5, f.messages)
+        self.assertEqual(came.index(len(lines(0, 4))), 1, came)
+        self.assertEqual(f.stop(), 0)
 
 
 if __name__ == "__main__":

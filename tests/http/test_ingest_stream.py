@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Server, hit, random_seed, run
-from follower import line, stored, taken, until
+from follower import line, restore, stored, taken, until
 
 MIB = 1 << 20
 SEED = random_seed()
@@ -130,6 +130,60 @@ class Stream(unittest.TestCase):
         self.server.start(port=self.server.port)
         self.takes(20)
         self.end()
+
+    def test_a_server_restored_from_a_backup(self):
+        """What it lacks came once; all that waits and comes is stored, and the rest is brought by a file."""
+        backup, long = self.folder / "backup.db", b"x" * (2 << 20) + b"\n"
+        self.start("--every", "20ms")
+        self.write(lines(0, 10))
+        self.takes(10)
+        run("backup", "--db", self.server.db, "--to", backup)
+        self.write(lines(10, 4) + long + lines(14, 6))
+        self.takes(21)
+        base = len(lines(0, 20) + long)
+        restore(self.server, backup)
+        self.write(lines(20, 5))
+        self.takes(15)
+        self.write(lines(25, 2) + long + lines(27, 2) + lines(29, 1)[:-1])
+        _, said = self.end(status=1)
+        self.assertEqual(taken(self.server.db), (20, 1))
+        self.assertEqual(said.count("restored from a backup"), 1, said)
+        self.assertIn(f"head -c {base} FILE", said)
+        self.assertNotIn("batch id", said)
+        whole = lines(0, 14) + long + lines(14, 13) + long + lines(27, 3)
+        self.file(whole[:base])
+        self.assertEqual(taken(self.server.db), (30, 2))
+        self.assertEqual(stored(self.server.db), ({101: 30}, {101: 3000}))
+
+    def test_a_restored_server_and_the_last_line(self):
+        backup = self.folder / "backup.db"
+        run("backup", "--db", self.server.db, "--to", backup)
+        self.start("--every", "20ms")
+        self.write(lines(0, 10))
+        self.takes(10)
+        restore(self.server, backup)
+        self.write(lines(10, 1)[:-1])
+        _, said = self.end(status=1)
+        self.assertIn("restored from a backup", said)
+        self.assertEqual(taken(self.server.db), (1, 0))
+
+    def test_a_restored_server_and_answers(self):
+        backup = self.folder / "backup.db"
+        run("backup", "--db", self.server.db, "--to", backup)
+        self.start("--confirm")
+        self.answers(1)
+        for i in range(3):
+            self.write(lines(i, 1))
+            self.assertEqual(self.answers(1), ["OK"])
+        restore(self.server, backup)
+        self.write(b"BEGIN TRANSACTION\n" + lines(3, 2) + b"COMMIT TRANSACTION\n")
+        self.assertEqual(self.answers(4), ["OK", "DEFER_COMMIT", "DEFER_COMMIT", "OK"])
+        self.assertEqual(taken(self.server.db), (2, 0))
+        self.write(lines(5, 1))
+        self.assertEqual(self.answers(1), ["OK"])
+        _, said = self.end(status=1)
+        self.assertEqual(said.count("restored from a backup"), 1, said)
+        self.assertEqual(taken(self.server.db), (3, 0))
 
     def test_lines_that_are_too_long(self):
         self.start("--every", "20ms")

@@ -1,7 +1,10 @@
 /* When a follower asks: its time and its chance come in as values. And what a piece says of the
  * segments behind it. */
+#include <unistd.h>
+
 #include "follow/log.h"
 #include "follow/pace.h"
+#include "follow/stream.h"
 #include "store_fixture.h"
 
 #include "feed/feed.h"
@@ -221,13 +224,274 @@ START_TEST(an_inode_that_becomes_a_file_is_another_log)
     log->trouble = TB_E_BAD_INPUT;
     log->again_ms = 31000;
     log->fresh = false;
-    follow_log_seen(log, &file, 2000);
+    follow_log_seen(log, &file, 2000, true);
     ck_assert(log->regular);
     ck_assert(log->fresh);
     ck_assert_int_eq(log->trouble, TB_OK);
     ck_assert_int_eq(log->again_ms, 0);
     ck_assert_uint_eq(follow_log_lag(log), 99);
     follow_log_free(log);
+}
+END_TEST
+
+/* --- a follower of one log, and a sink that does as it is told --- */
+
+#define DAY_MS ((int64_t)24 * 3600 * 1000)
+
+typedef struct told {
+    tb_code code;      /* of every piece; TB_OK: it is taken */
+    size_t most;       /* longer ones are TB_E_TOO_LARGE; 0: none is */
+    bool others;       /* with each question one more segment is known behind the first byte */
+    size_t known;      /* so many */
+    unsigned pieces;   /* that were taken */
+    unsigned asked;    /* pieces and questions */
+    uint64_t first;    /* where the last one began */
+    size_t longest;    /* of those taken */
+    unsigned said;
+} told;
+
+static tb_code answer_known(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known, tb_error *err)
+{
+    told *t = ctx;
+    (void)head, (void)from, (void)err;
+    t->asked++;
+    if (t->others) t->known++;
+    ret_known->list = calloc(t->known + 1, sizeof *ret_known->list);
+    ck_assert_ptr_nonnull(ret_known->list);
+    for (; ret_known->n < t->known; ret_known->n++)
+        ret_known->list[ret_known->n] = (tb_known){.start = 1 << 20, .length = (1 << 20) + 1 + ret_known->n};
+    return TB_OK;
+}
+
+static tb_code answer_piece(void *ctx, const feed_piece *piece, const follow_body *body, feed_report *ret_report,
+                            tb_error *err)
+{
+    told *t = ctx;
+    *ret_report = (feed_report){.lines = 1, .accepted = 1};
+    t->asked++;
+    t->first = piece->start;
+    if (t->most && body->len > t->most) return tb_fail(err, TB_E_TOO_LARGE, NULL, NULL);
+    if (t->code) return tb_fail(err, t->code, NULL, NULL);
+    t->pieces++;
+    if (body->len > t->longest) t->longest = body->len;
+    return TB_OK;
+}
+
+static int64_t answer_wait(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static void hear(void *ctx, const char *path, const char *sentence)
+{
+    told *t = ctx;
+    (void)path, (void)sentence;
+    t->said++;
+}
+
+static uint32_t no_chance(void *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static char log_path[300];
+static char *log_names[] = {log_path};
+
+static follow *follow_one(told *t)
+{
+    const follow_sink sink = {t, answer_known, answer_piece, answer_wait};
+    const follow_options options = {.names = log_names,
+                                    .n_names = 1,
+                                    .every_ms = 1000,
+                                    .bytes = 1 << 20,
+                                    .descriptors = 10,
+                                    .say = hear,
+                                    .chance = no_chance,
+                                    .ctx = t};
+    const char *folder = getenv("TMPDIR");
+    snprintf(log_path, sizeof log_path, "%s/follow-%d.log", folder ? folder : "/tmp", (int)getpid());
+    (void)unlink(log_path);
+    follow *one = follow_new(&options, &sink);
+    ck_assert_ptr_nonnull(one);
+    return one;
+}
+
+static void add_to_log(size_t lines, size_t len)
+{
+    FILE *file = fopen(log_path, "ab");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < lines; i++)
+        fprintf(file, "%0*zu\n", (int)len - 1, i);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static void round_at(follow *one, int64_t now_ms)
+{
+    tb_error err;
+    int64_t wait;
+    ck_assert_int_eq(follow_round(one, now_ms, &wait, &err), TB_OK);
+}
+
+static int64_t figure(follow *one, const char *name)
+{
+    tb_buf text;
+    tb_buf_init(&text, 1 << 20, NULL);
+    follow_metrics(one, 0, 0, &text);
+    tb_buf_add(&text, "", 1);
+    const char *at = strstr(text.data, name);
+    ck_assert_ptr_nonnull(at);
+    const int64_t value = strtoll(at + strlen(name), NULL, 10);
+    tb_buf_release(&text);
+    return value;
+}
+
+/* A log without a name that is refused: what was withdrawn is let go like one that is done, the rest a day later. */
+START_TEST(a_deleted_log_that_is_refused_is_let_go)
+{
+    static const struct {
+        tb_code code;
+        int64_t after_ms;
+    } all[] = {{TB_E_WITHDRAWAL, 60000}, {TB_E_BAD_INPUT, DAY_MS}, {TB_E_OVERFLOW, DAY_MS}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        told t = {.code = TB_OK};
+        follow *one = follow_one(&t);
+        add_to_log(3, 100);
+        round_at(one, 1000);
+        ck_assert_uint_eq(t.pieces, 1);
+        add_to_log(3, 100);
+        t.code = all[i].code;
+        round_at(one, 3000);
+        ck_assert(follow_troubled(one));
+        ck_assert_int_eq(unlink(log_path), 0);
+        round_at(one, 5000);
+        round_at(one, 3000 + all[i].after_ms - 1000);
+        ck_assert_int_eq(figure(one, "\ntollbook_follow_open_logs "), 1);
+        ck_assert_int_eq(figure(one, "\ntollbook_follow_gone_lag_bytes "), 300);
+        round_at(one, 5000 + all[i].after_ms);
+        ck_assert_int_eq(figure(one, "\ntollbook_follow_open_logs "), 0);
+        ck_assert_uint_eq(follow_sums(one).lost_logs, all[i].code != TB_E_WITHDRAWAL);
+        follow_free(one);
+    }
+}
+END_TEST
+
+/* But not one that is refused for the first time long after it was deleted, nor while the sink is away. */
+START_TEST(a_deleted_log_waits_for_its_sink)
+{
+    told t = {.code = TB_E_IO};
+    follow *one = follow_one(&t);
+    add_to_log(3, 100);
+    round_at(one, 1000);
+    ck_assert_int_eq(unlink(log_path), 0);
+    for (int day = 1; day < 5; day++)
+        round_at(one, day * DAY_MS);
+    t.code = TB_E_BAD_INPUT;
+    round_at(one, 5 * DAY_MS);
+    ck_assert_int_eq(figure(one, "\ntollbook_follow_open_logs "), 1);
+    t.code = TB_OK;
+    round_at(one, 5 * DAY_MS + 40000);
+    ck_assert_uint_eq(t.pieces, 1);
+    ck_assert_uint_eq(follow_sums(one).lost_logs, 0);
+    follow_free(one);
+}
+END_TEST
+
+START_TEST(pieces_grow_again_after_a_limit_is_gone)
+{
+    told t = {.most = 600 << 10};
+    follow *one = follow_one(&t);
+    add_to_log(320, 100 << 10);
+    round_at(one, 1000);
+    ck_assert_uint_gt(t.pieces, 40);
+    ck_assert_uint_le(t.longest, 600 << 10);
+    t.most = 0;
+    for (int i = 2; i < 12 && t.longest <= 900 << 10; i++) {
+        add_to_log(320, 100 << 10);
+        round_at(one, 2000 * i);
+    }
+    ck_assert_uint_gt(t.longest, 900 << 10);
+    ck_assert_uint_eq(t.said, 0);
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
+}
+END_TEST
+
+START_TEST(parts_of_a_stream_grow_again_after_a_limit_is_gone)
+{
+    static char text[1 << 20];
+    tb_error err;
+    feed_report report;
+    told t = {.most = 300 << 10};
+    const follow_sink sink = {&t, answer_known, answer_piece, answer_wait};
+    const tb_log_layout layout = {.now_ms = NOW_US / 1000};
+    follow_stream *stream = follow_stream_new(&sink, &layout, false);
+    ck_assert_ptr_nonnull(stream);
+    memset(text, 'x', sizeof text);
+    for (size_t at = 99; at < sizeof text; at += 100)
+        text[at] = '\n';
+    for (int i = 0; i < 60 && t.longest <= 300 << 10; i++) {
+        ck_assert_int_eq(follow_stream_add(stream, text, sizeof text / 100 * 100, &err), TB_OK);
+        ck_assert_int_eq(follow_stream_ship(stream, false, &report, &err), TB_OK);
+        ck_assert_uint_eq(follow_stream_pending(stream), 0);
+        if (i == 0) ck_assert_uint_gt(t.pieces, 3);
+        t.most = 0;
+    }
+    ck_assert_uint_gt(t.longest, 300 << 10);
+    follow_stream_free(stream);
+}
+END_TEST
+
+/* A sink that refuses for ever what it took: the log is begun anew once, and then every half a minute. */
+START_TEST(a_sink_that_forgets_for_ever_is_not_asked_without_end)
+{
+    told t = {.code = TB_OK};
+    follow *one = follow_one(&t);
+    add_to_log(3, 100);
+    round_at(one, 1000);
+    add_to_log(3, 100);
+    t.code = TB_E_BATCH_CONFLICT;
+    t.said = t.asked = 0;
+    round_at(one, 3000);
+    ck_assert_uint_eq(t.first, 0); /* it was begun anew */
+    ck_assert_uint_le(t.asked, 10);
+    ck_assert_uint_eq(t.said, 1);
+    ck_assert(follow_troubled(one));
+    const unsigned asked = t.asked;
+    for (int64_t now = 5000; now < 33000; now += 1000)
+        round_at(one, now);
+    ck_assert_uint_eq(t.asked, asked);
+    t.code = TB_OK;
+    round_at(one, 34000);
+    ck_assert_uint_eq(t.pieces, 2);
+    ck_assert_uint_eq(t.first, 0);
+    ck_assert(!follow_troubled(one));
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
+}
+END_TEST
+
+/* While others send parts of the log, more is known each time: nothing was forgotten, and a later round goes on. */
+START_TEST(others_that_send_are_no_sink_that_forgets)
+{
+    told t = {.code = TB_OK};
+    follow *one = follow_one(&t);
+    add_to_log(3, 100);
+    round_at(one, 1000);
+    add_to_log(3, 100);
+    t.code = TB_E_BATCH_CONFLICT;
+    t.others = true;
+    round_at(one, 3000);
+    ck_assert_uint_eq(t.said, 0);
+    ck_assert_uint_eq(t.first, 300);
+    ck_assert(!follow_troubled(one));
+    ck_assert(!follow_caught_up(one));
+    t.code = TB_OK;
+    round_at(one, 5000);
+    ck_assert_uint_eq(t.pieces, 2);
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
 }
 END_TEST
 
@@ -242,6 +506,12 @@ int main(void)
     tcase_add_test(paced, never_earlier_than_asked_for);
     tcase_add_test(paced, a_clock_that_jumps_costs_one_wait);
     tcase_add_test(logs, an_inode_that_becomes_a_file_is_another_log);
+    tcase_add_test(logs, a_deleted_log_that_is_refused_is_let_go);
+    tcase_add_test(logs, a_deleted_log_waits_for_its_sink);
+    tcase_add_test(logs, pieces_grow_again_after_a_limit_is_gone);
+    tcase_add_test(logs, parts_of_a_stream_grow_again_after_a_limit_is_gone);
+    tcase_add_test(logs, a_sink_that_forgets_for_ever_is_not_asked_without_end);
+    tcase_add_test(logs, others_that_send_are_no_sink_that_forgets);
     tcase_add_checked_fixture(pieces, set_up, tear_down);
     tcase_add_test(pieces, a_piece_knows_what_is_behind_it);
     tcase_add_test(pieces, known_from_a_byte_on);
