@@ -1,12 +1,18 @@
 /* retain: lets go of old usage and of request logs, a bounded part in each commit. A call goes on where the
  * last one stopped: `next` is the entry in the audit log, the account, where in it, and what went so far. What is
- * too old is what was when the entry was made. */
+ * too old is what was when the entry was made.
+ *
+ * Usage that has gone never comes back, and what still comes for its months is not billed. So a clock alone lets
+ * none go: a month is old by the newest usage, too. Months count back from the clock's month, or from the
+ * month after that of the newest usage, whichever is earlier. Request logs go by the clock alone, for they hold
+ * addresses of people, and must go also where nothing new comes. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/counted.h"
 #include "ops/operations.h"
+#include "tollbook/billsource.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/logstore.h"
@@ -27,6 +33,7 @@ typedef struct retaining {
     tb_ops *ops;
     tb_reply *reply;
     tb_kept before;  /* months before these are old enough */
+    int64_t running, clocks; /* the month that they count back from, and the clock's */
     int64_t logs_ms; /* lines before it; 0: no logs are asked about */
     int64_t at_logs; /* not 0: accounts are over, and some of the lines may have gone */
     tb__told told;
@@ -61,10 +68,21 @@ static tb_code read_logs(const tb_args *args, int64_t now_us, int64_t *ret_ms, t
     return TB_OK;
 }
 
-static int64_t months_before(const tb_args *args, const char *name, int64_t now_us)
+static tb_code find_running(retaining *r, tb_error *err)
 {
-    const int64_t running = tb_month_from_us(now_us), kept = tb_arg_number(args, name, 0);
-    return kept > 0 && kept < running ? running - kept : 0;
+    int64_t newest = 0;
+    tb_code code = tb_store_newest_hour(r->ops->store, &newest, err);
+    r->running = r->clocks = tb_month_from_us(r->told.begun_us);
+    if (code || newest == INT64_MIN) return code;
+    const int64_t next = tb_month_from_us(newest * TB_US_PER_HOUR) + 1;
+    if (next < r->running) r->running = next;
+    return TB_OK;
+}
+
+static int64_t months_before(const retaining *r, const tb_args *args, const char *name)
+{
+    const int64_t kept = tb_arg_number(args, name, 0);
+    return kept > 0 && kept < r->running ? r->running - kept : 0;
 }
 
 static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
@@ -76,8 +94,9 @@ static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
     if (hours && days && tb_arg_number(args, "days", 0) < tb_arg_number(args, "hours", 0))
         return tb_fail(err, TB_E_VALIDATION, "days",
                        "Days are kept at least as long as hours: give --days the larger number.");
-    r->before = (tb_kept){months_before(args, "hours", r->told.begun_us),
-                          months_before(args, "days", r->told.begun_us)};
+    tb_code code = find_running(r, err);
+    if (code) return code;
+    r->before = (tb_kept){months_before(r, args, "hours"), months_before(r, args, "days")};
     return read_logs(args, r->told.begun_us, &r->logs_ms, err);
 }
 
@@ -201,9 +220,24 @@ static void put_answer(const retaining *r, bool months)
     tb_buf_str(&r->reply->json, "}");
 }
 
+/* Where the clock has gone on without usage. */
+static void say_running(const retaining *r)
+{
+    char running[8], newest[8], clocks[8];
+    if (r->running == r->clocks || (!r->before.hours && !r->before.days)) return;
+    tb_month_format(r->running, running);
+    tb_month_format(r->running - 1, newest);
+    tb_month_format(r->clocks, clocks);
+    tb_reply_say(r->reply,
+                 "Months count back from %s, for the newest usage is of %s, and not from this machine's clock (%s): "
+                 "what goes is old by both. If the clock is wrong, set it, or TOLLBOOK_NOW.",
+                 running, newest, clocks);
+}
+
 static void say_went(const retaining *r, bool dry)
 {
     const went *w = &r->went;
+    say_running(r);
     if (r->open > OPEN_MOST)
         tb_reply_say(r->reply, "%s more have an open month.",
                      TB__COUNTED(r->open - OPEN_MOST, "account"));
@@ -316,7 +350,8 @@ static const tb_operation rows[] = {
     {.name = "retain",
      .summary = "Let go of old hours, old days and request logs",
      .details =
-         "Without it everything is kept, but for request logs, which go after 72 hours. Of each account\n"
+         "Without it everything is kept, but for request logs, which go after 72 hours. Months count back\n"
+         "from the clock's, and no further than from the one after that of the newest usage. Of each account\n"
          "the usage of old months goes up to the first month that is not final or has something that\n"
          "waits to be billed. Those months are closed then: what still comes for them is counted and\n"
          "not billed. Invoices stay as they are, with their evidence; bills whose prices and settings changed\n"

@@ -177,6 +177,8 @@ typedef struct tb_ageing {
     size_t log_blocks, event_blocks, texts;
 } tb_ageing;
 TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_error *err);
+/* The hour of the newest usage that was added since the transaction's last segment; INT64_MIN: none was. */
+int64_t tb_store_segment_newest(const tb_store *store);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,
                                          int64_t *ret_segment_id, tb_error *err);
 

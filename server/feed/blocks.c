@@ -60,6 +60,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     run->lines += worker->lines;
     run->refused += worker->n_rejects;
     run->refused_too_new += worker->n_too_new;
+    run->refused_in_time += worker->n_in_time;
     run->taken_ambiguous += worker->n_ambiguous;
     run->taken_heads += worker->n_heads;
     if (code && run->code == TB_OK) {

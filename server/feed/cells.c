@@ -82,6 +82,7 @@ static tb_code count_batch(feed_run *run, const tb_cell_batch *batch, tb_error *
     run->lines = batch->lines;
     run->refused = worker->n_rejects;
     run->refused_too_new = worker->n_too_new;
+    run->refused_in_time = worker->n_in_time;
     run->taken_ambiguous = worker->n_ambiguous;
     run->ended = full ? ENDED_FULL : ENDED_INPUT;
     if (run->refused <= FEED_REFUSED_MAX) return TB_OK;
@@ -103,7 +104,7 @@ static tb_code take_cells(feed_run *run, tb_cell_batch *batch, tb_error *err)
     const tb_cells_judge judge = {run->options->layout.now_ms, zone_of, run};
     tb_code code = read_cells_body(run, &worker->block, err);
     if (code) return code;
-    worker->lines = worker->n_rejects = worker->n_too_new = 0;
+    worker->lines = worker->n_rejects = worker->n_too_new = worker->n_in_time = 0;
     worker->n_ambiguous = worker->n_heads = 0;
     code = tb_cells_read(worker->block.bytes, worker->block.len, &judge, worker->rollup, batch, err);
     if (!code) code = check_length(run, batch, err);

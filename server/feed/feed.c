@@ -21,6 +21,9 @@
 /* Groups in memory. Workers meet many of the same groups, so two of them need more in all. */
 #define MAX_GROUPS_ONE ((size_t)1500000)
 #define MAX_GROUPS_ALL ((size_t)2500000)
+/* Of a body that shares the writer: days of a zone at an edge location. Each is a row that the writer places, 3 to 7
+ * microseconds where hours within it cost next to nothing. */
+#define MAX_DAYS_BODY ((size_t)1 << 16)
 
 /* --- reports --- */
 
@@ -458,6 +461,35 @@ static tb_code refuse_large(const feed_run *run, tb_error *err)
         "was taken. Send it in smaller parts.");
 }
 
+/* Days of what was parsed, or more than `most`: once, whatever parts several threads have of one. */
+static tb_code count_days(const feed_run *run, size_t most, size_t *ret_n, tb_error *err)
+{
+    tb_rollup *parts[FEED_THREADS_MAX];
+    tb_rollup_day day;
+    tb_grid hours;
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = run->workers[i].rollup;
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    if (!cursor) return tb_no_memory(err);
+    for (*ret_n = 0; *ret_n <= most && tb_rollup_next_day(cursor, &day, &hours); ++*ret_n) {}
+    tb_rollup_cursor_free(cursor);
+    return TB_OK;
+}
+
+/* The writer would be at it for too long, and everybody waits for it. Few bodies have to be counted: most have fewer
+ * groups than days are allowed. */
+static tb_code refuse_many_days(const feed_run *run, tb_error *err)
+{
+    size_t days = 0;
+    if (!run->options->bounded || feed_run_cells(run) <= MAX_DAYS_BODY) return TB_OK;
+    tb_code code = count_days(run, MAX_DAYS_BODY, &days, err);
+    if (code || days <= MAX_DAYS_BODY) return code;
+    return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                   "This body has usage of more than %zu days, counted for each pull zone and edge location. Nothing of "
+                   "it was taken. Send it in smaller parts.",
+                   MAX_DAYS_BODY);
+}
+
 static tb_code parse_run(feed_run *run, tb_error *err)
 {
     tb_code code = init_run(run, err);
@@ -469,6 +501,7 @@ static tb_code parse_run(feed_run *run, tb_error *err)
     if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
     run->parsed = true;
     if (!code) code = refuse_large(run, err);
+    if (!code) code = refuse_many_days(run, err);
     return code || !run->lines ? code : feed_run_order(run, err);
 }
 

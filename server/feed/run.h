@@ -66,11 +66,12 @@ struct feed_run {
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
     uint64_t too_new;            /* of rejected: because of the clock */
+    uint64_t in_time;            /* likewise: although the clock had nothing against them */
     uint64_t ambiguous, heads;   /* of accepted */
     size_t rejects_stored;
     uint64_t segments;
     /* lines of blocks since the last flush */
-    uint64_t refused, refused_too_new, taken_ambiguous, taken_heads;
+    uint64_t refused, refused_too_new, refused_in_time, taken_ambiguous, taken_heads;
     tb_error first; /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;

@@ -12,6 +12,7 @@
 #define BLOCKS_GO   128  /* too old blocks, of logs and of events, that go with a segment */
 #define LINES_BLOCK 64   /* and one more for so many lines that it brings, which cost it as much */
 #define TEXTS_GO    4096 /* likewise texts of refused lines, and twice as many as it brings */
+#define AHEAD_HOURS 24   /* no time zone is so far ahead: the clock is behind, or the time is wrong */
 
 uint64_t feed_run_flushed(const feed_run *run)
 {
@@ -43,7 +44,7 @@ void feed_run_clear(feed_run *run)
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
     run->n_counts = 0;
-    run->lines = run->refused = run->refused_too_new = 0;
+    run->lines = run->refused = run->refused_too_new = run->refused_in_time = 0;
     run->taken_ambiguous = run->taken_heads = 0;
     run->flushed_at = run->reader.at;
 }
@@ -181,6 +182,7 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
         run->too_new += run->refused_too_new;
+        run->in_time += run->refused_in_time;
         run->ambiguous += run->taken_ambiguous;
         run->heads += run->taken_heads;
     }
@@ -193,7 +195,7 @@ void feed_run_start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
     run->start = at;
     run->lines_before = lines_before;
     run->accepted = run->rejected = run->rejects_stored = 0;
-    run->too_new = run->ambiguous = run->heads = 0;
+    run->too_new = run->in_time = run->ambiguous = run->heads = 0;
     run->first = (tb_error){0};
 }
 
@@ -230,25 +232,41 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
-/* A segment of nothing but lines from the future says that the clock is wrong. Recorded, it would
- * keep them out for ever. A last line without its end is read anew anyway once it has grown. */
+/* Whether the segment says that the clock is wrong, and not its lines: recorded, it would keep the lines that
+ * are too new out for ever. It waits as a whole then, and loses nothing, under either of two signs:
+ *
+ *   - lines that are too new are at least as many as those that the clock had nothing against. Lines whose
+ *     time is not known say nothing here;
+ *   - one is too new, and usage was taken that lies more than a day ahead of the clock: time in the log goes
+ *     on across the limit.
+ *
+ * A bad time among good ones shows neither: its line is refused alone, counted and kept. So one of them can hold
+ * a log only while it is a half of what is new there. A last line without its end is read anew anyway once
+ * it has grown. */
 static bool clock_is_behind(const feed_run *run)
 {
-    bool tail = run->reader.tail && run->report.lines > 0;
-    return run->accepted == 0 && run->rejected > 0 && run->too_new == run->rejected && !tail;
+    const int64_t ahead = tb_hour_from_us(run->options->layout.now_ms * 1000) + AHEAD_HOURS;
+    const bool tail = run->reader.tail && run->report.lines > 0;
+    if (!run->too_new || tail) return false;
+    return run->too_new >= run->accepted + run->in_time || tb_store_segment_newest(run->store) > ahead;
 }
 
 static tb_code refuse_clock(const feed_run *run, tb_error *err)
 {
-    char now[20], from[48] = "";
+    char now[20], from[48] = "", which[64] = "Every line";
+    const uint64_t lines = run->accepted + run->rejected;
     tb_time_format(run->options->layout.now_ms * 1000, now);
     if (run->lines_before)
         snprintf(from, sizeof from, " from line %llu on",
                  (unsigned long long)run->lines_before + 1);
+    if (run->too_new < lines)
+        snprintf(which, sizeof which, "%llu of %llu lines", (unsigned long long)run->too_new,
+                 (unsigned long long)lines);
     return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                   "Every line%s is more than 48 hours ahead of this machine's clock (%.20s): set "
-                   "the clock, or TOLLBOOK_NOW, and run the same command again.",
-                   from, now);
+                   "%s%s %s more than 48 hours ahead of this machine's clock (%.20s). None of the %llu lines was "
+                   "taken: set the clock, or TOLLBOOK_NOW, and run the same command again. Where the clock is right, "
+                   "take out the lines whose times are wrong.",
+                   which, from, run->too_new < lines ? "are" : "is", now, (unsigned long long)lines);
 }
 
 /* Stores the rungs that stand in the running segment; those before it are there. */

@@ -55,6 +55,7 @@ static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *wh
 {
     worker->n_rejects++;
     worker->n_too_new += reject->reason == TB_REJECT_TOO_NEW;
+    worker->n_in_time += reject->reason == TB_REJECT_HOST; /* it is looked up last */
     uint64_t line = worker->lines + reject->line;
     if (worker->numbers) line = worker->numbers[line - 1];
     return feed_rejects_add(&worker->rejects, worker->number, line, reject, why, err);
@@ -156,7 +157,7 @@ static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_e
 
 tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
 {
-    worker->lines = worker->n_rejects = worker->n_too_new = 0;
+    worker->lines = worker->n_rejects = worker->n_too_new = worker->n_in_time = 0;
     worker->n_ambiguous = worker->n_heads = 0;
     bool log = options->kind == TB_BATCH_LOG;
     return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);

@@ -21,6 +21,7 @@ typedef struct feed_worker {
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
+    uint64_t n_in_time;        /* of n_rejects: refused although the clock had nothing against them */
     uint64_t n_ambiguous;      /* of the accepted ones */
     uint64_t n_heads;          /* of them too: no requests */
     feed_events events;        /* of shield zones, among the rows of an import */

@@ -65,10 +65,16 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
     return true;
 }
 
-/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. */
+static bool is_short(const write_job *job)
+{
+    return job->cells <= WRITER_SHORT_CELLS;
+}
+
+/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. Elsewhere those that
+ * are short are answered before what is not begins. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
-    return !g->w->hooks.gather || job->usage == next->usage;
+    return g->w->hooks.gather ? job->usage == next->usage : is_short(job) == is_short(next);
 }
 
 static int64_t group_us(const group *g, const write_job *job)
@@ -81,6 +87,17 @@ static size_t group_bytes(const group *g, const write_job *job)
     return g->w->hooks.gather && job->usage ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
 }
 
+/* The lock is held. */
+static write_job *take_all(writer *w)
+{
+    write_job *all = w->first;
+    w->first = NULL;
+    w->last = &w->first;
+    w->queued = 0;
+    w->queued_bytes = 0;
+    return all;
+}
+
 /* Usage that came since the group began joins it, for an INSERT costs as much for one piece as for many; not where others wait for
  * the group's end. */
 static write_job *take_more(writer *w)
@@ -89,15 +106,7 @@ static write_job *take_more(writer *w)
     write_job *jobs = w->first;
     while (jobs && jobs->usage && !jobs->alone)
         jobs = jobs->next;
-    if (!jobs) {
-        jobs = w->first;
-        w->first = NULL;
-        w->last = &w->first;
-        w->queued = 0;
-        w->queued_bytes = 0;
-    } else {
-        jobs = NULL;
-    }
+    jobs = jobs ? NULL : take_all(w);
     pthread_mutex_unlock(&w->lock);
     return jobs;
 }
@@ -309,28 +318,56 @@ static bool no_longer(write_job *job, const tb_error *unready)
     return true;
 }
 
-/* Takes from the queue what can be done now. Those with usage that stay are let go once they have waited for too long. The lock is held. */
+typedef struct job_list {
+    write_job *first, **last;
+} job_list;
+
+static void stay_queued(writer *w, write_job *job)
+{
+    append_job(&w->last, job);
+    w->queued++;
+    w->queued_bytes += job->bytes;
+}
+
+/* Usage is gathered: what can be done now. Those with usage that stay are let go once they have waited for too long. */
+static write_job *take_gathered(writer *w, bool held, const tb_error *unready, write_job **ret_over)
+{
+    job_list taken = {.last = &taken.first};
+    write_job **last_over = ret_over;
+    for (write_job *job = take_all(w), *next; job; job = next) {
+        next = job->next;
+        if (!held || !job->usage) append_job(&taken.last, job);
+        else if (no_longer(job, unready)) append_job(&last_over, job);
+        else stay_queued(w, job);
+    }
+    return taken.first;
+}
+
+/* A round: all that are short, then the oldest of the others. */
+static write_job *take_round(writer *w)
+{
+    job_list few = {.last = &few.first}, many = {.last = &many.first};
+    size_t cells = 0;
+    bool full = false;
+    for (write_job *job = take_all(w), *next; job; job = next) {
+        next = job->next;
+        if (is_short(job)) {
+            append_job(&few.last, job);
+            continue;
+        }
+        cells += job->cells;
+        full |= many.first && cells > WRITER_ROUND_CELLS;
+        if (full) stay_queued(w, job);
+        else append_job(&many.last, job);
+    }
+    *few.last = many.first;
+    return few.first;
+}
+
 static write_job *take_jobs(writer *w, bool held, const tb_error *unready, write_job **ret_over)
 {
-    write_job *taken = NULL, **last_taken = &taken, *stay = NULL, **last_stay = &stay, **last_over = ret_over;
     *ret_over = NULL;
-    w->queued = 0;
-    w->queued_bytes = 0;
-    for (write_job *job = w->first, *next; job; job = next) {
-        next = job->next;
-        if (!held || !job->usage) {
-            append_job(&last_taken, job);
-        } else if (no_longer(job, unready)) {
-            append_job(&last_over, job);
-        } else {
-            append_job(&last_stay, job);
-            w->queued++;
-            w->queued_bytes += job->bytes;
-        }
-    }
-    w->first = stay;
-    w->last = stay ? last_stay : &w->first;
-    return taken;
+    return w->hooks.gather ? take_gathered(w, held, unready, ret_over) : take_round(w);
 }
 
 static void finish_over(write_job *over)
@@ -433,7 +470,8 @@ static bool has_place(const writer *w, const write_job *job)
     const unsigned most = w->hooks.gather ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
     const unsigned share = w->hooks.gather ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
     if (w->queued >= most) return false;
-    if (w->queued > 0 && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;
+    const bool light = w->queued == 0 || job->bytes <= WRITER_SHORT_BYTES;
+    if (!light && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;
     return w->queued < share || count_jobs(w, job->account) < share;
 }
 

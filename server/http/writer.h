@@ -2,7 +2,9 @@
  *
  * Jobs wait in a bounded queue. Those that wait together are committed together, each behind a mark
  * so that one bad job does not lose the others; done is called for each only after the commit is
- * durable, or has failed. A commit that failed for an I/O error is never retried: what the disk
+ * durable, or has failed. They are taken in rounds: what is short first, and then of what brings many cells so much
+ * as one round may have, the oldest first. So a short job waits for what runs, and not for all that came before
+ * it, and a long one waits for what came before it and the short ones. A commit that failed for an I/O error is never retried: what the disk
  * holds is then unknown until a restart recovers it, and every later job is refused. One that
  * failed because the file is gone is: the file may come back. */
 #ifndef TOLLBOOK_SERVER_HTTP_WRITER_H
@@ -15,6 +17,9 @@
 #define WRITER_BYTES_MAX   ((size_t)512 << 20) /* most bytes that wait */
 #define WRITER_GROUP_BYTES ((size_t)32 << 20)  /* a group is committed past so many */
 #define WRITER_GROUP_US    50000               /* or so long */
+#define WRITER_SHORT_CELLS 1024                /* a job with no more is short: some milliseconds */
+#define WRITER_SHORT_BYTES ((size_t)512 << 10) /* and has its place whatever weighs on the queue */
+#define WRITER_ROUND_CELLS 32768               /* of a round's other jobs; one may have more, alone */
 /* Where usage lies on servers: their INSERTs are few and large. */
 #define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage */
 #define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */

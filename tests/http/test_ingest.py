@@ -79,6 +79,19 @@ class Ingest(Case):
         self.assertEqual([a.status for a in answers], [200, 413] * 3)
         self.assertEqual(self.total(), before + 3)
 
+    def test_a_bomb_of_pull_zones_is_refused_whole(self):
+        """Good lines, each a row that the writer would have to place."""
+        before = self.total()
+        one = self.lines(1)
+        fields = one.split(b"|")
+        bomb = gzip.compress(b"".join(b"|".join([*fields[:4], b"%d" % (10**6 + i), *fields[5:]]) for i in range(70000)))
+        self.assertLess(len(bomb), 512 << 10)
+        answers = together(4, lambda i: self.post(bomb, Content_Encoding="gzip") if i % 2 else self.post(self.lines(1)))
+        self.assertEqual([a.status for a in answers], [200, 413] * 2)
+        self.refused(answers[1], 413, "request.body_too_large")
+        self.assertIn("more than 65536 days", answers[1].json()["Message"])
+        self.assertEqual(self.total(), before + 2)
+
     def test_a_large_body_is_parsed_by_the_intake(self):
         before = self.total()
         large = self.lines(4000)

@@ -3,6 +3,7 @@
 #include "feed/feed.h"
 #include "seed.h"
 #include "store_fixture.h"
+#include "tollbook/logformat.h"
 #include "usage_cells.h"
 
 #include <fcntl.h>
@@ -1009,29 +1010,106 @@ START_TEST(lines_that_are_all_too_new_are_no_input)
 }
 END_TEST
 
-START_TEST(lines_that_are_too_new_beside_others_are_refused_alone)
+/* A line of a known zone, so many milliseconds after the clock. */
+static void put_at(text *to, int64_t after_ms, int number)
+{
+    char line[200];
+    put(to, line, (size_t)snprintf(line, sizeof line, "HIT|200|%lld|100|101|192.0.2.1|-|https://z/%d|DE|agent|-|DE\n",
+                                   (long long)(NOW_MS + after_ms), number));
+}
+
+#define HOURS_MS(n) ((n)*INT64_C(3600000))
+
+/* What else stands in the piece does not make the clock right: junk, or lines of before. Nothing of it is
+ * recorded, and the right clock takes all. */
+START_TEST(lines_that_are_too_new_wait_beside_others)
+{
+    const struct {
+        int old, at_limit, too_new, junk; /* lines, in this order */
+    } pieces[] = {{0, 0, 5, 1}, {0, 0, 5, 40}, {1, 0, 5, 0}, {5, 0, 5, 0}, {60, 3, 20, 2}, {60, 1, 1, 0}};
+    feed_options options = plain_options(), early = options;
+    early.layout.now_ms = NOW_MS - HOURS_MS(200);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        feed_report report;
+        tb_error err = {0};
+        again();
+        log_text.len = 0;
+        for (int n = 0; n < pieces[i].old; n++)
+            put_at(&log_text, -HOURS_MS(300) + n, n);
+        for (int n = 0; n < pieces[i].at_limit; n++)
+            put_at(&log_text, -HOURS_MS(155) + n, n);
+        for (int n = 0; n < pieces[i].too_new; n++)
+            put_at(&log_text, n - 100, n);
+        for (int n = 0; n < pieces[i].junk; n++)
+            put(&log_text, "junk\n", 5);
+        ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &early, &report, &err), TB_E_BAD_INPUT);
+        ck_assert_ptr_nonnull(strstr(err.message, "more than 48 hours ahead of this machine's clock"));
+        ck_assert_uint_eq(segments(), 0);
+        ck_assert_uint_eq(count_of("SELECT 1 FROM reject"), 0);
+        report = feed_ok(log_text.bytes, log_text.len, &options);
+        ck_assert_int_eq((int)report.accepted, pieces[i].old + pieces[i].at_limit + pieces[i].too_new);
+        ck_assert_int_eq((int)report.rejected, pieces[i].junk);
+    }
+}
+END_TEST
+
+/* A wrong time among good ones holds nothing, wherever it stands. */
+START_TEST(lines_that_are_too_new_among_good_ones_are_refused_alone)
+{
+    feed_options options = plain_options();
+    for (int bad = 0; bad < 3; bad++) {
+        log_text.len = 0;
+        again();
+        for (int n = 0; n < 1000; n++) {
+            put_at(&log_text, n - 2000, n);
+            if (n % 400 == 150 * bad) put_at(&log_text, HOURS_MS(24 * 365 * 70), n);
+        }
+        put_at(&log_text, HOURS_MS(24 * 365 * 70), 0); /* it is the last, too */
+        feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+        ck_assert_uint_eq(report.accepted, 1000);
+        ck_assert_uint_ge(report.rejected, 3);
+        ck_assert_int_eq(report.first_reason, TB_REJECT_TOO_NEW);
+        ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
+    }
+}
+END_TEST
+
+/* A hostname that nobody has is looked up last: the clock had nothing against its line. */
+START_TEST(lines_of_unknown_hosts_tell_the_time_too)
+{
+    static const char format[] = "nginx:$msec $status $bytes_sent $host";
+    feed_options options = plain_options();
+    ck_assert_int_eq(
+        tb_log_layout_init(&options.layout, &(tb_log_spec){.format = {format, strlen(format)}}, NULL), TB_OK);
+    options.layout.now_ms = NOW_MS;
+    log_text.len = 0;
+    put_str(&log_text, "4100000000.000 200 7 b.example\n");
+    for (int n = 0; n < 50; n++)
+        put_str(&log_text, "1794950000.000 200 7 b.example\n");
+    feed_report report = feed_ok(log_text.bytes, log_text.len, &options);
+    ck_assert_uint_eq(report.rejected, 51);
+    tb_log_layout_release(&options.layout);
+}
+END_TEST
+
+/* After what is known all is too new: the place is said, and what was taken stays. */
+START_TEST(lines_that_are_too_new_wait_behind_what_is_known)
 {
     feed_options options = plain_options(), early = options;
     feed_report report;
     tb_error err = {0};
-    early.layout.now_ms = NOW_MS - 72LL * 3600000 + 1 - TB_AHEAD_MS; /* line 0 and few more fit */
-    make_log(&log_text, 0, 40, 0);
-    report = feed_ok(log_text.bytes, log_text.len, &early);
-    ck_assert_uint_gt(report.accepted, 0);
-    ck_assert_uint_gt(report.rejected, 0);
-    ck_assert_int_eq(report.first_reason, TB_REJECT_TOO_NEW);
-    ck_assert(feed_ok(log_text.bytes, log_text.len, &options).nothing_new);
-    uint64_t known = segments();
-    make_log(&other_text, 1, 20, 0); /* after what is known all is too new */
-    put(&log_text, other_text.bytes, other_text.len);
-    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &early, &report, &err),
-                     TB_E_BAD_INPUT);
+    early.layout.now_ms = NOW_MS - HOURS_MS(200);
+    log_text.len = 0;
+    for (int n = 0; n < 40; n++)
+        put_at(&log_text, -HOURS_MS(300) + n, n);
+    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &early).accepted, 40);
+    const uint64_t known = segments();
+    for (int n = 0; n < 19; n++)
+        put_at(&log_text, n - 100, n);
+    ck_assert_int_eq(feed_code(log_text.bytes, log_text.len, &early, &report, &err), TB_E_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "from line 41 on"));
     ck_assert_uint_eq(segments(), known);
     ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &options).accepted, 19);
-    again();
-    make_log(&log_text, 1, 20, 4); /* one refused for itself: not the clock alone */
-    ck_assert_uint_eq(feed_ok(log_text.bytes, log_text.len, &early).rejected, 19);
 }
 END_TEST
 
@@ -1308,7 +1386,10 @@ int main(void)
     tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
     tcase_add_test(threads, stop_ends_at_the_first_refused_line_in_input_order);
     tcase_add_test(tc, lines_that_are_all_too_new_are_no_input);
-    tcase_add_test(tc, lines_that_are_too_new_beside_others_are_refused_alone);
+    tcase_add_test(tc, lines_that_are_too_new_wait_beside_others);
+    tcase_add_test(tc, lines_that_are_too_new_among_good_ones_are_refused_alone);
+    tcase_add_test(tc, lines_of_unknown_hosts_tell_the_time_too);
+    tcase_add_test(tc, lines_that_are_too_new_wait_behind_what_is_known);
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);
     tcase_add_test(threads, of_too_many_refused_lines_the_first_of_each_segment_are_kept);
     tcase_add_test(tc, an_import_is_whole_or_nothing);

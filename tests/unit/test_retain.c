@@ -371,6 +371,32 @@ START_TEST(what_is_too_old_is_what_was_when_it_began)
 }
 END_TEST
 
+/* Ten years ahead, as after an empty battery: what is old by the newest usage goes, and no more. */
+START_TEST(a_clock_that_is_ahead_lets_nothing_new_go)
+{
+    fixture f;
+    fill_years(&f, true);
+    finalize_months(&f, FIRST, OCTOBER, "");
+    const answers before = ask(&f);
+    const calling ahead = {.most = SIZE_MAX, .now_us = NOW_US + 3653 * TB_US_PER_DAY};
+    const char *words[] = {"retain hours=25 days=30 dry-run", "retain hours=25 days=30"};
+    for (int i = 0; i < 2; i++) {
+        const said right = run_words(&f, words[0]), s = run_from(&f, words[i], ahead);
+        ck_assert_int_eq(s.code, TB_OK);
+        ck_assert_ptr_nonnull(strstr(s.said, "Months count back from 2026-11, for the newest usage is of 2026-10, and "
+                                             "not from this machine's clock (2036-11)"));
+        ck_assert_ptr_null(strstr(right.said, "Months count back"));
+        if (i == 0) ck_assert_str_eq(s.out, right.out);
+    }
+    ck_assert_int_eq(number(&f, "SELECT hours_month FROM retention WHERE account=1"), KEPT_HOURS);
+    ck_assert_int_eq(number(&f, "SELECT days_month FROM retention WHERE account=1"), KEPT_DAYS);
+    const answers after = ask(&f);
+    ck_assert_mem_eq(&before, &after, sizeof before);
+    verify_all(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(arguments_that_make_no_sense_are_refused)
 {
     static const char *const bad[] = {
@@ -401,6 +427,7 @@ int main(void)
     tcase_add_test(t, an_old_invoice_says_what_is_no_longer_there);
     tcase_add_test(t, request_logs_go_some_at_a_time);
     tcase_add_test(t, what_is_too_old_is_what_was_when_it_began);
+    tcase_add_test(t, a_clock_that_is_ahead_lets_nothing_new_go);
     tcase_add_test(t, arguments_that_make_no_sense_are_refused);
     Suite *s = suite_create("retain");
     suite_add_tcase(s, t);

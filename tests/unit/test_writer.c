@@ -284,15 +284,71 @@ START_TEST(bytes_that_wait_are_bounded_but_one_job_always_may)
     sem_t hold;
     sem_init(&hold, 0, 0);
     task first = {.hold = &hold}, large = {.job = {.bytes = WRITER_BYTES_MAX + 1}},
-         small = {.job = {.bytes = 1}};
+         more = {.job = {.bytes = WRITER_SHORT_BYTES + 1}}, small = {.job = {.bytes = WRITER_SHORT_BYTES}};
     ck_assert_int_eq(submit(w, &first), TB_OK);
     while (writer_queued(w) > 0)
         usleep(100);
     ck_assert_int_eq(submit(w, &large), TB_OK);
-    ck_assert_int_eq(submit(w, &small), TB_E_BUSY);
+    ck_assert_int_eq(submit(w, &more), TB_E_BUSY);
+    ck_assert_int_eq(submit(w, &small), TB_OK);
     sem_post(&hold);
     writer_stop(w);
     ck_assert_int_eq(atomic_load(&large.was_done), 1);
+    ck_assert_int_eq(atomic_load(&small.was_done), 1);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+static task *order[16];
+static int n_order;
+
+static void note_done(write_job *job)
+{
+    order[n_order++] = job->owner;
+}
+
+/* What is short passes what brings many cells, has been answered before one of them begins, and waits for one round of
+ * them at most; they keep their order, and none is left. */
+START_TEST(what_is_short_waits_for_one_round_of_what_is_long)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    sem_t hold, second;
+    sem_init(&hold, 0, 0);
+    sem_init(&second, 0, 0);
+    task first = {.hold = &hold}, last = {.job = {.cells = WRITER_SHORT_CELLS}};
+    task many[4], few[2];
+    memset(many, 0, sizeof many);
+    memset(few, 0, sizeof few);
+    n_order = 0;
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    static const size_t cells[] = {WRITER_ROUND_CELLS / 2, WRITER_ROUND_CELLS / 2, 10 * WRITER_ROUND_CELLS, 2000};
+    for (int i = 0; i < 4; i++) {
+        many[i].job.cells = cells[i];
+        ck_assert_int_eq(submit(w, &many[i]), TB_OK);
+        many[i].job.done = note_done;
+    }
+    many[0].hold = &second;
+    for (int i = 0; i < 2; i++) {
+        few[i].job.cells = WRITER_SHORT_CELLS;
+        ck_assert_int_eq(submit(w, &few[i]), TB_OK);
+        few[i].job.done = note_done;
+    }
+    sem_post(&hold);
+    while (writer_queued(w) > 2) /* many[2] and many[3]: the round has been taken */
+        usleep(100);
+    ck_assert_int_eq(submit(w, &last), TB_OK);
+    last.job.done = note_done;
+    sem_post(&second);
+    writer_stop(w);
+    const task *right[] = {&few[0], &few[1], &many[0], &many[1], &last, &many[2], &many[3]};
+    ck_assert_int_eq(n_order, 7);
+    for (int i = 0; i < 7; i++)
+        ck_assert_msg(order[i] == right[i], "%d", i);
+    ck_assert_uint_eq(atomic_load(&commits), 6);
     writer_free(w);
     fixture_release(&database);
 }
@@ -462,6 +518,7 @@ int main(void)
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
     tcase_add_test(tc, a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
+    tcase_add_test(tc, what_is_short_waits_for_one_round_of_what_is_long);
     tcase_add_test(tc,
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);

@@ -13,7 +13,13 @@ void tb__segment_reset(tb_store *store)
     store->country_requests = store->country_bytes = store->rung_seals = 0;
     store->cells = 0;
     store->rejects_kept = 0;
+    store->segment_newest = INT64_MIN;
     store->next_segment = 0;
+}
+
+int64_t tb_store_segment_newest(const tb_store *store)
+{
+    return store->segment_newest;
 }
 
 tb_code tb__segment_id(tb_store *store, tb_error *err)

@@ -208,6 +208,7 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
     if (!code) code = to->end(a.batch, a.newest, err);
     if (!code) code = tb__late_write(store, err);
     if (!code) code = save_newest(store, a.newest, err);
+    if (a.newest > store->segment_newest) store->segment_newest = a.newest;
     to->free(a.batch);
     free(a.edges.codes);
     return code;

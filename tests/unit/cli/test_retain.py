@@ -76,7 +76,8 @@ class Retain(both.Both):
         for day in range(1, 29):
             self.run_tool("import", "--db", "m.db", "-", stdin=self.rows(
                 dict.fromkeys(zones, 1), f"2024-01-{day:02}T07:00:00Z"))
-        self.run_tool("import", "--db", "m.db", "-", stdin=self.rows({1000: 1}, "2024-02-20T07:00:00Z"))
+        for hour in ("2024-02-20T07:00:00Z", "2026-10-05T07:00:00Z"):
+            self.run_tool("import", "--db", "m.db", "-", stdin=self.rows({1000: 1}, hour))
         self.run_tool("invoice", "--db", "m.db", "--month", "2024-01", "--finalize")
         version = "SELECT value FROM meta WHERE name='data_version'"
         before = self.query(version, "m.db")
@@ -87,6 +88,17 @@ class Retain(both.Both):
         left = self.query("SELECT count(*) FROM buckets WHERE hour<'2024-02-01'", "m.db")
         self.assertEqual(left, [["0"]])
         self.run_tool("verify", "--db", "m.db")
+
+    def test_a_clock_that_is_ahead_lets_no_new_usage_go(self):
+        self.stop()
+        self.run_tool("invoice", "--db", "t.db", "--month", "2024-02", "--finalize")
+        dry = self.run_tool("retain", "--db", "t.db", "--hours", 33, "--days", 33, "--dry-run").out
+        words = ["retain", "--db", "t.db", "--hours", 34, "--days", 34] # from the month after the newest usage
+        ahead = {"now": "2036-02-07T00:00:00Z"}
+        self.assertEqual(self.run_tool(*words, "--dry-run", **ahead).out, dry)
+        self.assertIn("not from this machine's clock (2036-02)", self.run_tool(*words, **ahead).err)
+        self.assertEqual(self.query("SELECT max(hours_month) FROM retention"), [["649"]])
+        self.assertIn("nothing changed", self.run_tool(*words).err)
 
     def test_by_itself_only_where_serve_says_so(self):
         self.stop()
