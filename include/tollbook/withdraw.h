@@ -89,12 +89,13 @@ typedef struct tb_withdrawn {
     size_t n_segments;
     int64_t now_us, key; /* tb_audit_entry */
     const char *origin;
-    int64_t entry; /* of the commit before, which began this undo; 0: none. Set to the one that tells of this */
+    int64_t *entry; /* of the commit that began this undo, 0: none; set to the one that tells of this. NULL is fine */
 } tb_withdrawn;
 #define TB_WITHDRAWN_LISTED 100
-/* Adds the audit log's entry, unless `entry` tells of the same undo: of the same input, key and operation, less
+/* Adds the audit log's entry, unless *entry tells of the same undo: of the same input, key and operation, less
  * than a day ago. TB_E_WITHDRAWAL where a known segment goes on behind one that was withdrawn. */
-TB_MUST_USE tb_code tb_store_withdraw_end(tb_store *store, tb_withdrawn *withdrawn, tb_error *err);
+TB_MUST_USE tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn,
+                                          tb_error *err);
 
 TB_API_END
 

@@ -391,19 +391,19 @@ static tb_code end_withdrawal(withdrawing *w, tb_error *err)
     if (!ids) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         ids[i] = w->taken[w->chosen[w->from + i]].id;
-    tb_withdrawn done = {.kind = w->options.kind,
-                         .source = w->options.source,
-                         .batch = w->options.batch,
-                         .head = w->head,
-                         .lines = w->report->lines,
-                         .segments = ids,
-                         .n_segments = n,
-                         .now_us = w->options.now_us,
-                         .key = w->who->key,
-                         .origin = w->who->origin,
-                         .entry = w->entry ? w->entry : w->who->entry};
+    if (!w->entry) w->entry = w->who->entry;
+    const tb_withdrawn done = {.kind = w->options.kind,
+                               .source = w->options.source,
+                               .batch = w->options.batch,
+                               .head = w->head,
+                               .lines = w->report->lines,
+                               .segments = ids,
+                               .n_segments = n,
+                               .now_us = w->options.now_us,
+                               .key = w->who->key,
+                               .origin = w->who->origin,
+                               .entry = &w->entry};
     tb_code code = tb_store_withdraw_end(w->store, &done, err);
-    w->entry = done.entry;
     free(ids);
     return code;
 }

@@ -266,18 +266,18 @@ static tb_code tells_of(tb_store *store, const tb_withdrawn *done, const tb_audi
     tb_audit_entry *list = NULL;
     size_t n = 0;
     *ret_so = false;
-    if (done->entry < 1) return TB_OK;
-    tb_code code = tb_store_audit(store, done->entry - 1, 1, &list, &n, err);
+    if (!done->entry || *done->entry < 1) return TB_OK;
+    tb_code code = tb_store_audit(store, *done->entry - 1, 1, &list, &n, err);
     if (code || n == 0) return code;
     const size_t same = same_arguments(entry->arguments);
-    *ret_so = list->id == done->entry && list->key == entry->key && strcmp(list->operation, entry->operation) == 0 &&
+    *ret_so = list->id == *done->entry && list->key == entry->key && strcmp(list->operation, entry->operation) == 0 &&
               entry->at_us - list->at_us < GOES_ON_US && entry->at_us >= list->at_us && same > 0 &&
               same == same_arguments(list->arguments) && memcmp(list->arguments, entry->arguments, same) == 0;
     tb_audit_release(list);
     return TB_OK;
 }
 
-static tb_code audit_withdrawal(tb_store *store, tb_withdrawn *done, tb_error *err)
+static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_error *err)
 {
     tb_buf arguments;
     bool told = false;
@@ -292,12 +292,12 @@ static tb_code audit_withdrawal(tb_store *store, tb_withdrawn *done, tb_error *e
                                   .arguments = arguments.data};
     if (!code) code = tells_of(store, done, &entry, &told, err);
     if (!code && !told) code = tb_store_audit_add(store, &entry, err);
-    if (!code && !told) code = tb_store_audit_newest(store, &done->entry, err);
+    if (!code && !told && done->entry) code = tb_store_audit_newest(store, done->entry, err);
     tb_buf_release(&arguments);
     return code;
 }
 
-tb_code tb_store_withdraw_end(tb_store *store, tb_withdrawn *withdrawn, tb_error *err)
+tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < withdrawn->n_segments; i++)
