@@ -284,6 +284,7 @@ typedef struct tb_directory {
     const struct tb_known_hosts *hosts;   /* of the zones that are there, the system's own among them;
                                            * NULL: nobody asked for them */
     const struct tb_logged_zones *logged; /* the zones that keep their lines; NULL: there is none */
+    const struct tb_logged_zones *ever_logged; /* those that may ever have kept lines, with all columns; NULL: none */
 } tb_directory;
 /* Borrowed: good until the catalogue changes or the transaction is undone; retained, until it is
  * released. While the catalogue of a writer stays, it is the same directory at each call, but for the

@@ -29,6 +29,16 @@ TB_MUST_USE tb_code tb_store_taken(tb_store *store, tb_batch_kind kind, tb_hash1
                                    const char *name, tb_taken **ret_taken, size_t *ret_n,
                                    tb_error *err);
 
+/* Where a segment lies: those that are known there, which are several where logs that begin alike were cut at the same
+ * places. It costs the same whatever the log's length. free(). */
+typedef struct tb_segment_place {
+    tb_batch_kind kind;
+    tb_hash128 head;
+    uint64_t start, length;
+} tb_segment_place;
+TB_MUST_USE tb_code tb_store_taken_at(tb_store *store, const tb_segment_place *place, tb_taken **ret_taken,
+                                      size_t *ret_n, tb_error *err);
+
 /* Whether a segment that was withdrawn, with this head, ends at byte `length`, after so many lines of its
  * input. */
 TB_MUST_USE tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
@@ -51,8 +61,8 @@ TB_MUST_USE tb_code tb_store_fold(tb_store *store, tb_fold_walk *walk, bool *ret
  * is less than that; the sentence names the counter. */
 TB_MUST_USE tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor,
                                             uint32_t *maxima, tb_error *err);
-/* Drops one kept line for each line of this block (requestlog.h) that is the same; *removed grows by
- * their number. */
+/* Drops one kept line for each line of this block (requestlog.h) that is the same, or the same without the columns of
+ * EnableExtendedLogging; *removed grows by their number. */
 TB_MUST_USE tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info,
                                            const void *bytes, size_t len, uint64_t *removed,
                                            tb_error *err);
@@ -69,19 +79,21 @@ typedef struct tb_withdrawal {
  * else when it was taken: it was read in another way. */
 TB_MUST_USE tb_code tb_store_withdraw_segment(tb_store *store, const tb_withdrawal *withdrawal,
                                               tb_error *err);
-/* What was withdrawn, for the audit log. */
+/* What was withdrawn in this transaction, for the audit log. */
 typedef struct tb_withdrawn {
     tb_batch_kind kind;
     const char *source, *batch; /* batch NULL: it has no name */
+    tb_hash128 head;
     uint64_t lines;
     const int64_t *segments; /* their ids; the first TB_WITHDRAWN_LISTED are listed */
     size_t n_segments;
     int64_t now_us, key; /* tb_audit_entry */
     const char *origin;
+    int64_t *entry; /* of the commit that began this undo, 0: none; set to the one that tells of this. NULL is fine */
 } tb_withdrawn;
 #define TB_WITHDRAWN_LISTED 100
-/* Adds the audit log's entry. TB_E_WITHDRAWAL where a known segment goes on behind one that was
- * withdrawn. */
+/* Adds the audit log's entry, unless *entry tells of the same undo: of the same input, key and operation, less
+ * than a day ago. TB_E_WITHDRAWAL where a known segment goes on behind one that was withdrawn. */
 TB_MUST_USE tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn,
                                           tb_error *err);
 

@@ -34,7 +34,7 @@ static void release_ingest(void *kept)
 
 typedef struct params {
     tb_text format, map, region, on_error, source;
-    int64_t zone;
+    int64_t zone, entry;
     piece_params piece;
 } params;
 
@@ -54,6 +54,7 @@ static const query_spec specs[] = {
     {"hash", QUERY_TEXT, offsetof(params, piece.hash)},
     {"rungs", QUERY_TEXT, offsetof(params, piece.rungs)},
     {"final", QUERY_BOOL, offsetof(params, piece.final)},
+    {"entry", QUERY_INT, offsetof(params, entry)},
 };
 
 static bool is(tb_text text, const char *word)
@@ -155,6 +156,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
     in->source = p.source;
+    in->entry = p.entry;
     if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
     if (code == TB_OK) code = read_policy(in, p.on_error, err);
     if (code == TB_OK) code = read_batch(r, in, err);

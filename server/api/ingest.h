@@ -25,6 +25,8 @@ typedef struct api_ingest {
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
     bool folding; /* what waits goes to its place first */
+    feed_withdrawn round; /* that was withdrawn last */
+    int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */
     tb_fold_walk folds;
     bool stale;
     union {

@@ -2,6 +2,7 @@
  * it. It is parsed where a body that is taken in is, and the writer takes it back inside its transaction.
  * An operator's key alone may do so, and the audit log says which. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/handlers.h"
@@ -12,9 +13,9 @@ tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err)
 {
     api_ingest *in = api_ingest_of(r);
     char origin[REQUEST_PEER_TEXT];
-    const feed_who who = {r->key, origin};
+    const feed_who who = {r->key, origin, in->entry};
     request_peer_text(r, origin);
-    return feed_withdraw_take(in->withdrawing, &in->body, store, &who, &in->withdrawn, err);
+    return feed_withdraw_take(in->withdrawing, &in->body, store, &who, &in->round, err);
 }
 
 static tb_code read_source(api_ingest *in, tb_error *err)
@@ -75,6 +76,31 @@ void api_withdraw_submit(request *r)
     request_submit(r);
 }
 
+/* --- after a round --- */
+
+/* On one of the intake's threads: the segments that are next. */
+static tb_code parse_next(write_job *job, tb_store *reader, tb_error *err)
+{
+    api_ingest *in = api_ingest_of(job->owner);
+    tb_code code = tb_store_read_begin(reader, err);
+    if (code) return code;
+    code = feed_withdraw_next(in->withdrawing, &in->body, reader, err);
+    tb_store_read_end(reader);
+    return code;
+}
+
+/* What the rounds before it have withdrawn stays so. */
+static void say_withdrawn(const feed_withdrawn *done, tb_error *err)
+{
+    static const char nothing[] = "Nothing was withdrawn.";
+    char *end = strstr(err->message, nothing);
+    const size_t at = end ? (size_t)(end - err->message) : strlen(err->message);
+    if (!done->segments) return;
+    snprintf(err->message + at, sizeof err->message - at,
+             "%sIts last %" PRIu64 " lines are withdrawn, those before them are not. Send the same again to go on.",
+             at && err->message[at - 1] != ' ' ? " " : "", done->lines);
+}
+
 /* --- afterwards --- */
 
 static void put_maxima(tb_buf *out, uint32_t maxima)
@@ -91,14 +117,22 @@ static void put_maxima(tb_buf *out, uint32_t maxima)
 
 void api_withdraw_done(request *r)
 {
-    const api_ingest *in = api_ingest_of(r);
+    api_ingest *in = api_ingest_of(r);
     const feed_withdrawn *done = &in->withdrawn;
     if (r->job.code != TB_OK) {
+        say_withdrawn(done, &r->job.err);
         request_fail_at(r, &r->job.err);
         return;
     }
     if (!in->taken) {
         api_withdraw_submit(r);
+        return;
+    }
+    feed_withdrawn_add(&in->withdrawn, &in->round);
+    if (done->more) {
+        in->taken = false;
+        r->job.run = parse_next;
+        request_submit_intake(r);
         return;
     }
     tb_buf *out = request_text(r);
@@ -112,6 +146,7 @@ void api_withdraw_done(request *r)
     tb_buf_fmt(out, ",\"named\":%" PRIu64 ",\"batch\":", done->named);
     if (done->named) tb_json_string(out, done->batch, strlen(done->batch));
     else tb_buf_str(out, "null");
+    if (done->entry) tb_buf_fmt(out, ",\"entry\":%" PRId64, done->entry);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }

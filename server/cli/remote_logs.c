@@ -102,7 +102,7 @@ static void put_place(const feed_piece *piece, tb_buf *path)
                piece->final ? "true" : "false");
 }
 
-void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source,
+void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source, int64_t entry,
                            tb_buf *path)
 {
     const size_t len = strlen(source);
@@ -110,6 +110,8 @@ void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece,
                             : "/ingest/buckets/withdraw?onError=skip");
     if (layout) put_layout(layout, path);
     if (piece) put_place(piece, path);
+    if (piece && piece->n_rungs) put_rungs(piece, path);
+    if (entry) tb_buf_fmt(path, "&entry=%" PRId64, entry);
     put_parameter(path, "source", (tb_text){source, len < SOURCE_MAX ? len : SOURCE_MAX});
     tb_buf_add(path, "", 1);
 }

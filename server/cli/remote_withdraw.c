@@ -1,5 +1,5 @@
-/* --withdraw --server: usage rows in one request, a log segment by segment, the last one first. So a log
- * whose way back is cut off in between is known up to where it came, and running the same again goes
+/* --withdraw --server: usage rows in one request, a log by its segments, some with a request, the last ones first. So a
+ * log whose way back is cut off in between is known up to where it came, and running the same again goes
  * on there. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #define ROWS_FROM   ((size_t)8 << 20)   /* and rows, which may be packed already */
 #define PATH_ROOM   8000
 #define NOTHING     1 /* exit status */
+#define GROUP_MOST  (FEED_RUNGS_MAX + 1)
+#define GROUP_BYTES ((uint64_t)4 << 20)
 
 typedef struct withdrawing {
     const cli_call *call;
@@ -32,6 +34,7 @@ typedef struct withdrawing {
     tb_hash128 head;
     feed_link *links;
     size_t n;
+    bool singly; /* the server takes one segment with a request */
     tb_buf body;
     feed_withdrawn done;
 } withdrawing;
@@ -55,6 +58,7 @@ static void add_answer(feed_withdrawn *to, const json_t *answer)
     to->kept_lines += report_number(answer, "keptLines");
     to->events += report_number(answer, "events");
     to->named += report_number(answer, "named");
+    if (report_number(answer, "entry")) to->entry = (int64_t)report_number(answer, "entry");
     if (batch) snprintf(to->batch, sizeof to->batch, "%s", batch);
     json_array_foreach(json_object_get(answer, "maxima"), i, name)
         for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -70,7 +74,7 @@ static int send_body(withdrawing *w, const feed_piece *piece, const char *type, 
     tb_error err;
     char *packed = NULL;
     tb_buf_init(&path, PATH_ROOM, NULL);
-    remote_put_withdrawal(piece ? &w->layout : NULL, piece, w->subject, &path);
+    remote_put_withdrawal(piece ? &w->layout : NULL, piece, w->subject, w->done.entry, &path);
     client_request request = {.method = "POST", .path = path.data, .type = type,
                               .body = body->data, .len = body->len, .subject = w->subject,
                               .batch = w->batch};
@@ -111,9 +115,9 @@ static size_t line_end(const tb_buf *body)
     return body->len >= 1 && body->data[0] == '\n';
 }
 
-static tb_code read_body(withdrawing *w, const feed_link *link, tb_error *err)
+static tb_code read_body(withdrawing *w, const feed_link *link, uint64_t to, tb_error *err)
 {
-    const uint64_t len = link->known.length - link->known.start;
+    const uint64_t len = to - link->known.start;
     size_t n = 0;
     if (len > BODY_MAX) return too_long(&link->known, err);
     tb_code code = feed_source_seek(w->source, link->known.start, err);
@@ -134,30 +138,81 @@ static tb_code read_body(withdrawing *w, const feed_link *link, tb_error *err)
     return TB_OK;
 }
 
-static int withdraw_link(withdrawing *w, const feed_link *link)
+/* Whether it begins with a line, and not with the end that the line before got since. */
+static bool begins_clean(const feed_link *link)
+{
+    return link->known.start == 0 || link->before == '\n';
+}
+
+/* Segments that go with one request: each begins where the one before ends. */
+typedef struct group {
+    const feed_link *first, *last;
+    tb_rung ends[GROUP_MOST]; /* of all but the last, from the last but one back */
+    size_t n;
+} group;
+
+static void gather(const withdrawing *w, size_t last, group *g)
+{
+    *g = (group){.first = &w->links[last], .last = &w->links[last]};
+    if (w->singly || !begins_clean(g->first)) return;
+    for (size_t i = last; i-- > 0 && g->n + 1 < GROUP_MOST;) {
+        const feed_link *link = &w->links[i];
+        if (!link->same) continue;
+        if (link->known.length != g->first->known.start || !begins_clean(link)) break;
+        if (g->last->known.length - link->known.start > GROUP_BYTES) break;
+        g->ends[g->n++] = (tb_rung){link->known.length, link->known.hash};
+        g->first = link;
+    }
+}
+
+static void ascend(group *g)
+{
+    for (size_t i = 0; i < g->n / 2; i++) {
+        const tb_rung other = g->ends[i];
+        g->ends[i] = g->ends[g->n - 1 - i];
+        g->ends[g->n - 1 - i] = other;
+    }
+}
+
+static int withdraw_group(withdrawing *w, group *g)
 {
     tb_error err;
-    const tb_known *known = &link->known;
-    const feed_piece piece = {.start = known->start,
-                              .length = known->length,
-                              .lines_before = known->lines - known->accepted - known->rejected,
+    const tb_known *first = &g->first->known, *last = &g->last->known;
+    ascend(g);
+    const feed_piece piece = {.start = first->start,
+                              .length = last->length,
+                              .lines_before = first->lines - first->accepted - first->rejected,
                               .head = w->head,
-                              .hash = known->hash,
-                              .final = known->final,
+                              .hash = last->hash,
+                              .rungs = g->ends,
+                              .n_rungs = g->n,
+                              .final = last->final,
                               .known = -1,
                               .behind = -1};
-    const feed_progress progress = {.lines = w->done.lines, .bytes = known->start};
+    const feed_progress progress = {.lines = w->done.lines, .bytes = first->start};
     if (cli_given(w->call, "progress")) meter_feed(&w->meter, &progress);
-    tb_code code = read_body(w, link, &err);
+    tb_code code = read_body(w, g->first, last->length, &err);
     return code ? fail(w, &err) : send_body(w, &piece, "text/plain", &w->body);
 }
 
-/* Backwards, the shorter of two that begin alike last. */
+/* Backwards, the shorter of two that begin alike last. A server of before takes no several segments, and answers that
+ * these are not known. */
 static int withdraw_links(withdrawing *w)
 {
     int status = 0;
-    for (size_t i = w->n; i-- > 0 && status == 0;)
-        if (w->links[i].same) status = withdraw_link(w, &w->links[i]);
+    size_t i = w->n;
+    while (i > 0 && status == 0) {
+        const uint64_t before = w->done.segments + w->done.named;
+        group g;
+        if (!w->links[i - 1].same) {
+            i--;
+            continue;
+        }
+        gather(w, i - 1, &g);
+        status = withdraw_group(w, &g);
+        if (g.n && w->done.segments + w->done.named == before) w->singly = true;
+        else i = (size_t)(g.first - w->links);
+    }
     if (status && w->done.segments)
         cli_say(w->call, "%s: its last %" PRIu64 " lines are withdrawn, those before them are not. Run "
                          "the same command again to go on.", w->subject, w->done.lines);

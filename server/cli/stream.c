@@ -30,6 +30,7 @@
 #define MARK_MOST  64
 #define LAST_TRIES 6
 #define LAST_MS    2000
+#define HELD_MS    2000 /* what may be known is waited for so long at least */
 
 static const char mark_begin[] = "BEGIN TRANSACTION", mark_commit[] = "COMMIT TRANSACTION";
 
@@ -48,6 +49,9 @@ typedef struct streaming {
     feed_report total;
     follow_refused_step refused;
     int64_t leave_ms;
+    int64_t since_ms; /* since when lines wait; 0: none do */
+    uint64_t known;   /* lines that were known then */
+    bool said_another, said_copied;
     bool in_transaction;
     bool within;          /* a line whose beginning was passed on */
     char line[MARK_MOST]; /* the beginning of a line, which may be a mark */
@@ -93,15 +97,29 @@ static void say_base(streaming *s)
             base, base);
 }
 
-static tb_code ship(streaming *s, bool end)
+static void say_held(streaming *s)
+{
+    uint64_t same;
+    if (follow_stream_is_another(s->stream) && !s->said_another)
+        cli_say(s->call, "-: It begins like a log that is known, and is another one.");
+    s->said_another = follow_stream_is_another(s->stream);
+    if (!follow_stream_copied(s->stream, &same)) s->said_copied = false;
+    else if (!s->said_copied)
+        cli_say(s->call, "-: A log that is known has the same first %llu bytes: what comes is not counted again as "
+                         "long as it may be that log.", (unsigned long long)same);
+    s->said_copied = follow_stream_copied(s->stream, &same) != 0;
+}
+
+static tb_code ship(streaming *s, follow_stream_when when)
 {
     feed_report report;
     tb_error err;
     const follow_sink *sink = s->remote ? &s->server.sink : &s->store.sink;
-    tb_code code = follow_stream_ship(s->stream, end, &report, &err);
+    tb_code code = follow_stream_ship(s->stream, when, &report, &err);
     say_base(s);
     if (code == TB_OK) {
         add_report(s, &report);
+        if (when == FOLLOW_STREAM_LATER) say_held(s);
         pace_done(&s->pace);
         if (s->said) cli_say(s->call, "It takes what it is sent again.");
         s->said = TB_OK;
@@ -116,22 +134,23 @@ static tb_code ship(streaming *s, bool end)
 /* Until it is stored, or a signal's time is over. */
 static tb_code ship_surely(streaming *s)
 {
-    tb_code code = ship(s, false);
+    tb_code code = ship(s, FOLLOW_STREAM_NOW);
     while (code && !time_is_over(s)) {
         clock_wait(signalled() ? 100 : pace_wait(&s->pace, clock_now_ms()), &take_stop);
-        if (pace_free(&s->pace, clock_now_ms()) || signalled()) code = ship(s, false);
+        if (pace_free(&s->pace, clock_now_ms()) || signalled()) code = ship(s, FOLLOW_STREAM_NOW);
     }
     return code;
 }
 
-/* What is left, when no more comes. */
+/* What is left, when no more comes, or a signal says that none is read. */
 static int ship_last(streaming *s, bool end)
 {
-    tb_code code = ship(s, end);
+    const follow_stream_when when = end ? FOLLOW_STREAM_END : FOLLOW_STREAM_LATER;
+    tb_code code = ship(s, when);
     for (int i = 1; code && i < LAST_TRIES && !time_is_over(s); i++) {
         while (!signalled() && !pace_free(&s->pace, clock_now_ms()))
             clock_wait(pace_wait(&s->pace, clock_now_ms()), &take_stop);
-        code = ship(s, end);
+        code = ship(s, when);
     }
     if (code == TB_OK) return 0;
     cli_say(s->call, "%zu bytes that came last are not stored.", follow_stream_pending(s->stream));
@@ -212,12 +231,23 @@ static int64_t until_due(const streaming *s, int64_t now_ms)
     return pace_wait(&s->pace, now_ms);
 }
 
+/* How long what has come has waited without any of it turning out to be known. */
+static int64_t waited(streaming *s, int64_t now_ms)
+{
+    const uint64_t known = follow_stream_known_lines(s->stream);
+    if (!s->since_ms || s->known != known) s->since_ms = now_ms;
+    s->known = known;
+    return now_ms - s->since_ms;
+}
+
 static void ship_due(streaming *s)
 {
     const int64_t now_ms = clock_now_ms();
+    if (follow_stream_pending(s->stream) == 0) s->since_ms = 0;
     if (s->confirm || follow_stream_pending(s->stream) == 0 || !pace_free(&s->pace, now_ms)) return;
+    const follow_stream_when when = waited(s, now_ms) < HELD_MS ? FOLLOW_STREAM_NOW : FOLLOW_STREAM_LATER;
     if (pace_full(&s->pace, now_ms) || follow_stream_pending(s->stream) >= s->bytes)
-        (void)!ship(s, false);
+        (void)!ship(s, when);
 }
 
 static bool may_read(const streaming *s)
@@ -320,9 +350,14 @@ static int run(streaming *s)
     (void)pace_full(&s->pace, clock_now_ms());
     take_catch_signals();
     int status = take_all(s);
+    uint64_t same, copied = follow_stream_copied(s->stream, &same);
     if (follow_stream_known_lines(s->stream))
         cli_say(s->call, "-: its first %llu lines were taken before.",
                 (unsigned long long)follow_stream_known_lines(s->stream));
+    if (copied)
+        cli_say(s->call, "-: its last %llu lines were not counted: a known log has the same first %llu bytes and goes on, "
+                         "so this is taken for a shorter copy of it.",
+                (unsigned long long)copied, (unsigned long long)same);
     cli_say(s->call, "-: %llu lines: %llu accepted, %llu rejected.",
             (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,
             (unsigned long long)s->total.rejected);

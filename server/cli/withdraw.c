@@ -89,7 +89,7 @@ static void show_withdrawal(void *ctx, const feed_progress *progress)
 static int withdraw_one(const cli_call *call, tb_store *store, const char *path,
                         const feed_options *options)
 {
-    static const feed_who who = {0, ""};
+    static const feed_who who = {0, "", 0};
     feed_withdrawn done;
     tb_error err;
     meter progress;

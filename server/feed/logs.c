@@ -96,7 +96,7 @@ void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones, const f
     keeper->room = (room < ROOM_ALL ? room : ROOM_ALL) / workers;
     keeper->packed = options->log_packed ? options->log_packed : PACKED_MAX;
     keeper->zones = zones;
-    keeper->mixed = false;
+    keeper->mixed = keeper->whole = false;
 }
 
 feed_logs *feed_logs_new(const feed_keeper *keeper)
@@ -474,7 +474,7 @@ static void take_apart(const feed_logs *l, const tb_log_layout *layout, const tb
                        const tb_span *span, coming *c)
 {
     tb_logline_of(layout, hit, span, &c->line);
-    if (!c->zone->extended) { /* what the zone does not log is not kept */
+    if (!c->zone->extended && !l->keeper->whole) { /* what the zone does not log is not kept */
         c->line.body_bytes = UINT64_MAX;
         c->line.range.len = c->line.authorization.len = 0;
     }

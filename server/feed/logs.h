@@ -14,9 +14,10 @@ typedef struct feed_keeper {
     size_t room;                  /* bytes that one worker may gather */
     size_t packed;                /* bytes of its packed blocks at which they are written */
     bool mixed;                   /* few lines of many zones may be packed together */
+    bool whole;                   /* lines keep all columns, whatever their zone logs */
 } feed_keeper;
 
-/* Not mixed. */
+/* Neither mixed nor whole. */
 void feed_keeper_init(feed_keeper *keeper, const tb_logged_zones *zones,
                       const feed_options *options, size_t workers);
 

@@ -151,41 +151,9 @@ static size_t next_rung(const feed_reader *reader, const char *bytes, size_t len
     return end ? (size_t)(end - bytes) + 1 : 0;
 }
 
-static void pass_rungs(feed_rungs *rungs, uint64_t at)
-{
-    while (rungs->next <= at && rungs->next <= UINT64_MAX / 4)
-        rungs->next *= 2;
-}
-
-/* The bytes passed so far end at a rung. */
-static void add_rung(feed_reader *reader)
-{
-    feed_rungs *rungs = &reader->rungs;
-    rungs->own[rungs->n_own++] = (tb_rung){reader->at, feed_hash_value(reader->hash)};
-    pass_rungs(rungs, reader->at);
-}
-
-/* Forgets the rungs past `at`, which will be passed again. */
-static void drop_rungs(feed_rungs *rungs, uint64_t at)
-{
-    while (rungs->n_own > 0 && rungs->own[rungs->n_own - 1].length > at)
-        rungs->n_own--;
-    rungs->next = FEED_RUNG_FIRST;
-    if (rungs->n_own > 0) pass_rungs(rungs, rungs->own[rungs->n_own - 1].length);
-}
-
 static const tb_rung *last_rung(const feed_reader *reader)
 {
     return reader->rungs.n_own ? &reader->rungs.own[reader->rungs.n_own - 1] : NULL;
-}
-
-static bool is_known_rung(const feed_reader *reader, const tb_rung *rung)
-{
-    for (size_t i = 0; i < reader->rungs.n_known; i++) {
-        const tb_rung *one = &reader->rungs.known[i];
-        if (one->length == rung->length && equal(one->hash, rung->hash)) return true;
-    }
-    return false;
 }
 
 /* Whether a known log, as far as this input agrees with it, goes on past `at`. */
@@ -226,7 +194,7 @@ bool feed_reader_earlier(const feed_reader *reader)
     const tb_rung *last = last_rung(reader);
     if (end == from || !goes_on(reader, end)) return false;
     if (last && last->length > from) {
-        if (!is_known_rung(reader, last)) return false;
+        if (!feed_rungs_know(&reader->rungs, last)) return false;
         from = last->length;
     } else if (from == 0 || !follows(reader, end)) {
         return false;
@@ -240,7 +208,7 @@ static bool may_be_earlier(const feed_reader *reader)
 {
     const tb_rung *last = last_rung(reader);
     if (reader->rungs.n_known == 0 || !goes_on(reader, reader->at)) return false;
-    return !last || last->length <= reader->known.bytes || is_known_rung(reader, last);
+    return !last || last->length <= reader->known.bytes || feed_rungs_know(&reader->rungs, last);
 }
 
 /* Whether what follows, in two parts, begins with a line end or is nothing at all. */
@@ -296,7 +264,7 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
         reader->at += n;
         done += n;
         reader->last = bytes[done - 1];
-        if (rung) add_rung(reader);
+        if (rung) feed_rungs_add(&reader->rungs, reader->at, feed_hash_value(reader->hash));
         if (there) *ret_met = met(reader, line_ends((span){bytes + done, len - done}, ahead));
     }
     return done;
@@ -342,7 +310,7 @@ tb_code feed_reader_rewind(feed_reader *reader, tb_error *err)
     reader->earlier = reader->announced = reader->tail = false;
     reader->waiting = 0;
     feed_hash_copy(reader->hash, reader->mark);
-    drop_rungs(&reader->rungs, to);
+    feed_rungs_drop(&reader->rungs, to);
     tb_code code = feed_source_seek(reader->source, to > 0 ? to - 1 : 0, err);
     reader->rest_at = reader->rest_len = 0;
     reader->end = false;
@@ -535,7 +503,7 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
     reader->tail = takes_partial(reader);
     if (reader->tail) return TB_OK;
     reader->waiting = reader->at - from;
-    drop_rungs(&reader->rungs, from);
+    feed_rungs_drop(&reader->rungs, from);
     feed_hash_copy(reader->hash, reader->spare);
     reader->at = from;
     reader->last = last;

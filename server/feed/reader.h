@@ -10,6 +10,7 @@
 #define TOLLBOOK_SERVER_FEED_READER_H
 
 #include "feed/hash.h"
+#include "feed/rungs.h"
 #include "feed/source.h"
 
 /* A worker's block. bytes has room for TB_INTAKE_SLACK bytes past cap. Zero it before its first
@@ -28,18 +29,6 @@ typedef struct feed_known {
     bool final;            /* the segment that ends there is its input's last */
     bool taken;            /* a line of it was accepted */
 } feed_known;
-
-#define FEED_RUNG_FIRST 512u
-#define FEED_RUNGS_MAX  56 /* more than doublings fit 64 bits */
-
-/* The rungs of this input up to `at`, and those of the known logs with its head. */
-typedef struct feed_rungs {
-    tb_rung own[FEED_RUNGS_MAX];
-    size_t n_own;
-    uint64_t next; /* the next own one is at the first line end at or past this many bytes */
-    tb_rung *known; /* ascending by length; owned */
-    size_t n_known;
-} feed_rungs;
 
 typedef struct feed_reader {
     feed_source *source; /* borrowed */

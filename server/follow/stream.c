@@ -10,9 +10,12 @@
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
 
+#include "feed/rungs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#define SAME_LEAST ((uint64_t)TB_HEAD) /* so many equal bytes are no greeting of a program's */
 #define CUT       ((size_t)TB_LINE_MAX + 2) /* so long a line is too long however it ends */
 #define GAPS      (STREAM_HELD_MAX / CUT + 1) /* each has so much of its line before it */
 #define CONFLICTS 8
@@ -54,6 +57,10 @@ struct follow_stream {
     size_t n;
     uint64_t *starts; /* where known segments start: those behind `start` are counted in a piece */
     size_t n_starts;
+    feed_rungs rungs;
+    uint64_t met; /* the end of the known segment that was met last */
+    bool enough;  /* what may be known has waited long enough */
+    bool another; /* it was given up that it is the log that it begins like */
     uint64_t known_lines;
     uint64_t base; /* of all that came: where the chain begins */
 };
@@ -72,6 +79,7 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     s->had = feed_hash_new(s->seed);
     s->part = feed_hash_new(s->seed);
     s->most = STREAM_HELD_MAX;
+    feed_rungs_drop(&s->rungs, 0);
     if (s->all && s->whole && s->had && s->part) return s;
     follow_stream_free(s);
     return NULL;
@@ -114,6 +122,7 @@ void follow_stream_free(follow_stream *s)
     drop_gaps(s, s->n_gaps);
     free(s->list);
     free(s->starts);
+    free(s->rungs.known);
     free(s);
 }
 
@@ -178,10 +187,49 @@ static void meet(follow_stream *s)
         acknowledge(s, one->lines);
         s->text.len = s->lines_end = 0;
         drop_gaps(s, s->n_gaps);
-        s->line_at = s->at;
+        s->line_at = s->met = s->at;
+        s->another = false;
         feed_hash_copy(s->whole, s->all);
         return;
     }
+}
+
+/* How many bytes of it a known log has that goes on: up to the last rung behind what the sink has, where that
+ * is known, or up to a segment's end on which another one follows. Nothing known may lie between there and here, or
+ * it would have been met. 0: there is none. */
+static uint64_t same_as_known(const follow_stream *s)
+{
+    const tb_rung *last = s->rungs.n_own ? &s->rungs.own[s->rungs.n_own - 1] : NULL;
+    const bool behind = last && last->length > s->start;
+    const uint64_t same = behind ? last->length : s->start;
+    bool follows = false, passed = false;
+    if (next_end(s) == 0 || (behind ? !feed_rungs_know(&s->rungs, last) : s->met != s->start)) return 0;
+    for (size_t i = 0; i < s->n && s->list[i].start <= s->start; i++) {
+        follows |= s->list[i].start == s->start && s->list[i].length > s->at;
+        passed |= s->list[i].length > same && s->list[i].length <= s->at && s->list[i].accepted > 0;
+    }
+    return passed || (!behind && !follows) ? 0 : same;
+}
+
+/* A copy of a known log, and nothing that only begins like it. */
+static bool is_copy(const follow_stream *s)
+{
+    return same_as_known(s) >= SAME_LEAST;
+}
+
+bool follow_stream_is_another(const follow_stream *s)
+{
+    return s->another;
+}
+
+uint64_t follow_stream_copied(const follow_stream *s, uint64_t *ret_same)
+{
+    uint64_t lines = 0;
+    *ret_same = same_as_known(s);
+    if (*ret_same < SAME_LEAST) return 0;
+    for (size_t i = 0; i < s->text.len; i++)
+        lines += s->text.data[i] == '\n';
+    return lines + (s->text.len > s->lines_end);
 }
 
 static tb_code ask(follow_stream *s, tb_error *err)
@@ -189,7 +237,9 @@ static tb_code ask(follow_stream *s, tb_error *err)
     follow_known known = {0};
     tb_code code = s->sink->known(s->sink->ctx, s->head, s->start, &known, err);
     if (code) return code;
-    free(known.rungs);
+    free(s->rungs.known);
+    s->rungs.known = known.rungs;
+    s->rungs.n_known = known.n_rungs;
     free(s->list);
     free(s->starts);
     s->list = known.list;
@@ -227,6 +277,8 @@ static void add_part(follow_stream *s, const char *bytes, size_t len)
         s->lines_end = s->text.len;
         s->line_at = s->at;
         feed_hash_copy(s->whole, s->all);
+        if (s->at >= s->rungs.next && s->rungs.n_own < FEED_RUNGS_MAX)
+            feed_rungs_add(&s->rungs, s->at, feed_hash_value(s->all));
     }
 }
 
@@ -270,6 +322,7 @@ void follow_stream_drop(follow_stream *s)
     drop_gaps(s, s->n_gaps);
     s->text.len = s->lines_end = 0;
     s->at = s->line_at = s->start;
+    feed_rungs_drop(&s->rungs, s->start);
     feed_hash_copy(s->all, s->had);
     feed_hash_copy(s->whole, s->had);
 }
@@ -300,11 +353,15 @@ static size_t starts_behind(const follow_stream *s)
 static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash *hash,
                     feed_report *ret_report, tb_error *err)
 {
+    const tb_rung *rungs;
+    const size_t n_rungs = feed_rungs_between(&s->rungs, s->start, end, &rungs);
     const feed_piece piece = {.start = s->start,
                               .length = end,
                               .lines_before = s->lines,
                               .head = s->head,
                               .hash = feed_hash_value(hash),
+                              .rungs = rungs,
+                              .n_rungs = n_rungs,
                               .known = -1,
                               .behind = (int64_t)starts_behind(s)};
     const follow_body body = {"-", s->text.data, len};
@@ -373,8 +430,9 @@ static tb_code begin_chain(follow_stream *s, tb_error *err)
     feed_hash *empty = feed_hash_new(s->seed);
     if (!empty) return tb_no_memory(err);
     s->base += s->start;
-    s->start = s->lines = 0;
+    s->start = s->lines = s->met = 0;
     s->n = s->n_starts = 0;
+    s->another = false;
     feed_hash_copy(s->had, empty);
     feed_hash_free(empty);
     tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
@@ -410,12 +468,19 @@ static tb_code conflict(follow_stream *s, clash *last, int *conflicts, tb_error 
     return ask_again(s, err);
 }
 
+/* Whether what has come may be known, so that it waits. */
+static bool is_held(const follow_stream *s)
+{
+    return next_end(s) != 0 && (is_copy(s) || (!s->another && !s->enough));
+}
+
 static tb_code ship_lines(follow_stream *s, feed_report *all, tb_error *err)
 {
-    tb_code code = s->asked ? TB_OK : ask_again(s, err);
+    tb_code code = TB_OK;
     clash last = {0};
     int conflicts = 0;
-    while (code == TB_OK && s->lines_end > 0 && next_end(s) == 0) { /* else it may be known */
+    while (code == TB_OK && s->lines_end > 0 && !is_held(s)) {
+        s->another |= next_end(s) != 0;
         code = ship_part(s, all, err);
         if (code == TB_E_BATCH_CONFLICT) code = conflict(s, &last, &conflicts, err);
     }
@@ -437,11 +502,10 @@ static tb_code ship_tail(follow_stream *s, feed_report *all, tb_error *err)
     feed_report report;
     clash last = {0};
     int conflicts = 0;
-    while (s->text.len > 0) {
+    while (s->text.len > 0 && !is_held(s)) {
         tb_code code = ship(s, s->text.len, s->at, s->all, &report, err);
         if (code == TB_E_BATCH_CONFLICT) {
             code = conflict(s, &last, &conflicts, err);
-            s->n = 0;
             if (code) return code;
             continue;
         }
@@ -453,15 +517,13 @@ static tb_code ship_tail(follow_stream *s, feed_report *all, tb_error *err)
     return TB_OK;
 }
 
-tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report, tb_error *err)
+tb_code follow_stream_ship(follow_stream *s, follow_stream_when when, feed_report *ret_report, tb_error *err)
 {
+    const bool end = when == FOLLOW_STREAM_END;
     *ret_report = (feed_report){0};
     if (!has_head(s, end)) return TB_OK;
-    if (end) { /* what could still be known is shorter: it is another log */
-        tb_code code = s->asked ? TB_OK : ship_lines(s, ret_report, err);
-        if (code) return code;
-        s->n = 0;
-    }
-    tb_code code = ship_lines(s, ret_report, err);
+    tb_code code = s->asked ? TB_OK : ask_again(s, err);
+    s->enough = when != FOLLOW_STREAM_NOW;
+    if (!code) code = ship_lines(s, ret_report, err);
     return code || !end ? code : ship_tail(s, ret_report, err);
 }

@@ -2,8 +2,10 @@
  * (follow.h). It is known from its first byte on, so that the file whose first byte that was is
  * recognised later.
  *
- * Where the stream begins like a log that is known, what may be known is held back until that has
- * turned out: it is the known log, or another one. */
+ * Where the stream begins like a log that is known, what may be known is held back until that has turned out: it
+ * is the known log, or another one. The same first line alone says little, as many programs begin with it, so
+ * that is not waited for long: the caller says when it has waited enough. What agrees with a known log further, by its
+ * rungs or segments, is a copy of it. It is held back for as long as the known log goes on. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_STREAM_H
 #define TOLLBOOK_SERVER_FOLLOW_STREAM_H
 
@@ -23,10 +25,19 @@ TB_MUST_USE tb_code follow_stream_add(follow_stream *s, const char *bytes, size_
                                       tb_error *err);
 /* Bytes of whole lines that wait to be stored. */
 size_t follow_stream_pending(const follow_stream *s);
-/* Stores the whole lines that have come; end: and the last line, whether it has an end or not. On
- * failure they wait as before. *ret_report: what came of them; zeros where there were none. */
-TB_MUST_USE tb_code follow_stream_ship(follow_stream *s, bool end, feed_report *ret_report,
+typedef enum follow_stream_when {
+    FOLLOW_STREAM_NOW,   /* what may be known waits */
+    FOLLOW_STREAM_LATER, /* what may be known has waited long enough: what is no copy goes */
+    FOLLOW_STREAM_END,   /* no more comes: so does the last line, whether it has an end or not */
+} follow_stream_when;
+/* Stores whole lines that have come. On failure they wait as before. *ret_report: what came of them; zeros where
+ * there were none. */
+TB_MUST_USE tb_code follow_stream_ship(follow_stream *s, follow_stream_when when, feed_report *ret_report,
                                        tb_error *err);
+/* Whether it was given up that it is the known log that it begins like. */
+bool follow_stream_is_another(const follow_stream *s);
+/* Lines that wait because a known log has the same first *ret_same bytes and goes on; 0: there are none. */
+uint64_t follow_stream_copied(const follow_stream *s, uint64_t *ret_same);
 /* Forgets everything that is not stored: it is sent again. */
 void follow_stream_drop(follow_stream *s);
 /* Lines that were known when the stream began. */

@@ -189,15 +189,6 @@ static tb_code read_lines(follow_log *log, follow_room *room, bool *ret_end, tb_
     return code;
 }
 
-static size_t rungs_of(const feed_reader *reader, uint64_t start, const tb_rung **ret_rungs)
-{
-    size_t from = 0, to = reader->rungs.n_own;
-    while (from < to && reader->rungs.own[from].length <= start)
-        from++;
-    *ret_rungs = reader->rungs.own + from;
-    return to - from;
-}
-
 static void count_piece(follow_log *log, follow_room *room, const feed_report *report,
                         uint64_t bytes)
 {
@@ -242,7 +233,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
                         .known = -1,
                         .behind = (int64_t)log->n_starts};
     const follow_body body = {log->path, room->piece.data, room->piece.len};
-    piece.n_rungs = rungs_of(reader, start, &piece.rungs);
+    piece.n_rungs = feed_rungs_between(&reader->rungs, start, reader->at, &piece.rungs);
     tb_code code = room->sink->take(room->sink->ctx, &piece, &body, &report, err);
     room->sink_failed = code && !follow_is_logs(code);
     if (code) return code;

@@ -121,6 +121,54 @@ class Stream(unittest.TestCase):
         self.end()
         self.assertEqual(taken(self.server.db), (260, 0))
 
+    def greeted(self, n):
+        """n lines behind the first one of the log that is known."""
+        self.file(lines(0, 100))
+        return lines(0, 1) + lines(1000, n - 1)
+
+    def test_a_stream_with_the_first_line_of_a_known_log_waits_for_nothing_more(self):
+        data = self.greeted(5)
+        self.start("--every", "20ms")
+        self.write(data)
+        self.takes(105)
+        self.write(lines(1004, 2))
+        self.takes(107)
+        _, said = self.end()
+        self.assertIn("It begins like a log that is known, and is another one", said)
+        self.assertIn("7 lines: 7 accepted, 0 rejected", said)
+        self.assertIn("nothing new", self.file(data + lines(1004, 2)))
+
+    def stop_once_asked(self, data):
+        before = self.questions()
+        self.start("--every", "60m", "--bytes", "1")
+        self.write(data)
+        until(lambda: self.questions() > before, "it asks what is known")
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE)
+        return self.end()[1]
+
+    def test_a_signal_while_it_may_be_known(self):
+        said = self.stop_once_asked(self.greeted(20) + b"half")
+        self.assertIn("20 lines: 20 accepted, 0 rejected", said)
+        self.assertEqual(taken(self.server.db), (120, 0))
+
+    def test_a_copy_of_a_known_log_that_is_cut_off_is_not_counted_again(self):
+        self.file(lines(0, 100))
+        self.assertIn("its last 60 lines were not counted: a known log has the same first 4",
+                      self.stop_once_asked(lines(0, 60)))
+        self.start("--every", "20ms")
+        self.write(lines(0, 70) + b"half a line")
+        self.assertIn("its last 71 lines were not counted", self.end()[1])
+        self.assertEqual(taken(self.server.db), (100, 0))
+
+    def test_a_copy_of_a_known_stream(self):
+        self.start("--every", "60m")
+        self.write(lines(0, 100))
+        self.end()
+        self.assertIn("nothing new", self.file(lines(0, 60)))
+        self.assertIn("its last 60 lines were not counted", self.stop_once_asked(lines(0, 60)))
+        self.assertEqual(taken(self.server.db), (100, 0))
+
     def test_a_server_that_goes_away_and_comes_back(self):
         self.start("--every", "20ms")
         self.write(lines(0, 10))

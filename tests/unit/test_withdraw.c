@@ -8,6 +8,7 @@
 #include "tollbook/compaction.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
+#include "tollbook/retain.h"
 #include "tollbook/series.h"
 #include "tollbook/withdraw.h"
 
@@ -17,6 +18,7 @@
 #define LOGS  8
 #define ROOM  (1 << 18)
 #define ZONES 5
+#define NOW_MONTH ((2026 - 1970) * 12 + 10) /* 2026-11 */
 
 static uint64_t state;
 
@@ -170,7 +172,7 @@ static void take(fixture *to, const input *in, size_t len, bool packed)
     unlink(path);
 }
 
-static const feed_who who = {0, ""};
+static const feed_who who = {0, "", 0};
 static feed_body body; /* of the running withdrawal */
 
 /* As a server does: parsed in a reader's snapshot, subtracted by the writer. */
@@ -195,13 +197,29 @@ static feed_withdrawing *parse_apart(const input *in, feed_options *options, boo
     return parsed;
 }
 
+/* Round by round. */
 static tb_code take_apart(feed_withdrawing *parsed, feed_withdrawn *done, tb_error *ret_err)
 {
+    const tb_store_options reads = {.now_us = NOW_US, .usage = usage_plane_client(&f.plane)};
     tb_error err = {0};
-    ok(tb_store_begin(f.store, &err));
-    tb_code code = feed_withdraw_take(parsed, &body, f.store, &who, done, ret_err);
-    if (!code && done->segments) ok(tb_store_commit(f.store, &err));
-    else tb_store_rollback(f.store);
+    tb_code code;
+    *done = (feed_withdrawn){0};
+    do {
+        feed_withdrawn round;
+        tb_store *reader;
+        ok(tb_store_begin(f.store, &err));
+        code = feed_withdraw_take(parsed, &body, f.store, &who, &round, ret_err);
+        if (!code && round.segments) ok(tb_store_commit(f.store, &err));
+        else tb_store_rollback(f.store);
+        if (code) break;
+        feed_withdrawn_add(done, &round);
+        if (!round.more) break;
+        ok(tb_store_open(f.path, &reads, &reader, &err));
+        ok(tb_store_read_begin(reader, &err));
+        ok(feed_withdraw_next(parsed, &body, reader, &err));
+        tb_store_read_end(reader);
+        tb_store_close(reader);
+    } while (true);
     feed_withdraw_free(parsed);
     return code;
 }
@@ -477,6 +495,16 @@ static void remember(text *t)
     say_rows(&f, "SELECT * FROM audit", t);
     say_rows(&f, "SELECT * FROM meta", t);
     say_rows(&f, "SELECT * FROM reject", t);
+}
+
+static unsigned count_rows(const char *table)
+{
+    static text t;
+    char sql[80];
+    t.len = 0;
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    say_rows(&f, sql, &t);
+    return (unsigned)atoi(strchr(t.bytes, '\n') + 1);
 }
 
 static text before, after;
@@ -841,6 +869,161 @@ START_TEST(a_body_that_turns_out_large_is_held_to_its_own_limit)
 }
 END_TEST
 
+/* --- what has changed since --- */
+
+#define EXTENDED(id) "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/" id "|DE|a|" id "|US|90|bytes=0-9|secret\n"
+#define SET(settings)                                                                                                  \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"         \
+    "\"name\":\"z101\",\"settings\":{" settings "}}]}"
+
+static int64_t kept_lines(void)
+{
+    static text t;
+    t.len = 0;
+    say_rows(&f, "SELECT coalesce((SELECT sum(lines) FROM log_block),0)", &t);
+    return atoll(strchr(t.bytes, '\n') + 1);
+}
+
+/* Each other way in which lines may be kept now, and not at all. */
+START_TEST(kept_lines_go_whatever_is_kept_now)
+{
+    static const char *const settings[] = {
+        SET("\"EnableExtendedLogging\":true"), SET("\"EnableExtendedLogging\":false"), SET("\"EnableLogging\":false"),
+        "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[]}"};
+    static input in, other;
+    make_small(&in, EXTENDED("a") EXTENDED("b") LINE("c"));
+    make_small(&other, EXTENDED("d") LINE("e"));
+    for (size_t then = 0; then < 2; then++)
+        for (size_t now = 0; now < sizeof settings / sizeof *settings; now++) {
+            feed_withdrawn done;
+            tb_error err = {0};
+            set_up();
+            fixture_apply(&f, settings[then], NOW_US, NULL);
+            take(&f, &in, in.len, false);
+            take(&f, &other, other.len, false);
+            fixture_apply(&f, settings[now], NOW_US + 1, NULL);
+            ok(withdraw(&in, in.len, false, &done, &err));
+            ck_assert_msg(done.kept_lines == 3, "kept under %zu, withdrawn under %zu: %llu", then, now,
+                          (unsigned long long)done.kept_lines);
+            if (!f.plane.client.shards) ck_assert_int_eq(kept_lines(), 2);
+            fixture_verify(&f);
+            tear_down();
+        }
+}
+END_TEST
+
+START_TEST(what_was_let_go_is_named_as_the_cause)
+{
+    static input in;
+    feed_withdrawn done;
+    tb_error err = {0};
+    tb_retain_walk walk = {.account = 1, .kept = {NOW_MONTH + 1, NOW_MONTH}, .room = 1000};
+    bool over;
+    set_up();
+    make_small(&in, LINE("a") LINE("b"));
+    take(&f, &in, in.len, false);
+    fixture_fold(&f);
+    ok(tb_store_begin(f.store, &err));
+    do
+        ok(tb_store_retain(f.store, &walk, &over, &err));
+    while (!over);
+    ok(tb_store_commit(f.store, &err));
+    free(walk.months);
+    ck_assert_int_eq(withdraw(&in, in.len, false, &done, &err), TB_E_WITHDRAWAL);
+    ck_assert_msg(strstr(err.message, "Pull zone 101, 2026-11-17: usage by the hour of that month was let go"), "%s",
+                  err.message);
+    ck_assert_ptr_nonnull(strstr(err.message, "`tollbook ledger adjust`"));
+    tear_down();
+}
+END_TEST
+
+/* --- many segments --- */
+
+#define MANY 600
+
+static void take_line_by_line(input *in)
+{
+    in->len = 0;
+    for (unsigned i = 0; i < MANY; i++)
+        in->len += (size_t)sprintf(in->bytes + in->len, "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/%u|DE|a|%u|US\n", i, i);
+    feed_options options = options_of(in);
+    feed_report report;
+    tb_error err = {0};
+    options.segment_bytes = 1;
+    options.block_bytes = 80; /* a line */
+    const char *path = write_bytes(&f, in->bytes, in->len, false);
+    ok(feed_file(f.store, path, &options, &report, &err));
+    unlink(path);
+    ck_assert_uint_eq(count_rows("segment"), MANY);
+}
+
+/* A body goes in rounds, the last segments first: what is left is known, so it is nothing new, and the same body
+ * goes on there. The audit log tells of it once. */
+START_TEST(a_body_of_many_segments_goes_in_rounds)
+{
+    static input in;
+    feed_withdrawn done;
+    feed_report report;
+    tb_error err = {0};
+    set_up();
+    take_line_by_line(&in);
+    const unsigned audited = count_rows("audit");
+    feed_options options = options_of(&in);
+    feed_withdrawing *parsed = parse_apart(&in, &options, false);
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_withdraw_take(parsed, &body, f.store, &who, &done, &err));
+    ok(tb_store_commit(f.store, &err));
+    feed_withdraw_free(parsed);
+    ck_assert(done.more && done.segments > 0 && done.segments <= 64);
+    const unsigned gone = count_rows("withdrawal");
+    ck_assert_uint_eq(gone, done.segments);
+    fixture_verify(&f);
+    options = options_of(&in);
+    const char *path = write_bytes(&f, in.bytes, in.len, false);
+    ok(feed_file(f.store, path, &options, &report, &err));
+    ck_assert_uint_eq(report.lines, gone); /* those alone count again */
+    options = options_of(&in);
+    ok(take_apart(parse_apart(&in, &options, true), &done, &err));
+    ck_assert_uint_eq(done.lines, MANY);
+    ck_assert_uint_eq(count_rows("audit"), audited + 2);
+    ok(feed_file(f.store, path, &options, &report, &err));
+    ck_assert_uint_eq(report.lines, MANY);
+    fixture_verify(&f);
+    unlink(path);
+    tear_down();
+}
+END_TEST
+
+/* An entry tells of no other undo, whoever names it. */
+START_TEST(an_entry_is_of_its_undo_alone)
+{
+    static input one, two;
+    feed_withdrawn done;
+    tb_error err = {0};
+    set_up();
+    make_small(&one, LINE("a"));
+    make_small(&two, LINE("b"));
+    take(&f, &one, one.len, false);
+    take(&f, &two, two.len, false);
+    feed_options options = options_of(&one);
+    ok(take_apart(parse_apart(&one, &options, false), &done, &err));
+    const unsigned audited = count_rows("audit");
+    const feed_who others[] = {{0, "", done.entry}, {0, "", done.entry + 100}, {0, "", -1}};
+    for (size_t i = 0; i < 3; i++) { /* of another log, none, none */
+        options = options_of(&two);
+        feed_withdrawing *parsed = parse_apart(&two, &options, false);
+        ok(tb_store_begin(f.store, &err));
+        ok(feed_withdraw_take(parsed, &body, f.store, &others[i], &done, &err));
+        ok(tb_store_commit(f.store, &err));
+        feed_withdraw_free(parsed);
+        ck_assert_uint_eq(done.segments, 1);
+        ck_assert_uint_eq(count_rows("audit"), audited + 1 + i);
+        take(&f, &two, two.len, false);
+    }
+    tear_down();
+}
+END_TEST
+
 int main(void)
 {
     state = test_seed();
@@ -862,6 +1045,10 @@ int main(void)
     tcase_add_test(t, what_others_brought_is_never_taken_off);
     tcase_add_test(t, usage_that_waits_is_folded_part_by_part);
     tcase_add_test(t, a_body_that_turns_out_large_is_held_to_its_own_limit);
+    tcase_add_test(t, kept_lines_go_whatever_is_kept_now);
+    tcase_add_test(t, what_was_let_go_is_named_as_the_cause);
+    tcase_add_test(t, a_body_of_many_segments_goes_in_rounds);
+    tcase_add_test(t, an_entry_is_of_its_undo_alone);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -319,6 +319,10 @@
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
       "lines_before,added_us,coalesce(name,'') FROM segment WHERE name=?1 AND "                    \
       TB__LIVE("segment") " ORDER BY start,length,id")                                             \
+    X(TAKEN_AT,                                                                                    \
+      "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
+      "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND start=?3"\
+      " AND length=?4 AND " TB__LIVE("segment") " ORDER BY id")                                    \
     /* whether the segment says the same sums as ?2, but for what is told elsewhere, and for        \
      * what it does not say at all since it is from an older file */                               \
     X(SEGMENT_SAYS,                                                                                \
@@ -339,16 +343,18 @@
                   " AND s.start<r.length AND s.length>=r.length AND s.id<>g.id AND "               \
                   TB__LIVE("s") ")")                                                               \
     X(RUNG_DELETE, "DELETE FROM rung WHERE head=?1 AND length=?2 AND hash=?3")                     \
-    /* a known segment that goes on where one ends that this transaction has withdrawn */          \
+    /* a known segment that goes on where ?1 ends, which was withdrawn, and on no other known one: only\
+     * for such a segment are all looked at that may end there. The plus keeps SQLite from looking \
+     * for s among all that start later */                                                         \
     X(SEGMENT_LEFT,                                                                                \
-      "SELECT s.source,coalesce(s.name,'') FROM withdrawal w JOIN segment p ON p.id=w.segment"     \
+      "SELECT s.source,coalesce(s.name,'') FROM segment p"                                         \
       " JOIN segment s ON s.head=p.head AND s.kind=p.kind AND s.start=p.length"                    \
       " AND s.lines_before=p.lines_before+p.accepted+p.rejected AND s.id>p.id"                     \
-      " AND (s.name IS NULL OR s.name IS p.name) AND " TB__LIVE("s")                               \
-      " WHERE w.version=" TB__NEXT_VERSION " AND s.start>0 AND NOT EXISTS(SELECT 1 FROM segment q" \
+      " AND (s.name IS NULL OR s.name IS p.name)"                                                  \
+      " WHERE p.id=?1 AND +p.length>0 AND iif(" TB__LIVE("s") ",NOT EXISTS(SELECT 1 FROM segment q"\
       " WHERE q.head=s.head AND q.kind=s.kind AND q.length=s.start AND q.id<s.id"                  \
       " AND q.lines_before+q.accepted+q.rejected=s.lines_before"                                   \
-      " AND (s.name IS NULL OR s.name IS q.name) AND " TB__LIVE("q") ") LIMIT 1")                  \
+      " AND (s.name IS NULL OR s.name IS q.name) AND " TB__LIVE("q") "),0) LIMIT 1")               \
     X(LOG_OVERLAPPING, "SELECT id FROM log_block WHERE zone=?1 AND first_ms<=?3 AND last_ms>=?2"   \
                        " ORDER BY id DESC")                                                        \
     X(SERIES_ENDS, /* the last day of each series: ?1 the shift, ?2 the greatest index of hours */ \
@@ -416,9 +422,10 @@
       " WHERE id=?1 AND " TB__KEY_VALID)                                                           \
     X(KEY_EXISTS, "SELECT 1 FROM key WHERE id=?1")                                                 \
     /* request logs */                                                                             \
+    /* all that were ever declared, and whether lines of theirs are kept now */                    \
     X(LOGGED_ZONES,                                                                                \
-      "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0) FROM zone"                       \
-      " WHERE deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1)"         \
+      "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0),"                                \
+      "deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1) FROM zone"      \
       " ORDER BY id")                                                                              \
     X(LOG_ZONE,                                                                                    \
       "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \

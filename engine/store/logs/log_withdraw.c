@@ -1,6 +1,6 @@
-/* Dropping the kept lines of an input that is withdrawn. The lines are read again and packed as they
- * were, so a kept one is the same in every column; which of several that are the same goes does not
- * matter. The zone's blocks of those times are looked through, the newest first, and written again
+/* Dropping the kept lines of an input that is withdrawn. The lines are read again and packed with all their
+ * columns. A kept one is the same in every column, or has none of those that a zone keeps by a setting, which
+ * may have been another when it came; which of several that are the same goes does not matter. The zone's blocks of those times are looked through, the newest first, and written again
  * without these lines. */
 #include "store/logs/blocks.h"
 #include "store/logs/log_run.h"
@@ -13,13 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A line in one of the forms in which it may have been kept. */
+typedef struct form {
+    uint64_t hash;
+    size_t line;
+} form;
+
+#define FORMS 2 /* with the columns of EnableExtendedLogging, and without them */
+
 typedef struct dropping {
     tb_store *store;
     const tb__log_holder *of;
     void *found; /* blocks of the zone: the holder's */
-    uint64_t *lines; /* hashes of the lines to drop, ascending */
-    bool *dropped;   /* of each: it was found */
-    size_t n, left;
+    form *forms;   /* of the lines to drop, ascending */
+    bool *dropped; /* of each line: it was found */
+    size_t n, left; /* lines */
     tb_logblock *block; /* the one being looked through */
     tb_logpack *pack;
     tb_logrow row;
@@ -51,9 +59,9 @@ static uint64_t line_hash(const tb_logline *line)
     return hash;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_hash(const void *a, const void *b)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    const uint64_t x = ((const form *)a)->hash, y = ((const form *)b)->hash;
     return (x > y) - (x < y);
 }
 
@@ -63,28 +71,34 @@ static tb_code list_lines(dropping *d, size_t n, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         code = tb_logblock_row(d->block, i, &d->row, err);
-        if (!code) d->lines[i] = line_hash(&d->row.line);
+        if (code) break;
+        tb_logline plain = d->row.line;
+        plain.body_bytes = UINT64_MAX;
+        plain.range.len = plain.authorization.len = 0;
+        d->forms[FORMS * i] = (form){line_hash(&d->row.line), i};
+        d->forms[FORMS * i + 1] = (form){line_hash(&plain), i};
     }
     d->n = d->left = n;
-    if (!code && n > 1) qsort(d->lines, n, sizeof *d->lines, by_number);
+    if (!code && n > 0) qsort(d->forms, FORMS * n, sizeof *d->forms, by_hash);
     return code;
 }
 
 /* Whether a line is one of those to drop that were not found yet. */
 static bool drops(dropping *d, uint64_t hash)
 {
-    size_t lo = 0, hi = d->n;
+    size_t lo = 0, hi = FORMS * d->n;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (d->lines[mid] < hash) lo = mid + 1;
+        if (d->forms[mid].hash < hash) lo = mid + 1;
         else hi = mid;
     }
-    for (; lo < d->n && d->lines[lo] == hash; lo++)
-        if (!d->dropped[lo]) {
-            d->dropped[lo] = true;
-            d->left--;
-            return true;
-        }
+    for (; lo < FORMS * d->n && d->forms[lo].hash == hash; lo++) {
+        bool *dropped = &d->dropped[d->forms[lo].line];
+        if (*dropped) continue;
+        *dropped = true;
+        d->left--;
+        return true;
+    }
     return false;
 }
 
@@ -151,10 +165,10 @@ static tb_code dropping_init(dropping *d, size_t n, tb_error *err)
 {
     d->block = tb_logblock_new();
     d->pack = tb_logpack_new();
-    d->lines = calloc(n + 1, sizeof *d->lines);
+    d->forms = calloc(FORMS * n + 1, sizeof *d->forms);
     d->dropped = calloc(n + 1, sizeof *d->dropped);
     tb_buf_init(&d->out, TB_LOGBLOCK_MAX, NULL);
-    return d->block && d->pack && d->lines && d->dropped ? TB_OK : tb_no_memory(err);
+    return d->block && d->pack && d->forms && d->dropped ? TB_OK : tb_no_memory(err);
 }
 
 static void dropping_free(dropping *d)
@@ -162,7 +176,7 @@ static void dropping_free(dropping *d)
     tb_logblock_free(d->block);
     tb_logpack_free(d->pack);
     tb_buf_release(&d->out);
-    free(d->lines);
+    free(d->forms);
     free(d->dropped);
     free(d);
 }

@@ -43,6 +43,19 @@ tb_code tb_store_taken(tb_store *store, tb_batch_kind kind, tb_hash128 head, con
     return tb__collect(store, s, &taken_rows, ret_taken, ret_n, err);
 }
 
+tb_code tb_store_taken_at(tb_store *store, const tb_segment_place *place, tb_taken **ret_taken, size_t *ret_n,
+                          tb_error *err)
+{
+    const int64_t values[4] = {0, place->kind, (int64_t)place->start, (int64_t)place->length};
+    sqlite3_stmt *s;
+    uint8_t bytes[16];
+    tb_code code = tb__sql_ints(store, TB__SQL_TAKEN_AT, values, 4, &s, err);
+    if (code) return code;
+    tb__hash_bytes(place->head, bytes);
+    sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
+    return tb__collect(store, s, &taken_rows, ret_taken, ret_n, err);
+}
+
 tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                uint64_t length, uint64_t lines, bool *ret_withdrawn, tb_error *err)
 {
@@ -193,11 +206,11 @@ tb_code tb_store_withdraw_segment(tb_store *store, const tb_withdrawal *w, tb_er
     return code;
 }
 
-static tb_code check_followers(tb_store *store, tb_error *err)
+static tb_code check_follower(tb_store *store, int64_t segment, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
-    tb_code code = tb__sql(store, TB__SQL_SEGMENT_LEFT, &s, err);
+    tb_code code = tb__sql_ints(store, TB__SQL_SEGMENT_LEFT, &segment, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
     const char *source = (const char *)sqlite3_column_text(s, 0);
@@ -212,28 +225,62 @@ static tb_code check_followers(tb_store *store, tb_error *err)
 
 /* --- the audit log --- */
 
+/* An entry tells of no other undo than the one whose commits follow each other. */
+#define GOES_ON_US (24 * INT64_C(3600000000))
+
 static void put_arguments(const tb_withdrawn *done, tb_buf *out)
 {
     const size_t listed =
         done->n_segments < TB_WITHDRAWN_LISTED ? done->n_segments : TB_WITHDRAWN_LISTED;
     const char *source = done->source ? done->source : "";
+    uint8_t head[16];
+    tb__hash_bytes(done->head, head);
     tb_buf_str(out, "{\"file\":");
     tb_json_string(out, source, strnlen(source, SOURCE_CUT));
     if (done->batch) {
         tb_buf_str(out, ",\"batch\":");
         tb_json_string(out, done->batch, strlen(done->batch));
     }
-    tb_buf_fmt(out, ",\"lines\":%llu,\"segments\":%zu,\"ids\":[",
-               (unsigned long long)done->lines, done->n_segments);
+    tb_buf_str(out, ",\"head\":\"");
+    for (size_t i = 0; i < sizeof head; i++)
+        tb_buf_fmt(out, "%02x", head[i]);
+    tb_buf_fmt(out, "\",\"lines\":%llu,\"segments\":%zu,\"ids\":[", (unsigned long long)done->lines,
+               done->n_segments);
     for (size_t i = 0; i < listed; i++)
         tb_buf_fmt(out, "%s%lld", i ? "," : "", (long long)done->segments[i]);
     tb_buf_str(out, "]}");
     tb_buf_add(out, "", 1);
 }
 
+/* What an entry's arguments begin with, up to the head: the same in every commit of an undo. */
+static size_t same_arguments(const char *text)
+{
+    const char *end = strstr(text, "\",\"lines\":");
+    return end ? (size_t)(end - text) : 0;
+}
+
+/* Whether the entry is of this undo. */
+static tb_code tells_of(tb_store *store, const tb_withdrawn *done, const tb_audit_entry *entry, bool *ret_so,
+                        tb_error *err)
+{
+    tb_audit_entry *list = NULL;
+    size_t n = 0;
+    *ret_so = false;
+    if (!done->entry || *done->entry < 1) return TB_OK;
+    tb_code code = tb_store_audit(store, *done->entry - 1, 1, &list, &n, err);
+    if (code || n == 0) return code;
+    const size_t same = same_arguments(entry->arguments);
+    *ret_so = list->id == *done->entry && list->key == entry->key && strcmp(list->operation, entry->operation) == 0 &&
+              entry->at_us - list->at_us < GOES_ON_US && entry->at_us >= list->at_us && same > 0 &&
+              same == same_arguments(list->arguments) && memcmp(list->arguments, entry->arguments, same) == 0;
+    tb_audit_release(list);
+    return TB_OK;
+}
+
 static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_error *err)
 {
     tb_buf arguments;
+    bool told = false;
     tb_buf_init(&arguments, TB_AUDIT_ARGUMENTS_MAX, NULL);
     put_arguments(done, &arguments);
     tb_code code = tb_buf_check(&arguments, err);
@@ -243,13 +290,17 @@ static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_er
                                   .origin = done->origin ? done->origin : "",
                                   .operation = log ? "ingest --withdraw" : "import --withdraw",
                                   .arguments = arguments.data};
-    if (!code) code = tb_store_audit_add(store, &entry, err);
+    if (!code) code = tells_of(store, done, &entry, &told, err);
+    if (!code && !told) code = tb_store_audit_add(store, &entry, err);
+    if (!code && !told && done->entry) code = tb_store_audit_newest(store, done->entry, err);
     tb_buf_release(&arguments);
     return code;
 }
 
 tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn, tb_error *err)
 {
-    tb_code code = check_followers(store, err);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < withdrawn->n_segments; i++)
+        code = check_follower(store, withdrawn->segments[i], err);
     return code ? code : audit_withdrawal(store, withdrawn, err);
 }

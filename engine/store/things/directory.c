@@ -14,7 +14,7 @@ typedef struct directory {
     atomic_uint holders;
     tb_known_edge *edges;
     tb_known_hosts *hosts;
-    tb_logged_zones *logged;
+    tb_logged_zones *logged, *ever;
 } directory;
 
 /* --- zones that keep their lines --- */
@@ -62,8 +62,10 @@ static tb_logged_zones *grown(const tb_logged_zones *old)
     return z;
 }
 
-static tb_code add_logged(tb_logged_zones **z, sqlite3_stmt *s, tb_error *err)
+/* Where it is kept now. `ever`: in any case, and as what lines there may once have been. */
+static tb_code add_logged(tb_logged_zones **z, bool ever, sqlite3_stmt *s, tb_error *err)
 {
+    if (!ever && !sqlite3_column_int(s, 2)) return TB_OK;
     if ((*z)->n * 2 > (*z)->mask) {
         tb_logged_zones *more = grown(*z);
         if (!more) return tb_no_memory(err);
@@ -72,7 +74,7 @@ static tb_code add_logged(tb_logged_zones **z, sqlite3_stmt *s, tb_error *err)
     }
     put(*z, (tb_logged){.zone = sqlite3_column_int64(s, 0),
                         .number = (uint32_t)(*z)->n,
-                        .extended = sqlite3_column_int(s, 1) != 0});
+                        .extended = ever || sqlite3_column_int(s, 1) != 0});
     (*z)->n++;
     return TB_OK;
 }
@@ -82,10 +84,12 @@ static tb_code read_logged(tb_store *store, directory *d, tb_error *err)
     sqlite3_stmt *s;
     bool row = true;
     d->logged = grown(NULL);
-    if (!d->logged) return tb_no_memory(err);
+    d->ever = grown(NULL);
+    if (!d->logged || !d->ever) return tb_no_memory(err);
     tb_code code = tb__sql(store, TB__SQL_LOGGED_ZONES, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = add_logged(&d->logged, s, err);
+        code = add_logged(&d->logged, false, s, err);
+        if (!code) code = add_logged(&d->ever, true, s, err);
         if (code) sqlite3_reset(s);
     }
     return code;
@@ -162,6 +166,7 @@ void tb_directory_release(const tb_directory *face)
     if (!d || atomic_fetch_sub_explicit(&d->holders, 1, memory_order_acq_rel) > 1) return;
     free(d->edges);
     free(d->logged);
+    free(d->ever);
     tb_known_hosts_free(d->hosts);
     free(d);
 }
@@ -177,6 +182,7 @@ static tb_code read_directory(tb_store *store, bool hosts, const tb_directory **
     d->face.edges = d->edges;
     d->face.hosts = d->hosts;
     d->face.logged = d->logged && d->logged->n ? d->logged : NULL;
+    d->face.ever_logged = d->ever && d->ever->n ? d->ever : NULL;
     if (code)
         tb_directory_release(&d->face);
     else

@@ -11,6 +11,7 @@
 #include "store/usage/batch.h"
 #include "store/usage/cells.h"
 #include "store/usage/file.h"
+#include "store/usage/retain.h"
 #include "store/usage/taking.h"
 #include "tollbook/calendar.h"
 #include "tollbook/withdraw.h"
@@ -18,12 +19,29 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether hours of that day were let go. */
+static tb_code is_let_go(const tb__taking *t, bool balancer, bool *ret_gone, tb_error *err)
+{
+    tb_kept kept = {0};
+    tb_code code = tb__kept_of(t->store, balancer ? TB__SCOPE_BALANCER : TB__SCOPE_ZONE, t->day->id, &kept, err);
+    *ret_gone = !code && tb_month_from_day(t->day->day) < kept.hours;
+    return code;
+}
+
 tb_code tb__too_little(const tb__taking *t, const char *what, tb_error *err)
 {
     const tb_rollup_day *day = t->day;
     const bool balancer = day->scope == TB_ROLLUP_BALANCER;
+    bool gone;
     char when[20];
+    tb_code code = is_let_go(t, balancer, &gone, err);
+    if (code) return code;
     tb_time_format(day->day * TB_US_PER_DAY, when);
+    if (gone)
+        return tb_fail(err, TB_E_WITHDRAWAL, NULL,
+                       "%s %lld, %.10s: usage by the hour of that month was let go (retain), so nothing of it can be "
+                       "withdrawn. Correct what was billed with `tollbook ledger adjust`. Nothing was withdrawn.",
+                       balancer ? "Load balancer" : "Pull zone", (long long)day->id, when);
     return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                    "%s %lld%s%.*s, %.10s: there is less usage (%s) than would be withdrawn. The "
                    "catalogue has changed since the input was taken, or it is another input. "
