@@ -12,8 +12,8 @@ int remote_ingest(const cli_call *call, const feed_options *options);
 void remote_put_piece(const tb_log_layout *layout, bool stop_on_error, const feed_piece *piece,
                       tb_buf *path);
 void remote_put_cells(const tb_log_layout *layout, const feed_piece *piece, tb_buf *path);
-/* The target of a withdrawal's: of a piece of a log, with its rungs where its segments end, or, without a layout, of usage
- * rows. entry: the audit log's, with which the undo began; 0: it begins. Terminated. */
+/* The target of a withdrawal: of a piece of a log, with its rungs where its segments end, or, without a layout, of
+ * usage rows. entry: the audit log's, with which the undo began; 0: it begins. Terminated. */
 void remote_put_withdrawal(const tb_log_layout *layout, const feed_piece *piece, const char *source, int64_t entry,
                            tb_buf *path);
 int remote_import(const cli_call *call, const feed_options *options);

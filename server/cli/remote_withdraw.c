@@ -151,7 +151,7 @@ typedef struct group {
     size_t n;
 } group;
 
-static void gather(const withdrawing *w, size_t last, group *g)
+static void gather_group(const withdrawing *w, size_t last, group *g)
 {
     *g = (group){.first = &w->links[last], .last = &w->links[last]};
     if (w->singly || !begins_clean(g->first)) return;
@@ -208,7 +208,7 @@ static int withdraw_links(withdrawing *w)
             i--;
             continue;
         }
-        gather(w, i - 1, &g);
+        gather_group(w, i - 1, &g);
         status = withdraw_group(w, &g);
         if (g.n && w->done.segments + w->done.named == before) w->singly = true;
         else i = (size_t)(g.first - w->links);

@@ -355,8 +355,8 @@ static int run(streaming *s)
         cli_say(s->call, "-: its first %llu lines were taken before.",
                 (unsigned long long)follow_stream_known_lines(s->stream));
     if (copied)
-        cli_say(s->call, "-: its last %llu lines were not counted: a known log has the same first %llu bytes and goes on, "
-                         "so this is taken for a shorter copy of it.",
+        cli_say(s->call, "-: its last %llu lines were not counted: a known log has the same first %llu bytes and "
+                         "goes on, so this is taken for a shorter copy of it.",
                 (unsigned long long)copied, (unsigned long long)same);
     cli_say(s->call, "-: %llu lines: %llu accepted, %llu rejected.",
             (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,

@@ -227,7 +227,7 @@ static tb_code find_piece(withdrawing *w, tb_error *err)
     return code;
 }
 
-static void choose(withdrawing *w)
+static void choose_segments(withdrawing *w)
 {
     w->n_chosen = 0;
     for (size_t i = 0; i < w->n; i++)
@@ -460,7 +460,7 @@ static tb_code find_all(withdrawing *w, tb_error *err)
     w->seed = feed_hash_seed(w->options.kind, &w->options.layout);
     tb_code code = begin_parsing(w, err);
     if (!code) code = w->options.piece ? find_piece(w, err) : find_segments(w, err);
-    if (!code) choose(w);
+    if (!code) choose_segments(w);
     return code;
 }
 
@@ -563,7 +563,7 @@ static void empty_parsed(withdrawing *w)
 }
 
 /* Room for what a round keeps. */
-static tb_code make_room(withdrawing *w, tb_error *err)
+static tb_code make_round(withdrawing *w, tb_error *err)
 {
     if (!w->parsed) w->parsed = calloc(ROUND_MOST, sizeof *w->parsed);
     if (!w->spare) w->spare = calloc(ROUND_MOST, sizeof *w->spare);
@@ -621,7 +621,7 @@ tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_
     *w = (withdrawing){.store = reader, .options = *options, .apart = true, .report = &w->unread};
     tb_code code = open_body(w, body, err);
     if (!code) code = find_all(w, err);
-    if (!code) code = make_room(w, err);
+    if (!code) code = make_round(w, err);
     if (!code) code = parse_round(w, err);
     w->store = NULL;
     w->apart = false;
@@ -639,7 +639,7 @@ tb_code feed_withdraw_next(feed_withdrawing *w, const feed_body *body, tb_store 
     feed_worker_release(&w->worker);
     tb_code code = open_body(w, body, err);
     if (!code) code = begin_parsing(w, err);
-    if (!code) code = make_room(w, err);
+    if (!code) code = make_round(w, err);
     if (!code) code = parse_round(w, err);
     w->store = NULL;
     w->apart = false;

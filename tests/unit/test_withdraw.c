@@ -873,7 +873,7 @@ END_TEST
 
 #define EXTENDED(id) "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/" id "|DE|a|" id "|US|90|bytes=0-9|secret\n"
 #define SET(settings)                                                                                                  \
-    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"         \
+    "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"  \
     "\"name\":\"z101\",\"settings\":{" settings "}}]}"
 
 static int64_t kept_lines(void)
@@ -945,7 +945,8 @@ static void take_line_by_line(input *in)
 {
     in->len = 0;
     for (unsigned i = 0; i < MANY; i++)
-        in->len += (size_t)sprintf(in->bytes + in->len, "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/%u|DE|a|%u|US\n", i, i);
+        in->len += (size_t)sprintf(in->bytes + in->len,
+                                   "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/%u|DE|a|%u|US\n", i, i);
     feed_options options = options_of(in);
     feed_report report;
     tb_error err = {0};

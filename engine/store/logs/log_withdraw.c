@@ -1,7 +1,7 @@
 /* Dropping the kept lines of an input that is withdrawn. The lines are read again and packed with all their
  * columns. A kept one is the same in every column, or has none of those that a zone keeps by a setting, which
- * may have been another when it came; which of several that are the same goes does not matter. The zone's blocks of those times are looked through, the newest first, and written again
- * without these lines. */
+ * may have been another when it came; which of several that are the same goes does not matter. The zone's blocks
+ * of those times are looked through, the newest first, and written again without these lines. */
 #include "store/logs/blocks.h"
 #include "store/logs/log_run.h"
 #include "store/logs/segment.h"
