@@ -256,8 +256,8 @@ static int refused(client *c, const client_request *request, long status)
         json_decref(document);
         return tb_code_exit(TB_E_TOO_LARGE);
     }
-    const char *remedy =
-        status == 413 ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
+    const bool long_alone = status == 413 && (!message || strcmp(message, tb_code_text(TB_E_TOO_LARGE)) == 0);
+    const char *remedy = long_alone ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
     int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)%s", subject,
                            field ? field : "", field ? ": " : "",
                            message ? message : "The server refused it.", status, remedy);
