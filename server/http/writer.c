@@ -19,6 +19,7 @@ struct writer {
     size_t queued_bytes;
     int64_t gathered_us; /* the writer's thread alone: when the last group with usage began */
     int64_t busy_us, tended_us; /* likewise: the last end of work, and of a step of hooks.tend */
+    int64_t tend_took_us;       /* likewise: that step */
     bool tends, idles;          /* likewise: that, or hooks.idle, has more to do */
     bool stop, running, broken;
     bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
@@ -246,8 +247,18 @@ static struct timespec later(int64_t ms)
 
 static void tend(writer *w)
 {
+    const int64_t from_us = clock_mono_us();
     w->tends = w->hooks.tend(w->hooks.ctx, w->store);
     w->tended_us = clock_mono_us();
+    w->tend_took_us = w->tended_us - from_us;
+}
+
+/* Under load: whether a step is due that is to take one part of the time, and others so many. */
+static bool is_tend_due(const writer *w, int64_t others)
+{
+    int64_t pause_us = w->tend_took_us * others;
+    if (!w->tends || pause_us > WRITER_TEND_US) pause_us = WRITER_TEND_US;
+    return w->hooks.tend && !w->owes_keys && clock_mono_us() - w->tended_us >= pause_us;
 }
 
 static int64_t idle_ms(const writer *w)
@@ -395,6 +406,10 @@ static write_job *next_jobs(writer *w)
         pthread_mutex_unlock(&w->lock);
         finish_over(over);
         pthread_mutex_lock(&w->lock);
+    } else if (!jobs && w->first && is_tend_due(w, WRITER_TEND_HELD)) {
+        pthread_mutex_unlock(&w->lock);
+        tend(w);
+        pthread_mutex_lock(&w->lock);
     } else if (!jobs && w->first) {
         const struct timespec until = later(ms < WRITER_AGAIN_MS ? ms : WRITER_AGAIN_MS);
         pthread_cond_timedwait(&w->wake, &w->lock, &until);
@@ -427,7 +442,7 @@ static void *run_writer(void *arg)
         pthread_mutex_unlock(&w->lock);
         run_all(w, jobs);
         w->busy_us = clock_mono_us();
-        if (w->hooks.tend && !w->owes_keys && !is_broken(w) && w->busy_us - w->tended_us >= WRITER_TEND_US) tend(w);
+        if (!is_broken(w) && is_tend_due(w, WRITER_TEND_BUSY)) tend(w);
         pthread_mutex_lock(&w->lock);
         w->running = false;
     }

@@ -63,7 +63,9 @@ typedef struct writer writer;
 #define WRITER_AGAIN_MS 100
 #define WRITER_IDLE_MS  60000
 #define WRITER_TEND_MS  1000
-#define WRITER_TEND_US  5000000 /* under load: so long between two calls */
+#define WRITER_TEND_US  5000000 /* under load: at most so long between two calls, but as many times as long as the last one took */
+#define WRITER_TEND_HELD 2      /* while jobs with usage are gathered: a third of the time goes to it */
+#define WRITER_TEND_BUSY 4      /* after a group: a fifth */
 typedef struct writer_hooks {
     bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
@@ -71,8 +73,8 @@ typedef struct writer_hooks {
      * its own. True: there is more to do, once nobody waits. NULL: nothing. */
     bool (*idle)(void *ctx, tb_store *store);
     bool idles; /* it has more to do from the start on */
-    /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US: a short step of work
-     * that goes on for ever. True: there is more to do at once. NULL: nothing. */
+    /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US, or sooner
+     * where the last one said that there is more to do: a short step of work that goes on for ever. True: there is more to do at once. NULL: nothing. */
     bool (*tend)(void *ctx, tb_store *store);
     /* Called on the writer's thread, before any done, when a commit met that the database is not
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */

@@ -506,6 +506,52 @@ START_TEST(what_is_done_in_idle_time_begins_at_once_and_lets_others_in)
 }
 END_TEST
 
+/* --- what goes on for ever --- */
+
+typedef struct tending {
+    sem_t began;
+    atomic_bool waits; /* a job with usage */
+    atomic_int steps;  /* while it did */
+} tending;
+
+static bool on_tend(void *ctx, tb_store *store)
+{
+    tending *t = ctx;
+    (void)store;
+    sem_post(&t->began);
+    if (atomic_load(&t->waits)) atomic_fetch_add(&t->steps, 1);
+    return true;
+}
+
+static bool after_three_steps(void *ctx, tb_error *err)
+{
+    tending *t = ctx;
+    (void)!tb_fail(err, TB_E_AWAY, "usage", "not yet");
+    atomic_store(&t->waits, true);
+    return atomic_load(&t->steps) >= 3;
+}
+
+/* Under load a job with usage mostly waits for others: that time was nobody's. */
+START_TEST(steps_go_on_while_usage_is_held)
+{
+    tb_store *store = open_store();
+    tending t = {.steps = 0};
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    sem_init(&t.began, 0, 0);
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &t, .gather = true, .tend = on_tend,
+                                                   .ready = after_three_steps});
+    task one = {.job = {.usage = true}, .finished = &finished};
+    sem_wait(&t.began);
+    ck_assert_int_eq(submit(w, &one), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_ge(atomic_load(&t.steps), 3);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
@@ -523,6 +569,7 @@ int main(void)
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);
     tcase_add_test(tc, many_cells_are_not_held);
+    tcase_add_test(tc, steps_go_on_while_usage_is_held);
     tcase_add_test(tc, what_is_done_in_idle_time_begins_at_once_and_lets_others_in);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
