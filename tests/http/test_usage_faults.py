@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import json
 import re
+import sqlite3
 import ssl
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from clickhouse import PROGRAM, ClickHouse
 from fakeusage import Fake
 from harness import CATALOG, PATIENCE, Case, Server, hit, run, together
+from test_usage_servers import seal
 
 ZONES = (101, 102, 201, 999)
 LIMIT_MS = 1500
@@ -148,6 +150,27 @@ class Faults(Case):
                 self.assertEqual(self.ready().status, 200)
             self.post_all(body)
             self.stored_is_sent()
+
+    def test_2_b_twenty_thousand_refused(self):
+        """Each commit that fails leaves a gap for good, which a statement must leave out."""
+        for number in range(3):
+            body = self.body()
+            with self.fault(1 + number % 2, 252):
+                self.refused(self.post(body), 503, "usage.away")
+            self.post_all(body)
+        self.stored_is_sent()
+        self.server.stop()
+        with contextlib.closing(sqlite3.connect(self.server.db)) as file, file:
+            file.create_function("tb_seal", -1, seal)
+            (last,), = file.execute("SELECT value FROM meta WHERE name='usage_batch'")
+            gaps = [(f"usage_gap_{(life << 20) + 2}", (life + 1 << 20) - 1) for life in range((last >> 20) + 1, (last >> 20) + 20001)]
+            file.executemany("INSERT INTO meta(name,value) VALUES(?,?)", gaps)
+            file.execute("UPDATE meta SET value=? WHERE name='usage_batch'", (gaps[-1][1] + 1,))
+        self.server.start("--usage", self.url, "--usage-credentials", self.login, *self.often)
+        self.back()
+        self.stored_is_sent()
+        self.post_all(self.body())
+        self.stored_is_sent()
 
     def test_3_batches_wait_for_its_return(self):
         """They wait in the queue, within its bounds; what has no usage goes on."""

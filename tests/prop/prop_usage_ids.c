@@ -13,7 +13,7 @@
 #define STEPS  40
 #define MONTHS 3
 #define FIRST  ((2026 - 1970) * 12)
-#define ROWS   400
+#define ROWS   800
 
 static uint64_t state;
 
@@ -62,7 +62,7 @@ static tb_code step(tb_store *store, void *ctx, tb_error *err)
     const int64_t month = FIRST + (int64_t)draw(MONTHS), span = life.next >> TB__CH_ID_BITS;
     tb_code code = TB_OK;
     (void)ctx;
-    const uint64_t kind = draw(8);
+    const uint64_t kind = draw(9);
     if (kind < 3) { /* committed, and perhaps one before it was undone */
         const int64_t undone = (int64_t)draw(2);
         if (undone) add_row(month, life.next, false);
@@ -95,6 +95,19 @@ static tb_code step(tb_store *store, void *ctx, tb_error *err)
         life.last = id + (INT64_C(1) << TB__CH_ID_BITS);
         life.next = life.last + 1;
     }
+    if (kind == 8) { /* commits that failed, with the rest of their lives; some batches are at the end of one, and go on into the next */
+        const int64_t first = life.next += draw(2) ? TB__CH_LIFE_MAX - 2 : 0;
+        for (uint64_t tries = 1 + draw(3); tries; tries--) {
+            for (uint64_t rows = 1 + draw(3); rows; rows--)
+                add_row(month, life.next++, false);
+            life.next = ((life.next - 1) | TB__CH_LIFE_MAX) + 1;
+        }
+        code = put(store, "usage_gap_", first, life.next - 1, err);
+        if (draw(2)) life.next += TB__CH_LIFE_MAX - 2;
+        for (uint64_t rows = draw(4); rows; rows--)
+            add_row(month, life.next++, true);
+        life.last = life.next - 1;
+    }
     return code ? code : tb__ch_meta_put(store, "usage_batch", life.last, err);
 }
 
@@ -110,6 +123,19 @@ static void shift_right(sqlite3_context *ctx, int n, sqlite3_value **list)
 {
     (void)n;
     sqlite3_result_int64(ctx, sqlite3_value_int64(list[0]) >> sqlite3_value_int64(list[1]));
+}
+
+static void least(sqlite3_context *ctx, int n, sqlite3_value **list)
+{
+    const int64_t a = sqlite3_value_int64(list[0]), b = sqlite3_value_int64(list[1]);
+    (void)n;
+    sqlite3_result_int64(ctx, a < b ? a : b);
+}
+
+static void to_u32(sqlite3_context *ctx, int n, sqlite3_value **list)
+{
+    (void)n;
+    sqlite3_result_int64(ctx, (uint32_t)sqlite3_value_int64(list[0]));
 }
 
 /* Lists come as texts. */
@@ -132,6 +158,9 @@ static sqlite3 *open_judge(void)
     ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
     sqlite3_create_function(db, "bitAnd", 2, SQLITE_UTF8, NULL, bit_and, NULL, NULL);
     sqlite3_create_function(db, "bitShiftRight", 2, SQLITE_UTF8, NULL, shift_right, NULL, NULL);
+    sqlite3_create_function(db, "least", 2, SQLITE_UTF8, NULL, least, NULL, NULL);
+    sqlite3_create_function(db, "toUInt32", 1, SQLITE_UTF8, NULL, to_u32, NULL, NULL);
+    sqlite3_create_function(db, "toUInt32OrZero", 1, SQLITE_UTF8, NULL, to_u32, NULL, NULL);
     sqlite3_create_function(db, "transform", 4, SQLITE_UTF8, NULL, transform, NULL, NULL);
     return db;
 }

@@ -23,6 +23,14 @@ static struct {
     uint64_t twice;              /* rows that something else has sent again */
     char counted[4096];          /* the last statement that adds rows up */
     char written[4096];          /* and the last that writes folded ones */
+    size_t counted_len;
+    uint64_t owner_rows;         /* that lie there; 0: 10 */
+    uint64_t folded_rows;        /* that are written; 0: 10 */
+    unsigned spans[16];          /* partitions, in place of those that the others say */
+    size_t n_spans;
+    uint64_t more;               /* rows more in the first of them once a fold has written */
+    long long gone;              /* the generation that was named last before rows went */
+    unsigned marks;              /* rows that name it */
 } shard;
 
 static void answer_numbers(tb_buf *to, const uint64_t *list, size_t n)
@@ -38,16 +46,40 @@ static void answer_part(tb_buf *to, uint64_t span)
     answer_numbers(to, (uint64_t[]){span, 10}, 2);
 }
 
+/* A shard with its partitions. */
+static void answer_spans(const char *sql, tb_buf *answer)
+{
+    const char *at = strstr(sql, "DROP PARTITION (202611,");
+    size_t n = 0;
+    if (strncmp(sql, "SELECT toUInt8(table", 20) == 0)
+        for (size_t i = 0; i < shard.n_spans; i++) {
+            answer_part(answer, shard.spans[i]);
+            uint64_t n_rows = 10;
+            if (i == 0 && shard.inserts) n_rows += shard.more;
+            if (shard.spans[i] == (unsigned long long)shard.gone) n_rows += shard.marks;
+            memcpy(answer->data + answer->len - 8, &n_rows, 8);
+        }
+    if (strstr(sql, "rowNumberInAllBlocks"))
+        shard.spans[shard.n_spans++] = (unsigned)(strtoull(strstr(sql, "toUInt64(") + 9, NULL, 10) >> TB__CH_ID_BITS);
+    for (size_t i = 0; at && i < shard.n_spans; i++)
+        if (shard.spans[i] != strtoul(at + 23, NULL, 10)) shard.spans[n++] = shard.spans[i];
+    if (at) shard.n_spans = n;
+    if (strstr(sql, "VALUES(0,0,0,")) shard.marks++, shard.gone = strtoll(strchr(strstr(sql, "VALUES(0,0,0,") + 13, ',') + 1, NULL, 10) >> TB__CH_ID_BITS;
+}
+
 static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
     const uint8_t scope = 1;
     const uint32_t month = NOVEMBER;
+    const uint64_t lying = shard.owner_rows ? shard.owner_rows : 10, folded = shard.folded_rows ? shard.folded_rows : 10;
+    const bool parts = shard.n_spans > 0;
     (void)ctx;
+    if (parts) answer_spans(of->sql, answer);
     if (of->len && shard.away) return tb_fail(err, TB_E_AWAY, "usage", "gone");
     if (strncmp(of->sql, "SELECT max(batch) FROM", 22) == 0) answer_numbers(answer, (uint64_t[]){0}, 1);
     if (strstr(of->sql, "max(shard)")) answer_numbers(answer, (uint64_t[]){1, 1}, 2);
-    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !shard.dropped) answer_part(answer, 1);
-    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && shard.folded) answer_part(answer, 2);
+    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && !shard.dropped) answer_part(answer, 1);
+    if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && shard.folded) answer_part(answer, 2);
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && shard.left_over) answer_part(answer, shard.left_over);
     if (strncmp(of->sql, "SELECT toUInt8(scope>3) AS days", 31) == 0 && shard.old_hours) {
         tb_buf_add(answer, "", 1);
@@ -56,12 +88,17 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
     }
     if (strncmp(of->sql, "SELECT bitAnd(scope,3) AS base,owner,count()", 44) == 0) {
         tb_buf_add(answer, &scope, 1);
-        answer_numbers(answer, (uint64_t[]){101, 10}, 2);
+        answer_numbers(answer, (uint64_t[]){101, lying}, 2);
     }
     if (strstr(of->sql, "intDiv(h,1))")) shard.asked_hours++;
-    if (strstr(of->sql, "cityHash64")) answer_numbers(answer, (uint64_t[]){10, shard.differs && strstr(of->sql, "uniqExact"), 10}, 3);
+    if (strstr(of->sql, " GROUP BY t ORDER BY t")) { /* an owner with many rows: they are of one hour */
+        tb_buf_add(answer, &(uint32_t){(uint32_t)tb_month_first_day(NOVEMBER) * 24}, 4);
+        answer_numbers(answer, &lying, 1);
+    }
+    if (strstr(of->sql, "cityHash64"))
+        answer_numbers(answer, (uint64_t[]){folded, shard.differs && strstr(of->sql, "uniqExact"), folded}, 3);
     if (strstr(of->sql, "uniqExact(batch,row)")) answer_numbers(answer, (uint64_t[]){shard.twice}, 1);
-    if (strstr(of->sql, "AS era")) snprintf(shard.counted, sizeof shard.counted, "%s", of->sql);
+    if (strstr(of->sql, "AS era")) shard.counted_len = (size_t)snprintf(shard.counted, sizeof shard.counted, "%s", of->sql);
     if (strstr(of->sql, "rowNumberInAllBlocks")) {
         snprintf(shard.written, sizeof shard.written, "%s", of->sql);
         shard.folded = true;
@@ -234,6 +271,129 @@ START_TEST(a_fold_behind_a_batch_that_was_never_committed_counts)
 }
 END_TEST
 
+/* Each is a gap that stays: a condition for each made statements of megabytes. Tries in a row are one. */
+START_TEST(commits_that_fail_make_statements_no_longer_than_a_few_bytes_each)
+{
+    enum { FAILED = 80 };
+    int64_t last = 0;
+    start();
+    tb_store *writer = open_store(true), *reader = open_store(false);
+    ck_assert_int_eq(look(reader), TB_OK);
+    const size_t before = shard.counted_len;
+    for (int i = 0; i < 2 * FAILED; i++) {
+        shard.away = true;
+        ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_E_AWAY);
+        if (i % 2) continue;
+        shard.away = false;
+        ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_OK);
+    }
+    shard.away = false;
+    ck_assert_int_eq(tb_store_write(writer, add_some, NULL, &(tb_error){0}), TB_OK);
+    ck_assert_uint_eq(tb__ch_of(writer)->n_gaps, 1);
+    ck_assert_int_eq(look(reader), TB_OK);
+    ck_assert_uint_lt(shard.counted_len, before + 300 + 3 * FAILED);
+    ck_assert(strstr(shard.counted, "toUInt32OrZero(substring('0") && !strstr(shard.counted, "NOT batch BETWEEN"));
+    ck_assert_int_eq(tb__ch_meta(reader, "usage_batch", 0, &last, &(tb_error){0}), TB_OK);
+    ck_assert_int_eq(last >> TB__CH_ID_BITS, 1); /* no partition more */
+    tb_store_close(reader);
+    tb_store_close(writer);
+    unlink(path);
+}
+END_TEST
+
+/* A fold's grace is its own: with folds that come closer than that, nothing would ever go. */
+START_TEST(what_is_old_goes_while_months_are_folded_again)
+{
+    tb_compaction c = {.rows_min = 10, .now_us = 1000, .grace_us = GRACE};
+    int64_t generation[4] = {0};
+    char month[40];
+    tb_error err;
+    start();
+    snprintf(month, sizeof month, "usage_month_%d", NOVEMBER);
+    shard.n_spans = 1;
+    shard.spans[0] = 1;
+    tb_store *writer = open_store(true), *reader = open_store(false);
+    for (int fold = 1; fold <= 3; fold++) { /* at 1000, 1400, 1800 */
+        ck_assert_int_eq(work(writer, &c), TB_OK);
+        ck_assert_uint_eq(c.folded, (unsigned)fold);
+        ck_assert_int_eq(tb__ch_meta(writer, month, 0, &generation[fold], &err), TB_OK);
+        shard.spans[shard.n_spans++] = (unsigned)generation[fold] + 1; /* what comes then */
+        if (fold == 2) ck_assert_int_eq(tb_store_read_begin(reader, &err), TB_OK);
+        if (fold == 2) ck_assert_int_eq(look(reader), TB_OK);
+        c.now_us += 400;
+    }
+    c.rows_min = 1000;
+    c.now_us = 1400 + GRACE; /* 200 behind the third */
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(c.folded == 3 && shard.n_spans == 4);
+    for (size_t i = 0; i < shard.n_spans; i++)
+        ck_assert_int_ge(shard.spans[i], generation[2]);
+    ck_assert_int_eq(shard.gone, generation[2]);
+    ck_assert_int_eq(look(reader), TB_OK); /* of the second: nothing of it went */
+    c.now_us = 1800 + GRACE;
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(shard.n_spans == 2 && shard.gone == generation[3]);
+    c.rows_min = 10;
+    c.now_us += 1; /* what tells that rows went is none that came again */
+    shard.spans[shard.n_spans++] = 1;
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert(c.folded == 4);
+    snprintf(month, sizeof month, "usage_mended_%d", NOVEMBER);
+    ck_assert_int_eq(tb__ch_meta(writer, month, 0, &generation[0], &err), TB_OK);
+    ck_assert_int_eq(generation[0], 0);
+    ck_assert_int_eq(look(reader), TB_E_AWAY);
+    tb_store_read_end(reader);
+    ck_assert_int_eq(look(reader), TB_OK);
+    tb_store_close(reader);
+    tb_store_close(writer);
+    unlink(path);
+}
+END_TEST
+
+/* Numbers of rows are 32 bits, and are given to those that are written. */
+START_TEST(rows_are_numbered_as_they_are_written)
+{
+    tb_compaction c = {.rows_min = 10};
+    start();
+    tb_store *writer = open_store(true);
+    shard.owner_rows = UINT64_C(5) << 32;
+    ck_assert_int_eq(work(writer, &c), TB_OK);
+    ck_assert_uint_eq(c.folded, 1);
+    tb_store_close(writer);
+    unlink(path);
+    start();
+    writer = open_store(true);
+    shard.folded_rows = UINT64_C(1) << 32;
+    ck_assert_int_eq(work(writer, &c), TB_E_OVERFLOW);
+    ck_assert_uint_eq(c.folded, 1);
+    tb_store_close(writer);
+    unlink(path);
+}
+END_TEST
+
+/* Behind the span that was looked at: the partition has more rows than when the fold began. */
+START_TEST(rows_that_come_again_while_a_month_is_folded_change_answers)
+{
+    for (uint64_t more = 0; more < 2; more++) {
+        tb_compaction c = {.rows_min = 10};
+        int64_t mended = 0;
+        char name[40];
+        start();
+        shard.n_spans = 1;
+        shard.spans[0] = 1;
+        shard.more = more;
+        tb_store *writer = open_store(true);
+        ck_assert_int_eq(work(writer, &c), TB_OK);
+        ck_assert_uint_eq(c.folded, 1);
+        snprintf(name, sizeof name, "usage_mended_%d", NOVEMBER);
+        ck_assert_int_eq(tb__ch_meta(writer, name, 0, &mended, &(tb_error){0}), TB_OK);
+        ck_assert_int_eq(mended > 0, more);
+        tb_store_close(writer);
+        unlink(path);
+    }
+}
+END_TEST
+
 /* As `verify` asks for days that usage came late to. */
 START_TEST(hours_of_a_month_are_asked_for_once)
 {
@@ -317,6 +477,10 @@ int main(void)
     tcase_add_test(t, what_is_not_what_it_was_made_of_never_counts);
     tcase_add_test(t, a_fold_of_rows_that_lay_there_twice_changes_answers);
     tcase_add_test(t, a_fold_behind_a_batch_that_was_never_committed_counts);
+    tcase_add_test(t, commits_that_fail_make_statements_no_longer_than_a_few_bytes_each);
+    tcase_add_test(t, what_is_old_goes_while_months_are_folded_again);
+    tcase_add_test(t, rows_are_numbered_as_they_are_written);
+    tcase_add_test(t, rows_that_come_again_while_a_month_is_folded_change_answers);
     tcase_add_test(t, hours_of_a_month_are_asked_for_once);
     tcase_add_test(t, what_was_let_go_of_goes_with_a_fold_of_its_month);
     suite_add_tcase(suite, t);

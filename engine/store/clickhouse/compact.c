@@ -8,9 +8,9 @@
  *    sees these rows.
  * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above. Where rows
  *    were found there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
- * 4. After a grace, the partitions below are dropped. Before that the process knows it, so that a reader with an older
- *    snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the file, and a reader in
- *    another process, is.
+ * 4. After a grace, the partitions below are dropped, whatever folds came since. Before that the process knows it, so that a
+ *    reader with an older snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the
+ *    file, and a reader in another process, is.
  * An interruption leaves rows under an id that never counts: usage_fold's, where it is no month's generation. They go before
  * another fold begins, so that a fold that fails again and again fills no disk. What still arrives of them then goes with a
  * later step 4.
@@ -76,9 +76,30 @@ static int64_t span_of(const struct tb__clickhouse *ch, int64_t month)
     return tb__ch_month_batch(ch, month) >> TB__CH_ID_BITS;
 }
 
+static tb_code take_look(tb_store *store, look *l, tb_error *err)
+{
+    tb_code code = tb__ch_read_months(store, err);
+    if (!code) code = tb__ch_meta(store, "usage_fold", 0, &l->left, err);
+    if (!code) code = tb__ch_read_due(store, &l->due, &l->n_due, err);
+    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
+        code = look_at_shard(store, shard, l, err);
+    return code;
+}
+
 static bool is_left_over(const struct tb__clickhouse *ch, const look *l, const part *p)
 {
     return p->span && p->span == l->left && p->span > span_of(ch, p->month);
+}
+
+/* Rows of batches that a fold is made of, on all shards. What tells of rows that went (say_gone) lies under a generation's id. */
+static uint64_t rows_of_batches(const struct tb__clickhouse *ch, const look *l, const tb__ch_fold *f)
+{
+    uint64_t rows = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const part *p = &l->list[i];
+        if (p->month == f->month && p->span > span_of(ch, f->month) && p->span < f->batch >> TB__CH_ID_BITS) rows += p->rows;
+    }
+    return rows;
 }
 
 /* Rows of a month: in its generation, and those that were not folded yet. A table that an earlier build made has
@@ -175,18 +196,23 @@ static tb_code begin_ids(tb_store *store, void *ctx, tb_error *err)
     return code || !f->due ? code : tb__ch_read_leavers(store, f, err);
 }
 
-static tb_code begin_fold(tb_store *store, choice of, tb_error *err)
+static tb_code begin_fold(tb_store *store, const look *l, choice of, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     ch->fold = calloc(1, sizeof *ch->fold);
     if (!ch->fold) return tb_no_memory(err);
     ch->fold->month = of.month;
+    ch->fold->from = tb__ch_month_batch(ch, of.month);
     ch->fold->due = of.due;
     tb_code code = tb_store_write(store, begin_ids, ch->fold, err);
     /* Not before the file has the span: what comes would be behind it, and its ids given out again with the next fold. */
-    if (!code) ch->next = ch->fold->batch + (INT64_C(1) << TB__CH_ID_BITS) + 1;
-    else tb__ch_fold_free(ch);
-    return code;
+    if (code) {
+        tb__ch_fold_free(ch);
+        return code;
+    }
+    ch->next = ch->fold->batch + (INT64_C(1) << TB__CH_ID_BITS) + 1;
+    ch->fold->lay = rows_of_batches(ch, l, ch->fold);
+    return TB_OK;
 }
 
 /* Rows that something else has sent again count once from here on: who remembers sums, or answers, asks anew. */
@@ -208,25 +234,67 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     return code || !f->due ? code : tb__ch_let_go_of(store, f, err);
 }
 
-static tb_code note_flip(struct tb__clickhouse *ch, int64_t month, int64_t now_us, tb_error *err)
+/* --- since when a generation is one --- */
+
+#define LONG_AGO (INT64_MIN / 2)
+
+static const struct tb__ch_flip *flip_of(const struct tb__clickhouse *ch, int64_t month)
 {
-    size_t at = 0;
-    while (at < ch->n_flips && ch->flips[at].month != month)
-        at++;
-    tb_code code = at == ch->n_flips ? tb__grow(&ch->flips, ch->n_flips, &ch->cap_flips, sizeof *ch->flips, err) : TB_OK;
+    for (size_t i = 0; i < ch->n_flips; i++)
+        if (ch->flips[i].month == month) return &ch->flips[i];
+    return NULL;
+}
+
+/* A month's generation that has been one for the grace: nobody reads an older one. Nobody who reads is older than this process. */
+static int64_t old_generation(const struct tb__clickhouse *ch, int64_t month, const tb_compaction *c)
+{
+    int64_t old = 0;
+    if (!flip_of(ch, month)) return tb__ch_month_batch(ch, month);
+    for (size_t i = 0; i < ch->n_flips; i++) {
+        const struct tb__ch_flip *f = &ch->flips[i];
+        if (f->month == month && c->now_us - f->at_us >= c->grace_us && f->batch > old) old = f->batch;
+    }
+    return old;
+}
+
+/* Room for a flip, with the generation before it. What nobody asks for any more goes. */
+static tb_code ready_flip(struct tb__clickhouse *ch, int64_t month, const tb_compaction *c, tb_error *err)
+{
+    const int64_t old = old_generation(ch, month, c);
+    const bool known = flip_of(ch, month);
+    tb_code code = tb__grow(&ch->flips, ch->n_flips + 1, &ch->cap_flips, sizeof *ch->flips, err);
     if (code) return code;
-    if (at == ch->n_flips) ch->n_flips++;
-    ch->flips[at] = (struct tb__ch_flip){month, now_us};
+    if (!known) ch->flips[ch->n_flips++] = (struct tb__ch_flip){month, old, LONG_AGO};
+    for (size_t i = 0; i < ch->n_flips;) {
+        if (ch->flips[i].month == month && ch->flips[i].batch < old) ch->flips[i] = ch->flips[--ch->n_flips];
+        else i++;
+    }
     return TB_OK;
+}
+
+/* What came while the fold ran, under the ids that it was made of, something else has sent. */
+static tb_code look_for_more(tb_store *store, tb__ch_fold *f, tb_error *err)
+{
+    look l = {NULL, 0, 0, NULL, 0, 0};
+    tb_code code = take_look(store, &l, err);
+    if (!code && rows_of_batches(tb__ch_of(store), &l, f) > f->lay) f->repeats = true;
+    free(l.due);
+    free(l.list);
+    return code;
 }
 
 static tb_code end_fold(tb_store *store, tb_compaction *c, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb_code code = note_flip(ch, ch->fold->month, c->now_us, err);
-    if (!code) code = tb_store_write(store, flip, ch->fold, err);
-    if (!code) c->folded++;
-    if (!code && ch->fold->due) c->let_go++;
+    tb__ch_fold *f = ch->fold;
+    tb_code code = f->repeats ? TB_OK : look_for_more(store, f, err);
+    if (!code) code = ready_flip(ch, f->month, c, err);
+    if (!code) code = tb_store_write(store, flip, f, err);
+    if (!code) {
+        ch->flips[ch->n_flips++] = (struct tb__ch_flip){f->month, f->batch, c->now_us};
+        c->folded++;
+        if (f->due) c->let_go++;
+    }
     tb__ch_fold_free(ch);
     return code;
 }
@@ -248,13 +316,6 @@ static tb_code step_fold(tb_store *store, tb_compaction *c, tb_error *err)
 
 /* --- what was folded goes --- */
 
-static bool may_go(const struct tb__clickhouse *ch, int64_t month, const tb_compaction *c)
-{
-    for (size_t i = 0; i < ch->n_flips; i++)
-        if (ch->flips[i].month == month) return c->now_us - ch->flips[i].at_us >= c->grace_us;
-    return true; /* nobody who reads is older than this process */
-}
-
 static tb_code drop_partition(tb_store *store, const part *p, tb_error *err)
 {
     const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
@@ -264,10 +325,9 @@ static tb_code drop_partition(tb_store *store, const part *p, tb_error *err)
 }
 
 /* What goes below this id counts for nobody who is to be answered. */
-static tb_code say_gone(tb_store *store, const part *p, tb_error *err)
+static tb_code say_gone(tb_store *store, const part *p, int64_t batch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    const int64_t batch = tb__ch_month_batch(ch, p->month);
     if (!tb__ch_cache_drop(ch->cache, p->month, batch)) return tb_no_memory(err);
     tb_buf_fmt(tb__ch_start(store),
                "INSERT INTO %s.cell(scope,owner,edge,h,batch,row) VALUES(0,0,0,%" PRId64 ",%" PRId64 ",%u)",
@@ -284,9 +344,10 @@ static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *
     for (size_t i = 0; !code && i < l->n; i++) {
         const part *p = &l->list[i];
         const bool left = is_left_over(ch, l, p);
-        if (!left && (!p->span || p->span >= span_of(ch, p->month) || !may_go(ch, p->month, c))) continue;
+        const int64_t old = old_generation(ch, p->month, c);
+        if (!left && (!p->span || p->span >= old >> TB__CH_ID_BITS)) continue;
         if (!left && (!said || said->shard != p->shard || said->month != p->month)) {
-            code = say_gone(store, p, err);
+            code = say_gone(store, p, old, err);
             said = p;
         }
         if (!code) code = drop_partition(store, p, err);
@@ -295,16 +356,6 @@ static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *
 }
 
 /* --- the whole --- */
-
-static tb_code take_look(tb_store *store, look *l, tb_error *err)
-{
-    tb_code code = tb__ch_read_months(store, err);
-    if (!code) code = tb__ch_meta(store, "usage_fold", 0, &l->left, err);
-    if (!code) code = tb__ch_read_due(store, &l->due, &l->n_due, err);
-    for (size_t shard = 0; !code && shard < tb__ch_of(store)->client->shards; shard++)
-        code = look_at_shard(store, shard, l, err);
-    return code;
-}
 
 static tb_code look_and_begin(tb_store *store, tb_compaction *c, tb_error *err)
 {
@@ -315,7 +366,7 @@ static tb_code look_and_begin(tb_store *store, tb_compaction *c, tb_error *err)
         count_waiting(ch, &l, c);
         const choice next = choose(ch, &l, are_called(ch, &l), c);
         code = drop_folded(store, &l, c, err);
-        if (!code && next.month >= 0) code = begin_fold(store, next, err);
+        if (!code && next.month >= 0) code = begin_fold(store, &l, next, err);
     }
     free(l.due);
     free(l.list);

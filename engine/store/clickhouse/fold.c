@@ -47,9 +47,9 @@ static tb_code add_span(tb__ch_fold *f, const tb__ch_piece *span, tb_error *err)
 static void put_where(const tb__ch_fold *f, const tb__ch_piece *s, tb_buf *out)
 {
     const char *owner = tables[s->of].owner;
-    tb_buf_fmt(out, "%s%s>=%" PRId64 " AND %s<=%" PRId64 " AND batch<%" PRId64,
+    tb_buf_fmt(out, "%s%s>=%" PRId64 " AND %s<=%" PRId64 " AND batch>=%" PRId64 " AND batch<%" PRId64,
                s->of == TB__CH_CELL ? tb__ch_scopes(s->scope, true) : "", s->of == TB__CH_CELL ? " AND owner" : owner, s->first,
-               owner, s->last, f->batch);
+               owner, s->last, f->from, f->batch);
 }
 
 /* " AND ..." between the span's hours. */
@@ -120,9 +120,9 @@ static tb_code plan_table(tb_store *store, tb__ch_fold *f, tb__ch_table of, tb_e
     const tb__ch_hours_of hours = tb__ch_month_hours(f->month);
     const tb__ch_piece month = {.of = of, .from = hours.first, .end = hours.end};
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_fmt(sql, "SELECT %s AS base,%s,count() FROM %s.%s WHERE %sbatch<%" PRId64,
+    tb_buf_fmt(sql, "SELECT %s AS base,%s,count() FROM %s.%s WHERE %sbatch>=%" PRId64 " AND batch<%" PRId64,
                of == TB__CH_CELL ? "bitAnd(scope,3)" : "toUInt8(1)", tables[of].owner, ch->client->database, tables[of].name,
-               of == TB__CH_CELL ? "scope>0 AND " : "", f->batch);
+               of == TB__CH_CELL ? "scope>0 AND " : "", f->from, f->batch);
     put_between(&month, sql);
     tb_buf_fmt(sql, " GROUP BY base,%s ORDER BY base,%s FORMAT RowBinary", tables[of].owner, tables[of].owner);
     tb_code code = tb__ch_ask(store, f->shard, err);
@@ -411,16 +411,17 @@ tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->list[f->at];
     digest before = {0, 0, 0}, after = {0, 0, 0};
-    if (f->numbered + s->rows >= UINT32_MAX)
-        return tb_fail(err, TB_E_OVERFLOW, "usage", "A month has 2^32 rows: it cannot be compacted.");
     tb_code code = write_folded(store, f, err);
     if (!code) code = digest_folded(store, f, &before, err);
     if (!code) code = digest_written(store, f, &after, err);
     if (code) return code;
+    if (s->of == TB__CH_CELL && before.rows > UINT32_MAX - f->numbered)
+        return tb_fail(err, TB_E_OVERFLOW, "usage",
+                       "A month has 2^32 rows even where it is compacted, which cannot be numbered. It stays as it is.");
     if (before.rows != after.rows || before.hash != after.hash || after.numbers != after.rows) return not_alike(f, err);
     code = f->repeats ? TB_OK : look_for_repeats(store, f, err);
     if (!code) code = sum_leaving(store, f, err);
-    f->numbered += s->rows;
+    if (s->of == TB__CH_CELL) f->numbered += before.rows;
     f->at++;
     return code;
 }

@@ -32,12 +32,14 @@ typedef struct tb__ch_piece {
 
 typedef struct tb__ch_fold {
     int64_t month, batch; /* what its rows have: a span of ids of its own */
+    int64_t from;         /* the month's generation: rows below do not count any more */
+    uint64_t lay;         /* rows of batches between the two, when it began */
     size_t shard;
     bool planned;
     tb__ch_piece *list; /* of this shard */
     size_t n, cap, at;
     bool repeats;      /* rows were there twice, and had been counted so by whoever did not look */
-    uint64_t numbered; /* rows that have a number, of all shards: on others they may lie together (reshard.c) */
+    uint64_t numbered; /* rows of cells that were written, of all shards: on others they may lie together (reshard.c) */
     /* Letting go: */
     int64_t due;            /* which call for it; 0: nothing goes */
     tb__ch_leaver *leavers; /* ascending by account */

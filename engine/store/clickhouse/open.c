@@ -10,7 +10,8 @@
  * were sent twice under their id and number count once.
  *
  * Rows are sent when the transaction commits, before the file's own COMMIT, or earlier where the transaction
- * reads them or has many. What was sent and then undone becomes a gap.
+ * reads them or has many. What was sent and then undone becomes a gap, up to the end of its life: an id is a span,
+ * which has partitions of its own, a life within it, and a place (TB__CH_ID_BITS, TB__CH_LIFE_BITS).
  *
  * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
  * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.

@@ -13,6 +13,8 @@
 #define TB__CH_HOURS         4
 #define TB__CH_DAYS          4 /* joins the scope of a row that is a day, in the place of its first hour */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
+#define TB__CH_LIFE_BITS     20 /* and within its life, which a commit that fails ends: a part of a span that costs no partition */
+#define TB__CH_LIFE_MAX      ((1 << TB__CH_LIFE_BITS) - 1)
 
 typedef enum tb__ch_table {
     TB__CH_CELL,
@@ -115,8 +117,8 @@ struct tb__clickhouse {
     struct tb__ch_fold *fold; /* in work; NULL: none */
     int64_t due_seen;         /* how many calls to let go there had been at the last look */
     struct tb__ch_flip {
-        int64_t month, at_us;
-    } *flips; /* of this process */
+        int64_t month, batch, at_us;
+    } *flips; /* generations, and when they began: those of this process, and of a month with such a one the last before it */
     size_t n_flips, cap_flips;
 };
 

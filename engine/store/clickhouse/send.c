@@ -163,14 +163,23 @@ void tb__ch_mark(tb_store *store)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }
 
-/* Ids of which rows were sent are never used again. */
+/* A span has 2^20 lives: the last one goes on. */
+static int64_t end_of_life(const struct tb__clickhouse *ch)
+{
+    const int64_t end = ch->sent | TB__CH_LIFE_MAX;
+    return (end + 1) >> TB__CH_ID_BITS == end >> TB__CH_ID_BITS ? end : ch->sent;
+}
+
+/* Ids of which rows were sent are never used again, nor is what is left of their life: so visible.c can say it briefly. From
+ * `first` on it is one gap, however often it was tried. */
 static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err)
 {
-    if (ch->sent < first) {
-        ch->next = first;
-        return TB_OK;
-    }
+    ch->next = first;
+    if (ch->sent < first) return TB_OK;
+    while (ch->n_gaps && ch->gaps[ch->n_gaps - 1].first >= first)
+        ch->n_gaps--;
     tb_code code = tb__grow(&ch->gaps, ch->n_gaps, &ch->cap_gaps, sizeof *ch->gaps, err);
+    ch->next = end_of_life(ch) + 1;
     if (!code) ch->gaps[ch->n_gaps++] = (struct tb__ch_gap){first, ch->next - 1};
     return code;
 }
