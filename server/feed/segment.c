@@ -235,20 +235,20 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
 /* Whether the segment says that the clock is wrong, and not its lines: recorded, it would keep the lines that
  * are too new out for ever. It waits as a whole then, and loses nothing, under either of two signs:
  *
- *   - lines that are too new are at least as many as those that the clock had nothing against. Lines whose
+ *   - lines that are too new are more than those that the clock had nothing against. Lines whose
  *     time is not known say nothing here;
  *   - one is too new, and usage was taken that lies more than a day ahead of the clock: time in the log goes
  *     on across the limit.
  *
  * A bad time among good ones shows neither: its line is refused alone, counted and kept. So one of them can hold
- * a log only while it is a half of what is new there. A last line without its end is read anew anyway once
+ * a log only while it is alone there. A last line without its end is read anew anyway once
  * it has grown. */
 static bool clock_is_behind(const feed_run *run)
 {
     const int64_t ahead = tb_hour_from_us(run->options->layout.now_ms * 1000) + AHEAD_HOURS;
     const bool tail = run->reader.tail && run->report.lines > 0;
     if (!run->too_new || tail) return false;
-    return run->too_new >= run->accepted + run->in_time || tb_store_segment_newest(run->store) > ahead;
+    return run->too_new > run->accepted + run->in_time || tb_store_segment_newest(run->store) > ahead;
 }
 
 static tb_code refuse_clock(const feed_run *run, tb_error *err)

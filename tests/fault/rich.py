@@ -291,5 +291,6 @@ def aged(folder, n=4):
     m.take(*(usage(100 + i, "2026-09-05", i) for i in range(1, n + 1)), now="2026-09-20T00:00:00Z")
     m.take(*(usage(100 + i, "2026-10-05", i) for i in range(1, n + 1)), now=OCTOBER)
     m.finalize("2026-09", OCTOBER)
+    m.take(usage(101, "2028-11-01", 1), now="2028-11-02T09:00:00Z") # a clock alone lets nothing go
     m.tool("retain", "--hours", 25, "--days", 25, now="2028-11-02T09:00:00Z")
     return m

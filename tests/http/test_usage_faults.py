@@ -115,7 +115,8 @@ class Faults(Case):
 
     def stored_is_sent(self):
         for zone in (101, 102):
-            self.assertEqual(self.requests(zone), self.sent[zone])
+            got = self.requests(zone)
+            self.assertEqual(got, self.sent[zone], (got.body.decode() if hasattr(got, "body") else "") + self.server.messages())
 
     def test_1_away(self):
         for fault, said in AWAY.items():

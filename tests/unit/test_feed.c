@@ -1026,7 +1026,7 @@ START_TEST(lines_that_are_too_new_wait_beside_others)
 {
     const struct {
         int old, at_limit, too_new, junk; /* lines, in this order */
-    } pieces[] = {{0, 0, 5, 1}, {0, 0, 5, 40}, {1, 0, 5, 0}, {5, 0, 5, 0}, {60, 3, 20, 2}, {60, 1, 1, 0}};
+    } pieces[] = {{0, 0, 5, 1}, {0, 0, 5, 40}, {1, 0, 5, 0}, {5, 0, 6, 0}, {60, 3, 20, 2}, {60, 1, 1, 0}};
     feed_options options = plain_options(), early = options;
     early.layout.now_ms = NOW_MS - HOURS_MS(200);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
