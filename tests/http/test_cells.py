@@ -1,7 +1,9 @@
 """`follow` ships cells to a server that asks for them (serve --cells on): what it stores and answers is what it stores
 and answers of the same logs as lines, to the byte."""
+import contextlib
 import json
 import random
+import signal
 import unittest
 from pathlib import Path
 
@@ -117,6 +119,13 @@ class Cells(Case):
         self.addCleanup(follower.close)
         return follower
 
+    @staticmethod
+    @contextlib.contextmanager
+    def stopped(follower):
+        follower.process.send_signal(signal.SIGSTOP)
+        yield
+        follower.process.send_signal(signal.SIGCONT)
+
     def wait(self, follower, lines):
         until(lambda: follower.figure("lines_total") == lines, follower.messages)
 
@@ -151,7 +160,7 @@ class Cells(Case):
                 text = made.some(form, rng.randrange(50, 600))
                 lines += text.count(b"\n")
                 for log, follower in zip(logs, followers):
-                    with open(log, "ab") as out:
+                    with self.stopped(follower), open(log, "ab") as out: # it would take a part of it, where it is quick
                         out.write(text)
                     self.wait(follower, lines)
             for follower in followers:
