@@ -268,9 +268,9 @@ static tb_code tells_of(tb_store *store, const tb_withdrawn *done, const tb_audi
     *ret_so = false;
     if (!done->entry || *done->entry < 1) return TB_OK;
     tb_code code = tb_store_audit(store, *done->entry - 1, 1, &list, &n, err);
-    if (code || n == 0) return code;
+    if (code) return code;
     const size_t same = same_arguments(entry->arguments);
-    *ret_so = list->id == *done->entry && list->key == entry->key && strcmp(list->operation, entry->operation) == 0 &&
+    *ret_so = n > 0 && list->id == *done->entry && list->key == entry->key && strcmp(list->operation, entry->operation) == 0 &&
               entry->at_us - list->at_us < GOES_ON_US && entry->at_us >= list->at_us && same > 0 &&
               same == same_arguments(list->arguments) && memcmp(list->arguments, entry->arguments, same) == 0;
     tb_audit_release(list);
