@@ -221,13 +221,14 @@ def invoices(both, server):
 
 def read(both, rounds, note, wrong, prefix=""):
     """In each turn tollbook and each way of ClickHouse's own ask for a zone, each for another one: whoever asks, it was asked for as long
-    ago, and never by tollbook, which has nothing of it in memory. All keep their connections."""
+    ago, and never by tollbook, which has nothing of it in memory. All keep their connections. The first turns are of servers that have just
+    begun or compacted, and do not count."""
     best = Best(both)
     away, file = (both.line(server) for server in (both.away, both.file))
     askers = len(best.ways) + 1
-    turns = min(rounds * 3, len(ZONES) - 1)
+    turns, first = len(ZONES) - 1, max(0, len(ZONES) - 1 - rounds * 3)
 
-    def own(zone):
+    def own(zone, note):
         target = TARGET.format(zone)
         there = [both.away.process, best.shard[zone].process]
         answer = note(prefix + "uncached", lambda: away.ask(both.request(both.away, target)), there)
@@ -236,13 +237,15 @@ def read(both, rounds, note, wrong, prefix=""):
         note(prefix + "cached", lambda: away.ask(both.request(both.away, target)))
     both.quiet()
     for turn in range(turns):
+        if turn == first:
+            best.times.clear()
         for i in range(askers):
             way = (i + turn * 5) % askers
             zone = ZONES[(way + turn) % len(ZONES)]
             if way < len(best.ways):
                 best.ask(way, zone)
             else:
-                own(zone)
+                own(zone, note if turn >= first else lambda _, work, *__: work())
     for line in (away, file, best):
         line.close()
     return {f"{prefix}best {what}": best.medians(what) for what in ("hours", "answer")}
