@@ -779,6 +779,7 @@ class Remote(unittest.TestCase):
         self.addCleanup(fake.shutdown)
         return f"http://127.0.0.1:{fake.server_port}"
 
+    @unittest.skipIf(re.search(rb"__(asan|tsan)_init", Path(TOLLBOOK).read_bytes()), "a sanitizer wants to be the first library")
     def test_a_server_that_says_how_long(self):
         """Seconds, or a date by its own clock; the follower's runs twenty times as fast."""
         asked, faster = [], 20
