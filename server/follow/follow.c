@@ -22,7 +22,7 @@
 #define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
 #define LABEL_MOST     ((size_t)4 << 12) /* a path, each byte as four */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
-#define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* and so long it is kept where nobody takes it */
+#define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* a log without a name that the server refuses is let go after this time */
 
 struct follow {
     follow_options options;

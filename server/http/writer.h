@@ -73,8 +73,8 @@ typedef struct writer_hooks {
      * its own. True: there is more to do, once nobody waits. NULL: nothing. */
     bool (*idle)(void *ctx, tb_store *store);
     bool idles; /* it has more to do from the start on */
-    /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US, or sooner
-     * where the last one said that there is more to do: a short step of work that goes on for ever. True: there is more to do at once. NULL: nothing. */
+    /* Likewise, once it had nothing to do for WRITER_TEND_MS, and under load every WRITER_TEND_US, or sooner where the last call
+     * said that there is more to do: a short step of work that goes on for ever. True: there is more to do at once. NULL: nothing. */
     bool (*tend)(void *ctx, tb_store *store);
     /* Called on the writer's thread, before any done, when a commit met that the database is not
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
