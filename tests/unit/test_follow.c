@@ -433,7 +433,7 @@ START_TEST(parts_of_a_stream_grow_again_after_a_limit_is_gone)
         text[at] = '\n';
     for (int i = 0; i < 60 && t.longest <= 300 << 10; i++) {
         ck_assert_int_eq(follow_stream_add(stream, text, sizeof text / 100 * 100, &err), TB_OK);
-        ck_assert_int_eq(follow_stream_ship(stream, false, &report, &err), TB_OK);
+        ck_assert_int_eq(follow_stream_ship(stream, FOLLOW_STREAM_NOW, &report, &err), TB_OK);
         ck_assert_uint_eq(follow_stream_pending(stream), 0);
         if (i == 0) ck_assert_uint_gt(t.pieces, 3);
         t.most = 0;

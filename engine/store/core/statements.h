@@ -206,7 +206,7 @@
                     " ORDER BY 1")                                                                 \
     X(USAGE_MENDED, "SELECT CAST(substr(name,14) AS INT),value FROM meta WHERE name GLOB 'usage_mended_*'") \
     X(WITHDRAWALS, "SELECT count(*) FROM withdrawal")                                              \
-    /* As v7 of the schema has it: each segment's millions are rounded up. */                       \
+    /* As v16 of the schema has it: each segment's millions are rounded up. */                       \
     X(USAGE_BOUND, "SELECT coalesce(max(most),0) FROM (SELECT iif(sum(millions)<9223372036854,sum(millions)*1000000,"\
                    "9223372036854775807) AS most FROM (SELECT j.key AS name,CAST(j.value AS INTEGER)/1000000+1 AS millions"\
                    " FROM segment,json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key NOT IN('rung_seals','cells') AND"\
