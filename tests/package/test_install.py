@@ -106,7 +106,7 @@ class Installed(unittest.TestCase):
               target_link_libraries(${{name}} tollbook::tollbook)
             endforeach()
             """)
-        run("cmake", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
         run("cmake", "--build", project / "build", "-j2")
         self.ask(project / "build")
 
