@@ -59,6 +59,7 @@ void tb_reply_init(tb_reply *reply)
     tb_buf_init(&reply->json, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->out, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->said, TB_REPLY_MAX, NULL);
+    tb_buf_init(&reply->warned, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->next, TB_REPLY_MAX, NULL);
     tb_buf_init(&reply->files, TB_REPLY_MAX, NULL);
 }
@@ -77,22 +78,38 @@ void tb_reply_release(tb_reply *reply)
     tb_buf_release(&reply->json);
     tb_buf_release(&reply->out);
     tb_buf_release(&reply->said);
+    tb_buf_release(&reply->warned);
     tb_buf_release(&reply->next);
     tb_buf_release(&reply->files);
     if (reply->state && reply->release) reply->release(reply->state);
     reply->state = NULL;
 }
 
-void tb_reply_say(tb_reply *reply, const char *fmt, ...)
+static void add_said_line(tb_buf *to, const char *fmt, va_list args)
 {
     char line[1024];
+    const int n = vsnprintf(line, sizeof line, fmt, args);
+    if (n < 0) return;
+    tb_buf_add(to, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
+    tb_buf_str(to, "\n");
+}
+
+void tb_reply_say(tb_reply *reply, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(line, sizeof line, fmt, args);
+    add_said_line(&reply->said, fmt, args);
     va_end(args);
-    if (n < 0) return;
-    tb_buf_add(&reply->said, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
-    tb_buf_str(&reply->said, "\n");
+}
+
+void tb_reply_warn(tb_reply *reply, const char *fmt, ...)
+{
+    const size_t before = reply->said.len;
+    va_list args;
+    va_start(args, fmt);
+    add_said_line(&reply->said, fmt, args);
+    va_end(args);
+    if (reply->said.len > before) tb_buf_add(&reply->warned, reply->said.data + before, reply->said.len - before);
 }
 
 void tb__put_cell(tb_buf *out, const char *text, size_t len)

@@ -130,10 +130,10 @@ static void say_open(retaining *r, int64_t month)
     char text[8];
     if (++r->open > OPEN_MOST) return;
     tb_month_format(month, text);
-    tb_reply_say(r->reply,
-                 "Account %" PRId64 " keeps all from %s on: that month is not final, or something of it "
-                 "waits to be billed (tollbook invoice --month %s --finalize).",
-                 r->walk.account, text, text);
+    tb_reply_warn(r->reply,
+                  "Account %" PRId64 " keeps all from %s on: that month is not final, or something of it "
+                  "waits to be billed (tollbook invoice --month %s --finalize).",
+                  r->walk.account, text, text);
 }
 
 /* How far the account's may go. Once it has begun, as far as was written then. */
@@ -228,10 +228,10 @@ static void say_running(const retaining *r)
     tb_month_format(r->running, running);
     tb_month_format(r->running - 1, newest);
     tb_month_format(r->clocks, clocks);
-    tb_reply_say(r->reply,
-                 "Months count back from %s, for the newest usage is of %s, and not from this machine's clock (%s): "
-                 "what goes is old by both. If the clock is wrong, set it, or TOLLBOOK_NOW.",
-                 running, newest, clocks);
+    tb_reply_warn(r->reply,
+                  "Months count back from %s, for the newest usage is of %s, and not from this machine's clock (%s): "
+                  "what goes is old by both. If the clock is wrong, set it, or TOLLBOOK_NOW.",
+                  running, newest, clocks);
 }
 
 static void say_went(const retaining *r, bool dry)
@@ -239,8 +239,7 @@ static void say_went(const retaining *r, bool dry)
     const went *w = &r->went;
     say_running(r);
     if (r->open > OPEN_MOST)
-        tb_reply_say(r->reply, "%s more have an open month.",
-                     TB__COUNTED(r->open - OPEN_MOST, "account"));
+        tb_reply_warn(r->reply, "%s more have an open month.", TB__COUNTED(r->open - OPEN_MOST, "account"));
     if (w->hour_rows + w->day_rows + w->log_blocks == 0) {
         tb_reply_say(r->reply, dry ? "Nothing would go." : "Nothing was to go: nothing changed.");
         return;

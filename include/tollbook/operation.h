@@ -172,6 +172,7 @@ typedef struct tb_reply {
     tb_buf json;    /* the answer as one JSON object; empty: there is none */
     tb_buf out;     /* what the command line prints on standard output */
     tb_buf said;    /* lines for people, each with its '\n' */
+    tb_buf warned;  /* those of them that tell of something which is not as it should be */
     tb_buf files;   /* the files that were made and not taken, as elements of a JSON list */
     bool no;        /* the answer is no: exit status 1 */
     bool made;      /* something is there that was not before: HTTP's 201 */
@@ -191,8 +192,9 @@ void tb_reply_release(tb_reply *reply);
 /* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, and
  * "files":[{"name":...,"base64":...}] where there are any. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
-/* Adds a line to what is said. */
+/* Adds a line to what is said; a warning also to what is warned of. */
 void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
+void tb_reply_warn(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
 
 /* In all of these tb_args_end must have accepted the arguments.
  *

@@ -2,9 +2,9 @@
 #include "api/accrue.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "api/said.h"
 #include "tollbook/audit.h"
 #include "tollbook/calendar.h"
 #include "tollbook/operation.h"
@@ -12,7 +12,6 @@
 #define OPERATION "ledger accrue"
 #define ORIGIN    "serve"
 #define PAST_S    300 /* behind midnight: the last logs of the day have come */
-#define LINES     20  /* that a round says */
 #define SAID_MAX  ((size_t)16 << 20)
 
 typedef struct accruing {
@@ -44,18 +43,6 @@ static int until_midnight(void *ctx, int64_t now_us)
     (void)ctx;
     const int64_t next_us = (accrued_day_of(now_us) + 1) * TB_US_PER_DAY + PAST_S * TB_US_PER_S;
     return (int)((next_us - now_us) / TB_US_PER_S) + 1;
-}
-
-/* What was said, a line after the other. */
-static void say(accruing *a)
-{
-    const char *at = a->said.data, *end = at + a->said.len;
-    for (int n = 0; at && at < end && n < LINES; n++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        fprintf(stderr, "tollbook serve: %s: %.*s\n", OPERATION, (int)(stop - at), at);
-        at = stop + 1;
-    }
 }
 
 static tb_code begin_round(accruing *a, tb_error *err)
@@ -106,7 +93,7 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
 {
     accruing *a = ctx;
     if (!a->taken && !failed) return;
-    if (!failed && (a->changed || a->left_out)) say(a);
+    if (!failed && (a->changed || a->left_out)) api_say(OPERATION, &a->said, NULL);
     tb_buf_release(&a->said);
     if (failed || a->left_out) {
         atomic_fetch_add(&a->failures, 1);

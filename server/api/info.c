@@ -246,6 +246,11 @@ static void put_compaction(const server *s, tb_buf *out)
                 atomic_load(&s->compactor.folded));
     put_counter(out, "tollbook_usage_compaction_failures_total", "Compactions that were given up, to be begun anew.",
                 atomic_load(&s->compactor.failures));
+    const uint64_t longest_us = atomic_load(&s->compactor.longest_us);
+    tb_buf_fmt(out, "# HELP tollbook_usage_compaction_longest_seconds The longest that batches had to wait for a step of compaction.\n"
+                    "# TYPE tollbook_usage_compaction_longest_seconds gauge\n"
+                    "tollbook_usage_compaction_longest_seconds %" PRIu64 ".%06" PRIu64 "\n",
+               longest_us / 1000000, longest_us % 1000000);
 }
 
 static void put_connections(const server *s, tb_buf *out)

@@ -1,20 +1,25 @@
 /* Request logs are looked at in every round, usage once a UTC day: a walk over all series that finds
- * nothing costs some seconds of a large file. */
+ * nothing costs some seconds of a large file. What the operator is warned of is said when it is new: most of it
+ * is the same the day after. */
 #include "api/retain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/said.h"
 #include "tollbook/operation.h"
 #include "tollbook/retain.h"
 
-#define OPERATION "retain"
-#define ORIGIN    "serve --retain"
+#define OPERATION  "retain"
+#define ORIGIN     "serve --retain"
+#define WARNED_MAX ((size_t)16 << 20)
 
 typedef struct retaining {
-    char part[3][16]; /* hours, days, logs; "": all is kept */
-    tb_args args;     /* of the running round */
-    int64_t day;      /* of the last round that looked at usage */
+    char part[3][16];      /* hours, days, logs; "": all is kept */
+    tb_args args;          /* of the running round */
+    int64_t day;           /* of the last round that looked at usage */
+    bool usage;            /* the running round does */
+    tb_buf warned, before; /* of, in it, and in the last one that did */
 } retaining;
 
 static const char *const names[3] = {"hours", "days", "logs"};
@@ -31,6 +36,9 @@ static tb_code begin_round(retaining *r, bool usage, tb_error *err)
     tb_code code = TB_OK;
     tb_args_release(&r->args);
     tb_args_init(&r->args, tb_operation_find(OPERATION, strlen(OPERATION)));
+    tb_buf_release(&r->warned);
+    tb_buf_init(&r->warned, WARNED_MAX, NULL);
+    r->usage = usage;
     for (int i = usage ? 0 : 2; !code && i < 3; i++)
         code = add_part(r, i, err);
     return code ? code : tb_args_end(&r->args, false, err);
@@ -44,6 +52,7 @@ static tb_code one_step(retaining *r, tb_store *store, int64_t now_us, bool *ret
     tb_code code = tb_operation_write(&ops, &r->args, &reply, err);
     if (!code) code = tb_args_next(&r->args, reply.next.data, reply.next.len, err);
     if (!code) *ret_more = r->args.next != NULL;
+    if (!code) tb_buf_add(&r->warned, reply.warned.data, reply.warned.len);
     tb_reply_release(&reply);
     return code;
 }
@@ -56,6 +65,7 @@ static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again,
     const bool usage = (r->part[0][0] || r->part[1][0]) && day != r->day;
     tb_code code = TB_OK;
     if (!again) {
+        r->usage = false;
         if (!usage && !r->part[2][0]) return TB_OK;
         code = begin_round(r, usage, err);
         if (!code && usage) r->day = day;
@@ -63,6 +73,17 @@ static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again,
     if (!code) code = one_step(r, store, now_us, ret_more, err);
     if (code) r->day = -1; /* what failed is tried again in the next round */
     return code;
+}
+
+static void end_round(void *ctx, int64_t now_us, bool failed)
+{
+    retaining *r = ctx;
+    (void)now_us;
+    if (failed || !r->usage) return;
+    api_say(OPERATION, &r->warned, &r->before);
+    tb_buf_release(&r->before);
+    r->before = r->warned;
+    tb_buf_init(&r->warned, WARNED_MAX, NULL);
 }
 
 /* One of three parts; behind it a comma, or at the last the end. */
@@ -97,7 +118,8 @@ tb_code api_retain(const char *text, chore_work *ret_work, tb_error *err)
 {
     static retaining r;
     r = (retaining){.day = -1};
+    tb_buf_init(&r.before, WARNED_MAX, NULL);
     tb_code code = check_parts(&r, text, err);
-    if (!code) *ret_work = (chore_work){.step = take_step, .ctx = &r, .name = ORIGIN};
+    if (!code) *ret_work = (chore_work){.step = take_step, .ctx = &r, .name = ORIGIN, .over = end_round};
     return code;
 }

@@ -17,20 +17,22 @@
 #define USAGE_SAID_MAX   1024 /* bytes kept of a refusal */
 #define USAGE_HEAD_MAX   ((size_t)64 << 10)
 #define USAGE_IDLE_MAX   32
-#define USAGE_KILLS_MAX  64
 
 typedef struct usage_shard {
     bool away;
+    bool left; /* it may run statements for which nobody waits */
     char why[USAGE_WHY_MAX];
     int64_t failed_s;
     _Atomic unsigned losses; /* how often it went away */
     _Atomic uint64_t statements, failures, sent_bytes, received_bytes, busy_us;
 } usage_shard;
 
-typedef struct usage_kill {
+/* A statement on its way, as its thread keeps it. */
+typedef struct usage_running {
+    struct usage_running *next, **at;
     size_t shard;
     char id[USAGE_ID_MAX];
-} usage_kill;
+} usage_running;
 
 struct usage_servers {
     tb_usage_client client;
@@ -38,13 +40,12 @@ struct usage_servers {
     usage_options options;
     struct curl_slist *lines; /* of every request: who asks */
     uint64_t run;             /* of this process, in the ids of statements */
-    _Atomic uint64_t count;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock;     /* of what follows */
+    uint64_t count;           /* of statements that ever began; their ids ascend */
+    usage_running *running;
     usage_shard shard[USAGE_SHARDS_MAX];
     CURL *idle[USAGE_IDLE_MAX]; /* a handle keeps its connection: as many as threads ask at once */
     size_t n_idle;
-    usage_kill kills[USAGE_KILLS_MAX]; /* that wait for the watch */
-    size_t n_kills;
     /* The watch's: */
     pthread_t thread;
     bool watched;
@@ -74,8 +75,9 @@ void usage_note(usage_servers *s, size_t shard, const char *why, bool away);
 
 bool usage_watch_start(usage_servers *s);
 void usage_watch_stop(usage_servers *s);
-/* Ends a statement at its server, soon. */
-void usage_watch_kill(usage_servers *s, size_t shard, const char *id);
+/* A statement begins, with an id of its own, and is over; left: its server may still be at it, and soon is told to end it. */
+void usage_watch_begin(usage_servers *s, size_t shard, usage_running *r);
+void usage_watch_end(usage_servers *s, usage_running *r, bool left);
 /* A shard took too long: it is looked at now. */
 void usage_watch_look(usage_servers *s);
 

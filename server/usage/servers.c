@@ -163,9 +163,10 @@ typedef struct statement {
     usage_servers *s;
     const tb_usage_statement *of;
     bool brief;      /* asked for so */
+    bool left;       /* its server may not be at its end */
     unsigned losses; /* of the shard, when it began */
     int64_t looked_us;
-    char id[USAGE_ID_MAX];
+    usage_running running;
 } statement;
 
 /* Asked by libcurl again and again, and for each 4 KB that ClickHouse sends. */
@@ -207,7 +208,7 @@ static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *e
     char *query = st->of->len ? curl_easy_escape(curl, st->of->sql, 0) : NULL;
     if (st->of->len && !query) return tb_no_memory(err);
     tb_buf_fmt(url, "http%s://%s/?%s&max_query_size=1048576&query_id=%s", s->address.secure ? "s" : "", s->address.shard[st->of->shard],
-               st->brief ? BRIEF : "wait_end_of_query=1&buffer_size=4194304", st->id);
+               st->brief ? BRIEF : "wait_end_of_query=1&buffer_size=4194304", st->running.id);
     if (reads(st)) tb_buf_fmt(url, "&max_execution_time=%ld", limit_of(st) / 1000 + 1);
     if (query) {
         tb_buf_str(url, "&query=");
@@ -258,9 +259,7 @@ static tb_code conclude(statement *st, CURLcode rc, const usage_reply *reply, tb
 {
     char why[USAGE_WHY_MAX];
     bool closed = false;
-    const bool ended = rc == CURLE_OPERATION_TIMEDOUT || rc == CURLE_ABORTED_BY_CALLBACK;
     if (usage_judge(rc, reply, &closed, why)) return TB_OK;
-    if (ended) usage_watch_kill(st->s, st->of->shard, st->id);
     if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->of->shard, why)) return away(st->s, st->of->shard, why, err);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
         return tb_fail(err, TB_E_STOPPED, NULL, "Nobody waits for the answer any more.");
@@ -279,6 +278,7 @@ static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answ
         reply = (usage_reply){.curl = curl, .answer = answer};
         rc = perform(st, url, true, &reply);
     }
+    st->left = rc != CURLE_OK;
     tb_code code = conclude(st, rc, &reply, err);
     count_statement(st, &reply, begun_us, code != TB_OK);
     if (code && !answer->failed) answer->len = before;
@@ -287,14 +287,15 @@ static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answ
 
 static tb_code ask_so(usage_servers *s, const tb_usage_statement *of, bool brief, tb_buf *answer, tb_error *err)
 {
-    statement st = {s, of, brief, atomic_load(&s->shard[of->shard].losses), mono_us(), ""};
+    statement st = {.s = s, .of = of, .brief = brief, .losses = atomic_load(&s->shard[of->shard].losses), .looked_us = mono_us()};
     CURL *curl = take_handle(s);
     if (!curl) return tb_no_memory(err);
     tb_buf url;
     tb_buf_init(&url, URL_MAX, NULL);
-    snprintf(st.id, sizeof st.id, "tollbook-%016" PRIx64 "-%" PRIu64, s->run, atomic_fetch_add(&s->count, 1));
+    usage_watch_begin(s, of->shard, &st.running);
     tb_code code = put_url(&st, curl, &url, err);
     if (!code) code = exchange(&st, url.data, curl, answer, err);
+    usage_watch_end(s, &st.running, st.left);
     tb_buf_release(&url);
     give_handle(s, curl);
     return code;

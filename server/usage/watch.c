@@ -1,13 +1,21 @@
 /* One thread for all servers: a look at each, once a second, all at the same time, and the KILL QUERY of what was
- * given up. */
+ * given up.
+ *
+ * What was given up is not noted one by one: it is what a server runs of this process beside the statements that are on their
+ * way. So a server has one mark, whatever number of statements was left there, and one KILL QUERY ends them all. It
+ * names by their ids, which ascend, those that had begun, so that no later one is ended. A mark stays until a KILL QUERY was
+ * answered. */
 #include "usage/internal.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PERIOD_MS 1000
+#define ID_FORMAT "tollbook-%016" PRIx64 "-%016" PRIx64
+#define SQL_MAX   ((size_t)64 << 10)
 
 typedef struct errand {
     struct errand *next;
@@ -15,24 +23,46 @@ typedef struct errand {
     size_t shard;
     bool looks; /* or it kills */
     usage_reply reply;
-    tb_buf answer;
-    char url[USAGE_HOST_MAX + 40], sql[USAGE_ID_MAX + 64];
+    tb_buf answer, sql;
+    char url[USAGE_HOST_MAX + 40];
 } errand;
 
 typedef struct watch {
     usage_servers *s;
-    bool looking[USAGE_SHARDS_MAX];
-    errand *all; /* on their way */
+    bool looking[USAGE_SHARDS_MAX], killing[USAGE_SHARDS_MAX];
+    bool paused[USAGE_SHARDS_MAX]; /* its KILL QUERY failed: not again before the next look */
+    errand *all;                   /* on their way */
 } watch;
 
 static void drop(errand *e)
 {
     if (e->reply.curl) curl_easy_cleanup(e->reply.curl);
     tb_buf_release(&e->answer);
+    tb_buf_release(&e->sql);
     free(e);
 }
 
-static errand *begin_errand(watch *w, size_t shard, const char *id)
+/* Takes the mark off, too: what is given up from here on is another statement's. */
+static void put_kill(usage_servers *s, size_t shard, tb_buf *sql)
+{
+    pthread_mutex_lock(&s->lock);
+    tb_buf_fmt(sql, "KILL QUERY WHERE query_id>='" ID_FORMAT "' AND query_id<'" ID_FORMAT "' AND query_id NOT IN(''", s->run,
+               UINT64_C(0), s->run, s->count);
+    for (const usage_running *r = s->running; r; r = r->next)
+        if (r->shard == shard) tb_buf_fmt(sql, ",'%s'", r->id);
+    tb_buf_str(sql, ") ASYNC FORMAT Null");
+    s->shard[shard].left = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void mark(usage_servers *s, size_t shard)
+{
+    pthread_mutex_lock(&s->lock);
+    s->shard[shard].left = true;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static bool begin_errand(watch *w, size_t shard, bool looks)
 {
     usage_servers *s = w->s;
     errand *e = calloc(1, sizeof *e);
@@ -40,24 +70,26 @@ static errand *begin_errand(watch *w, size_t shard, const char *id)
     const long limit_ms = s->options.limit_ms < USAGE_LOOK_MS ? (long)s->options.limit_ms : USAGE_LOOK_MS;
     if (!curl) {
         free(e);
-        return NULL;
+        return false;
     }
-    *e = (errand){.next = w->all, .s = s, .shard = shard, .looks = !id};
+    *e = (errand){.next = w->all, .s = s, .shard = shard, .looks = looks};
     tb_buf_init(&e->answer, USAGE_SAID_MAX, NULL);
+    tb_buf_init(&e->sql, SQL_MAX, NULL);
     e->reply = (usage_reply){.curl = curl, .answer = &e->answer};
     snprintf(e->url, sizeof e->url, "http%s://%s/?wait_end_of_query=1", s->address.secure ? "s" : "",
              s->address.shard[shard]);
-    if (id) snprintf(e->sql, sizeof e->sql, "KILL QUERY WHERE query_id='%s' ASYNC", id);
-    else snprintf(e->sql, sizeof e->sql, "SELECT 1 FORMAT TabSeparated");
+    if (looks) tb_buf_str(&e->sql, "SELECT 1 FORMAT TabSeparated");
+    else put_kill(s, shard, &e->sql);
+    tb_buf_add(&e->sql, "", 1);
     usage_prepare(s, curl, e->url, limit_ms, &e->reply);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, e->sql);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, e->sql.data);
     curl_easy_setopt(curl, CURLOPT_PRIVATE, e);
-    if (curl_multi_add_handle(s->multi, curl) == CURLM_OK) {
+    if (!e->sql.failed && curl_multi_add_handle(s->multi, curl) == CURLM_OK) {
         w->all = e;
-        return e;
+        return true;
     }
     drop(e);
-    return NULL;
+    return false;
 }
 
 static void note_look(const errand *e, CURLcode rc)
@@ -71,6 +103,16 @@ static void note_look(const errand *e, CURLcode rc)
         usage_note(e->s, e->shard, NULL, false);
     else
         usage_note(e->s, e->shard, why, closed || rc == CURLE_OPERATION_TIMEDOUT);
+}
+
+static void note_kill(watch *w, const errand *e, CURLcode rc)
+{
+    char why[USAGE_WHY_MAX];
+    bool closed = false;
+    w->killing[e->shard] = false;
+    if (usage_judge(rc, &e->reply, &closed, why)) return;
+    mark(w->s, e->shard);
+    w->paused[e->shard] = true;
 }
 
 static void take_out(watch *w, const errand *e)
@@ -93,28 +135,36 @@ static void take_ended(watch *w)
         if (e->looks) {
             note_look(e, rc);
             w->looking[e->shard] = false;
-        }
+        } else note_kill(w, e, rc);
         drop(e);
     }
 }
 
+static bool wants_kill(const watch *w, size_t shard)
+{
+    pthread_mutex_lock(&w->s->lock);
+    const bool wants = w->s->shard[shard].left && !w->s->shard[shard].away;
+    pthread_mutex_unlock(&w->s->lock);
+    return wants && !w->paused[shard];
+}
+
 static void begin_kills(watch *w)
 {
-    usage_servers *s = w->s;
-    usage_kill kills[USAGE_KILLS_MAX];
-    pthread_mutex_lock(&s->lock);
-    const size_t n = s->n_kills;
-    memcpy(kills, s->kills, n * sizeof *kills);
-    s->n_kills = 0;
-    pthread_mutex_unlock(&s->lock);
-    for (size_t i = 0; i < n; i++)
-        (void)begin_errand(w, kills[i].shard, kills[i].id);
+    for (size_t shard = 0; shard < w->s->address.shards; shard++) {
+        if (w->killing[shard] || !wants_kill(w, shard)) continue;
+        w->killing[shard] = begin_errand(w, shard, false);
+        if (w->killing[shard]) continue;
+        mark(w->s, shard);
+        w->paused[shard] = true;
+    }
 }
 
 static void begin_looks(watch *w)
 {
-    for (size_t shard = 0; shard < w->s->address.shards; shard++)
-        if (!w->looking[shard]) w->looking[shard] = begin_errand(w, shard, NULL) != NULL;
+    for (size_t shard = 0; shard < w->s->address.shards; shard++) {
+        w->paused[shard] = false;
+        if (!w->looking[shard]) w->looking[shard] = begin_errand(w, shard, true);
+    }
 }
 
 static int64_t mono_ms(void)
@@ -133,23 +183,31 @@ static void drop_all(watch *w)
     }
 }
 
+/* One is on its way, or wanted: a stop waits for it, which takes USAGE_LOOK_MS at most. */
+static bool any_kill(const watch *w)
+{
+    bool any = false;
+    for (size_t shard = 0; shard < w->s->address.shards; shard++)
+        any = any || w->killing[shard] || wants_kill(w, shard);
+    return any;
+}
+
 static void *run_watch(void *arg)
 {
     usage_servers *s = arg;
     watch w = {.s = s};
     int64_t next_ms = mono_ms() + PERIOD_MS;
     int running = 0;
-    while (!atomic_load(&s->stop)) {
-        const int64_t now_ms = mono_ms();
-        if (now_ms >= next_ms || atomic_exchange(&s->look_now, false)) {
+    for (bool stop; !(stop = atomic_load(&s->stop)) || any_kill(&w);) {
+        const int64_t left_ms = stop ? PERIOD_MS : next_ms - mono_ms();
+        if (left_ms > 0) curl_multi_poll(s->multi, NULL, 0, (int)left_ms, NULL);
+        if (!stop && (mono_ms() >= next_ms || atomic_exchange(&s->look_now, false))) {
             begin_looks(&w);
-            next_ms = now_ms + PERIOD_MS;
+            next_ms = mono_ms() + PERIOD_MS;
         }
         begin_kills(&w);
         curl_multi_perform(s->multi, &running);
         take_ended(&w);
-        const int64_t left_ms = next_ms - mono_ms();
-        if (left_ms > 0) curl_multi_poll(s->multi, NULL, 0, (int)left_ms, NULL);
     }
     drop_all(&w);
     return NULL;
@@ -177,16 +235,26 @@ void usage_watch_stop(usage_servers *s)
     if (s->multi) curl_multi_cleanup(s->multi);
 }
 
-void usage_watch_kill(usage_servers *s, size_t shard, const char *id)
+void usage_watch_begin(usage_servers *s, size_t shard, usage_running *r)
 {
     pthread_mutex_lock(&s->lock);
-    if (s->n_kills < USAGE_KILLS_MAX) {
-        usage_kill *k = &s->kills[s->n_kills++];
-        k->shard = shard;
-        snprintf(k->id, sizeof k->id, "%s", id);
-    }
+    r->shard = shard;
+    snprintf(r->id, sizeof r->id, ID_FORMAT, s->run, s->count++);
+    r->next = s->running;
+    r->at = &s->running;
+    if (r->next) r->next->at = &r->next;
+    s->running = r;
     pthread_mutex_unlock(&s->lock);
-    curl_multi_wakeup(s->multi);
+}
+
+void usage_watch_end(usage_servers *s, usage_running *r, bool left)
+{
+    pthread_mutex_lock(&s->lock);
+    *r->at = r->next;
+    if (r->next) r->next->at = r->at;
+    if (left) s->shard[r->shard].left = true;
+    pthread_mutex_unlock(&s->lock);
+    if (left) curl_multi_wakeup(s->multi);
 }
 
 void usage_watch_look(usage_servers *s)

@@ -9,11 +9,15 @@ import urllib.request
 from harness import PATIENCE
 
 
+ENDLESS = b"SELECT count() FROM system.numbers WHERE NOT ignore(sleep(0.1)) SETTINGS max_block_size=10"
+
+
 class Fake:
     """fault: None; "hang" accepts and never answers; "garbage", "other", "half", "silent" answer as no ClickHouse does; a number
-    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows; "lost"
-    does INSERTs and loses their answers; "late" and "long" are of answers that are not asked for whole (wait_end_of_query): an error comes
-    behind the rows, and behind a megabyte of them."""
+    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows, "endless" has the
+    real server work until it is told to end, in their place, and cuts off each KILL QUERY until `held` is set; "lost" does INSERTs and loses their
+    answers; "late" and "long" are of answers that are not asked for whole (wait_end_of_query): an error comes behind the rows, and
+    behind a megabyte of them."""
 
     def __init__(self, behind, context=None):
         self.behind, self.fault = behind, None
@@ -80,6 +84,10 @@ class Fake:
             self.held.set()
             self.released.wait(PATIENCE)
             self.pass_on(h, body)
+        elif fault == "endless" and rows and ".cell" in sql:
+            self.pass_on(h, ENDLESS)
+        elif fault == "endless" and sql.startswith("KILL") and not self.held.is_set():
+            h.close_connection = True
         elif fault == "hang":
             self.held.set()
             self.released.wait(PATIENCE)

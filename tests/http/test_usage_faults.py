@@ -97,9 +97,12 @@ class Faults(Case):
     def ready(self):
         return self.server.ask("GET", "/readyz")
 
-    def up(self, shard):
+    def figure(self, name, shard):
         text = self.server.ask("GET", "/metrics").body.decode()
-        return re.search(rf'^tollbook_usage_up{{shard="{shard}",.*}} (\d)$', text, re.M).group(1) == "1"
+        return int(re.search(rf'^{name}{{shard="{shard}",.*}} (\d+)$', text, re.M).group(1))
+
+    def up(self, shard):
+        return self.figure("tollbook_usage_up", shard) == 1
 
     def back(self):
         until(lambda: self.ready().status == 200, lambda: self.ready().body.decode() + self.server.messages())
@@ -220,19 +223,47 @@ class Faults(Case):
             with self.subTest(leaves=leaves), self.fault(shard, "select") as fake:
                 killed = len(fake.kills)
                 if leaves:
-                    with self.server.wire() as wire:
-                        wire.send(f"GET {self.question(zone)} HTTP/1.1\r\nHost: x\r\nAccessKey: "
-                                  f"{self.server.keys['user']}\r\n\r\n".encode())
+                    with self.asking(zone):
                         until(fake.held.is_set, "it asked nothing")
                 else:
                     self.refused(self.requests(zone), 503, "usage.away")
                 until(lambda: len(fake.kills) > killed, "it was not ended")
-                query = re.search("query_id='(.+)'", fake.kills[-1]).group(1)
-                self.assertTrue(any(i == query and s.startswith("SELECT") for s, i in fake.statements))
                 self.assertEqual(self.ready().status, 200)
             self.stored_is_sent()
         ids = [i for s, i in self.fakes[0].statements if i]
         self.assertEqual(len(ids), len(set(ids)))
+
+    @contextlib.contextmanager
+    def asking(self, zone):
+        with self.server.wire() as wire:
+            wire.send(f"GET {self.question(zone)} HTTP/1.1\r\nHost: x\r\nAccessKey: {self.server.keys['user']}\r\n\r\n".encode())
+            yield
+
+    def test_5_a_what_many_left_ends_and_nothing_else(self):
+        """KILL QUERYs are lost on their way for a while; one statement is still waited for."""
+        zone = self.there[0]
+        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0)
+        with self.fault(2, "endless") as fake, self.asking(zone):
+            def at_it():
+                return self.shards[1].ask("SELECT query_id FROM system.processes WHERE query_id LIKE 'tollbook-%'").split()
+            until(lambda: len(at_it()) == 1, at_it)
+            stays = at_it()
+            failed = self.figure("tollbook_usage_failures_total", 2)
+            with contextlib.ExitStack() as leaving:
+                for _ in range(4):
+                    leaving.enter_context(self.asking(zone))
+                until(lambda: len(at_it()) == 5, at_it)
+            until(lambda: self.figure("tollbook_usage_failures_total", 2) == failed + 4, "they are still waited for")
+            lost = len(fake.kills)
+            until(lambda: len(fake.kills) > lost + 1, "it is not tried again")
+            self.assertEqual(len(at_it()), 5)
+            fake.held.set()
+            until(lambda: at_it() == stays, lambda: f"{stays} of {at_it()}; {fake.kills}")
+            self.assertEqual(self.ready().status, 200)
+            self.assertEqual(at_it(), stays)
+        until(lambda: not at_it(), at_it)
+        self.restart(*self.often)
+        self.stored_is_sent()
 
     def test_5_b_an_error_behind_rows(self):
         """An answer that is expected to be short is not waited for whole, and is no answer where an error follows its rows; one that is long

@@ -25,6 +25,9 @@ static struct {
     char written[4096];          /* and the last that writes folded ones */
     size_t counted_len;
     uint64_t owner_rows;         /* that lie there; 0: 10 */
+    unsigned owners;             /* that have so many, from 1 on; 0: pull zone 101 alone */
+    uint32_t hours;              /* of an owner, each with as many; 0: one */
+    unsigned plans, most;        /* statements that ask for owners, and how many owners one answered */
     uint64_t folded_rows;        /* that are written; 0: 10 */
     unsigned spans[16];          /* partitions, in place of those that the others say */
     size_t n_spans;
@@ -67,9 +70,36 @@ static void answer_spans(const char *sql, tb_buf *answer)
     if (strstr(sql, "VALUES(0,0,0,")) shard.marks++, shard.gone = strtoll(strchr(strstr(sql, "VALUES(0,0,0,") + 13, ',') + 1, NULL, 10) >> TB__CH_ID_BITS;
 }
 
+static long long after(const char *sql, const char *what, long long otherwise)
+{
+    const char *at = strstr(sql, what);
+    return at ? strtoll(at + strlen(what), NULL, 10) : otherwise;
+}
+
+static void answer_owners(const char *sql, tb_buf *answer, uint64_t lying)
+{
+    unsigned n = 0;
+    shard.plans++;
+    if (!shard.owners) answer_numbers(answer, (uint64_t[]){101, lying}, 2);
+    for (long long owner = 1; owner <= shard.owners; owner++) {
+        if (owner < after(sql, "owner>=", 0) || owner > after(sql, "owner<=", INT64_MAX)) continue;
+        answer_numbers(answer, (uint64_t[]){(uint64_t)owner, lying}, 2);
+        n++;
+    }
+    if (n > shard.most) shard.most = n;
+}
+
+static void answer_hours(tb_buf *answer, uint64_t lying)
+{
+    const uint32_t first = (uint32_t)tb_month_first_day(NOVEMBER) * 24, n = shard.hours ? shard.hours : 1;
+    for (uint32_t hour = first; hour < first + n; hour++) {
+        tb_buf_add(answer, &hour, sizeof hour);
+        answer_numbers(answer, (uint64_t[]){lying / n}, 1);
+    }
+}
+
 static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
-    const uint8_t scope = 1;
     const uint32_t month = NOVEMBER;
     const uint64_t lying = shard.owner_rows ? shard.owner_rows : 10, folded = shard.folded_rows ? shard.folded_rows : 10;
     const bool parts = shard.n_spans > 0;
@@ -86,15 +116,9 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
         tb_buf_add(answer, &month, sizeof month);
         answer_numbers(answer, (uint64_t[]){shard.old_hours, 700}, 2);
     }
-    if (strncmp(of->sql, "SELECT bitAnd(scope,3) AS base,owner,count()", 44) == 0) {
-        tb_buf_add(answer, &scope, 1);
-        answer_numbers(answer, (uint64_t[]){101, lying}, 2);
-    }
+    if (strncmp(of->sql, "SELECT owner,count() FROM t.cell WHERE scope IN(1,5)", 52) == 0) answer_owners(of->sql, answer, lying);
     if (strstr(of->sql, "intDiv(h,1))")) shard.asked_hours++;
-    if (strstr(of->sql, " GROUP BY t ORDER BY t")) { /* an owner with many rows: they are of one hour */
-        tb_buf_add(answer, &(uint32_t){(uint32_t)tb_month_first_day(NOVEMBER) * 24}, 4);
-        answer_numbers(answer, &lying, 1);
-    }
+    if (strstr(of->sql, " GROUP BY t ORDER BY t")) answer_hours(answer, lying);
     if (strstr(of->sql, "cityHash64"))
         answer_numbers(answer, (uint64_t[]){folded, shard.differs && strstr(of->sql, "uniqExact"), folded}, 3);
     if (strstr(of->sql, "uniqExact(batch,row)")) answer_numbers(answer, (uint64_t[]){shard.twice}, 1);
@@ -371,6 +395,73 @@ START_TEST(rows_are_numbered_as_they_are_written)
 }
 END_TEST
 
+/* The steps until a fold is over: what they fold together, and at most. */
+static uint64_t fold_all(tb_store *store, tb_compaction *c, uint64_t *ret_most)
+{
+    uint64_t rows = 0;
+    *ret_most = 0;
+    do {
+        ck_assert_int_eq(tb_store_compact(store, c, &(tb_error){0}), TB_OK);
+        rows += c->rows;
+        if (c->rows > *ret_most) *ret_most = c->rows;
+    } while (!c->folded);
+    return rows;
+}
+
+START_TEST(a_step_folds_as_many_rows_as_it_may)
+{
+    static const struct {
+        unsigned owners;
+        uint64_t rows;
+        uint32_t hours;
+        uint64_t may, most; /* most: that a step has, then */
+    } list[] = {
+        {1, 10, 0, 0, 10},
+        {40, 10000, 0, 0, 200000},
+        {40, 10000, 0, 35000, 30000},
+        {40, 10000, 0, 1, 10000},        /* what is planned as one is not divided */
+        {3, 700000, 700, 0, 192000},     /* by hours, of which 12 are planned as one */
+        {3, 700000, 700, 30000, 28000},
+        {3, 700000, 1, 30000, 700000},   /* an hour is not divided */
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        tb_compaction c = {.rows_min = 10, .rows_most = list[i].may};
+        uint64_t most = 0;
+        start();
+        shard.owners = list[i].owners;
+        shard.owner_rows = list[i].rows;
+        shard.hours = list[i].hours;
+        tb_store *writer = open_store(true);
+        ck_assert_uint_eq(fold_all(writer, &c, &most), list[i].owners * list[i].rows);
+        ck_assert_msg(most == list[i].most, "%zu: %llu", i, (unsigned long long)most);
+        tb_store_close(writer);
+        unlink(path);
+    }
+}
+END_TEST
+
+/* The file knows the even ones. */
+START_TEST(a_plan_is_of_some_owners)
+{
+    for (uint64_t rows = 100; rows <= 100000; rows *= 1000) {
+        tb_compaction c = {.rows_min = 10};
+        uint64_t most = 0;
+        start();
+        shard.owners = 3000;
+        shard.owner_rows = rows;
+        tb_store *writer = open_store(true);
+        ck_assert_int_eq(sqlite3_exec(writer->db,
+                                      "WITH RECURSIVE n(i) AS(SELECT 2 UNION ALL SELECT i+2 FROM n WHERE i<2990)"
+                                      " INSERT INTO series SELECT 1,i,1,i,0 FROM n", NULL, NULL, NULL), SQLITE_OK);
+        ck_assert_uint_eq(fold_all(writer, &c, &most), 3000 * rows);
+        ck_assert_msg(rows == 100 ? shard.plans == 3 : shard.plans > 50, "%u", shard.plans);
+        ck_assert_msg(rows == 100 ? shard.most > 1500 : shard.most == 512, "%u", shard.most);
+        tb_store_close(writer);
+        unlink(path);
+    }
+}
+END_TEST
+
 /* Behind the span that was looked at: the partition has more rows than when the fold began. */
 START_TEST(rows_that_come_again_while_a_month_is_folded_change_answers)
 {
@@ -480,6 +571,8 @@ int main(void)
     tcase_add_test(t, commits_that_fail_make_statements_no_longer_than_a_few_bytes_each);
     tcase_add_test(t, what_is_old_goes_while_months_are_folded_again);
     tcase_add_test(t, rows_are_numbered_as_they_are_written);
+    tcase_add_test(t, a_step_folds_as_many_rows_as_it_may);
+    tcase_add_test(t, a_plan_is_of_some_owners);
     tcase_add_test(t, rows_that_come_again_while_a_month_is_folded_change_answers);
     tcase_add_test(t, hours_of_a_month_are_asked_for_once);
     tcase_add_test(t, what_was_let_go_of_goes_with_a_fold_of_its_month);

@@ -4,8 +4,9 @@
  * 1. A commit of the file: two spans of ids are begun. The first is the fold's own, of one id; batches go on in the
  *    second. From then on no row with an id below the fold's is new: what comes again under such an id came before.
  *    meta.usage_fold names the fold's span.
- * 2. INSERT SELECT of what counts below that id, in spans of 200,000 rows, each compared with what it was made of. Nobody
- *    sees these rows.
+ * 2. INSERT SELECT of what counts below that id, in spans of at most 200,000 rows, each compared with what it was made of.
+ *    Nobody sees these rows. While a step runs nothing else is written, so a step is one statement, which reads so many rows as the
+ *    caller says, who knows how long the last ones took; what a plan reads is bounded, too (fold.c).
  * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above. Where rows
  *    were found there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
  * 4. After a grace, the partitions below are dropped, whatever folds came since. Before that the process knows it, so that a
@@ -183,7 +184,8 @@ void tb__ch_fold_free(struct tb__clickhouse *ch)
         free(f->leavers[i].sum);
     free(f->leavers);
     free(f->going);
-    free(f->list);
+    free(f->owners.list);
+    free(f->hours.list);
     free(f);
     ch->fold = NULL;
 }
@@ -204,6 +206,7 @@ static tb_code begin_fold(tb_store *store, const look *l, choice of, tb_error *e
     ch->fold->month = of.month;
     ch->fold->from = tb__ch_month_batch(ch, of.month);
     ch->fold->due = of.due;
+    tb__ch_fold_begin(ch->fold);
     tb_code code = tb_store_write(store, begin_ids, ch->fold, err);
     /* Not before the file has the span: what comes would be behind it, and its ids given out again with the next fold. */
     if (code) {
@@ -303,13 +306,10 @@ static tb_code step_fold(tb_store *store, tb_compaction *c, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb__ch_fold *f = ch->fold;
-    tb_code code = TB_OK;
-    if (f->planned && f->at == f->n) {
-        f->planned = false;
-        f->shard++;
-    }
+    if (f->planned && tb__ch_fold_is_over(f)) tb__ch_fold_next(f);
     if (f->shard == ch->client->shards) return end_fold(store, c, err);
-    code = f->planned ? tb__ch_fold_span(store, f, err) : tb__ch_fold_plan(store, f, err);
+    const uint64_t most = c->rows_most ? c->rows_most : TB_COMPACTION_ROWS_MOST;
+    tb_code code = f->planned ? tb__ch_fold_step(store, f, most, &c->rows, err) : tb__ch_fold_plan(store, f, err);
     if (code) tb__ch_fold_free(ch);
     return code;
 }
@@ -378,6 +378,7 @@ tb_code tb_store_compact(tb_store *store, tb_compaction *c, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     const uint64_t before = c->folded;
     c->working = false;
+    c->rows = 0;
     if (!ch || ch->unseen) return TB_OK;
     tb_code code = ch->fold ? step_fold(store, c, err) : look_and_begin(store, c, err);
     if (!code && !ch->fold) code = tb__ch_sweep(store, c->now_us, err);

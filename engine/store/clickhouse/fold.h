@@ -30,14 +30,34 @@ typedef struct tb__ch_piece {
     size_t going, n_going; /* of the fold's list: those of these owners */
 } tb__ch_piece;
 
+/* What two lists of rows must agree in: how many, and a hash of all their columns. */
+typedef struct tb__ch_digest {
+    uint64_t rows, hash, numbers;
+} tb__ch_digest;
+
+#define TB__CH_FIRST INT64_MIN
+
+typedef struct tb__ch_pieces {
+    tb__ch_piece *list;
+    size_t n, cap, at;
+} tb__ch_pieces;
+
 typedef struct tb__ch_fold {
     int64_t month, batch; /* what its rows have: a span of ids of its own */
     int64_t from;         /* the month's generation: rows below do not count any more */
     uint64_t lay;         /* rows of batches between the two, when it began */
     size_t shard;
-    bool planned;
-    tb__ch_piece *list; /* of this shard */
-    size_t n, cap, at;
+    tb__ch_table table;
+    int scope;     /* of the table's owners */
+    int64_t first; /* of them, that is not planned yet; TB__CH_FIRST at first */
+    int64_t count; /* of owners that the next plan is of, so that it does not read much more than it may */
+    bool over;     /* all of the scope are planned */
+    bool planned;  /* what follows is to be folded */
+    tb__ch_pieces owners;
+    tb__ch_pieces hours;  /* of one of them that has too many rows for a span: what is left of it comes first */
+    tb__ch_piece span;    /* that is being folded */
+    unsigned phase;       /* of that: 0: it has not begun */
+    tb__ch_digest before; /* what it is to come to */
     bool repeats;      /* rows were there twice, and had been counted so by whoever did not look */
     uint64_t numbered; /* rows of cells that were written, of all shards: on others they may lie together (reshard.c) */
     /* Letting go: */
@@ -48,10 +68,18 @@ typedef struct tb__ch_fold {
     size_t n_going, cap_going;
 } tb__ch_fold;
 
-/* What is to be folded on f->shard becomes f->list. */
+/* At the first owners of the first shard. */
+void tb__ch_fold_begin(tb__ch_fold *f);
+/* At the next owners: of the scope, of the next one, of the next table, of the next shard, which may be none. */
+void tb__ch_fold_next(tb__ch_fold *f);
+/* What is to be folded of some owners from f->first on becomes f->owners. */
 TB_MUST_USE tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err);
-/* Folds f->list[f->at], and compares. After an error what lies under f->batch is not known, and must never count. */
-TB_MUST_USE tb_code tb__ch_fold_span(tb_store *store, tb__ch_fold *f, tb_error *err);
+/* A statement of the next span, which is folded and compared by some; or a look at the hours of the next owner, where it has too many rows
+ * for one. most: rows of a span, unless one hour has more. *ret_rows: how many were written; 0: it was another statement.
+ * After an error what lies under f->batch is not known, and must never count. */
+TB_MUST_USE tb_code tb__ch_fold_step(tb_store *store, tb__ch_fold *f, uint64_t most, uint64_t *ret_rows, tb_error *err);
+/* Whether all spans are folded. */
+bool tb__ch_fold_is_over(const tb__ch_fold *f);
 
 /* --- letgo.c --- */
 

@@ -230,8 +230,8 @@
     X(USAGE_PAGES_SIZE, "SELECT coalesce(sum(length(data)),0) FROM usage_page"                     \
                         " WHERE id BETWEEN ?1 AND ?2")                                             \
     X(USAGE_PAGES_DELETE, "DELETE FROM usage_page WHERE id BETWEEN ?1 AND ?2")                     \
-    X(SERIES_OWNERS_END, "SELECT max(owner) FROM (SELECT DISTINCT owner FROM series WHERE scope=?1"  \
-                         " AND owner>=?2 ORDER BY owner LIMIT ?3)")                                \
+    X(SERIES_OWNERS_END, "SELECT owner FROM (SELECT DISTINCT owner FROM series WHERE scope=?1"      \
+                         " AND owner>=?2 ORDER BY owner LIMIT ?3) ORDER BY owner DESC LIMIT 1")    \
     X(SERIES_OF_OWNER_ID, "SELECT id FROM series WHERE scope=?1 AND owner=?2 LIMIT 1")             \
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
     /* From one owner to the next, without a look at each of its locations. */                     \
