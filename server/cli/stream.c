@@ -105,17 +105,18 @@ static void say_base(streaming *s)
     put_command(command, sizeof command, from, to);
     if (withdrawn) {
         cli_say(s->call,
-                "-: What was taken of this stream up to byte %" PRIu64 " was withdrawn, and is not taken again by itself. "
-                "What comes behind it is stored as a new log. To take it in once more, where a file has the stream from "
-                "its first byte on: %s, with this command's options. To count nothing of what comes, stop this command.",
+                "-: What was taken of this stream up to byte %" PRIu64 " was withdrawn, and is not taken again by "
+                "itself. What comes behind it is stored as a new log. To take it in once more, where a file has the "
+                "stream from its first byte on: %s, with this command's options. To count nothing of what comes, stop "
+                "this command.",
                 to, command);
         return;
     }
     s->lost = true;
     cli_say(s->call,
             "-: The server does not know any more what it acknowledged of this stream: was it restored from a "
-            "backup? What came behind byte %" PRIu64 " is stored as a new log. Where a file has the stream from its first "
-            "byte on, %s, with this command's options, brings back what is missing.",
+            "backup? What came behind byte %" PRIu64 " is stored as a new log. Where a file has the stream from its "
+            "first byte on, %s, with this command's options, brings back what is missing.",
             to, command);
 }
 

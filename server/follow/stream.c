@@ -5,8 +5,8 @@
  * of the line is kept.
  *
  * A sink that does not know any more what it acknowledged was restored from a backup, or somebody has withdrawn that.
- * It came once and is not here any more. Where another sender has brought it, and more, in one piece, the stream goes on
- * behind that; else what waits begins a chain of its own, whose first byte is byte `base` of what came.
+ * It came once and is not here any more. Where another sender has brought it, and more, in one piece, the stream goes
+ * on behind that; else what waits begins a chain of its own, whose first byte is byte `base` of what came.
  *
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
@@ -457,8 +457,8 @@ static tb_code ask_again(follow_stream *s, uint64_t from, tb_error *err)
     return code == TB_OK && s->n > 0 ? replay(s, err) : code;
 }
 
-/* The sink lacks what it acknowledged. Another sender's segment may begin before that and go on behind it, so all that is
- * known is looked at, once; then a new chain is begun. */
+/* The sink lacks what it acknowledged. Another sender's segment may begin before that and go on behind it, so all that
+ * is known is looked at, once; then a new chain is begun. */
 static tb_code lacks(follow_stream *s, bool withdrawn, tb_error *err)
 {
     const uint64_t start = s->start;
