@@ -8,12 +8,13 @@
 #include "api/pieces.h"
 #include "tollbook/cellbatch.h"
 #include "tollbook/json.h"
+#include "tollbook/withdraw.h"
 
 #define PAGE_MAX 10000 /* segments and rungs in one answer */
 
 typedef struct asked {
     tb_text head, batch, kind;
-    int64_t skip, from;
+    int64_t skip, from, end, lines;
     tb_hash128 hash;
     char name[TB_BATCH_NAME_MAX + 1];
 } asked;
@@ -24,6 +25,8 @@ static const query_spec specs[] = {
     {"kind", QUERY_TEXT, offsetof(asked, kind)},
     {"skip", QUERY_INT, offsetof(asked, skip)},
     {"from", QUERY_INT, offsetof(asked, from)},
+    {"end", QUERY_INT, offsetof(asked, end)},
+    {"lines", QUERY_INT, offsetof(asked, lines)},
 };
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -42,6 +45,9 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
     if (a->skip < 0) return bad(err, "skip", "skip is 0 or more.");
     if (a->from < 0) return bad(err, "from", "from is 0 or more.");
     if (a->from > 0 && a->batch.len) return bad(err, "from", "from goes with head.");
+    if (a->end < 0) return bad(err, "end", "end is 0 or more.");
+    if (a->end > 0 && a->batch.len) return bad(err, "end", "end goes with head.");
+    if (a->lines < 0) return bad(err, "lines", "lines is 0 or more.");
     if ((a->head.len > 0) == (a->batch.len > 0))
         return bad(err, "head", "Give head, or batch: one of them.");
     if (a->head.len && !piece_hash(a->head, &a->hash))
@@ -81,7 +87,7 @@ static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n, bool cells)
         piece_put_hash(out, rungs[i].hash);
         tb_buf_str(out, "\"}");
     }
-    tb_buf_fmt(out, "],\"cells\":%d}", cells ? TB_CELLS_VERSION : 0);
+    tb_buf_fmt(out, "],\"cells\":%d", cells ? TB_CELLS_VERSION : 0);
 }
 
 static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *out, tb_error *err)
@@ -89,6 +95,7 @@ static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *o
     tb_known *list = NULL;
     tb_rung *rungs = NULL;
     size_t n = 0, n_rungs = 0, skip;
+    bool withdrawn = false;
     tb_code code = a->batch.len
                        ? tb_store_known_by_name(store, a->name, &list, &n, err)
                        : tb_store_known_from(store, TB_BATCH_LOG, a->hash, (uint64_t)a->from,
@@ -96,9 +103,16 @@ static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *o
     if (code) return code;
     if (a->head.len && a->skip == 0)
         code = tb_store_rungs_by_head(store, a->hash, &rungs, &n_rungs, err);
+    if (code == TB_OK && a->end)
+        code = tb_store_withdrawn_end(store, TB_BATCH_LOG, a->hash, (uint64_t)a->end, (uint64_t)a->lines,
+                                      &withdrawn, err);
     skip = (uint64_t)a->skip < n ? (size_t)a->skip : n;
-    if (code == TB_OK) put_page(out, list, n, skip);
-    if (code == TB_OK) put_rungs(out, rungs, n_rungs, cells);
+    if (code == TB_OK) {
+        put_page(out, list, n, skip);
+        put_rungs(out, rungs, n_rungs, cells);
+        if (a->end) tb_buf_fmt(out, ",\"withdrawn\":%s", withdrawn ? "true" : "false");
+        tb_buf_str(out, "}");
+    }
     free(rungs);
     free(list);
     return code;

@@ -87,6 +87,7 @@ typedef struct question {
     const char *subject, *batch;
     tb_hash128 head;
     uint64_t from;
+    uint64_t end, lines; /* end 0: not asked for */
 } question;
 
 /* The query's value, escaped: the caller frees it with curl_free. */
@@ -95,9 +96,10 @@ static char *make_path(client *c, const question *q, size_t skip, char *path, si
     char text[REMOTE_HASH_TEXT];
     remote_hash_text(q->head, text);
     char *value = curl_easy_escape(c->curl, q->batch ? q->batch : text, 0);
-    if (value)
-        snprintf(path, size, "/ingest/segments?kind=log&%s=%s&skip=%zu&from=%" PRIu64,
-                 q->batch ? "batch" : "head", value, skip, q->from);
+    if (!value) return NULL;
+    const int n = snprintf(path, size, "/ingest/segments?kind=log&%s=%s&skip=%zu&from=%" PRIu64,
+                           q->batch ? "batch" : "head", value, skip, q->from);
+    if (q->end) snprintf(path + n, size - (size_t)n, "&end=%" PRIu64 "&lines=%" PRIu64, q->end, q->lines);
     return value;
 }
 
@@ -112,6 +114,8 @@ static int read_page(client *c, const client_request *request, remote_known *kno
                 add_rungs(known, json_object_get(answer, "rungs"));
     *ret_all = (size_t)report_number(answer, "total");
     known->cells = report_number(answer, "cells");
+    const json_t *withdrawn = json_object_get(answer, "withdrawn");
+    if (withdrawn) known->withdrawn = json_is_true(withdrawn) ? REMOTE_WITHDRAWN : REMOTE_NOT_WITHDRAWN;
     json_decref(answer);
     if (read) return 0;
     return client_fail(c, TB_E_BAD_INPUT,
@@ -148,6 +152,13 @@ int remote_known_from(client *c, const char *subject, tb_hash128 head, uint64_t 
                       remote_known *ret_known)
 {
     const question q = {.subject = subject, .head = head, .from = from};
+    return read_all(c, &q, ret_known);
+}
+
+int remote_known_end(client *c, tb_hash128 head, uint64_t from, uint64_t end, uint64_t lines,
+                     remote_known *ret_known)
+{
+    const question q = {.head = head, .from = from, .end = end, .lines = lines};
     return read_all(c, &q, ret_known);
 }
 

@@ -39,6 +39,28 @@ static tb_code ask_known(void *ctx, tb_hash128 head, uint64_t from, follow_known
     return TB_OK;
 }
 
+static bool is_proof(const tb_known *one, const follow_proof *proof)
+{
+    return one->start == proof->start && one->length == proof->length && one->hash.high == proof->hash.high &&
+           one->hash.low == proof->hash.low;
+}
+
+/* A server that is older does not say what was withdrawn: nothing is sent again then that might have been. */
+static tb_code ask_held(void *ctx, const follow_proof *proof, follow_held *ret_held, tb_error *err)
+{
+    server_sink *s = ctx;
+    remote_known known;
+    s->client.into = err;
+    s->client.retry_after = 0;
+    if (remote_known_end(&s->client, proof->head, proof->start, proof->length, proof->lines, &known) != 0)
+        return sinks_own(err->code, err);
+    *ret_held = known.withdrawn == REMOTE_NOT_WITHDRAWN ? FOLLOW_LACKED : FOLLOW_LEFT;
+    for (size_t i = 0; i < known.n; i++)
+        if (is_proof(&known.list[i], proof)) *ret_held = FOLLOW_HELD;
+    remote_known_release(&known);
+    return TB_OK;
+}
+
 /* Compresses the body where that makes it shorter. */
 static void pack(server_sink *s, client_request *request)
 {
@@ -180,7 +202,7 @@ int server_sink_open(server_sink *s, const cli_call *call, const feed_options *o
 {
     *s = (server_sink){.options = options};
     tb_buf_init(&s->body, BODY_MOST, NULL);
-    s->sink = (follow_sink){s, ask_known, take_piece, retry_after_ms};
+    s->sink = (follow_sink){s, ask_known, take_piece, retry_after_ms, ask_held};
     return client_open(&s->client, call);
 }
 

@@ -48,7 +48,7 @@ int store_sink_open(store_sink *s, const cli_call *call, const feed_options *opt
 {
     int64_t now_us;
     *s = (store_sink){.call = call, .options = options};
-    s->sink = (follow_sink){s, ask_known, take_piece, retry_after_ms};
+    s->sink = (follow_sink){s, ask_known, take_piece, retry_after_ms, NULL}; /* it is ours alone meanwhile */
     int status = cli_clock(call, &now_us);
     return status ? status : cli_open(call, true, now_us, &s->store);
 }

@@ -8,6 +8,7 @@
 #include "cli/stream.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -46,6 +47,7 @@ typedef struct streaming {
     pace pace;
     tb_code said; /* what was said of the sink last */
     uint64_t base; /* follow_stream_base, as it was said last */
+    bool lost;     /* the sink has lost something of it */
     feed_report total;
     follow_refused_step refused;
     int64_t leave_ms;
@@ -84,17 +86,38 @@ static void add_report(streaming *s, const feed_report *report)
         cli_say(s->call, "-: %s", text);
 }
 
-/* The sink had forgotten what it acknowledged. */
+/* The command that takes in again what came between these bytes. */
+static void put_command(char *text, size_t cap, uint64_t from, uint64_t to)
+{
+    char skip[64] = "";
+    if (from) snprintf(skip, sizeof skip, "tail -c +%" PRIu64 " FILE | ", from + 1);
+    snprintf(text, cap, "`%shead -c %" PRIu64 "%s | tollbook ingest -`", skip, to - from, from ? "" : " FILE");
+}
+
+/* The sink lacks what it acknowledged. */
 static void say_base(streaming *s)
 {
-    const unsigned long long base = follow_stream_base(s->stream);
-    if (base == s->base) return;
-    s->base = base;
+    char command[160];
+    bool withdrawn;
+    const uint64_t from = s->base, to = follow_stream_base(s->stream, &withdrawn);
+    if (to == from) return;
+    s->base = to;
+    put_command(command, sizeof command, from, to);
+    if (withdrawn) {
+        cli_say(s->call,
+                "-: What was taken of this stream up to byte %" PRIu64 " was withdrawn, and is not taken again by "
+                "itself. What comes behind it is stored as a new log. To take it in once more, where a file has the "
+                "stream from its first byte on: %s, with this command's options. To count nothing of what comes, stop "
+                "this command.",
+                to, command);
+        return;
+    }
+    s->lost = true;
     cli_say(s->call,
             "-: The server does not know any more what it acknowledged of this stream: was it restored from a "
-            "backup? What came behind byte %llu is stored as a new log. Where a file has the stream from its first "
-            "byte on, `head -c %llu FILE` through `tollbook ingest -` brings back what is missing.",
-            base, base);
+            "backup? What came behind byte %" PRIu64 " is stored as a new log. Where a file has the stream from its "
+            "first byte on, %s, with this command's options, brings back what is missing.",
+            to, command);
 }
 
 static void say_held(streaming *s)
@@ -362,7 +385,7 @@ static int run(streaming *s)
             (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,
             (unsigned long long)s->total.rejected);
     follow_stream_free(s->stream);
-    if (s->base && !status) status = 1;
+    if (s->lost && !status) status = 1;
     return status || s->total.accepted || !s->total.rejected ? status : 1;
 }
 

@@ -61,6 +61,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
     run->refused += worker->n_rejects;
     run->refused_too_new += worker->n_too_new;
     run->refused_in_time += worker->n_in_time;
+    feed_run_note_limit(run, worker);
     run->taken_ambiguous += worker->n_ambiguous;
     run->taken_heads += worker->n_heads;
     if (code && run->code == TB_OK) {

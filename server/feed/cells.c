@@ -69,6 +69,19 @@ static tb_code parse_beside(feed_run *run, const tb_cell_batch *batch, tb_error 
     return code;
 }
 
+/* Lines that came as counters have no places. The clock allowed them: one is behind the first line that is too new
+ * where not all that follow came as lines. */
+static void note_limit(feed_run *run, const tb_cell_batch *batch)
+{
+    feed_worker *worker = &run->workers[0];
+    const uint64_t first = worker->first_too_new;
+    if (first && batch->n_numbers - first != batch->lines - batch->numbers[first - 1])
+        worker->last_in_time = UINT64_MAX;
+    else if (!worker->last_in_time && batch->n_numbers < batch->lines)
+        worker->last_in_time = 1; /* before it */
+    feed_run_note_limit(run, worker);
+}
+
 static tb_code count_batch(feed_run *run, const tb_cell_batch *batch, tb_error *err)
 {
     const feed_worker *worker = &run->workers[0];
@@ -83,6 +96,7 @@ static tb_code count_batch(feed_run *run, const tb_cell_batch *batch, tb_error *
     run->refused = worker->n_rejects;
     run->refused_too_new = worker->n_too_new;
     run->refused_in_time = worker->n_in_time;
+    note_limit(run, batch);
     run->taken_ambiguous = worker->n_ambiguous;
     run->ended = full ? ENDED_FULL : ENDED_INPUT;
     if (run->refused <= FEED_REFUSED_MAX) return TB_OK;
@@ -105,7 +119,7 @@ static tb_code take_cells(feed_run *run, tb_cell_batch *batch, tb_error *err)
     tb_code code = read_cells_body(run, &worker->block, err);
     if (code) return code;
     worker->lines = worker->n_rejects = worker->n_too_new = worker->n_in_time = 0;
-    worker->n_ambiguous = worker->n_heads = 0;
+    worker->n_ambiguous = worker->n_heads = worker->first_too_new = worker->last_in_time = 0;
     code = tb_cells_read(worker->block.bytes, worker->block.len, &judge, worker->rollup, batch, err);
     if (!code) code = check_length(run, batch, err);
     if (!code) code = parse_beside(run, batch, err);

@@ -25,6 +25,12 @@ typedef enum ending {
     ENDED_KNOWN, /* what was parsed is thrown away, whatever happened to it */
 } ending;
 
+/* A line of a block. */
+typedef struct feed_place {
+    size_t block;
+    uint64_t line; /* 1 = first line of the block; 0: no place */
+} feed_place;
+
 struct feed_run {
     tb_store *store;             /* apart: a reader, and NULL once it has parsed */
     const feed_options *options; /* own_options, with what the directory says */
@@ -67,11 +73,13 @@ struct feed_run {
     uint64_t accepted, rejected; /* of the running segment, flushed */
     uint64_t too_new;            /* of rejected: because of the clock */
     uint64_t in_time;            /* likewise: although the clock had nothing against them */
+    bool time_goes_back;         /* behind the first of them stands a line that the clock allows */
     uint64_t ambiguous, heads;   /* of accepted */
     size_t rejects_stored;
     uint64_t segments;
     /* lines of blocks since the last flush */
     uint64_t refused, refused_too_new, refused_in_time, taken_ambiguous, taken_heads;
+    feed_place first_too_new, last_in_time; /* of them; {0}: there is none */
     tb_error first; /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
@@ -95,6 +103,8 @@ void feed_run_clear(feed_run *run);
 uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_t to);
 /* Those that are in the store, or in its open transaction. */
 uint64_t feed_run_flushed(const feed_run *run);
+/* Notes where the clock's limit lies in the block that the worker has parsed. */
+void feed_run_note_limit(feed_run *run, const feed_worker *worker);
 /* Notes the running segment's first refused line, once. */
 void feed_run_note_first(feed_run *run);
 /* TB_E_BAD_LINE: the running segment's first refused line ends the run. */

@@ -46,6 +46,7 @@ void feed_run_clear(feed_run *run)
     run->n_counts = 0;
     run->lines = run->refused = run->refused_too_new = run->refused_in_time = 0;
     run->taken_ambiguous = run->taken_heads = 0;
+    run->first_too_new = run->last_in_time = (feed_place){0};
     run->flushed_at = run->reader.at;
 }
 
@@ -169,6 +170,25 @@ static tb_code add_rejects(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
+static bool is_before(feed_place a, feed_place b)
+{
+    return a.block != b.block ? a.block < b.block : a.line < b.line;
+}
+
+void feed_run_note_limit(feed_run *run, const feed_worker *worker)
+{
+    const feed_place first = {worker->number, worker->first_too_new}, last = {worker->number, worker->last_in_time};
+    if (first.line && (!run->first_too_new.line || is_before(first, run->first_too_new))) run->first_too_new = first;
+    if (last.line && (!run->last_in_time.line || is_before(run->last_in_time, last))) run->last_in_time = last;
+}
+
+/* The blocks since the last flush, behind those before it. */
+static bool goes_back(const feed_run *run)
+{
+    if (run->last_in_time.line == 0) return false;
+    return run->too_new > 0 || (run->first_too_new.line && is_before(run->first_too_new, run->last_in_time));
+}
+
 tb_code feed_run_flush(feed_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -181,6 +201,7 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
         if (code) return code;
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
+        run->time_goes_back |= goes_back(run);
         run->too_new += run->refused_too_new;
         run->in_time += run->refused_in_time;
         run->ambiguous += run->taken_ambiguous;
@@ -196,6 +217,7 @@ void feed_run_start_segment(feed_run *run, uint64_t at, uint64_t lines_before)
     run->lines_before = lines_before;
     run->accepted = run->rejected = run->rejects_stored = 0;
     run->too_new = run->in_time = run->ambiguous = run->heads = 0;
+    run->time_goes_back = false;
     run->first = (tb_error){0};
 }
 
@@ -233,21 +255,25 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
 }
 
 /* Whether the segment says that the clock is wrong, and not its lines: recorded, it would keep the lines that
- * are too new out for ever. It waits as a whole then, and loses nothing, under either of two signs:
+ * are too new out for ever. It waits as a whole then, and loses nothing, under any of three signs:
  *
  *   - lines that are too new are more than those that the clock had nothing against. Lines whose
  *     time is not known say nothing here;
  *   - one is too new, and usage was taken that lies more than a day ahead of the clock: time in the log goes
- *     on across the limit.
+ *     on across the limit;
+ *   - two or more are, and behind them no line is that the clock allows: it goes on across the limit there, too, after
+ *     a day without a line. Where nobody waits for a body that is sent by itself, as it is no piece of a
+ *     log, that is no sign: it would be lost as a whole.
  *
- * A bad time among good ones shows neither: its line is refused alone, counted and kept. So one of them can hold
- * a log only while it is alone there. A last line without its end is read anew anyway once
- * it has grown. */
+ * A bad time among good ones shows none: its line is refused alone, counted and kept. So bad ones can hold a log only
+ * until a good line has come. A last line without its end is read anew anyway once it has grown. */
 static bool clock_is_behind(const feed_run *run)
 {
     const int64_t ahead = tb_hour_from_us(run->options->layout.now_ms * 1000) + AHEAD_HOURS;
     const bool tail = run->reader.tail && run->report.lines > 0;
+    const bool waits = run->own || run->options->piece;
     if (!run->too_new || tail) return false;
+    if (waits && run->too_new > 1 && run->options->kind == TB_BATCH_LOG && !run->time_goes_back) return true;
     return run->too_new > run->accepted + run->in_time || tb_store_segment_newest(run->store) > ahead;
 }
 

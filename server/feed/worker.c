@@ -74,6 +74,19 @@ static tb_code keep_line(feed_worker *worker, const tb_reject *reject, tb_error 
     return keep(worker, reject, why, err);
 }
 
+/* Where the clock's limit lies among these lines, which follow those of before. */
+static void note_limit(feed_worker *worker, const tb_intake *got)
+{
+    uint64_t last = got->n_hits + got->n_rejects + got->n_heads;
+    for (size_t i = got->n_rejects; i > 0 && got->rejects[i - 1].line == last; i--) {
+        if (got->rejects[i - 1].reason == TB_REJECT_HOST) break;
+        last--;
+    }
+    if (last > 0) worker->last_in_time = worker->lines + last;
+    for (size_t i = 0; i < got->n_rejects && !worker->first_too_new; i++)
+        if (got->rejects[i].reason == TB_REJECT_TOO_NEW) worker->first_too_new = worker->lines + got->rejects[i].line;
+}
+
 static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     const feed_block *block = &worker->block;
@@ -93,6 +106,7 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
         if (code) return code;
         const size_t lines = got.n_hits + got.n_rejects + got.n_heads;
         if (lines == 0) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+        note_limit(worker, &got);
         worker->n_ambiguous += got.n_ambiguous;
         worker->n_heads += got.n_heads;
         worker->lines += lines;
@@ -158,7 +172,7 @@ static tb_code parse_rows(feed_worker *worker, const feed_options *options, tb_e
 tb_code feed_worker_parse(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     worker->lines = worker->n_rejects = worker->n_too_new = worker->n_in_time = 0;
-    worker->n_ambiguous = worker->n_heads = 0;
+    worker->n_ambiguous = worker->n_heads = worker->first_too_new = worker->last_in_time = 0;
     bool log = options->kind == TB_BATCH_LOG;
     return log ? parse_log(worker, options, err) : parse_rows(worker, options, err);
 }

@@ -22,6 +22,8 @@ typedef struct feed_worker {
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
     uint64_t n_in_time;        /* of n_rejects: refused although the clock had nothing against them */
+    uint64_t first_too_new;    /* the number of the first such line of a log, and of the last that the clock allowed, */
+    uint64_t last_in_time;     /* taken or not; 0: there is none */
     uint64_t n_ambiguous;      /* of the accepted ones */
     uint64_t n_heads;          /* of them too: no requests */
     feed_events events;        /* of shield zones, among the rows of an import */

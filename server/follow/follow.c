@@ -5,7 +5,12 @@
  * descriptor: it can be renamed and deleted, and is read to its end. Where there are more logs than
  * descriptors, some of those that have a name give theirs away. Packed logs, of which nobody waits
  * for the lines of this minute, have their turns when no other log has more, one at a time, and a round
- * ends when it has unpacked some of them, so that lines that came meanwhile go first. */
+ * ends when it has unpacked some of them, so that lines that came meanwhile go first.
+ *
+ * What a sink has only grows, unless it is restored from a backup: then it lacks what it took last. So that is asked
+ * for after a failure, and after a while without a piece, before anything new is sent. Where it is gone, or a log
+ * finds that out by itself, all logs are doubted: of each, behind those with new lines and some a round, the sink is
+ * asked whether it has the last segment still. A log that was withdrawn is left alone. */
 #include "follow/follow.h"
 
 #include <inttypes.h>
@@ -20,6 +25,9 @@
 #define PACKED_A_ROUND ((uint64_t)16 << 20) /* bytes of packed logs, about */
 #define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
 #define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
+#define PROBE_MS       10000 /* so long nobody restores a database unnoticed */
+#define DOUBTS_A_ROUND 64    /* questions whether the sink has a log still */
+#define DOUBT_MS       ((int64_t)600 * 1000) /* two servers behind one name lack something all the time */
 #define LABEL_MOST     ((size_t)4 << 12) /* a path, each byte as four */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
 #define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* a log without a name that the server refuses is let go after this time */
@@ -32,6 +40,11 @@ struct follow {
     pace pace;
     tb_code sink_trouble; /* what was said of the sink last; TB_OK: it takes what it is given */
     uint64_t round;
+    int64_t sure_ms; /* when the sink last had what it took last */
+    bool lacks;      /* it lacks something: all logs are to be doubted */
+    int64_t doubt_ms; /* when they were; 0: never */
+    size_t doubted;  /* that are to be asked about */
+    uint64_t lacked; /* of those, so many of which it lacked something */
 };
 
 follow *follow_new(const follow_options *options, const follow_sink *sink)
@@ -103,6 +116,7 @@ static bool begins_anew(follow_log *log, int64_t now_ms, const tb_error *err)
 static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
 {
     log->more = begins_anew(log, now_ms, err);
+    f->lacks |= err->code == TB_E_BATCH_CONFLICT;
     if (follow_is_logs(err->code) && !log->more) log->again_ms = now_ms + AGAIN_MS;
     if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
     if (!log->trouble) log->trouble_ms = now_ms;
@@ -136,6 +150,7 @@ static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *e
     log->round = f->round;
     tb_code code = follow_log_turn(log, &f->room, &log->more, &why);
     if (f->room.totals.pieces > pieces) sink_worked(f);
+    if (f->room.totals.pieces > pieces) f->sure_ms = now_ms;
     if (code == TB_OK && !log->damaged) log->trouble = TB_OK;
     if (code == TB_OK) note_earlier(f, log);
     if (code == TB_OK) return TB_OK;
@@ -203,6 +218,91 @@ static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_err
     return code;
 }
 
+/* --- a sink that was restored from a backup --- */
+
+/* Whether what the sink took last is asked for now. */
+static bool is_unsure(const follow *f, int64_t now_ms)
+{
+    const int64_t since = now_ms - f->sure_ms;
+    if (!f->sink.holds || f->options.once || f->room.last.length == 0) return false;
+    return f->sink_trouble || since < 0 || since >= PROBE_MS;
+}
+
+static void look_for_loss(follow *f, int64_t now_ms)
+{
+    follow_held held;
+    tb_error err;
+    if (!is_unsure(f, now_ms)) return;
+    if (f->sink.holds(f->sink.ctx, &f->room.last, &held, &err)) {
+        sink_failed(f, now_ms, &err);
+        return;
+    }
+    f->sure_ms = now_ms;
+    if (held != FOLLOW_LACKED) return;
+    f->lacks = true;
+    f->room.last = (follow_proof){.length = 0};
+}
+
+/* What is known to be withdrawn is taken again by nobody. */
+static void doubt_all(follow *f, int64_t now_ms)
+{
+    if (!f->lacks || !f->sink.holds || (f->doubt_ms && now_ms - f->doubt_ms < DOUBT_MS)) return;
+    f->lacks = false;
+    f->doubt_ms = now_ms;
+    f->doubted = 0;
+    f->lacked = 0;
+    for (size_t i = 0; i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        log->doubted = log->proof.length && log->trouble != TB_E_WITHDRAWAL;
+        f->doubted += log->doubted;
+    }
+}
+
+static void say_lacked(follow *f)
+{
+    char sentence[200];
+    if (f->lacked == 0) return;
+    snprintf(sentence, sizeof sentence,
+             "The server lacks something of %" PRIu64 " log%s that it had: was it restored from a backup? Logs that "
+             "grow no more are read again, too, and what is missing is sent.",
+             f->lacked, f->lacked == 1 ? "" : "s");
+    say(f, NULL, sentence);
+}
+
+/* Whether the sink has it still. false: it did not answer. */
+static bool ask_about(follow *f, follow_log *log, int64_t now_ms)
+{
+    follow_held held;
+    tb_error err;
+    if (f->sink.holds(f->sink.ctx, &log->proof, &held, &err)) {
+        sink_failed(f, now_ms, &err);
+        return false;
+    }
+    log->doubted = false;
+    if (held != FOLLOW_LACKED) return true;
+    follow_log_lacked(log);
+    f->lacked++;
+    return true;
+}
+
+static void ask_doubted(follow *f, int64_t now_ms)
+{
+    size_t asked = 0, left = 0;
+    if (f->doubted == 0) return;
+    for (size_t i = 0; i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        if (log->doubted && asked < DOUBTS_A_ROUND && goes_on(f, now_ms)) {
+            asked++;
+            (void)ask_about(f, log, now_ms);
+        }
+        left += log->doubted;
+    }
+    f->doubted = left;
+    if (left == 0) say_lacked(f);
+}
+
+/* --- packed logs --- */
+
 /* The packed log that is under way, or else the first that is due. */
 static follow_log *next_packed(const follow *f, int64_t now_ms)
 {
@@ -237,7 +337,9 @@ static tb_code ship_all(follow *f, int64_t now_ms, bool full, bool *ret_more, tb
     *ret_more = true;
     while (code == TB_OK && *ret_more && f->room.totals.pieces < end && goes_on(f, now_ms))
         code = pass(f, now_ms, full, ret_more, err);
-    return code || *ret_more ? code : ship_packed(f, now_ms, end, ret_more, err);
+    if (code || *ret_more) return code;
+    ask_doubted(f, now_ms);
+    return ship_packed(f, now_ms, end, ret_more, err);
 }
 
 /* --- logs that are gone --- */
@@ -261,7 +363,7 @@ static bool is_done(const follow_log *log, int64_t now_ms)
 {
     if (log->trouble == TB_E_WITHDRAWAL) return true;
     if (log->trouble) return now_ms - log->trouble_ms >= REFUSED_MS;
-    return !log->fresh && !log->source;
+    return !log->fresh && !log->source && !log->doubted;
 }
 
 static bool is_over(const follow_log *log, int64_t now_ms)
@@ -302,6 +404,8 @@ tb_code follow_round(follow *f, int64_t now_ms, int64_t *ret_wait_ms, tb_error *
     tb_code code = follow_table_scan(&f->table, &f->options, now_ms, err);
     if (code) return code;
     note_lags(f, now_ms);
+    if (goes_on(f, now_ms)) look_for_loss(f, now_ms);
+    doubt_all(f, now_ms);
     if (goes_on(f, now_ms)) {
         bool full = pace_full(&f->pace, now_ms) || f->options.once;
         code = ship_all(f, now_ms, full, &more, err);

@@ -4,7 +4,8 @@
  * bytes of which log it is, by the running hash of everything up to its end (feed.h, "pieces"). The
  * sink is a server or a database; it refuses what it has, so nothing is kept here between two runs:
  * a follower that starts reads each log once, asks the sink what it knows of it, and goes on behind
- * that. A piece that was not acknowledged is read and sent again.
+ * that. A piece that was not acknowledged is read and sent again. A sink that was restored from a backup is told
+ * again what it lacks, of logs that grow and of those that do not.
  *
  * One thread; nothing here reads a clock, waits or prints. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_H
@@ -22,6 +23,18 @@ typedef struct follow_known {
     size_t n_rungs;
 } follow_known;
 
+/* The last segment of a log that the sink has, as far as is known here. length 0: none. */
+typedef struct follow_proof {
+    tb_hash128 head, hash;
+    uint64_t start, length, lines; /* as a tb_known's */
+} follow_proof;
+
+typedef enum follow_held {
+    FOLLOW_HELD,
+    FOLLOW_LACKED, /* the sink does not know it any more: it was restored from a backup */
+    FOLLOW_LEFT,   /* it was withdrawn, or the sink does not say whether it was */
+} follow_held;
+
 typedef struct follow_body {
     const char *path; /* the log's newest name, for people */
     const char *bytes;
@@ -38,6 +51,8 @@ typedef struct follow_sink {
     tb_code (*take)(void *ctx, const feed_piece *piece, const follow_body *body,
                     feed_report *ret_report, tb_error *err);
     int64_t (*retry_after_ms)(void *ctx); /* what the last failure asked for; 0: nothing */
+    /* Whether it has it still. All errors are the sink's own. NULL: it loses nothing. */
+    tb_code (*holds)(void *ctx, const follow_proof *proof, follow_held *ret_held, tb_error *err);
 } follow_sink;
 
 /* Whether such an error of a sink says something of one log alone. */

@@ -47,8 +47,16 @@ void follow_log_restart(follow_log *log)
     log->window_len = 0;
     log->scanned = log->passed = 0;
     log->told_passed = false;
-    log->begun = log->ask = log->earlier = log->packed = log->damaged = false;
+    log->begun = log->ask = log->earlier = log->packed = log->damaged = log->doubted = false;
+    log->proof = (follow_proof){.length = 0};
     log->fresh = true;
+}
+
+void follow_log_lacked(follow_log *log)
+{
+    const bool packed = log->packed;
+    follow_log_restart(log);
+    log->packed = packed;
 }
 
 void follow_log_close(follow_log *log)

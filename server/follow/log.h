@@ -39,6 +39,8 @@ typedef struct follow_log {
     feed_source *source; /* of a packed log that is being shipped */
     feed_reader *reader; /* of one that is begun; reader->known is what the sink has */
     tb_hash128 head;
+    follow_proof proof; /* of what the sink has; of a packed log too, once it is done */
+    bool doubted;       /* the sink is to be asked whether it has it still */
     char window[LOG_WINDOW]; /* the last bytes of what the sink has */
     size_t window_len;
     uint64_t *starts; /* known segments that start behind what the sink has: forks */
@@ -64,6 +66,8 @@ typedef struct follow_room {
     const follow_sink *sink;
     follow_totals totals;
     tb_buf piece;
+    follow_proof last; /* of what the sink took last */
+    struct timespec last_changed; /* while it took nothing: of the log that was written last. {0}: it took something */
     bool sink_failed; /* the last error was the sink's own */
     bool said_full;   /* that there are too few descriptors */
     follow_refused_step refused;
@@ -75,6 +79,8 @@ void follow_log_free(follow_log *log);
 void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms, bool counts);
 /* Forgets where it stands. */
 void follow_log_restart(follow_log *log);
+/* The same of one of which the sink lacks something: it is read again, packed or not. */
+void follow_log_lacked(follow_log *log);
 
 /* Opens it by its name, if it is not open. TB_E_NOT_FOUND: the name leads elsewhere by now, or
  * there is no descriptor. */

@@ -4,8 +4,9 @@
  * asked again the same bytes are hashed again, and those come no more. Before it was asked for the first time all
  * of the line is kept.
  *
- * A sink that does not know any more what it acknowledged was restored from a backup. What it lost came once and is
- * not here any more; what waits begins a chain of its own, whose first byte is byte `base` of what came.
+ * A sink that does not know any more what it acknowledged was restored from a backup, or somebody has withdrawn that.
+ * It came once and is not here any more. Where another sender has brought it, and more, in one piece, the stream goes
+ * on behind that; else what waits begins a chain of its own, whose first byte is byte `base` of what came.
  *
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
@@ -29,8 +30,9 @@ typedef struct gap {
     feed_hash *hash; /* of everything up to `to` */
 } gap;
 
-/* What a piece was refused for as somebody else's, and where it stood then. */
+/* Refusals of what goes now, and where it stood when it was refused as somebody else's last. */
 typedef struct clash {
+    int conflicts;
     bool there;
     uint64_t start;
     size_t behind;
@@ -63,6 +65,8 @@ struct follow_stream {
     bool another; /* it was given up that it is the log that it begins like */
     uint64_t known_lines;
     uint64_t base; /* of all that came: where the chain begins */
+    bool withdrawn; /* what lies before was withdrawn, and not forgotten */
+    uint64_t lacking; /* the sink was asked for all it knows, since it lacks what it took up to here; 0: it was not */
 };
 
 follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout,
@@ -143,8 +147,9 @@ uint64_t follow_stream_known_lines(const follow_stream *s)
     return s->known_lines;
 }
 
-uint64_t follow_stream_base(const follow_stream *s)
+uint64_t follow_stream_base(const follow_stream *s, bool *ret_withdrawn)
 {
+    *ret_withdrawn = s->withdrawn;
     return s->base;
 }
 
@@ -232,10 +237,11 @@ uint64_t follow_stream_copied(const follow_stream *s, uint64_t *ret_same)
     return lines + (s->text.len > s->lines_end);
 }
 
-static tb_code ask(follow_stream *s, tb_error *err)
+/* Of segments that start at that byte or behind it. */
+static tb_code ask(follow_stream *s, uint64_t from, tb_error *err)
 {
     follow_known known = {0};
-    tb_code code = s->sink->known(s->sink->ctx, s->head, s->start, &known, err);
+    tb_code code = s->sink->known(s->sink->ctx, s->head, from, &known, err);
     if (code) return code;
     free(s->rungs.known);
     s->rungs.known = known.rungs;
@@ -430,7 +436,7 @@ static tb_code begin_chain(follow_stream *s, tb_error *err)
     feed_hash *empty = feed_hash_new(s->seed);
     if (!empty) return tb_no_memory(err);
     s->base += s->start;
-    s->start = s->lines = s->met = 0;
+    s->start = s->lines = s->met = s->lacking = 0;
     s->n = s->n_starts = 0;
     s->another = false;
     feed_hash_copy(s->had, empty);
@@ -444,28 +450,47 @@ static tb_code begin_chain(follow_stream *s, tb_error *err)
     return tb_buf_check(&s->text, err);
 }
 
-/* Asks what is known; those bytes may be among what waits. */
-static tb_code ask_again(follow_stream *s, tb_error *err)
+/* Asks what is known from there on; those bytes may be among what waits. */
+static tb_code ask_again(follow_stream *s, uint64_t from, tb_error *err)
 {
-    tb_code code = ask(s, err);
+    tb_code code = ask(s, from, err);
     return code == TB_OK && s->n > 0 ? replay(s, err) : code;
+}
+
+/* The sink lacks what it acknowledged. Another sender's segment may begin before that and go on behind it, so all that
+ * is known is looked at, once; then a new chain is begun. */
+static tb_code lacks(follow_stream *s, bool withdrawn, tb_error *err)
+{
+    const uint64_t start = s->start;
+    if (s->lacking != start) {
+        tb_code code = ask_again(s, 0, err);
+        if (code == TB_OK) s->lacking = start;
+        return code;
+    }
+    s->withdrawn = withdrawn;
+    tb_code code = begin_chain(s, err);
+    return code ? code : ask_again(s, s->start, err);
 }
 
 /* What waits was refused as another sender's: asks again. Where nothing of what is known has changed since
  * the last time, the sink lacks what it acknowledged. */
-static tb_code conflict(follow_stream *s, clash *last, int *conflicts, tb_error *err)
+static tb_code conflict(follow_stream *s, clash *last, tb_error *err)
 {
-    if (++*conflicts == CONFLICTS)
+    if (++last->conflicts == CONFLICTS)
         return tb_fail(err, TB_E_BUSY, NULL, "Another sender takes in the same log. It is tried again.");
-    const clash now = {true, s->start, starts_behind(s)};
+    const clash now = {last->conflicts, true, s->start, starts_behind(s)};
     const bool same = last->there && last->start == now.start && last->behind == now.behind;
     *last = now;
-    if (same && s->start > 0) {
-        tb_code code = begin_chain(s, err);
-        if (code) return code;
-        *last = (clash){0};
-    }
-    return ask_again(s, err);
+    if (!same || s->start == 0) return ask_again(s, s->start, err);
+    last->there = false;
+    return lacks(s, false, err);
+}
+
+/* A piece was not taken: what is to be done before it is tried again. Any other code is the sink's. */
+static tb_code refused(follow_stream *s, tb_code code, clash *last, tb_error *err)
+{
+    if (code == TB_E_BATCH_CONFLICT) return conflict(s, last, err);
+    return code == TB_E_WITHDRAWAL && s->start > 0 ? lacks(s, true, err) : code;
 }
 
 /* Whether what has come may be known, so that it waits. */
@@ -478,11 +503,10 @@ static tb_code ship_lines(follow_stream *s, feed_report *all, tb_error *err)
 {
     tb_code code = TB_OK;
     clash last = {0};
-    int conflicts = 0;
     while (code == TB_OK && s->lines_end > 0 && !is_held(s)) {
         s->another |= next_end(s) != 0;
         code = ship_part(s, all, err);
-        if (code == TB_E_BATCH_CONFLICT) code = conflict(s, &last, &conflicts, err);
+        if (code) code = refused(s, code, &last, err);
     }
     return code;
 }
@@ -501,15 +525,13 @@ static tb_code ship_tail(follow_stream *s, feed_report *all, tb_error *err)
 {
     feed_report report;
     clash last = {0};
-    int conflicts = 0;
     while (s->text.len > 0 && !is_held(s)) {
         tb_code code = ship(s, s->text.len, s->at, s->all, &report, err);
-        if (code == TB_E_BATCH_CONFLICT) {
-            code = conflict(s, &last, &conflicts, err);
+        if (code) {
+            code = refused(s, code, &last, err);
             if (code) return code;
             continue;
         }
-        if (code) return code;
         feed_hash_copy(s->whole, s->all);
         s->line_at = s->at;
         feed_report_add(all, &report);
@@ -522,7 +544,7 @@ tb_code follow_stream_ship(follow_stream *s, follow_stream_when when, feed_repor
     const bool end = when == FOLLOW_STREAM_END;
     *ret_report = (feed_report){0};
     if (!has_head(s, end)) return TB_OK;
-    tb_code code = s->asked ? TB_OK : ask_again(s, err);
+    tb_code code = s->asked ? TB_OK : ask_again(s, s->start, err);
     s->enough = when != FOLLOW_STREAM_NOW;
     if (!code) code = ship_lines(s, ret_report, err);
     return code || !end ? code : ship_tail(s, ret_report, err);

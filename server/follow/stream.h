@@ -42,8 +42,9 @@ uint64_t follow_stream_copied(const follow_stream *s, uint64_t *ret_same);
 void follow_stream_drop(follow_stream *s);
 /* Lines that were known when the stream began. */
 uint64_t follow_stream_known_lines(const follow_stream *s);
-/* Where the chain begins that is stored now: 0, or as many bytes as had come when the sink did not know any more
- * what it had acknowledged. What lies before is not all there. */
-uint64_t follow_stream_base(const follow_stream *s);
+/* Where the chain begins that is stored now: 0, or as many bytes as had come when the sink lacked what it had
+ * acknowledged. What lies before is not all there. *ret_withdrawn: somebody has withdrawn it; or else the sink does not
+ * know it any more. */
+uint64_t follow_stream_base(const follow_stream *s, bool *ret_withdrawn);
 
 #endif

@@ -112,6 +112,28 @@ static void drop_starts(follow_log *log)
     log->starts = NULL;
 }
 
+static bool later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Of the segments that the sink said it knows, the one that ends where the reader stands. What the sink took
+ * last is not known before it took something from here: then it is taken to be of the log that was written last. */
+static void prove_known(follow_log *log, follow_room *room, const tb_known *list, size_t n)
+{
+    const feed_reader *reader = log->reader;
+    const tb_hash128 hash = feed_hash_value(reader->mark);
+    for (size_t i = 0; i < n; i++) {
+        const tb_known *one = &list[i];
+        if (one->length != reader->known.bytes || one->hash.high != hash.high || one->hash.low != hash.low) continue;
+        log->proof = (follow_proof){log->head, hash, one->start, one->length, one->lines};
+    }
+    const bool took = room->last.length && room->last_changed.tv_sec == 0;
+    if (took || log->proof.length == 0 || !later(log->changed, room->last_changed)) return;
+    room->last = log->proof;
+    room->last_changed = log->changed;
+}
+
 static bool stopped(const follow_room *room)
 {
     return room->options->stop && atomic_load_explicit(room->options->stop, memory_order_relaxed);
@@ -125,7 +147,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     tb_code code = ask_sink(log, room, reader->known.bytes, &known, err);
     if (code) return code;
     code = keep_starts(log, &known, err);
-    feed_reader_expect(reader, known.list, known.n);
+    feed_reader_expect(reader, known.list, known.n); /* the list is there until the reader is parked */
     feed_reader_expect_rungs(reader, known.rungs, known.n_rungs);
     if (code == TB_OK) code = feed_reader_rewind(reader, err);
     if (code == TB_OK) code = feed_reader_skip_known(reader, err);
@@ -135,6 +157,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     if (log->earlier) code = feed_reader_rewind(reader, err);
     if (code == TB_OK) code = feed_reader_skip_line_end(reader, err);
     if (code == TB_OK) code = follow_log_note_known(log, err);
+    prove_known(log, room, known.list, known.n);
     drop_starts(log);
     log->ask = code != TB_OK || log->earlier;
     return code;
@@ -242,6 +265,8 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     say_refused(log, room, &report);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
+    room->last = log->proof = (follow_proof){log->head, piece.hash, start, piece.length, reader->known.lines};
+    room->last_changed = (struct timespec){0};
     drop_starts(log);
     return TB_OK;
 }
@@ -290,8 +315,7 @@ static tb_code forgotten(tb_error *err)
 {
     return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
                    "The server does not know any more what it acknowledged of this log: was it restored from a "
-                   "backup? The log is read from its beginning, and what is missing is sent. Start the "
-                   "follower again, so that logs that grow no more are looked at too.");
+                   "backup? The log is read from its beginning, and what is missing is sent.");
 }
 
 /* A piece; what somebody else has sent is skipped, and one that is too long for the sink is halved. Where there was
@@ -368,9 +392,11 @@ static tb_code packed_turn(follow_log *log, follow_room *room, bool *ret_end, tb
     log->fresh = !*ret_end && !damaged;
     if (code == TB_OK && log->begun && !*ret_end) return TB_OK;
     const uint64_t passed = log->passed;
+    const follow_proof proof = log->proof;
     follow_log_close(log);
     follow_log_restart(log);
     log->packed = true;
+    log->proof = proof;
     log->damaged = damaged;
     log->passed = passed;
     log->fresh = !*ret_end && !damaged;

@@ -671,6 +671,57 @@ class Remote(unittest.TestCase):
                 f.said.unlink()
                 server.close()
 
+    def restored(self, trouble):
+        """A follower whose server lost three logs that grow no more; of one, which was withdrawn, nothing is missing. trouble:
+        what happens between."""
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        backup = self.folder / "backup.db"
+        gone = self.folder / "w.log.1"
+        gone.write_bytes(lines(500, 4))
+        f = Follower(server.url, self.folder / "*.log*", key=server.keys["ingest"], folder=self.folder)
+        self.addCleanup(f.close)
+        f.start()
+        until(lambda: sum(taken(server.db)) == 4, f.messages)
+        run("ingest", "--withdraw", "--server", server.url, "--key", server.keys["operator"], gone)
+        (self.folder / "a.log.1").write_bytes(lines(100, 5))
+        until(lambda: sum(taken(server.db)) == 9, f.messages)
+        run("backup", "--db", server.db, "--to", backup)
+        with open(self.folder / "a.log.1", "ab") as log:
+            log.write(lines(105, 3))
+        (self.folder / "a.log.2.gz").write_bytes(gzip.compress(lines(200, 6)))
+        (self.folder / "b.log.1").write_bytes(lines(300, 2))
+        self.log.write_bytes(lines(0, 10))
+        until(lambda: stored(server.db)[0] == {101: 26}, f.messages)
+        trouble(server, f, lambda: restore(server, backup))
+        until(lambda: stored(server.db)[0] == {101: 29}, f.messages)
+        until(lambda: f.figure("up") == 1, f.messages)
+        with open(self.log, "ab") as log:
+            log.write(lines(13, 2))
+        until(lambda: stored(server.db)[0][101] >= 31, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(stored(server.db), ({101: 31}, {101: 3100}))
+        self.assertEqual(f.messages().count("Logs that grow no more"), 1, f.messages())
+        run("verify", "--db", server.db)
+
+    def append(self, data):
+        with open(self.log, "ab") as log:
+            log.write(data)
+
+    def test_a_restored_server_and_logs_that_grow_no_more(self):
+        self.restored(lambda server, f, again: (again(), self.append(lines(10, 3))))
+
+    def test_a_restored_server_that_is_noticed_by_its_absence(self):
+        """No log that the server had gets a line: the live one was rotated meanwhile."""
+        def trouble(server, f, again):
+            server.stop()
+            self.log.rename(self.folder / "a.log.0")
+            self.log.write_bytes(lines(10, 3))
+            until(lambda: f.figure("failures_total"), f.messages)
+            again()
+
+        self.restored(trouble)
+
     def test_a_key_that_is_wrong_and_a_server_that_is_none(self):
         server = Server(log=None)
         self.log.write_bytes(lines(0, 10))

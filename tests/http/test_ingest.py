@@ -222,10 +222,22 @@ class Ingest(Case):
         self.assertEqual(self.segments(head="0" * 32), {"total": 0, "segments": [], "rungs": [], "cells": 0})
         self.assertEqual(self.segments(head="0" * 32, skip=5)["segments"], [])
 
+    def test_a_log_s_withdrawn_segment_is_told(self):
+        body = self.lines(20)
+        self.taken(self.post(body), 20)
+        asked = {"head": self.head_of(body), "end": len(body), "lines": 20}
+        self.assertIs(self.segments(**asked)["withdrawn"], False)
+        self.assertEqual(self.post(body, "/ingest/logs/withdraw", key="operator").json()["lines"], 20)
+        self.assertIs(self.segments(**asked)["withdrawn"], True)
+        self.assertIs(self.segments(**{**asked, "lines": 19})["withdrawn"], False)
+        self.assertIs(self.segments(**{**asked, "end": len(body) - 1})["withdrawn"], False)
+
     def test_segments_need_a_role_and_a_name(self):
         for query, field in (("", "head"), ("head=12", "head"), ("head=" + "G" * 32, "head"),
                              ("head=" + "0" * 32 + "&batch=b", "head"), ("batch=b&skip=-1", "skip"),
-                             ("batch=" + "b" * 256, "batch"), ("batch=b&kind=buckets", "kind")):
+                             ("batch=" + "b" * 256, "batch"), ("batch=b&kind=buckets", "kind"),
+                             ("batch=b&end=5", "end"), ("head=" + "0" * 32 + "&end=-1", "end"),
+                             ("head=" + "0" * 32 + "&end=1&lines=-1", "lines")):
             self.refused(self.server.get("/ingest/segments?" + query, "ingest"), 400,
                          "validation_error", field)
         self.refused(self.server.get("/ingest/segments?batch=b", "user"), 403,

@@ -196,7 +196,7 @@ class Stream(unittest.TestCase):
         _, said = self.end(status=1)
         self.assertEqual(taken(self.server.db), (20, 1))
         self.assertEqual(said.count("restored from a backup"), 1, said)
-        self.assertIn(f"head -c {base} FILE", said)
+        self.assertIn(f"`head -c {base} FILE | tollbook ingest -`", said)
         self.assertNotIn("batch id", said)
         whole = lines(0, 14) + long + lines(14, 13) + long + lines(27, 3)
         self.file(whole[:base])
@@ -232,6 +232,93 @@ class Stream(unittest.TestCase):
         _, said = self.end(status=1)
         self.assertEqual(said.count("restored from a backup"), 1, said)
         self.assertEqual(taken(self.server.db), (3, 0))
+
+    def withdraw(self, data):
+        """All that was taken of this."""
+        path = self.folder / "withdrawn.log"
+        path.write_bytes(data)
+        run("ingest", "--withdraw", "--server", self.server.url, "--key", self.server.keys["operator"], path)
+
+    def bring_back(self, whole, said):
+        """The commands that the stream has said, of a file that has it from its first byte on."""
+        path = self.folder / "whole.log"
+        path.write_bytes(whole)
+        tool = f"'{TOLLBOOK}' ingest --server {self.server.url} --key-file '{self.key}'"
+        commands = re.findall(r"`([^`]*FILE[^`]*)`", said)
+        for command in commands:
+            subprocess.run(["sh", "-ec", command.replace("FILE", f"'{path}'").replace("tollbook ingest", tool)],
+                           check=True, env=ENVIRONMENT, capture_output=True)
+        return len(commands)
+
+    def test_a_stream_that_was_withdrawn(self):
+        """What was taken back stays so until somebody brings it; what comes is counted. Twice in one stream."""
+        long = b"x" * (2 << 20) + b"\n"
+        parts = [lines(0, 10), lines(10, 4) + long + lines(14, 3), lines(17, 5)]
+        self.start("--every", "20ms")
+        self.write(parts[0])
+        self.takes(10)
+        self.withdraw(parts[0])
+        self.write(parts[1])
+        self.takes(18)  # ever; ten of them are no more
+        self.assertEqual(stored(self.server.db)[0], {101: 7})
+        self.withdraw(parts[1])
+        self.write(parts[2][:-1])
+        _, said = self.end()
+        self.assertEqual(stored(self.server.db), ({101: 5}, {101: 500}))
+        self.assertEqual(said.count("withdrawn"), 2, said)
+        self.assertNotIn("another one", said)
+        self.assertNotIn("backup", said)
+        self.assertEqual(self.bring_back(b"".join(parts), said), 2)
+        self.assertEqual(stored(self.server.db), ({101: 22}, {101: 2200}))
+
+    def test_a_withdrawn_stream_and_answers(self):
+        self.start("--confirm")
+        self.answers(1)
+        for i in range(3):
+            self.write(lines(i, 1))
+            self.assertEqual(self.answers(1), ["OK"])
+        self.withdraw(lines(0, 3))
+        self.write(b"BEGIN TRANSACTION\n" + lines(3, 2) + b"COMMIT TRANSACTION\n")
+        self.assertEqual(self.answers(4), ["OK", "DEFER_COMMIT", "DEFER_COMMIT", "OK"])
+        _, said = self.end()
+        self.assertEqual(said.count("withdrawn"), 1, said)
+        self.assertEqual(stored(self.server.db), ({101: 2}, {101: 200}))
+
+    def taken_in_again(self, lose):
+        """From a file that has more by then than the stream has sent: that is met, and nothing counts twice."""
+        self.start("--every", "60m", "--bytes", "1")
+        self.write(lines(0, 10))
+        self.takes(10)
+        lose()
+        self.file(lines(0, 14))
+        self.write(lines(10, 6))
+        _, said = self.end()
+        self.assertEqual(stored(self.server.db), ({101: 16}, {101: 1600}))
+        self.assertNotIn("as a new log", said)
+
+    def test_withdrawn_and_taken_in_again_from_a_file(self):
+        self.taken_in_again(lambda: self.withdraw(lines(0, 10)))
+
+    def test_restored_and_taken_in_again_from_a_file(self):
+        backup = self.folder / "backup.db"
+        run("backup", "--db", self.server.db, "--to", backup)
+        self.taken_in_again(lambda: restore(self.server, backup))
+
+    def test_restored_twice(self):
+        """Each time the command names what was lost then."""
+        backups = [self.folder / f"backup{i}.db" for i in range(2)]
+        self.start("--every", "20ms")
+        for i, backup in enumerate(backups):
+            self.write(lines(10 * i, 4))
+            until(lambda n=4 * i + 4: stored(self.server.db)[0].get(101) == n, lambda: str(taken(self.server.db)))
+            run("backup", "--db", self.server.db, "--to", backup)
+            self.write(lines(10 * i + 4, 6))
+            until(lambda n=4 * i + 10: stored(self.server.db)[0].get(101) == n, lambda: str(taken(self.server.db)))
+            restore(self.server, backup)
+        self.write(lines(20, 2))
+        _, said = self.end(status=1)
+        self.assertEqual(self.bring_back(lines(0, 22), said), 2)
+        self.assertEqual(stored(self.server.db), ({101: 22}, {101: 2200}))
 
     def test_lines_that_are_too_long(self):
         self.start("--every", "20ms")

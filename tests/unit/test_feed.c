@@ -46,7 +46,7 @@ static void again(void)
 /* --- inputs --- */
 
 typedef struct text {
-    char bytes[1 << 20];
+    char bytes[8 << 20];
     size_t len;
 } text;
 
@@ -1074,6 +1074,56 @@ START_TEST(lines_that_are_too_new_among_good_ones_are_refused_alone)
 }
 END_TEST
 
+static void put_junk(text *to, size_t len)
+{
+    static char junk[TB_LINE_MAX + 100];
+    memset(junk, 'x', len);
+    junk[len] = '\n';
+    put(to, junk, len + 1);
+}
+
+/* A log was silent for a day, then all is too new, and that is less than half: time goes on across the limit.
+ * Junk tells no time. In blocks for several threads, too, and in parts: a line that is too long ends one. */
+START_TEST(lines_that_are_too_new_wait_where_none_is_allowed_behind_them)
+{
+    const struct {
+        int old, too_new, junk, last; /* lines, in this order; junk stands before and behind the new ones, too */
+        bool waits;
+    } pieces[] = {{60, 20, 1, 0, true}, {600, 2, 0, 0, true}, {600, 300, 2, 0, true},  {60, 1, 2, 0, false},
+                  {60, 2, 2, 1, false}, {600, 300, 0, 1, false}, {60, 1, 0, 1, false}};
+    feed_options options = plain_options(), early = options;
+    early.layout.now_ms = NOW_MS - HOURS_MS(200);
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces * 3; i++) {
+        feed_report report;
+        tb_error err = {0};
+        const int way = (int)(i % 3), old = pieces[i / 3].old, too_new = pieces[i / 3].too_new;
+        const size_t junk = way == 2 ? TB_LINE_MAX + 99 : 4;
+        again();
+        early.threads = options.threads = way ? 3 : 1;
+        early.block_bytes = options.block_bytes = way == 1 ? 700 : way == 2 ? 5000 : 0;
+        log_text.len = 0;
+        for (int n = 0; n < old; n++)
+            put_at(&log_text, -HOURS_MS(300) + n, n);
+        for (int n = 0; n < pieces[i / 3].junk; n++)
+            put_junk(&log_text, junk);
+        for (int n = 0; n < too_new; n++)
+            put_at(&log_text, n - 1000, n);
+        for (int n = 0; n < pieces[i / 3].junk; n++)
+            put_junk(&log_text, junk);
+        for (int n = 0; n < pieces[i / 3].last; n++)
+            put_at(&log_text, -HOURS_MS(299) + n, n);
+        tb_code code = feed_code(log_text.bytes, log_text.len, &early, &report, &err);
+        ck_assert_int_eq(code, pieces[i / 3].waits ? TB_E_BAD_INPUT : TB_OK);
+        if (!pieces[i / 3].waits) continue;
+        ck_assert_ptr_nonnull(strstr(err.message, "set the clock"));
+        ck_assert_uint_eq(segments(), 0);
+        report = feed_ok(log_text.bytes, log_text.len, &options);
+        ck_assert_int_eq((int)report.accepted, old + too_new);
+        ck_assert_int_eq((int)report.rejected, 2 * pieces[i / 3].junk);
+    }
+}
+END_TEST
+
 /* A hostname that nobody has is looked up last: the clock had nothing against its line. */
 START_TEST(lines_of_unknown_hosts_tell_the_time_too)
 {
@@ -1388,6 +1438,7 @@ int main(void)
     tcase_add_test(tc, lines_that_are_all_too_new_are_no_input);
     tcase_add_test(tc, lines_that_are_too_new_wait_beside_others);
     tcase_add_test(tc, lines_that_are_too_new_among_good_ones_are_refused_alone);
+    tcase_add_test(tc, lines_that_are_too_new_wait_where_none_is_allowed_behind_them);
     tcase_add_test(tc, lines_of_unknown_hosts_tell_the_time_too);
     tcase_add_test(tc, lines_that_are_too_new_wait_behind_what_is_known);
     tcase_add_test(tc, refused_lines_keep_their_number_across_segments_and_runs);

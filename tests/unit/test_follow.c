@@ -248,6 +248,9 @@ typedef struct told {
     uint64_t first;    /* where the last one began */
     size_t longest;    /* of those taken */
     unsigned said;
+    follow_held held, held_next; /* what it says of the first proof, and of all others */
+    unsigned held_asked;         /* questions about proofs; not among `asked` */
+    uint64_t proof_end;          /* of the last of them */
 } told;
 
 static tb_code answer_known(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known, tb_error *err)
@@ -283,6 +286,17 @@ static int64_t answer_wait(void *ctx)
     return 0;
 }
 
+static tb_code answer_held(void *ctx, const follow_proof *proof, follow_held *ret_held, tb_error *err)
+{
+    told *t = ctx;
+    t->proof_end = proof->length;
+    t->held_asked++;
+    if (t->code == TB_E_IO) return tb_fail(err, t->code, NULL, NULL);
+    *ret_held = t->held;
+    t->held = t->held_next;
+    return TB_OK;
+}
+
 static void hear(void *ctx, const char *path, const char *sentence)
 {
     told *t = ctx;
@@ -299,9 +313,9 @@ static uint32_t no_chance(void *ctx)
 static char log_path[300];
 static char *log_names[] = {log_path};
 
-static follow *follow_one(told *t)
+static follow *follow_with(told *t, bool holds)
 {
-    const follow_sink sink = {t, answer_known, answer_piece, answer_wait};
+    const follow_sink sink = {t, answer_known, answer_piece, answer_wait, holds ? answer_held : NULL};
     const follow_options options = {.names = log_names,
                                     .n_names = 1,
                                     .every_ms = 1000,
@@ -316,6 +330,11 @@ static follow *follow_one(told *t)
     follow *one = follow_new(&options, &sink);
     ck_assert_ptr_nonnull(one);
     return one;
+}
+
+static follow *follow_one(told *t)
+{
+    return follow_with(t, false);
 }
 
 static void add_to_log(size_t lines, size_t len)
@@ -424,7 +443,7 @@ START_TEST(parts_of_a_stream_grow_again_after_a_limit_is_gone)
     tb_error err;
     feed_report report;
     told t = {.most = 300 << 10};
-    const follow_sink sink = {&t, answer_known, answer_piece, answer_wait};
+    const follow_sink sink = {&t, answer_known, answer_piece, answer_wait, NULL};
     const tb_log_layout layout = {.now_ms = NOW_US / 1000};
     follow_stream *stream = follow_stream_new(&sink, &layout, false);
     ck_assert_ptr_nonnull(stream);
@@ -495,6 +514,105 @@ START_TEST(others_that_send_are_no_sink_that_forgets)
 }
 END_TEST
 
+/* --- a sink that was restored from a backup --- */
+
+START_TEST(what_was_taken_last_is_asked_for)
+{
+    told t = {.code = TB_OK};
+    follow *one = follow_with(&t, true);
+    add_to_log(3, 100);
+    round_at(one, 1000);
+    ck_assert_uint_eq(t.pieces, 1);
+    for (int64_t now = 2000; now < 11000; now += 1000)
+        round_at(one, now);
+    ck_assert_uint_eq(t.held_asked, 0); /* it was there a moment ago */
+    round_at(one, 11000);
+    ck_assert_uint_eq(t.held_asked, 1);
+    ck_assert_uint_eq(t.proof_end, 300);
+    add_to_log(1, 100);
+    t.code = TB_E_IO;
+    round_at(one, 20000);
+    round_at(one, 20100); /* nobody is asked so soon */
+    ck_assert_uint_eq(t.held_asked, 1);
+    round_at(one, 22000); /* after a failure it comes before what is new */
+    ck_assert_uint_eq(t.held_asked, 2);
+    ck_assert_uint_eq(t.asked, 3);
+    t.code = TB_OK;
+    round_at(one, 30000);
+    ck_assert_uint_eq(t.held_asked, 3);
+    ck_assert_uint_eq(t.pieces, 2);
+    ck_assert_uint_eq(t.first, 300);
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
+}
+END_TEST
+
+#define LOGS 200 /* more than are asked about in a round */
+
+static void make_logs(const char *folder, bool gone)
+{
+    for (int i = 0; i < LOGS; i++) {
+        snprintf(log_path, sizeof log_path, "%s/follow-%d-%03d.log", folder, (int)getpid(), i);
+        if (gone) ck_assert_int_eq(unlink(log_path), 0);
+        else add_to_log(3, 100);
+    }
+}
+
+/* All logs are asked about, some a round and behind what is new; those that it lacks are sent again, once. */
+START_TEST(all_logs_are_asked_about_when_the_sink_lacks_something)
+{
+    static const struct {
+        follow_held held;
+        unsigned again;
+    } all[] = {{FOLLOW_LACKED, LOGS}, {FOLLOW_HELD, 0}, {FOLLOW_LEFT, 0}};
+    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        told t = {.held_next = all[i].held};
+        follow *one = follow_with(&t, true);
+        make_logs(folder, false);
+        snprintf(log_path, sizeof log_path, "%s/follow-%d-*.log", folder, (int)getpid());
+        for (int64_t now = 1000; now < 8000; now += 1000)
+            round_at(one, now);
+        ck_assert_uint_eq(t.pieces, LOGS);
+        t.held = FOLLOW_LACKED;
+        snprintf(log_path, sizeof log_path, "%s/follow-%d-100.log", folder, (int)getpid());
+        add_to_log(1, 100); /* behind what the sink has, which this one takes */
+        snprintf(log_path, sizeof log_path, "%s/follow-%d-*.log", folder, (int)getpid());
+        round_at(one, 20000);
+        ck_assert_uint_eq(t.pieces, LOGS + 1);
+        ck_assert_uint_eq(t.first, 300);
+        ck_assert_uint_le(t.held_asked, 65);
+        for (int64_t now = 20250; now < 28000; now += 250)
+            round_at(one, now);
+        ck_assert_uint_eq(t.held_asked, 1 + LOGS);
+        ck_assert_uint_eq(t.pieces, LOGS + 1 + all[i].again);
+        ck_assert_uint_eq(t.said, all[i].again > 0);
+        ck_assert(follow_caught_up(one));
+        ck_assert_int_eq(follow_sums(one).troubles, 0);
+        follow_free(one);
+        make_logs(folder, true);
+    }
+}
+END_TEST
+
+/* Two servers behind one name lack something again and again: all logs are asked about every ten minutes. */
+START_TEST(a_sink_that_always_lacks_something_is_not_asked_without_end)
+{
+    told t = {.held = FOLLOW_LACKED, .held_next = FOLLOW_LACKED};
+    follow *one = follow_with(&t, true);
+    add_to_log(3, 100);
+    for (int64_t now = 1000; now < 600000; now += 1000)
+        round_at(one, now);
+    ck_assert_uint_eq(t.pieces, 2);
+    ck_assert_uint_lt(t.held_asked, 70);
+    for (int64_t now = 600000; now < 1000000; now += 1000)
+        round_at(one, now);
+    ck_assert_uint_eq(t.pieces, 3);
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("follow");
@@ -512,6 +630,9 @@ int main(void)
     tcase_add_test(logs, parts_of_a_stream_grow_again_after_a_limit_is_gone);
     tcase_add_test(logs, a_sink_that_forgets_for_ever_is_not_asked_without_end);
     tcase_add_test(logs, others_that_send_are_no_sink_that_forgets);
+    tcase_add_test(logs, what_was_taken_last_is_asked_for);
+    tcase_add_test(logs, all_logs_are_asked_about_when_the_sink_lacks_something);
+    tcase_add_test(logs, a_sink_that_always_lacks_something_is_not_asked_without_end);
     tcase_add_checked_fixture(pieces, set_up, tear_down);
     tcase_add_test(pieces, a_piece_knows_what_is_behind_it);
     tcase_add_test(pieces, known_from_a_byte_on);

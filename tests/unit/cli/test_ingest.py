@@ -2,11 +2,13 @@
 import gzip
 import random
 import os
+import re
 import shutil
 import signal
 import subprocess
 import unittest
-from tool import Case, line, lines, random_seed
+from pathlib import Path
+from tool import TOOL, Case, line, lines, random_seed
 
 SEED = random_seed()
 
@@ -107,6 +109,29 @@ class Ingest(Case):
         done = self.ingest(log, now="2026-03-15T12:00:00Z", status=2)
         self.assertIn("48 hours ahead of this machine's clock (2026-03-15T12:00:00Z)", done.err)
         self.assertIn("20 accepted", self.ingest(log).err)
+
+    def test_lines_that_a_wrong_clock_refused_alone_are_brought_again(self):
+        """As operations.md says: lines of before stand between them, so nothing shows that the clock is behind."""
+        late, log = lines(0, 10).splitlines(True), b""
+        for i in range(10):
+            log += late[i] + line(100 + i).encode().replace(b"|17", b"|16")
+        early = {"now": "2026-03-15T12:00:00Z"}
+        self.assertIn("20 lines: 10 accepted, 10 rejected", self.ingest(self.write("a.log", log), **early).err)
+        self.assertIn("more than 48 hours ahead", self.query("SELECT reason FROM reject")[0][0])
+        with open(Path(__file__).resolve().parents[3] / "docs/operations.md", encoding="utf-8") as text:
+            command = re.search(r"tollbook (query.*48 hours ahead.*) > again.log\n", text.read()).group(1)
+        again = subprocess.run(["sh", "-ec", f"'{TOOL}' {command.replace('FILE', 't.db')}"], cwd=self.folder, check=True,
+                               env=self.environment("2026-03-15T12:00:00Z"), capture_output=True).stdout
+        self.assertEqual(again.count(b"\n"), 10)
+        for said in ("10 accepted, 0 rejected", "nothing new", "nothing new"):
+            self.assertIn(said, self.ingest(self.write("again.log", again)).err)
+        self.assertEqual(self.total(), 20)
+        self.assertIn("nothing new", self.ingest("a.log").err)
+        for name in ("again.log", "a.log"):
+            self.assertIn("withdrawn", self.ingest("--withdraw", name).err)
+        self.assertEqual(self.total(), 0)
+        self.assertIn("20 accepted", self.ingest("a.log").err)
+        self.verify()
 
     def size_of(self, name):
         try:
