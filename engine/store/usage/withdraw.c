@@ -70,6 +70,18 @@ static const char *grid_take(tb_grid *from, const tb_grid *less)
     return NULL;
 }
 
+/* Whether anything is taken off. Of two inputs that counted nothing in the same hour the first one that is
+ * withdrawn takes the hour with it: then there is no row, and none is needed. */
+static bool takes_any(const tb_grid *less)
+{
+    for (uint32_t left = less->metrics; left; left &= left - 1) {
+        const unsigned m = (unsigned)__builtin_ctz(left);
+        for (unsigned s = 0; tb_metric_table[m].how == TB_HOW_SUM && s < TB_GRID_SLOTS; s++)
+            if ((less->slots >> s & 1) && less->v[m][s]) return true;
+    }
+    return false;
+}
+
 /* Of the slots that were touched, those in which nothing is left are none any more. */
 static void drop_empty(tb_grid *grid, uint32_t touched)
 {
@@ -115,7 +127,7 @@ static tb_code row_take(const tb__taking *t, int64_t key, const tb_grid *less, t
     tb_grid grid;
     tb_code code = read_row(t->store, key, &grid, &there, err);
     if (code) return code;
-    if (!there) return tb__too_little(t, "none", err);
+    if (!there) return takes_any(less) ? tb__too_little(t, "none", err) : TB_OK;
     const char *missing = grid_take(&grid, less);
     if (missing) return tb__too_little(t, missing, err);
     drop_empty(&grid, less->slots);
@@ -152,7 +164,8 @@ static tb_code owner_take(tb__taking *t, const tb__owner *owner, int64_t edge, c
                           tb_error *err)
 {
     const tb__member *own = member_at(owner, edge);
-    return own ? t->take(t, owner, own, hours, err) : tb__too_little(t, "none", err);
+    if (own) return t->take(t, owner, own, hours, err);
+    return takes_any(hours) ? tb__too_little(t, "none", err) : TB_OK;
 }
 
 /* 0: there is no such location. */
