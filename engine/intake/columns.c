@@ -149,41 +149,58 @@ TB__INLINE bool read_stretch(const tb_log_columns *c, const tb__stretch *s, rest
     return true;
 }
 
-/* Apache writes an empty user name as two quotes: the stretch may go on behind them. */
-static const char *past_empty_user(const tb_log_columns *c, const tb__stretch *s, const char *to,
-                                   const char *end)
+/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read as others are, such a
+ * line is cut at the wrong quotes, and two are left over: it fails, or they stand behind the format's last quote,
+ * where no value has one. */
+typedef enum user_name { NO_USER, SOME_USER, EMPTY_USER } user_name;
+
+/* Where the stretch at `at` ends; NULL: it does not. */
+TB__INLINE const char *end_of_stretch(const tb_log_columns *c, const tb__stretch *s, const char *at, const char *end,
+                                      user_name user)
 {
-    const bool two = c->family == TB__FAMILY_APACHE && s->end == '"' && end - to > 2 && to[1] == '"';
-    return two ? find_hard(to + 2, end, '"', c->escapes) : NULL;
+    if (!s->end) {
+        const bool left_over = user != NO_USER && !s->user && find_hard(at, end, '"', c->escapes);
+        return left_over ? NULL : end;
+    }
+    if (s->n == 0) /* as itself or not at all */
+        return at + s->tail_len < end && at[s->tail_len] == s->end ? at + s->tail_len : NULL;
+    const char *to = find_hard(at, end, s->end, c->escapes);
+    const bool two = user == EMPTY_USER && s->user && to && s->end == '"' && end - to > 1 && to[1] == '"';
+    return two ? find_hard(to + 2, end, '"', c->escapes) : to;
+}
+
+TB__INLINE bool read_stretches(const tb_log_columns *c, const char *at, const char *end, user_name user,
+                               tb__columns_parts *parts, const char **ret_stop)
+{
+    for (unsigned i = 0; i < c->n_stretches; i++) {
+        const tb__stretch *s = &c->stretch[i];
+        const char *to = end_of_stretch(c, s, at, end, user);
+        *ret_stop = at;
+        if (!to) return false;
+        if (s->whole) /* one column and nothing else */
+            parts->of[c->column[s->first].role] = (tb__part){at, (size_t)(to - at)};
+        else if (!read_stretch(c, s, (rest){at, to}, parts, ret_stop))
+            return false;
+        at = to + 1;
+    }
+    return true;
+}
+
+static bool read_with_user(const tb_log_columns *c, const char *line, const char *end, tb__columns_parts *parts,
+                           const char **ret_stop)
+{
+    const char *stop;
+    if (read_stretches(c, line, end, SOME_USER, parts, ret_stop)) return true;
+    parts->ambiguous = false;
+    return read_stretches(c, line, end, EMPTY_USER, parts, &stop);
 }
 
 bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
                        tb__columns_parts *parts, const char **ret_stop)
 {
-    const char *at = line, *end = line + len;
-    for (unsigned i = 0; i < c->n_stretches; i++) {
-        const tb__stretch *s = &c->stretch[i];
-        const char *to = end;
-        if (s->end && s->n == 0) { /* as itself or not at all */
-            to = at + s->tail_len;
-            if (to >= end || *to != s->end) to = NULL;
-        } else if (s->end) {
-            to = find_hard(at, end, s->end, c->escapes);
-        }
-        *ret_stop = at;
-        if (!to) return false;
-        if (s->whole) { /* one column and nothing else */
-            parts->of[c->column[s->first].role] = (tb__part){at, (size_t)(to - at)};
-            at = to + 1;
-            continue;
-        }
-        if (!read_stretch(c, s, (rest){at, to}, parts, ret_stop)) {
-            to = s->n ? past_empty_user(c, s, to, end) : NULL;
-            if (!to || !read_stretch(c, s, (rest){at, to}, parts, ret_stop)) return false;
-        }
-        at = to + 1;
-    }
-    return true;
+    const char *end = line + len;
+    return tb__has_role(c, TB__ROLE_USER) ? read_with_user(c, line, end, parts, ret_stop)
+                                          : read_stretches(c, line, end, NO_USER, parts, ret_stop);
 }
 
 bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, bool *ret_good)

@@ -39,6 +39,7 @@ typedef enum tb__role {
     TB__ROLE_BODY,
     TB__ROLE_RANGE,
     TB__ROLE_AUTHORIZATION,
+    TB__ROLE_USER, /* not kept; Apache writes an empty one as two quotes */
     TB__ROLE_NONE, /* passed over */
     TB__ROLES
 } tb__role;
@@ -79,6 +80,7 @@ typedef struct tb__column {
 typedef struct tb__stretch {
     uint8_t first, n, left, right; /* columns; how many are closed from the left, of the rest from the right */
     bool whole;                    /* one column, which is all of it */
+    bool user;                     /* Apache's user name is among its columns */
     char end;                      /* the hard character behind it; 0: the line's end */
     uint16_t tail, tail_len;       /* what stands behind its last column */
 } tb__stretch;

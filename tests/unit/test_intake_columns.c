@@ -189,6 +189,47 @@ START_TEST(texts_of_a_client_cost_neither_zone_nor_bytes)
 }
 END_TEST
 
+/* Apache writes an empty user name as two quotes, whatever stands around it. */
+START_TEST(an_empty_user_name_is_told_from_quotes)
+{
+    static const struct {
+        const char *format, *line;
+    } cases[] = {
+        {"%{sec}t %v %u \"%r\" %>s %O", "1794900000 a.example %s \"GET / HTTP/1.1\" 206 512"},
+        {"%{sec}t %V \"%u\" %>s %O", "1794900000 a.example \"%s\" 206 512"},
+        {"\"%u\" \"%r\" \"%V\" \"%{sec}t\" \"%>s\" \"%O\"",
+         "\"%s\" \"GET / HTTP/1.1\" \"a.example\" \"1794900000\" \"206\" \"512\""},
+        {"%{Referer}i \"%u\" \"%{User-Agent}i\" \"%V\" \"%{sec}t\" %>s %O",
+         "x y \"%s\" \"\" \"a.example\" \"1794900000\" 206 512"},
+        {"%{sec}t %>s %O \"%v %u\" \"%r\"", "1794900000 206 512 \"a.example %s\" \"GET / HTTP/1.1\""},
+        {"%{sec}t %>s %O %r %u \"%{X-Cache}o\" %V", "1794900000 206 512 GET / HTTP/1.1 %s \"HIT\" a.example"},
+        {"%{sec}t %>s %O %r %u \"%{X-Cache}o\" %V", "1794900000 206 512 GET / HTTP/1.1 %s \"\" a.example"},
+        {"%{sec}t %>s %O \"%V\" %u", "1794900000 206 512 \"a.example\" %s"},
+        {"%{sec}t %>s %O %V \"%u\"", "1794900000 206 512 a.example \"%s\""},
+        {"{\"t\":%{sec}t,\"h\":\"%V\",\"u\":\"%u\",\"s\":\"%>s\",\"b\":\"%O\"}",
+         "{\"t\":1794900000,\"h\":\"a.example\",\"u\":\"%s\",\"s\":\"206\",\"b\":\"512\"}"},
+    };
+    static const char *const users[] = {"\"\"", "-", "bob", "b\\\"\\\"", "\\\"", "a b"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char format[256], line[256];
+        snprintf(format, sizeof format, "apache:%s", cases[i].format);
+        use(format);
+        for (size_t u = 0; u < sizeof users / sizeof *users; u++) {
+            const char *at = strstr(cases[i].line, "%s");
+            snprintf(line, sizeof line, "%.*s%s%s", (int)(at - cases[i].line), cases[i].line, users[u], at + 2);
+            takes(line);
+            ck_assert_msg(hit.zone == 101 && hit.bytes == 512 && hit.status == 206, "%s", line);
+            const tb_cache cache = !strstr(format, "X-Cache")  ? TB_CACHE_UNKNOWN
+                                   : strstr(line, "HIT") ? TB_CACHE_SERVED
+                                                         : TB_CACHE_OTHER;
+            ck_assert_msg(hit.cache == cache, "%s: %d", line, hit.cache);
+        }
+    }
+    use("apache:%{sec}t %V \"%{User-Agent}i\" %>s %O");
+    refuses("1794900000 a.example \"\"\"\" 206 512", TB_REJECT_FORMAT);
+}
+END_TEST
+
 START_TEST(one_text_in_the_middle_may_hold_its_separators)
 {
     use("nginx:escape=none '$msec|$status|$bytes_sent|$http_user_agent|$server_name|$tollbook_region'");
@@ -689,6 +730,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_log_format_is_read_as_nginx_reads_it);
     tcase_add_test(t, texts_of_a_client_cost_neither_zone_nor_bytes);
+    tcase_add_test(t, an_empty_user_name_is_told_from_quotes);
     tcase_add_test(t, one_text_in_the_middle_may_hold_its_separators);
     tcase_add_test(t, two_texts_that_cannot_be_told_apart_are_unknown);
     tcase_add_test(t, a_count_that_a_client_could_write_is_refused_in_the_description);
