@@ -245,9 +245,10 @@ static bool judge_clock(tb__memo *memo, tb__columns_parts *parts)
 
 static bool any_time(const tb_log_columns *c, tb__part text, int64_t *ret_ms)
 {
-    char plain[TB__PLAIN_MAX];
+    char plain[TB__PLAIN_MAX], unescaped[TB_HOST_MAX];
     if (tb__any_time(text, ret_ms)) return true;
-    return c->family == TB__FAMILY_JSON && tb__plain_number(&text, plain) && tb__any_time(text, ret_ms);
+    if (c->family != TB__FAMILY_JSON) return false;
+    return (tb__plain_number(&text, plain) || tb__plain_text(&text, unescaped)) && tb__any_time(text, ret_ms);
 }
 
 static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_parts *parts)
@@ -294,14 +295,22 @@ static bool judge_bytes(const tb_log_columns *c, tb__part text, tb_hit *hit)
     return whole_number(c, text, TB_HIT_BYTES_MAX, &hit->bytes);
 }
 
-static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
+static int64_t find_host(const tb_log_layout *layout, tb__part host)
 {
-    if (says_nothing(host)) return 0;
-    if (host.len == memo->host_len && memcmp(host.at, memo->host, host.len) == 0) return memo->zone;
+    char unescaped[TB_HOST_MAX];
+    if (layout->columns->family == TB__FAMILY_JSON) (void)tb__plain_text(&host, unescaped);
     int64_t zone = tb_known_hosts_find(layout->hosts, host.at, host.len);
     /* "$host$request_uri" of a request that had none is written "host-". */
     if (!zone && host.at[host.len - 1] == '-')
         zone = tb_known_hosts_find(layout->hosts, host.at, host.len - 1);
+    return zone;
+}
+
+static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
+{
+    if (says_nothing(host)) return 0;
+    if (host.len == memo->host_len && memcmp(host.at, memo->host, host.len) == 0) return memo->zone;
+    const int64_t zone = find_host(layout, host);
     if (host.len <= sizeof memo->host) {
         memcpy(memo->host, host.at, host.len);
         memo->host_len = host.len;

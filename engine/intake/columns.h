@@ -217,6 +217,9 @@ bool tb__any_time(tb__part text, int64_t *ret_ms);
  * "10.0" is "10". False where it is none, is below zero, or needs more room; then *text is as it was. */
 enum { TB__PLAIN_MAX = 48 };
 bool tb__plain_number(tb__part *text, char to[TB__PLAIN_MAX]);
+/* A text of JSON without its escapes. False where it has none, or no escape, or needs more room; then *text is as it
+ * was. */
+bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX]);
 /* "2015-05-17" and "10:05:03", UTC. */
 bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);
