@@ -3,6 +3,7 @@
  * plain continuation bytes. */
 #include "base/jsontext.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -112,4 +113,72 @@ char *tb__quote(char *out, const char *text, size_t len)
     }
     *out++ = '"';
     return out;
+}
+
+static bool hex4(const char *p, const char *end, uint32_t *ret_value)
+{
+    if (end - p < 4) return false;
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
+                                                : 16;
+        if (digit == 16) return false;
+        value = value * 16 + digit;
+    }
+    *ret_value = value;
+    return true;
+}
+
+/* Reads \uXXXX, or a pair of them, at p. Returns the bytes read, 0 where it is not a character. */
+static size_t read_unicode(const char *p, const char *end, uint32_t *ret_code)
+{
+    uint32_t high, low;
+    if (!hex4(p + 2, end, &high) || high == 0 || (high >= 0xDC00 && high < 0xE000)) return 0;
+    *ret_code = high;
+    if (high < 0xD800 || high >= 0xE000) return 6;
+    if (end - p < 12 || p[6] != '\\' || p[7] != 'u' || !hex4(p + 8, end, &low)) return 0;
+    if (low < 0xDC00 || low >= 0xE000) return 0;
+    *ret_code = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    return 12;
+}
+
+static char *put_utf8(char *out, uint32_t code)
+{
+    if (code < 0x80) {
+        *out++ = (char)code;
+        return out;
+    }
+    int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = {0, 0xC0, 0xE0, 0xF0};
+    *out++ = (char)(lead[more] | code >> (6 * more));
+    while (more-- > 0)
+        *out++ = (char)(0x80 | ((code >> (6 * more)) & 0x3F));
+    return out;
+}
+
+static char unescape(char letter)
+{
+    switch (letter) {
+    case '"':
+    case '\\':
+    case '/': return letter;
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return 0;
+    }
+}
+
+size_t tb__unescape(const char *p, const char *end, char **out)
+{
+    if (end - p < 2) return 0;
+    uint32_t code = (unsigned char)unescape(p[1]);
+    size_t step = p[1] == 'u' ? read_unicode(p, end, &code) : code ? 2 : 0;
+    if (step) *out = put_utf8(*out, code);
+    return step;
 }

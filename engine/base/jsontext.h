@@ -12,6 +12,10 @@ size_t tb__utf8_step(const char *text, size_t len);
 /* How many of the first bytes are ASCII that stands in a JSON string as it is. */
 size_t tb__plain_run(const char *text, size_t len);
 
+/* The character of the escape whose backslash is at p is written at *out, which is moved behind it: never more bytes
+ * than are read. Returns those; 0: it is no escape. */
+size_t tb__unescape(const char *p, const char *end, char **out);
+
 /* Most bytes that tb__quote writes for len bytes of text. */
 #define TB__QUOTED_MAX(len) (6 * (size_t)(len) + 2)
 

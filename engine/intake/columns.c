@@ -149,41 +149,58 @@ TB__INLINE bool read_stretch(const tb_log_columns *c, const tb__stretch *s, rest
     return true;
 }
 
-/* Apache writes an empty user name as two quotes: the stretch may go on behind them. */
-static const char *past_empty_user(const tb_log_columns *c, const tb__stretch *s, const char *to,
-                                   const char *end)
+/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read as others are, such a
+ * line is cut at the wrong quotes, and two are left over: it fails, or they stand behind the format's last quote,
+ * where no value has one. */
+typedef enum user_name { NO_USER, SOME_USER, EMPTY_USER } user_name;
+
+/* Where the stretch at `at` ends; NULL: it does not. */
+TB__INLINE const char *end_of_stretch(const tb_log_columns *c, const tb__stretch *s, const char *at, const char *end,
+                                      user_name user)
 {
-    const bool two = c->family == TB__FAMILY_APACHE && s->end == '"' && end - to > 2 && to[1] == '"';
-    return two ? find_hard(to + 2, end, '"', c->escapes) : NULL;
+    if (!s->end) {
+        const bool left_over = user != NO_USER && !s->user && find_hard(at, end, '"', c->escapes);
+        return left_over ? NULL : end;
+    }
+    if (s->n == 0) /* as itself or not at all */
+        return at + s->tail_len < end && at[s->tail_len] == s->end ? at + s->tail_len : NULL;
+    const char *to = find_hard(at, end, s->end, c->escapes);
+    const bool two = user == EMPTY_USER && s->user && to && s->end == '"' && end - to > 1 && to[1] == '"';
+    return two ? find_hard(to + 2, end, '"', c->escapes) : to;
+}
+
+TB__INLINE bool read_stretches(const tb_log_columns *c, const char *at, const char *end, user_name user,
+                               tb__columns_parts *parts, const char **ret_stop)
+{
+    for (unsigned i = 0; i < c->n_stretches; i++) {
+        const tb__stretch *s = &c->stretch[i];
+        const char *to = end_of_stretch(c, s, at, end, user);
+        *ret_stop = at;
+        if (!to) return false;
+        if (s->whole) /* one column and nothing else */
+            parts->of[c->column[s->first].role] = (tb__part){at, (size_t)(to - at)};
+        else if (!read_stretch(c, s, (rest){at, to}, parts, ret_stop))
+            return false;
+        at = to + 1;
+    }
+    return true;
+}
+
+static bool read_with_user(const tb_log_columns *c, const char *line, const char *end, tb__columns_parts *parts,
+                           const char **ret_stop)
+{
+    const char *stop;
+    if (read_stretches(c, line, end, SOME_USER, parts, ret_stop)) return true;
+    parts->ambiguous = false;
+    return read_stretches(c, line, end, EMPTY_USER, parts, &stop);
 }
 
 bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
                        tb__columns_parts *parts, const char **ret_stop)
 {
-    const char *at = line, *end = line + len;
-    for (unsigned i = 0; i < c->n_stretches; i++) {
-        const tb__stretch *s = &c->stretch[i];
-        const char *to = end;
-        if (s->end && s->n == 0) { /* as itself or not at all */
-            to = at + s->tail_len;
-            if (to >= end || *to != s->end) to = NULL;
-        } else if (s->end) {
-            to = find_hard(at, end, s->end, c->escapes);
-        }
-        *ret_stop = at;
-        if (!to) return false;
-        if (s->whole) { /* one column and nothing else */
-            parts->of[c->column[s->first].role] = (tb__part){at, (size_t)(to - at)};
-            at = to + 1;
-            continue;
-        }
-        if (!read_stretch(c, s, (rest){at, to}, parts, ret_stop)) {
-            to = s->n ? past_empty_user(c, s, to, end) : NULL;
-            if (!to || !read_stretch(c, s, (rest){at, to}, parts, ret_stop)) return false;
-        }
-        at = to + 1;
-    }
-    return true;
+    const char *end = line + len;
+    return tb__has_role(c, TB__ROLE_USER) ? read_with_user(c, line, end, parts, ret_stop)
+                                          : read_stretches(c, line, end, NO_USER, parts, ret_stop);
 }
 
 bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, bool *ret_good)
@@ -228,9 +245,10 @@ static bool judge_clock(tb__memo *memo, tb__columns_parts *parts)
 
 static bool any_time(const tb_log_columns *c, tb__part text, int64_t *ret_ms)
 {
-    char plain[TB__PLAIN_MAX];
+    char plain[TB__PLAIN_MAX], unescaped[TB_HOST_MAX];
     if (tb__any_time(text, ret_ms)) return true;
-    return c->family == TB__FAMILY_JSON && tb__plain_number(&text, plain) && tb__any_time(text, ret_ms);
+    if (c->family != TB__FAMILY_JSON) return false;
+    return (tb__plain_number(&text, plain) || tb__plain_text(&text, unescaped)) && tb__any_time(text, ret_ms);
 }
 
 static bool judge_time(const tb_log_columns *c, tb__memo *memo, tb__columns_parts *parts)
@@ -277,14 +295,22 @@ static bool judge_bytes(const tb_log_columns *c, tb__part text, tb_hit *hit)
     return whole_number(c, text, TB_HIT_BYTES_MAX, &hit->bytes);
 }
 
-static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
+static int64_t find_host(const tb_log_layout *layout, tb__part host)
 {
-    if (says_nothing(host)) return 0;
-    if (host.len == memo->host_len && memcmp(host.at, memo->host, host.len) == 0) return memo->zone;
+    char unescaped[TB_HOST_MAX];
+    if (layout->columns->family == TB__FAMILY_JSON) (void)tb__plain_text(&host, unescaped);
     int64_t zone = tb_known_hosts_find(layout->hosts, host.at, host.len);
     /* "$host$request_uri" of a request that had none is written "host-". */
     if (!zone && host.at[host.len - 1] == '-')
         zone = tb_known_hosts_find(layout->hosts, host.at, host.len - 1);
+    return zone;
+}
+
+static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__part host)
+{
+    if (says_nothing(host)) return 0;
+    if (host.len == memo->host_len && memcmp(host.at, memo->host, host.len) == 0) return memo->zone;
+    const int64_t zone = find_host(layout, host);
     if (host.len <= sizeof memo->host) {
         memcpy(memo->host, host.at, host.len);
         memo->host_len = host.len;

@@ -39,6 +39,7 @@ typedef enum tb__role {
     TB__ROLE_BODY,
     TB__ROLE_RANGE,
     TB__ROLE_AUTHORIZATION,
+    TB__ROLE_USER, /* not kept; Apache writes an empty one as two quotes */
     TB__ROLE_NONE, /* passed over */
     TB__ROLES
 } tb__role;
@@ -79,6 +80,7 @@ typedef struct tb__column {
 typedef struct tb__stretch {
     uint8_t first, n, left, right; /* columns; how many are closed from the left, of the rest from the right */
     bool whole;                    /* one column, which is all of it */
+    bool user;                     /* Apache's user name is among its columns */
     char end;                      /* the hard character behind it; 0: the line's end */
     uint16_t tail, tail_len;       /* what stands behind its last column */
 } tb__stretch;
@@ -215,6 +217,9 @@ bool tb__any_time(tb__part text, int64_t *ret_ms);
  * "10.0" is "10". False where it is none, is below zero, or needs more room; then *text is as it was. */
 enum { TB__PLAIN_MAX = 48 };
 bool tb__plain_number(tb__part *text, char to[TB__PLAIN_MAX]);
+/* A text of JSON without its escapes. False where it has none, or no escape, or needs more room; then *text is as it
+ * was. */
+bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX]);
 /* "2015-05-17" and "10:05:03", UTC. */
 bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);

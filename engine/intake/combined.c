@@ -72,7 +72,8 @@ static const char *bare_quote(const char *from, const char *end)
 }
 
 /* host, ident and user up to the bracket. A user name is the client's to choose: it may be empty, or hold
- * spaces and brackets, but no bare quote: the time is what stands right before the first one. */
+ * spaces and brackets, but no bare quote: the time is what stands right before the first one. Apache writes an
+ * empty name as two quotes. */
 static bool take_client(reader *r, tb__combined_parts *parts)
 {
     enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };
@@ -81,7 +82,8 @@ static bool take_client(reader *r, tb__combined_parts *parts)
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
     parts->client = (tb__part){word, len};
     if (!take_word(r, &word, &len) || !take_char(r, ' ')) return false;
-    const char *quote = bare_quote(r->at, r->end);
+    const bool empty = r->end - r->at > 2 && memcmp(r->at, "\"\" ", 3) == 0;
+    const char *quote = bare_quote(r->at + (empty ? 2 : 0), r->end);
     if (!quote || quote - r->at < TIME_LEN + 1 || quote[-TIME_LEN - 1] != ' ') return false;
     r->at = quote - TIME_LEN;
     return true;

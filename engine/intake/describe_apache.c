@@ -36,7 +36,7 @@ static const lettered letters[] = {
     L('O', BYTES, NUMBER, 0, 3), L('p', NONE, NUMBER, 0, 0), L('P', NONE, NUMBER, 0, 0),
     L('q', QUERY, TEXT, 0, 1),  L('r', REQUEST, TEXT, 0, 1), L('R', NONE, TEXT, 0, 0),
     L('s', STATUS, NUMBER, 0, 1), L('S', NONE, NUMBER, 0, 0), L('t', TIME, BRACKETED, 28, 1),
-    L('T', NONE, DECIMAL, 0, 0), L('u', NONE, TEXT, 0, 0),   L('U', URL, TEXT, 0, 1),
+    L('T', NONE, DECIMAL, 0, 0), L('u', USER, TEXT, 0, 0),   L('U', URL, TEXT, 0, 1),
     L('v', HOST, NAME, 0, 2),   L('V', HOST, TEXT, 0, 3),    L('x', NONE, TEXT, 0, 0),
     L('X', NONE, TEXT, 0, 0),
 };

@@ -204,6 +204,18 @@ TB__INLINE uint8_t find_member(const tb_log_columns *c, uint8_t first, uint8_t l
     return 0;
 }
 
+/* "http.status" as one name, which some writers use, is that path. */
+static uint8_t find_dotted(const tb_log_columns *c, uint8_t key, tb__part name)
+{
+    for (;;) {
+        const char *dot = memchr(name.at, '.', name.len);
+        const size_t len = dot ? (size_t)(dot - name.at) : name.len;
+        key = find_member(c, c->key[key].child, 0, (tb__part){name.at, len});
+        if (!key || !dot) return key;
+        name = (tb__part){dot + 1, name.len - len - 1};
+    }
+}
+
 /* The members of an object whose brace is taken; key: whose list of names it has. */
 static bool take_members(scan *s, uint8_t key)
 {
@@ -215,8 +227,10 @@ static bool take_members(scan *s, uint8_t key)
         const char *mark = s->mark; /* a key is no value */
         if (!skip_char(s, '"') || !take_quote(s, &name) || !skip_char(s, ':')) return false;
         s->mark = mark;
-        const uint8_t k = find_member(s->c, first, likely, name);
+        uint8_t k = find_member(s->c, first, likely, name);
+        const bool own = k;
         bool good;
+        if (!k && memchr(name.at, '.', name.len)) k = find_dotted(s->c, key, name);
         if (!k) {
             good = skip_value(s);
         } else if (s->c->key[k].child && skip_char(s, '{')) {
@@ -227,7 +241,7 @@ static bool take_members(scan *s, uint8_t key)
             good = take_named(s, s->c->key[k].role);
         }
         if (!good) return false;
-        if (k) likely = s->c->key[k].next ? s->c->key[k].next : first;
+        if (own) likely = s->c->key[k].next ? s->c->key[k].next : first;
     } while (skip_char(s, ','));
     return skip_char(s, '}');
 }

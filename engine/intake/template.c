@@ -59,7 +59,7 @@ static bool is_part(const tb__template *t, tb__known known)
 {
     return t->n && t->tail.literal_len == 0 && t->column[t->n - 1].kind == TB__KIND_TEXT &&
            known.kind == TB__KIND_TEXT &&
-           (known.role == TB__ROLE_NONE || known.role == TB__ROLE_QUERY);
+           (known.role == TB__ROLE_NONE || known.role == TB__ROLE_QUERY || known.role == TB__ROLE_USER);
 }
 
 tb_code tb__template_column(tb__template *t, const char *name, size_t len, tb__known known)
@@ -148,6 +148,8 @@ static tb_code close_stretch(const tb__template *t, tb__stretch *s)
         note_stop(c, s, s->left++);
     while (s->left + s->right < s->n && closed_right(c, s, s->n - s->right - 1u))
         s->right++;
+    for (size_t i = 0; i < s->n; i++)
+        s->user |= c->column[s->first + i].role == TB__ROLE_USER;
     const size_t open = (size_t)s->n - s->left - s->right;
     s->whole = s->n == 1 && !c->column[s->first].literal_len && !s->tail_len &&
                !c->column[s->first].width;

@@ -2,6 +2,7 @@
  *
  * Times are read at fixed places: each form is checked by its length and its separators first, then its
  * digits. A leap second counts as the second before it, as in the combined format. */
+#include "base/jsontext.h"
 #include "intake/chars.h"
 #include "intake/columns.h"
 #include "tollbook/calendar.h"
@@ -245,6 +246,26 @@ bool tb__plain_number(tb__part *text, char to[TB__PLAIN_MAX])
     const size_t len = put_plain(digits, (int)n, point + exponent, to);
     if (len) *text = (tb__part){to, len};
     return len > 0;
+}
+
+/* --- texts of JSON --- */
+
+bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX])
+{
+    const char *p = text->at, *end = p + text->len;
+    char *out = to;
+    if (text->len >= TB_HOST_MAX || !memchr(p, '\\', text->len)) return false;
+    while (p < end) {
+        if (*p != '\\') {
+            *out++ = *p++;
+            continue;
+        }
+        const size_t step = tb__unescape(p, end, &out);
+        if (!step) return false;
+        p += step;
+    }
+    *text = (tb__part){to, (size_t)(out - to)};
+    return true;
 }
 
 bool tb__day(tb__part date, int64_t *ret_ms)

@@ -3,7 +3,8 @@ write them, and counted here: what `ingest` stores must be the same, from files 
 
 The writers are this file's own, after the servers': nginx escapes quotes, backslashes and what is not
 printable as \\xXX, or as JSON, or nothing; Apache puts a backslash before quotes and writes \\n, \\xhh;
-CloudFront encodes as URLs do; the others write JSON.
+CloudFront encodes as URLs do; the others write JSON. Descriptions are drawn, too: what one of them is refused
+for is not looked at, but that no client's text changes what the others count.
 """
 import json
 import os
@@ -153,6 +154,68 @@ FORMATS = {
 }
 
 
+# What servers write for each thing that a description may ask for; e escapes as the server does.
+def text_of(name):
+    return lambda r, e: e(getattr(r, name))
+
+
+def with_line(r, e):
+    return e(b"GET " + r.path + b" HTTP/1.1")
+
+
+NGINX = {
+    "time": {"$msec": lambda r, e: b"%d.%03d" % divmod(r.ms, 1000), "$time_local": lambda r, e: r.local,
+             "$time_iso8601": lambda r, e: r.at.strftime("%Y-%m-%dT%H:%M:%S+00:00").encode()},
+    "status": {"$status": lambda r, e: b"%03d" % r.status},
+    "bytes": {"$bytes_sent": lambda r, e: b"%d" % r.bytes},
+    "host": {"$host": lambda r, e: r.host.encode(), "$server_name": lambda r, e: r.host.encode(),
+             "$http_host": lambda r, e: e(r.shown)},
+    "cache": {"$upstream_cache_status": lambda r, e: e(b"" if r.cache == "-" else r.cache.encode())},
+    "other": {"$remote_addr": lambda r, e: r.ip, "$http_referer": text_of("referer"), "$remote_user": text_of("user"),
+              "$http_user_agent": text_of("agent"), "$request": with_line, "$request_uri": text_of("path"),
+              "$request_time": lambda r, e: b"0.%03d" % (r.ms % 1000), "$pipe": lambda r, e: b".",
+              "$upstream_addr": lambda r, e: e(b"10.0.0.1:80, unix:/s : 10.0.0.2:80"),
+              "$body_bytes_sent": lambda r, e: b"%d" % (r.bytes // 2), "$request_id": lambda r, e: b"%032x" % r.ms,
+              "$http_cookie": text_of("referer"), "$server_port": lambda r, e: b"443", "$gzip_ratio": lambda r, e: e(b"")},
+}
+APACHE = {
+    "time": {"%t": lambda r, e: b"[" + r.local + b"]", "%{usec}t": lambda r, e: b"%d000" % r.ms,
+             "%{sec}t": lambda r, e: b"%d" % (r.ms // 1000),
+             "%{%Y-%m-%dT%H:%M:%S%z}t": lambda r, e: r.at.strftime("%Y-%m-%dT%H:%M:%S+0000").encode()},
+    "status": {"%>s": lambda r, e: b"%d" % r.status},
+    "bytes": {"%O": lambda r, e: b"%d" % r.bytes, "%b": lambda r, e: b"%d" % r.bytes if r.bytes else b"-"},
+    "host": {"%v": lambda r, e: r.host.encode(), "%V": lambda r, e: e(r.shown.split(b":")[0]),
+             "%{Host}i": lambda r, e: e(r.shown)},
+    "cache": {"%{X-Cache}o": lambda r, e: e(b"" if r.cache == "-" else r.cache.encode() + b" from x")},
+    "other": {"%h": lambda r, e: r.ip, "%l": lambda r, e: b"-", "%u": lambda r, e: e(r.user) if r.user else b'""',
+              "%r": with_line, "%U%q": text_of("path"), "%{Referer}i": text_of("referer"), "%{User-Agent}i": text_of("agent"),
+              "%D": lambda r, e: b"%d" % (r.ms % 1000), "%X": lambda r, e: b"+", "%I": lambda r, e: b"9",
+              "%H": lambda r, e: b"HTTP/1.1", "%f": lambda r, e: e(b"/var/www" + r.path)},
+}
+
+
+def some_columns(rng, table):
+    """One column for each thing that is counted, the cache status perhaps, and some that are not, in any order."""
+    columns = [(kind, rng.choice(list(table[kind]))) for kind in ("time", "status", "bytes", "host")]
+    if rng.random() < .6:
+        columns.append(("cache", rng.choice(list(table["cache"]))))
+    columns += [("other", name) for name in rng.sample(list(table["other"]), rng.randrange(7))]
+    rng.shuffle(columns)
+    return columns
+
+
+def separated(rng, columns):
+    """(what stands before it, column) for each, and what stands behind the last one."""
+    style, pieces, before = rng.choice(["quoted", "bare", "mixed", "object"]), [], ""
+    for i, column in enumerate(columns):
+        before += "" if not i else {"object": ",", "mixed": rng.choice([" ", "\t", "|", " - ", ', "" ', ";"])}.get(style, " ")
+        quote = style in ("quoted", "object") or (style == "mixed" and rng.random() < .5)
+        before += f'"k{i}":' if style == "object" else f"k{i}=" if style == "mixed" and rng.random() < .3 else ""
+        pieces.append((("{" if style == "object" and not i else "") + before + '"' * quote, column))
+        before = '"' * quote
+    return pieces, before + "}" * (style == "object")
+
+
 class Formats(unittest.TestCase):
     def setUp(self):
         self.folder = Path(tempfile.mkdtemp(prefix="tollbook-formats-"))
@@ -169,9 +232,12 @@ class Formats(unittest.TestCase):
             (self.folder / f"{name}{end}").unlink(missing_ok=True)
         shutil.copy(self.folder / "base.db", self.folder / name)
 
-    def tool(self, *words, stdin=b""):
-        done = subprocess.run([BUILD / "tollbook", *map(str, words)], input=stdin, capture_output=True, timeout=300,
+    def run_tool(self, *words, stdin=b""):
+        return subprocess.run([BUILD / "tollbook", *map(str, words)], input=stdin, capture_output=True, timeout=300,
                               cwd=self.folder, env=ENVIRONMENT)
+
+    def tool(self, *words, stdin=b""):
+        done = self.run_tool(*words, stdin=stdin)
         self.assertEqual(done.returncode, 0, f"{words}: {done.stderr.decode()}")
         return done
 
@@ -216,6 +282,38 @@ class Formats(unittest.TestCase):
                     (self.folder / "log").write_bytes(b"".join(part))
                     self.tool("ingest", "--db", "h.db", "--threads", 3, *words, "log")
                 self.assertEqual(self.stored("h.db"), self.counted(requests, told))
+
+    def some_description(self, rng):
+        """(--format, a writer of its lines, whether it tells the cache status)"""
+        table, family, escapes, escape = rng.choice([
+            (APACHE, "apache", "", apache), (NGINX, "nginx", "", nginx_default),
+            (NGINX, "nginx", "escape=json ", nginx_json), (NGINX, "nginx", "escape=none ", bytes)])
+        columns = some_columns(rng, table)
+        pieces, behind = separated(rng, columns)
+        described = "".join(before + name for before, (_, name) in pieces) + behind
+        if family == "nginx":
+            described = f"{escapes}'{described}'" + rng.choice(["", ";"])
+
+        def write(r):
+            return b"".join(before.encode() + table[kind][name](r, escape) for before, (kind, name) in pieces) + \
+                behind.encode()
+        return f"{family}:{described}", write, any(kind == "cache" for kind, _ in columns)
+
+    def test_any_description_that_is_taken_counts_what_was_sent(self):
+        rng, taken = random.Random(SEED + 1), 0
+        for _ in range(1000 if LONG else 30):
+            described, write, told = self.some_description(rng)
+            requests = [Request(rng) for _ in range(60)]
+            (self.folder / "log").write_bytes(b"".join(write(r) + b"\n" for r in requests))
+            self.fresh("d.db")
+            with self.subTest(described):
+                done = self.run_tool("ingest", "--db", "d.db", "--format", described, "log")
+                if done.returncode == 2:  # where a client could write a count
+                    self.assertRegex(done.stderr.decode(), "could write it there|can be told from other texts|cannot be told")
+                    continue
+                self.assertEqual(self.stored("d.db"), self.counted(requests, told), done.stderr.decode())
+                taken += 1
+        self.assertGreater(taken, 0)
 
 
 if __name__ == "__main__":

@@ -189,6 +189,47 @@ START_TEST(texts_of_a_client_cost_neither_zone_nor_bytes)
 }
 END_TEST
 
+/* Apache writes an empty user name as two quotes, whatever stands around it. */
+START_TEST(an_empty_user_name_is_told_from_quotes)
+{
+    static const struct {
+        const char *format, *line;
+    } cases[] = {
+        {"%{sec}t %v %u \"%r\" %>s %O", "1794900000 a.example %s \"GET / HTTP/1.1\" 206 512"},
+        {"%{sec}t %V \"%u\" %>s %O", "1794900000 a.example \"%s\" 206 512"},
+        {"\"%u\" \"%r\" \"%V\" \"%{sec}t\" \"%>s\" \"%O\"",
+         "\"%s\" \"GET / HTTP/1.1\" \"a.example\" \"1794900000\" \"206\" \"512\""},
+        {"%{Referer}i \"%u\" \"%{User-Agent}i\" \"%V\" \"%{sec}t\" %>s %O",
+         "x y \"%s\" \"\" \"a.example\" \"1794900000\" 206 512"},
+        {"%{sec}t %>s %O \"%v %u\" \"%r\"", "1794900000 206 512 \"a.example %s\" \"GET / HTTP/1.1\""},
+        {"%{sec}t %>s %O %r %u \"%{X-Cache}o\" %V", "1794900000 206 512 GET / HTTP/1.1 %s \"HIT\" a.example"},
+        {"%{sec}t %>s %O %r %u \"%{X-Cache}o\" %V", "1794900000 206 512 GET / HTTP/1.1 %s \"\" a.example"},
+        {"%{sec}t %>s %O \"%V\" %u", "1794900000 206 512 \"a.example\" %s"},
+        {"%{sec}t %>s %O %V \"%u\"", "1794900000 206 512 a.example \"%s\""},
+        {"{\"t\":%{sec}t,\"h\":\"%V\",\"u\":\"%u\",\"s\":\"%>s\",\"b\":\"%O\"}",
+         "{\"t\":1794900000,\"h\":\"a.example\",\"u\":\"%s\",\"s\":\"206\",\"b\":\"512\"}"},
+    };
+    static const char *const users[] = {"\"\"", "-", "bob", "b\\\"\\\"", "\\\"", "a b"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char format[256], line[256];
+        snprintf(format, sizeof format, "apache:%s", cases[i].format);
+        use(format);
+        for (size_t u = 0; u < sizeof users / sizeof *users; u++) {
+            const char *at = strstr(cases[i].line, "%s");
+            snprintf(line, sizeof line, "%.*s%s%s", (int)(at - cases[i].line), cases[i].line, users[u], at + 2);
+            takes(line);
+            ck_assert_msg(hit.zone == 101 && hit.bytes == 512 && hit.status == 206, "%s", line);
+            const tb_cache cache = !strstr(format, "X-Cache")  ? TB_CACHE_UNKNOWN
+                                   : strstr(line, "HIT") ? TB_CACHE_SERVED
+                                                         : TB_CACHE_OTHER;
+            ck_assert_msg(hit.cache == cache, "%s: %d", line, hit.cache);
+        }
+    }
+    use("apache:%{sec}t %V \"%{User-Agent}i\" %>s %O");
+    refuses("1794900000 a.example \"\"\"\" 206 512", TB_REJECT_FORMAT);
+}
+END_TEST
+
 START_TEST(one_text_in_the_middle_may_hold_its_separators)
 {
     use("nginx:escape=none '$msec|$status|$bytes_sent|$http_user_agent|$server_name|$tollbook_region'");
@@ -467,6 +508,43 @@ START_TEST(a_number_of_json_is_taken_where_it_is_whole)
 }
 END_TEST
 
+/* Some writers escape more than they must: .NET '+', PHP '/', Python what is not ASCII. */
+START_TEST(a_time_and_a_host_of_json_are_read_without_their_escapes)
+{
+    use_with("json", "host=h,time=t,status=s,bytes=b", 0, "");
+    takes("{\"h\":\"a.example\",\"t\":\"2026-11-17T07:20:00\\u002B00:00\",\"s\":200,\"b\":7}");
+    ck_assert_int_eq(logline.time_ms, INT64_C(1794900000000));
+    takes("{\"h\":\"a.example\",\"t\":\"17\\/Nov\\/2026:07:20:00 +0000\",\"s\":200,\"b\":7}");
+    ck_assert_int_eq(logline.time_ms, INT64_C(1794900000000));
+    takes("{\"h\":\"\\u0061.EXAMPLE:443\",\"t\":1794900000,\"s\":200,\"b\":7}");
+    ck_assert_int_eq(hit.zone, 101);
+    takes("{\"h\":\"\\u0061.EXAMPLE:443\",\"t\":1794900000,\"s\":200,\"b\":7}"); /* by its shape */
+    ck_assert_int_eq(hit.zone, 101);
+    refuses("{\"h\":\"\\u006.example\",\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_HOST);
+    refuses("{\"h\":\"a.example\\ud800\",\"t\":1794900000,\"s\":200,\"b\":7}", TB_REJECT_HOST);
+    refuses("{\"h\":\"a.example\",\"t\":\"2026-11-17T07:20:00\\u002D00:0\",\"s\":200,\"b\":7}", TB_REJECT_TIME);
+    use("nginx:$msec $status $bytes_sent \"$host\""); /* there a backslash is itself */
+    refuses("1794900000 200 7 \"\\u0061.example\"", TB_REJECT_HOST);
+}
+END_TEST
+
+START_TEST(a_name_with_dots_is_the_path_that_it_looks_like)
+{
+    use_with("json", "host=http.host,time=ts,status=http.res.status,bytes=http.res.bytes", 0, "");
+    static const char *const all[] = {
+        "{\"ts\":1794900000,\"http.host\":\"a.example\",\"http.res.status\":206,\"http.res.bytes\":512}",
+        "{\"http.res.bytes\":512,\"http\":{\"host\":\"a.example\",\"res.status\":206},\"ts\":1794900000}",
+        "{\"http.res\":{\"status\":206,\"bytes\":512},\"http\":{\"host\":\"a.example\"},\"ts\":1794900000,\"http.x\":1}",
+        "{\"http.\":1,\".host\":2,\"http..host\":3,\"ts.\":4,\".\":5,\"http.host\":\"a.example\",\"http.res.status\":206,"
+        "\"ts\":1794900000,\"http.res.bytes\":512,\"http.res.bytes.x\":7}"};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int again = 0; again < 2; again++) {
+            takes(all[i]);
+            ck_assert(hit.zone == 101 && hit.bytes == 512 && hit.status == 206);
+        }
+}
+END_TEST
+
 /* Its bytes went out, and are billed. */
 START_TEST(a_request_without_an_answer_counts_as_one_whose_client_was_gone)
 {
@@ -689,6 +767,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_log_format_is_read_as_nginx_reads_it);
     tcase_add_test(t, texts_of_a_client_cost_neither_zone_nor_bytes);
+    tcase_add_test(t, an_empty_user_name_is_told_from_quotes);
     tcase_add_test(t, one_text_in_the_middle_may_hold_its_separators);
     tcase_add_test(t, two_texts_that_cannot_be_told_apart_are_unknown);
     tcase_add_test(t, a_count_that_a_client_could_write_is_refused_in_the_description);
@@ -706,6 +785,8 @@ int main(void)
     tcase_add_test(t, a_whole_directive_is_read_as_it_was_pasted);
     tcase_add_test(t, where_the_zones_own_column_says_nothing_the_host_does);
     tcase_add_test(t, a_number_of_json_is_taken_where_it_is_whole);
+    tcase_add_test(t, a_time_and_a_host_of_json_are_read_without_their_escapes);
+    tcase_add_test(t, a_name_with_dots_is_the_path_that_it_looks_like);
     tcase_add_test(t, a_request_without_an_answer_counts_as_one_whose_client_was_gone);
     tcase_add_test(t, a_byte_order_mark_is_passed_over);
     tcase_add_test(t, a_name_in_another_script_is_found_as_dns_has_it);

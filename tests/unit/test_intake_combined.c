@@ -159,10 +159,17 @@ START_TEST(a_user_name_may_hold_quotes_behind_backslashes) /* as Apache writes i
 }
 END_TEST
 
-START_TEST(a_user_name_may_be_empty) /* as nginx writes it with escape=json */
+START_TEST(a_user_name_may_be_empty) /* as nginx writes it with escape=json, and Apache */
 {
     accepts("192.0.2.7 -  [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 51 \"\" \"\"");
     ck_assert_uint_eq(hit.bytes, 51);
+    accepts("192.0.2.7 - \"\" [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 401 52 \"\" \"\"");
+    ck_assert(hit.bytes == 52 && hit.status == 401);
+    accepts("192.0.2.7 - \"\" [17/May/2015:10:05:03 +0000] \"\" 408 -");
+    ck_assert_uint_eq(hit.bytes, 0);
+    refuses("h - \"\"[17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 51", TB_REJECT_COMBINED, 5);
+    refuses("h - \"\" ", TB_REJECT_COMBINED, 5);
+    refuses("h - \"\"", TB_REJECT_COMBINED, 5);
 }
 END_TEST
 

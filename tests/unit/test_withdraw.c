@@ -482,6 +482,8 @@ static void make_small(input *in, const char *bytes)
     memcpy(in->bytes, bytes, in->len);
 }
 
+#define ROW_OF(zone, counters)                                                                                         \
+    "{\"zone\":" #zone ",\"region\":\"DE\",\"hour\":\"2026-11-12T05:00:00Z\"," counters "}\n"
 #define LINE(id) "HIT|200|1794900000000|100|101|192.0.2.1|-|https://e/" id "|DE|a|" id "|US\n"
 
 /* Everything that the store holds, to see that nothing changed. */
@@ -516,6 +518,41 @@ static void check_unchanged(void)
     ck_assert_mem_eq(before.bytes, after.bytes, after.len);
     fixture_verify(&f);
 }
+
+/* Two zones of an account, and two inputs of one of them, that say that there was nothing in the same hour. */
+START_TEST(an_hour_that_several_say_was_empty_goes_with_the_first)
+{
+    static const char *const texts[] = {
+        ROW_OF(101, "\"requests\":0"), ROW_OF(102, "\"bytes\":0"), ROW_OF(101, "\"bytes\":0"),
+        ROW_OF(101, "\"retried\":0") ROW_OF(102, "\"bytes\":7"),
+        "{\"load_balancer\":7,\"hour\":\"2026-11-12T05:00:00Z\",\"requests\":0}\n",
+        "{\"hour\":\"2026-11-12T05:00:00Z\",\"load_balancer\":7,\"requests\":0}\n"};
+    enum { N = sizeof texts / sizeof *texts };
+    for (size_t first = 0; first < N; first++) {
+        feed_withdrawn done;
+        tb_error err = {0};
+        set_up();
+        for (size_t i = 0; i < N; i++) {
+            make_small(&inputs[i], texts[i]);
+            inputs[i].rows = true;
+            take(&f, &inputs[i], inputs[i].len, false);
+        }
+        for (size_t i = 0; i < N; i++) {
+            const input *in = &inputs[(first + i) % N];
+            err.message[0] = 0;
+            ck_assert_msg(withdraw(in, in->len, i % 2, &done, &err) == TB_OK, "%zu behind %zu: %s", i, first,
+                          err.message);
+            ck_assert_uint_eq(done.segments, 1);
+            fixture_verify(&f);
+        }
+        if (!f.plane.client.shards) {
+            ck_assert_uint_eq(count_rows("buckets"), 0);
+            ck_assert_uint_eq(count_rows("balancer_buckets"), 0);
+        }
+        tear_down();
+    }
+}
+END_TEST
 
 START_TEST(what_was_not_taken_changes_nothing)
 {
@@ -914,7 +951,7 @@ END_TEST
 
 START_TEST(what_was_let_go_is_named_as_the_cause)
 {
-    static input in;
+    static input in, later;
     feed_withdrawn done;
     tb_error err = {0};
     tb_retain_walk walk = {.account = 1, .kept = {NOW_MONTH + 1, NOW_MONTH}, .room = 1000};
@@ -929,10 +966,17 @@ START_TEST(what_was_let_go_is_named_as_the_cause)
     while (!over);
     ok(tb_store_commit(f.store, &err));
     free(walk.months);
-    ck_assert_int_eq(withdraw(&in, in.len, false, &done, &err), TB_E_WITHDRAWAL);
-    ck_assert_msg(strstr(err.message, "Pull zone 101, 2026-11-17: usage by the hour of that month was let go"), "%s",
-                  err.message);
-    ck_assert_ptr_nonnull(strstr(err.message, "`tollbook ledger adjust`"));
+    make_small(&later, LINE("c") LINE("d") LINE("e")); /* of the same hour: enough to take the others off it */
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) take(&f, &later, later.len, false);
+        fixture_fold(&f);
+        remember(&before);
+        ck_assert_int_eq(withdraw(&in, in.len, false, &done, &err), TB_E_WITHDRAWAL);
+        ck_assert_msg(strstr(err.message, "Pull zone 101, 2026-11-17: usage by the hour of that month was let go"),
+                      "%s", err.message);
+        ck_assert_ptr_nonnull(strstr(err.message, "`tollbook ledger adjust`"));
+        check_unchanged();
+    }
     tear_down();
 }
 END_TEST
@@ -1033,6 +1077,7 @@ int main(void)
     tcase_set_timeout(t, 0);
     tcase_add_test(t, what_changes_after_it_was_parsed_is_seen);
     tcase_add_test(t, what_is_withdrawn_was_never_taken);
+    tcase_add_test(t, an_hour_that_several_say_was_empty_goes_with_the_first);
     tcase_add_test(t, what_was_not_taken_changes_nothing);
     tcase_add_test(t, a_shorter_copy_is_refused_and_the_longest_one_goes);
     tcase_add_test(t, a_cut_line_goes_with_its_whole);

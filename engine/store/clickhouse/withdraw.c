@@ -9,7 +9,6 @@
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
-#include "store/usage/retain.h"
 #include "store/usage/taking.h"
 
 #include <inttypes.h>
@@ -36,18 +35,13 @@ static void negate(const tb_grid *hours, tb_grid *out)
     }
 }
 
-/* Of a month whose hours may be gone there is nothing to take off, as in the file. */
 static tb_code take(tb__taking *of, const tb__owner *owner, const tb__member *at, const tb_grid *hours,
                     tb_error *err)
 {
     taking *t = (taking *)of;
     const int64_t day = of->day->day;
     const tb__day_of to = {owner->scope, owner->id, at->edge, 0, day};
-    tb_kept kept;
     tb_grid less;
-    tb_code code = tb__kept_of(of->store, owner->scope, owner->id, &kept, err);
-    if (code) return code;
-    if (tb_month_from_day(day) < kept.hours) return tb__too_little(of, "none", err);
     if (day * 24 < t->first) t->first = day * 24;
     if (day * 24 + 24 > t->end) t->end = day * 24 + 24;
     negate(hours, &less);

@@ -19,29 +19,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether hours of that day were let go. */
-static tb_code is_let_go(const tb__taking *t, bool balancer, bool *ret_gone, tb_error *err)
+static void day_text(const tb__taking *t, char ret[20])
 {
-    tb_kept kept = {0};
-    tb_code code = tb__kept_of(t->store, balancer ? TB__SCOPE_BALANCER : TB__SCOPE_ZONE, t->day->id, &kept, err);
-    *ret_gone = !code && tb_month_from_day(t->day->day) < kept.hours;
-    return code;
+    tb_time_format(t->day->day * TB_US_PER_DAY, ret);
+}
+
+/* Of a month whose hours were let go nothing is taken off: what lies there came later, and is another input's. */
+static tb_code refuse_let_go(const tb__taking *t, tb_error *err)
+{
+    const tb_rollup_day *day = t->day;
+    const bool balancer = day->scope == TB_ROLLUP_BALANCER;
+    tb_kept kept;
+    char when[20];
+    tb_code code = tb__kept_of(t->store, balancer ? TB__SCOPE_BALANCER : TB__SCOPE_ZONE, day->id, &kept, err);
+    if (code || tb_month_from_day(day->day) >= kept.hours) return code;
+    day_text(t, when);
+    return tb_fail(err, TB_E_WITHDRAWAL, NULL,
+                   "%s %lld, %.10s: usage by the hour of that month was let go (retain), so nothing of it can be "
+                   "withdrawn. Correct what was billed with `tollbook ledger adjust`. Nothing was withdrawn.",
+                   balancer ? "Load balancer" : "Pull zone", (long long)day->id, when);
 }
 
 tb_code tb__too_little(const tb__taking *t, const char *what, tb_error *err)
 {
     const tb_rollup_day *day = t->day;
     const bool balancer = day->scope == TB_ROLLUP_BALANCER;
-    bool gone;
     char when[20];
-    tb_code code = is_let_go(t, balancer, &gone, err);
-    if (code) return code;
-    tb_time_format(day->day * TB_US_PER_DAY, when);
-    if (gone)
-        return tb_fail(err, TB_E_WITHDRAWAL, NULL,
-                       "%s %lld, %.10s: usage by the hour of that month was let go (retain), so nothing of it can be "
-                       "withdrawn. Correct what was billed with `tollbook ledger adjust`. Nothing was withdrawn.",
-                       balancer ? "Load balancer" : "Pull zone", (long long)day->id, when);
+    day_text(t, when);
     return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                    "%s %lld%s%.*s, %.10s: there is less usage (%s) than would be withdrawn. The "
                    "catalogue has changed since the input was taken, or it is another input. "
@@ -68,6 +72,18 @@ static const char *grid_take(tb_grid *from, const tb_grid *less)
         }
     }
     return NULL;
+}
+
+/* Whether anything is taken off. Of two inputs that counted nothing in the same hour the first one that is
+ * withdrawn takes the hour with it: then there is no row, and none is needed. */
+static bool takes_any(const tb_grid *less)
+{
+    for (uint32_t left = less->metrics; left; left &= left - 1) {
+        const unsigned m = (unsigned)__builtin_ctz(left);
+        for (unsigned s = 0; tb_metric_table[m].how == TB_HOW_SUM && s < TB_GRID_SLOTS; s++)
+            if ((less->slots >> s & 1) && less->v[m][s]) return true;
+    }
+    return false;
 }
 
 /* Of the slots that were touched, those in which nothing is left are none any more. */
@@ -115,7 +131,7 @@ static tb_code row_take(const tb__taking *t, int64_t key, const tb_grid *less, t
     tb_grid grid;
     tb_code code = read_row(t->store, key, &grid, &there, err);
     if (code) return code;
-    if (!there) return tb__too_little(t, "none", err);
+    if (!there) return takes_any(less) ? tb__too_little(t, "none", err) : TB_OK;
     const char *missing = grid_take(&grid, less);
     if (missing) return tb__too_little(t, missing, err);
     drop_empty(&grid, less->slots);
@@ -152,7 +168,8 @@ static tb_code owner_take(tb__taking *t, const tb__owner *owner, int64_t edge, c
                           tb_error *err)
 {
     const tb__member *own = member_at(owner, edge);
-    return own ? t->take(t, owner, own, hours, err) : tb__too_little(t, "none", err);
+    if (own) return t->take(t, owner, own, hours, err);
+    return takes_any(hours) ? tb__too_little(t, "none", err) : TB_OK;
 }
 
 /* 0: there is no such location. */
@@ -213,6 +230,8 @@ static tb_code day_take(tb__taking *t, const tb_grid *hours, tb_error *err)
     if (hour > t->newest) t->newest = hour;
     note_maxima(t, hours);
     tb__count_sums(t->store->sums, &t->store->cells, t->day, hours);
+    tb_code code = takes_any(hours) ? refuse_let_go(t, err) : TB_OK;
+    if (code) return code;
     return t->day->scope == TB_ROLLUP_BALANCER ? balancer_take(t, hours, err)
                                                : zone_take(t, hours, err);
 }
