@@ -49,7 +49,8 @@ TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *opti
                                   tb_store **ret_store, tb_error *err);
 /* A writer that names usage servers and has been there before opens without those that are away. What lies on them is not
  * answered (TB_E_AWAY), and no usage is taken, until this looks at them: by the writer, outside of a transaction. TB_E_AWAY:
- * one still is. TB_E_USAGE and others: one is not what it was. A reader learns from it whether the writer has looked. */
+ * one still is. TB_E_USAGE and others: one is not what it was, or another process has begun to write there, after which this one asks and
+ * sends nothing any more: so a writer looks now and then. A reader learns from it whether the writer has looked. */
 TB_MUST_USE tb_code tb_store_usage_look(tb_store *store, tb_error *err);
 /* TB_E_GONE where the path leads to another file than the one that is open, or to none; for a writer
  * its -wal and -shm count too. *ret_links (may be NULL): how many names the file has, 1 as a rule. Costs

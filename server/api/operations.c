@@ -160,6 +160,13 @@ static tb_ops ops_of(request *r, tb_store *store)
                     .key_secret = work_of(r)->key_secret};
 }
 
+/* Commands with --db cannot read usage that lies on servers. */
+static const char *instead_of(const request *r, const tb_operation *operation)
+{
+    if (!r->worker->server->options.usage) return ", or run it with --db";
+    return strcmp(operation->name, "verify") == 0 ? ", or verify with `tollbook backup --usage`, which takes its time" : "";
+}
+
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -169,9 +176,8 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
-    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time, or %s.",
-                   (int)(SERVER_DESK_US / 1000000),
-                   r->worker->server->options.usage ? "verify with `tollbook backup --usage`, which takes its time" : "run it with --db");
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.", (int)(SERVER_DESK_US / 1000000),
+                   instead_of(r, w->args.operation));
 }
 
 static tb_code run_write(write_job *job, tb_store *store, tb_error *err)

@@ -505,7 +505,8 @@ static bool on_idle(void *ctx, tb_store *store)
     return false;
 }
 
-#define USAGE_LOOK_US INT64_C(500000)
+#define USAGE_LOOK_US  INT64_C(500000)
+#define USAGE_ALONE_US INT64_C(5000000)
 
 static void on_lost(void *ctx, const tb_error *err)
 {
@@ -528,11 +529,22 @@ static bool look_at_usage(server *s, tb_error *err)
     return !code;
 }
 
+/* Now and then, and for nobody who waits: whether another process writes there now. Once it does the store refuses everything. */
+static bool is_alone(server *s)
+{
+    tb_error err;
+    if (clock_mono_us() < s->usage.alone_us) return true;
+    const tb_code code = tb_store_usage_look(s->store, &err);
+    s->usage.alone_us = clock_mono_us() + USAGE_ALONE_US;
+    if (code == TB_E_USAGE) fprintf(stderr, "tollbook serve: %s\n", err.message);
+    return !code;
+}
+
 static bool on_tend(void *ctx, tb_store *store)
 {
     server *s = ctx;
     tb_error err;
-    if (!look_at_usage(s, &err) || s->options.idle) return false;
+    if (!look_at_usage(s, &err) || !is_alone(s) || s->options.idle) return false;
     const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);

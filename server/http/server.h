@@ -132,6 +132,7 @@ typedef struct server {
         bool good;       /* all were looked at */
         tb_code said;    /* what is wrong with one, as it was said last */
         int64_t next_us; /* when to look again */
+        int64_t alone_us; /* when to look whether another process writes there */
     } usage;             /* the writer's thread: servers that were away at the start */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */

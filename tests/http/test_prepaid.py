@@ -96,6 +96,11 @@ class Prepaid(unittest.TestCase):
         self.start()  # again: nothing more, and nothing is said
         self.assertEqual(self.billing()["Balance"], 0.6)
         self.assertEqual(self.server.messages().count("entries made"), 1)
+        run("ledger", "credit", "--server", self.server.url, "--key", self.server.keys["operator"], "--account", 2, "--amount", "1", "--expires",
+            "2027-01-01")
+        entries = self.server.get("/billing/statement?from=2026-11-01&to=2026-11-30", "other").json()["entries"]
+        self.assertEqual([e["kind"] for e in entries].count("usage"), 3) # as docs/openapi.yaml has it, which every answer is held against
+        self.assertEqual([e["expires"] for e in entries if e["kind"] == "credit"], ["2027-01-01"])
 
     def test_records_of_a_final_month_are_its_invoice(self):
         self.pay("20", "card 1")

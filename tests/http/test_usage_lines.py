@@ -200,7 +200,7 @@ class UsageLines(Case):
 
     def kill(self, table, sql):
         """The server ends once, while it sends these rows, which no one hears of."""
-        if f"INSERT INTO {DATABASE}{table} " not in sql:
+        if f"INSERT INTO {DATABASE}{table}(" not in sql:
             return
         for fake in self.pair.fronts:
             fake.watch = lambda _: None

@@ -189,7 +189,7 @@ class Migration(Case):
         fakes = [Killer(shard) for shard in self.shards]
         for fake in fakes:
             self.addCleanup(fake.close)
-            fake.watch = lambda sql: "INSERT INTO cut.log " in sql and fakes[0].victim.kill()
+            fake.watch = lambda sql: "INSERT INTO cut.log(" in sql and fakes[0].victim.kill()
         url = self.url("cut", fakes)
         fakes[0].victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", server.db, "--to", url], env=ENVIRONMENT,
                                            stderr=subprocess.DEVNULL)

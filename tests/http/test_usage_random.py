@@ -115,7 +115,7 @@ class RandomMonth(Case):
                            f"/pullzone/{zone}/optimizer/statistics?{span}", f"/pullzone/{zone}/safehop/statistics?{span}",
                            f"/pullzone/{zone}/originshield/queuestatistics?{span}", "/loadbalancer/7/usage",
                            "/loadbalancer/7/usage?year=2026&month=10", f"/insights?{insights}", f"/insights?{insights}&compare=previous",
-                           f"/insights?{insights}&by=hour", f"/insights?{insights}&pullZone={zones[0]}", "/billing/forecast",
+                           f"/insights?{insights}&by=hour", f"/insights?{insights}&zone={zones[0]}", "/billing/forecast",
                            "/billing/invoices"):
                 self.both("GET", target, key=key)
 

@@ -62,7 +62,7 @@ class Reshard(Case):
         self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T06:"))
         self.post("/ingest/logs", b"".join(lines(zone, range(9)) for zone in (101, 102, 201, 202, 999)))
         pair.away.stop()
-        for table in ("cell", "country", "log", "log_gone", "event", "place"):
+        for table in ("cell", "country", "log", "log_gone", "event", "place", "writer"):
             shard.ask(f"ALTER TABLE tollbook_test.{table} FREEZE")
         shard.kill()
         with tempfile.TemporaryDirectory(prefix="tollbook-backup-") as backup:

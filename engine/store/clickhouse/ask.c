@@ -45,6 +45,7 @@ tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb_buf_check(&ch->sql, err);
     ch->answer.len = 0;
+    if (!code && tb__ch_cache_fenced(ch->cache)) code = tb__ch_fenced(err);
     if (!code && ch->cache && !ch->looks && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unseen(shard, err);
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);

@@ -27,6 +27,7 @@ struct tb__ch_cache {
     } *dropped; /* it only grows */
     size_t n_dropped;
     _Atomic uint64_t unseen[WORDS]; /* a bit for each shard */
+    _Atomic bool fenced;
     entry ring; /* ring.older: the one used last, ring.newer: the one to go first */
     entry *slot[SLOTS];
 };
@@ -188,6 +189,16 @@ void tb__ch_cache_seen(tb__ch_cache *c, size_t shard, bool good)
 bool tb__ch_cache_saw(tb__ch_cache *c, size_t shard)
 {
     return !(atomic_load(&c->unseen[shard / 64 % WORDS]) >> shard % 64 & 1);
+}
+
+void tb__ch_cache_fence(tb__ch_cache *c)
+{
+    if (c) atomic_store(&c->fenced, true);
+}
+
+bool tb__ch_cache_fenced(tb__ch_cache *c)
+{
+    return c && atomic_load(&c->fenced);
 }
 
 size_t tb__ch_cache_bytes(tb__ch_cache *c)

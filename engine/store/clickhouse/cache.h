@@ -42,6 +42,9 @@ void tb__ch_cache_dropped_at(tb__ch_cache *cache, size_t at, int64_t *ret_month,
 /* Whether a shard is what it should be, as the process's writer has seen. Until it looks they are taken for it. */
 void tb__ch_cache_seen(tb__ch_cache *cache, size_t shard, bool good);
 bool tb__ch_cache_saw(tb__ch_cache *cache, size_t shard);
+/* Another process writes now: nothing is asked of servers any more (claim.c). For good; NULL is fine. */
+void tb__ch_cache_fence(tb__ch_cache *cache);
+bool tb__ch_cache_fenced(tb__ch_cache *cache);
 size_t tb__ch_cache_bytes(tb__ch_cache *cache);
 
 #endif

@@ -357,6 +357,7 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, "usage_batch", batch, err);
     if (!code && m->move->resumed) code = tb__meta_set(store, TB__CH_TWICE, batch, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", m->kept[EPOCH], err);
+    if (!code) code = tb__ch_meta_put(store, TB__CH_CLAIMED, 0, err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", m->kept[SHARDS], err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
     if (!code) code = tb__meta_set(store, "cell_max", (int64_t)most, err);

@@ -62,6 +62,7 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
     tb_code code = tb__ch_make_place(store, shard, err);
+    if (!code) code = tb__ch_make_claims(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.cell(scope UInt8,owner Int64,edge UInt32,h UInt32,"
                          "batch UInt64,row UInt32", name);
@@ -93,6 +94,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, name, from - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", *epoch, err);
+    if (!code) code = tb__ch_note_claim(store, *epoch, err);
     if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series(id)", err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)tb__ch_of(store)->client->shards, err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
@@ -109,11 +111,13 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     char name[40] = "usage_gap_";
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(store, "usage_batch", 0, &last, err);
+    if (!code) code = tb__ch_claim(store, epoch + 2, err);
     const int64_t from = (epoch + 2) << TB__CH_ID_BITS;
     *ret_batch = (epoch + 1) << TB__CH_ID_BITS;
     sqlite3_snprintf(30, name + 10, "%lld", (long long)last + 1);
     if (!code && (ch->sent > last || ch->n_gaps)) code = tb__ch_meta_put(store, name, *ret_batch - 1, err);
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
+    if (!code) code = tb__ch_note_claim(store, epoch + 2, err);
     return code ? code : tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
 }
 
@@ -156,22 +160,31 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
     return tb__ch_put_inserts(ch, err);
 }
 
-/* known: what the file knows; 0: its usage was never there. */
-static tb_code look_at_shard(tb_store *store, size_t shard, int64_t known, int64_t *epoch, tb_error *err)
+/* What begin_writing learns of the shards. */
+typedef struct found {
+    int64_t known;   /* epoch of the file; 0: its usage was never there */
+    int64_t used;    /* the highest of which there are rows, or the file's */
+    int64_t claimed; /* the highest that a writer took */
+} found;
+
+static tb_code look_at_shard(tb_store *store, size_t shard, found *f, tb_error *err)
 {
+    int64_t used = 0;
     tb_code code = make_tables(store, shard, err);
-    if (!code) code = tb__ch_take_place(store, shard, known > 0, err);
-    if (!code) code = find_epoch(store, shard, epoch, err);
+    if (!code) code = tb__ch_take_place(store, shard, f->known > 0, err);
+    if (!code) code = find_epoch(store, shard, &used, err);
+    if (!code) code = tb__ch_look_at_claims(store, shard, f->known > 0, used > 0, &f->claimed, err);
+    if (used > f->used) f->used = used;
     return code ? code : tb__ch_check_copy(store, shard, err);
 }
 
 /* TB_E_AWAY after all of them: one that is away keeps nobody from the others. */
-static tb_code look_at_shards(tb_store *store, const int64_t known, int64_t *epoch, tb_error *err)
+static tb_code look_at_shards(tb_store *store, found *f, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code away = TB_OK;
     for (size_t shard = 0; shard < ch->client->shards; shard++) {
-        const tb_code code = look_at_shard(store, shard, known, epoch, err);
+        const tb_code code = look_at_shard(store, shard, f, err);
         tb__ch_cache_seen(ch->cache, shard, !code);
         if (code && code != TB_E_AWAY) return code;
         if (code) away = code;
@@ -183,14 +196,16 @@ static tb_code look_at_shards(tb_store *store, const int64_t known, int64_t *epo
 static tb_code begin_writing(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    int64_t known = 0;
-    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &known, err);
-    int64_t epoch = known;
+    found f = {0, 0, 0};
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &f.known, err);
+    f.used = f.known;
     ch->unseen = ch->looks = true;
-    if (!code) code = tb__ch_find_number(store, known > 0, err);
-    if (!code) code = look_at_shards(store, known, &epoch, err);
+    if (!code) code = tb__ch_find_number(store, f.known > 0, err);
+    if (!code) code = look_at_shards(store, &f, err);
     ch->looks = false;
-    const bool copy = known && epoch > known;
+    const bool copy = f.known && f.used > f.known;
+    int64_t epoch = f.used > f.claimed ? f.used : f.claimed;
+    if (!code) code = tb__ch_begin_claims(store, f.known > 0, epoch + 1, err);
     if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
     if (!code) code = tb_store_write(store, begin_span, &epoch, err);
     ch->unseen = code != TB_OK;
@@ -211,7 +226,8 @@ tb_code tb_store_usage_look(tb_store *store, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     if (!ch) return TB_OK;
-    if (store->write) return ch->unseen ? begin_writing(store, err) : TB_OK;
+    if (tb__ch_cache_fenced(ch->cache)) return tb__ch_fenced(err);
+    if (store->write) return ch->unseen ? begin_writing(store, err) : tb__ch_check_alone(store, err);
     for (size_t shard = 0; shard < ch->client->shards; shard++)
         if (!tb__ch_cache_saw(ch->cache, shard)) return tb__ch_unseen(shard, err);
     return TB_OK;

@@ -91,6 +91,8 @@ struct tb__clickhouse {
     } unlet;     /* letgo.c; of this snapshot */
     bool unseen; /* of a writer: not every shard was looked at, and no span of ids was begun */
     bool looks;  /* it does that now */
+    int64_t first, token_of; /* claim.c: the first span of ids that this writer took, and its number */
+    bool claimed;            /* the last one is on all servers */
     bool asks_cells; /* the statement in `sql` asks for rows that were */
     bool brief;      /* its answer is expected to be below a megabyte */
     /* Of a writer: */
@@ -144,6 +146,24 @@ TB_MUST_USE tb_code tb__ch_make_place(tb_store *store, size_t shard, tb_error *e
 TB_MUST_USE tb_code tb__ch_take_place(tb_store *store, size_t shard, bool used, tb_error *err);
 /* Of a reader. TB_E_USAGE: it is another one. */
 TB_MUST_USE tb_code tb__ch_check_place(tb_store *store, size_t shard, tb_error *err);
+
+/* --- claim.c --- */
+
+#define TB__CH_CLAIMED "usage_claimed" /* a row of meta: the last span that was taken and then written into the file; 0: on other servers */
+
+/* The table, where it is missing. */
+TB_MUST_USE tb_code tb__ch_make_claims(tb_store *store, size_t shard, tb_error *err);
+/* Raises *claimed to the last span of ids that anybody took. TB_E_USAGE: others did, or there are rows, and the file does not have its
+ * usage here (`used`); or it has, and the server is older than the file. */
+TB_MUST_USE tb_code tb__ch_look_at_claims(tb_store *store, size_t shard, bool used, bool rows, int64_t *claimed, tb_error *err);
+/* Takes spans of ids up to this one: of a writer that begins, and of one that goes on. TB_E_USAGE: another one has begun. */
+TB_MUST_USE tb_code tb__ch_begin_claims(tb_store *store, bool used, int64_t epoch, tb_error *err);
+TB_MUST_USE tb_code tb__ch_claim(tb_store *store, int64_t epoch, tb_error *err);
+/* In the file: every server has that span. */
+TB_MUST_USE tb_code tb__ch_note_claim(tb_store *store, int64_t epoch, tb_error *err);
+TB_MUST_USE tb_code tb__ch_check_alone(tb_store *store, tb_error *err);
+/* TB_E_AWAY, for whoever asks after that. */
+TB_MUST_USE tb_code tb__ch_fenced(tb_error *err);
 
 /* --- moved.c --- */
 

@@ -379,6 +379,7 @@ static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
     tb_code code = tb__meta_get(store, "usage_batch", &last, err);
     if (!code && r->again) code = tb__meta_set(store, TB__CH_TWICE, last, err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    if (!code) code = tb__ch_meta_put(store, TB__CH_CLAIMED, 0, err);
     return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, r->to->number, err);
 }
 

@@ -6,6 +6,7 @@
  * a time, with buffers of its own (bodies). One that fails fails the transaction, whose ids are never used again: no
  * transaction sends a row twice (TB__CH_TWICE).
  * Countries stay until the end: few rows are left of those that are joined. */
+#include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 #include "store/usage/batch.h"
 #include "store/usage/owners.h"
@@ -39,11 +40,15 @@ tb__ch_form tb__ch_form_of(uint32_t metrics)
  * is in it, and merges besides. */
 #define EARLY ((size_t)6 << 20)
 
+/* Of rows without names, so that a column more in a table, whoever made it, shifts none. Native blocks name theirs. */
+static const char *const columns_of[TB__CH_FORMS] = {
+    "", "", "", "(day,zone,first_ms,last_ms,lines,batch,at,seal,bytes,data)", "(day,zone,of,batch)", "(day,zone,key,batch,seal,record)"};
+
 tb_code tb__ch_put_inserts(struct tb__clickhouse *ch, tb_error *err)
 {
     for (int t = 0; t < TB__CH_FORMS; t++) {
         ch->insert_at[t] = ch->inserts.len;
-        tb_buf_fmt(&ch->inserts, "INSERT INTO %s.%s FORMAT %s", ch->client->database, tb__ch_table_names[table_of[t]],
+        tb_buf_fmt(&ch->inserts, "INSERT INTO %s.%s%s FORMAT %s", ch->client->database, tb__ch_table_names[table_of[t]], columns_of[t],
                    t <= TB__CH_COUNTRIES ? "Native" : "RowBinary");
         tb_buf_add(&ch->inserts, "", 1);
     }
@@ -205,6 +210,7 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     if (ch->began) return tell_lost(ch, err);
     if (ch->unseen)
         return tb_fail(err, TB_E_AWAY, "usage", "A usage server was away when tollbook started, and has not been looked at since.");
+    if (tb__ch_cache_fenced(ch->cache)) return tb__ch_fenced(err);
     tb_code code = tb__meta_get(store, "usage_batch", &committed, err);
     if (code) return code;
     drop_rows(ch, true);
