@@ -92,12 +92,14 @@ class Claims(Case):
         def end_it(sql):
             if sql.startswith("INSERT INTO first.writer") and len(cut) < 2:
                 cut.append(sql)
+                fakes[1].break_with("silent")
                 raise ConnectionError
 
         fakes[1].watch = end_it
         run("init", "--db", other)
         for _ in range(2):
             self.assertIn(b"shard 2 of 2", run("serve", "--db", other, "--listen", "127.0.0.1:0", "--usage", usage, expect=3).stderr)
+            fakes[1].heal()
         self.assertEqual(len(cut), 2)
         server = Server("--usage", usage, db=other)
         self.assertEqual(server.ask("GET", "/readyz").status, 200)

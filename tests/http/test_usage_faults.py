@@ -242,7 +242,7 @@ class Faults(Case):
     def test_5_a_what_many_left_ends_and_nothing_else(self):
         """KILL QUERYs are lost on their way for a while; one statement is still waited for."""
         zone = self.there[0]
-        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0)
+        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0, "--usage-compact-rows", 0) # nobody else asks for rows
         with self.fault(2, "endless") as fake, self.asking(zone):
             def at_it():
                 return self.shards[1].ask("SELECT query_id FROM system.processes WHERE query_id LIKE 'tollbook-%'").split()
@@ -449,7 +449,8 @@ class Faults(Case):
             self.fakes[1].break_with("silent")
             other = Server(log=None)
             other.stop()
-            run("serve", "--db", other.db, "--listen", "127.0.0.1:0", "--usage", self.url, "--usage-credentials", self.login, expect=3)
+            run("serve", "--db", other.db, "--listen", "127.0.0.1:0", "--usage", self.url.replace("/faults", "/unknown"),
+                "--usage-credentials", self.login, expect=3)
             other.folder.cleanup()
             self.fakes[1].heal()
 
