@@ -242,7 +242,7 @@ class Faults(Case):
     def test_5_a_what_many_left_ends_and_nothing_else(self):
         """KILL QUERYs are lost on their way for a while; one statement is still waited for."""
         zone = self.there[0]
-        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0, "--usage-compact-rows", 0) # nobody else asks for rows
+        self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0, "--usage-compact-rows", 10**9) # nobody else asks for rows
         with self.fault(2, "endless") as fake, self.asking(zone):
             def at_it():
                 return self.shards[1].ask("SELECT query_id FROM system.processes WHERE query_id LIKE 'tollbook-%'").split()
