@@ -5,6 +5,7 @@
 #include "store/clickhouse/private.h"
 #include "tollbook/calendar.h"
 #include "seed.h"
+#include "unit/usage_writer.h"
 
 #include <check.h>
 #include <unistd.h>
@@ -201,7 +202,9 @@ static void compare(tb_store *store, sqlite3 *db)
 static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
     static const uint64_t first[] = {1, 1};
+    static usage_writer writer;
     (void)ctx, (void)err;
+    if (usage_writer_answers(&writer, of->sql, answer)) return TB_OK;
     if (strstr(of->sql, "max(shard)")) tb_buf_add(answer, first, sizeof first);
     return TB_OK;
 }

@@ -5,6 +5,7 @@
 #include "tollbook/compaction.h"
 #include "tollbook/retain.h"
 #include "tollbook/rollup.h"
+#include "unit/usage_writer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static struct {
     uint64_t more;               /* rows more in the first of them once a fold has written */
     long long gone;              /* the generation that was named last before rows went */
     unsigned marks;              /* rows that name it */
+    usage_writer writer;
 } shard;
 
 static void answer_numbers(tb_buf *to, const uint64_t *list, size_t n)
@@ -107,6 +109,7 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
     if (parts) answer_spans(of->sql, answer);
     if (of->len && shard.away) return tb_fail(err, TB_E_AWAY, "usage", "gone");
     if (strncmp(of->sql, "SELECT max(batch) FROM", 22) == 0) answer_numbers(answer, (uint64_t[]){0}, 1);
+    if (usage_writer_answers(&shard.writer, of->sql, answer)) return TB_OK;
     if (strstr(of->sql, "max(shard)")) answer_numbers(answer, (uint64_t[]){1, 1}, 2);
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && !shard.dropped) answer_part(answer, 1);
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && shard.folded) answer_part(answer, 2);

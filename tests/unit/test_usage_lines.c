@@ -4,6 +4,7 @@
 #include "store/core/internal.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
+#include "unit/usage_writer.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static struct {
     uint64_t used; /* the highest batch id that it has rows of */
     uint32_t oldest; /* the first day of its lines; 0: it has none */
     bool away;
+    usage_writer writer;
 } shard;
 
 static uint64_t column(const char **at, size_t size)
@@ -60,9 +62,10 @@ static void take_rows(const char *at, size_t len)
 static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_error *err)
 {
     (void)ctx;
-    const bool log = strncmp(of->sql, "INSERT INTO t.log FORMAT", 24) == 0;
+    const bool log = strncmp(of->sql, "INSERT INTO t.log(", 18) == 0;
     if (log && shard.refuses) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
     if (shard.away) return tb_fail(err, TB_E_AWAY, NULL, "It is away.");
+    if (usage_writer_answers(&shard.writer, of->sql, answer)) return TB_OK;
     if (log) take_rows(of->body, of->len);
     if (strstr(of->sql, "min(day)) FROM t.log")) tb_buf_add(answer, &shard.oldest, 4);
     if (strstr(of->sql, "SELECT max(batch) FROM t.log ")) tb_buf_add(answer, &shard.used, 8);
