@@ -254,7 +254,7 @@ bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX])
 {
     const char *p = text->at, *end = p + text->len;
     char *out = to;
-    if (text->len >= TB_HOST_MAX || !memchr(p, '\\', text->len)) return false;
+    if (!text->len || text->len >= TB_HOST_MAX || !memchr(p, '\\', text->len)) return false;
     while (p < end) {
         if (*p != '\\') {
             *out++ = *p++;
