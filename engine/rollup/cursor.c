@@ -40,6 +40,8 @@ struct tb_rollup_cursor {
     int32_t first_day;
     uint64_t days; /* from the first to the last */
     tb__ranked groups, countries;
+    uint32_t rank; /* of the day that was read last: its id's, its edge's */
+    uint64_t rank_of_edge;
     tb_code failed;
     tb_metric failed_metric;
     tb__spot failed_at; /* kind NULL: a country's counter */
@@ -455,7 +457,24 @@ bool tb_rollup_next_day(tb_rollup_cursor *c, tb_rollup_day *ret_day, tb_grid *gr
     } while (item && c->groups.rank == rank && item->key == key);
     drop_empty(grid, &day);
     *ret_day = day_of(c, rank, key);
+    c->rank = rank;
+    c->rank_of_edge = key / c->days;
     return true;
+}
+
+size_t tb__cursor_zone(const tb_rollup_cursor *c)
+{
+    return c->rank;
+}
+
+size_t tb__cursor_edge(const tb_rollup_cursor *c)
+{
+    return c->rank_of_edge;
+}
+
+size_t tb__cursor_edges(const tb_rollup_cursor *c)
+{
+    return c->n_edges;
 }
 
 /* Adds an item to *sum; false where a sum would pass TB_COUNTER_MAX. */

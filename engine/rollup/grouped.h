@@ -11,5 +11,10 @@ const int64_t *tb__cursor_zones(const tb_rollup_cursor *cursor, size_t *ret_n);
  * ascending by group and id; countries come ascending by id, as ever. To be called before anything is
  * read; false: out of memory. */
 TB_MUST_USE bool tb__cursor_group(tb_rollup_cursor *cursor, const int64_t *group);
+/* Of the day that was read last: the place of its zone among tb__cursor_zones, and of its edge location among all
+ * of the cursor's, ascending by code. */
+size_t tb__cursor_zone(const tb_rollup_cursor *cursor);
+size_t tb__cursor_edge(const tb_rollup_cursor *cursor);
+size_t tb__cursor_edges(const tb_rollup_cursor *cursor); /* no place is as high */
 
 #endif

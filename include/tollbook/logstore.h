@@ -13,7 +13,7 @@ TB_API_BEGIN
 
 /* A live zone of the catalogue with logging on; or any that was ever declared (tb_directory.ever_logged). */
 typedef struct tb_logged {
-    int64_t zone;
+    int64_t zone, account;
     uint32_t number; /* 0 .. n-1 among them, ascending as zones do */
     bool extended;
 } tb_logged;

@@ -103,6 +103,7 @@
 #include "tollbook/usage.h"
 #include "tollbook/usageclient.h"
 #include "tollbook/usagemove.h"
+#include "tollbook/usagepack.h"
 #include "tollbook/verify.h"
 #include "tollbook/whatif.h"
 #include "tollbook/whatifbody.h"

@@ -383,6 +383,7 @@ static tb_code init_run(feed_run *run, tb_error *err)
     run->reader.layout = run->reader.heads ? &run->own_options.layout : NULL;
     if (run->directory) feed_keeper_init(&run->keeper, run->directory->logged, options, threads);
     run->keeper.mixed = tb_store_mixes_logs(run->store);
+    run->packs = tb_store_takes_packs(run->store);
     return init_workers(run, threads, err);
 }
 
@@ -403,6 +404,8 @@ static void end_run(feed_run *run)
         }
         feed_worker_release(&run->workers[i]);
     }
+    if (run->spares) feed_spares_give_pack(run->spares, run->pack);
+    else tb_usage_pack_free(run->pack);
     free(run->workers);
     free(run->counts);
     free(run->granted);
@@ -562,7 +565,7 @@ const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n)
     return run->granted;
 }
 
-/* A group has its counters, its slot, countries, and a place in the order of all (feed_run_order). */
+/* A group has its counters, its slot, countries, and a place in the order of all or in a pack (feed_run_order). */
 size_t feed_run_cells(const feed_run *run)
 {
     size_t cells = 0;

@@ -45,6 +45,9 @@ struct feed_run {
     size_t n_workers;
     feed_spares *spares; /* where their rollups come from and go to; NULL: nowhere */
     tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
+    bool packs;               /* the store takes packs, */
+    tb_usage_pack *pack;      /* and this is for what they parse; NULL: none was needed yet */
+    bool packed;              /* it holds what they have parsed */
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
@@ -109,8 +112,8 @@ void feed_run_note_limit(feed_run *run, const feed_worker *worker);
 void feed_run_note_first(feed_run *run);
 /* TB_E_BAD_LINE: the running segment's first refused line ends the run. */
 tb_code feed_run_refuse(feed_run *run, tb_error *err);
-/* Puts what was parsed since the last flush in order; nothing where that was done. Nothing is parsed after it,
- * until the flush. */
+/* Puts what was parsed since the last flush in order, or packs it; nothing where that was done. Nothing is parsed after
+ * it, until the flush. */
 TB_MUST_USE tb_code feed_run_order(feed_run *run, tb_error *err);
 /* Everything parsed so far into the open transaction. */
 TB_MUST_USE tb_code feed_run_flush(feed_run *run, tb_error *err);

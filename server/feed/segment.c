@@ -43,6 +43,7 @@ void feed_run_clear(feed_run *run)
     }
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
+    run->packed = false;
     run->n_counts = 0;
     run->lines = run->refused = run->refused_too_new = run->refused_in_time = 0;
     run->taken_ambiguous = run->taken_heads = 0;
@@ -50,20 +51,43 @@ void feed_run_clear(feed_run *run)
     run->flushed_at = run->reader.at;
 }
 
-tb_code feed_run_order(feed_run *run, tb_error *err)
+static size_t rollups(const feed_run *run, tb_rollup *parts[FEED_THREADS_MAX])
+{
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = run->workers[i].rollup;
+    return run->n_workers;
+}
+
+static tb_code order(feed_run *run, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
     if (run->cursor) return TB_OK;
-    for (size_t i = 0; i < run->n_workers; i++)
-        parts[i] = run->workers[i].rollup;
-    run->cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    run->cursor = tb_rollup_cursor_new(parts, rollups(run, parts), NULL);
     return run->cursor ? TB_OK : tb_no_memory(err);
 }
 
-static tb_code add_usage(feed_run *run, tb_error *err)
+static tb_code pack(feed_run *run, tb_error *err)
+{
+    tb_rollup *parts[FEED_THREADS_MAX];
+    if (!run->pack) run->pack = run->spares ? feed_spares_take_pack(run->spares) : tb_usage_pack_new();
+    if (!run->pack) return tb_no_memory(err);
+    return tb_usage_pack_fill(run->pack, parts, rollups(run, parts), run->directory->ever_logged, err);
+}
+
+/* What is too much for a pack is ordered, and so is what overflows: then it is told where. */
+tb_code feed_run_order(feed_run *run, tb_error *err)
+{
+    const bool small = run->packs && run->directory && feed_run_cells(run) <= TB_PACK_GROUPS;
+    if (run->packed) return TB_OK;
+    const tb_code code = small && !run->cursor ? pack(run, err) : TB_E_OVERFLOW;
+    run->packed = code == TB_OK;
+    return code == TB_E_OVERFLOW ? order(run, err) : code;
+}
+
+static tb_code add_ordered(feed_run *run, tb_error *err)
 {
     feed_helper helper;
-    tb_code code = feed_run_order(run, err);
+    tb_code code = order(run, err);
     if (code) return code;
     const tb_helper lent = feed_helper_begin(&helper);
     tb_store_lend(run->store, run->n_workers > 1 ? &lent : NULL);
@@ -71,6 +95,14 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     tb_store_lend(run->store, NULL);
     feed_helper_end(&helper);
     return code ? code : tb_rollup_cursor_check(run->cursor, err);
+}
+
+static tb_code add_usage(feed_run *run, tb_error *err)
+{
+    bool stale = true;
+    tb_code code = feed_run_order(run, err);
+    if (!code && run->packed) code = tb_store_add_packed(run->store, run->pack, &stale, err);
+    return code || !stale ? code : add_ordered(run, err);
 }
 
 static tb_code add_logs(feed_run *run, tb_error *err)

@@ -81,7 +81,7 @@ PUBLIC = {
     "print": "print", "account": "print",
     "whatif": "whatif",
     "advice": "advice", "forecast": "advice", "percentile": "advice", "breakeven": "advice", "solve": "advice",
-    "requestlog": "logs", "cellbatch": "store", "logstore": "store", "withdraw": "store", "retain": "store", "forget": "store",
+    "requestlog": "logs", "cellbatch": "store", "usagepack": "store", "logstore": "store", "withdraw": "store", "retain": "store", "forget": "store",
     "event": "events", "eventstore": "store",
     "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "totals": "store", "charges": "store", "billsource": "store",

@@ -26,7 +26,7 @@ static tb_code op_open(tb_error *err)
     return code;
 }
 
-static tb_code op_write(tb_error *err)
+static tb_code write_batch(bool packed, tb_error *err)
 {
     static uint64_t number = 100;
     tb_hit hits[12];
@@ -55,7 +55,8 @@ static tb_code op_write(tb_error *err)
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code) code = tb_store_begin(store, err);
     if (!code) code = tb_store_mark(store, err);
-    if (!code) code = tb_store_add_usage(store, cursor, err);
+    if (!code && packed) code = workload_add_packed(store, rollup, cursor, err);
+    else if (!code) code = tb_store_add_usage(store, cursor, err);
     if (!code) code = tb_store_add_reject(store, &(tb_refused){5, 1, "blank line", "", 0, 0}, err);
     if (!code) code = tb_store_add_segment(store, &s, NULL, err);
     if (!code) code = tb_store_keep_mark(store, err);
@@ -64,6 +65,16 @@ static tb_code op_write(tb_error *err)
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
     return code;
+}
+
+static tb_code op_write(tb_error *err)
+{
+    return write_batch(false, err);
+}
+
+static tb_code op_write_packed(tb_error *err)
+{
+    return write_batch(true, err);
 }
 
 /* Eight batches, what they become, and a batch that writes it. A merger without memory does no harm: it says so. */
@@ -270,6 +281,7 @@ static const struct {
     {"open", op_open, false},
     {"open to write", op_open, true},
     {"ingest", op_write, true},
+    {"ingest of a pack", op_write_packed, true},
     {"merge", op_merge, true},
     {"apply", op_apply, true},
     {"read", op_read, false},

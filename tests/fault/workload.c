@@ -8,6 +8,7 @@
 #include "tollbook/logformat.h"
 #include "tollbook/forget.h"
 #include "tollbook/merging.h"
+#include "tollbook/usagepack.h"
 #include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"
@@ -131,6 +132,19 @@ static tb_code roll_up(tb_rollup *rollup, int number, unsigned part, unsigned pa
     return code || part ? code : tb_rollup_add_row(rollup, &row, err);
 }
 
+tb_code workload_add_packed(tb_store *store, tb_rollup *rollup, tb_rollup_cursor *cursor, tb_error *err)
+{
+    const tb_directory *directory = NULL;
+    bool stale = false;
+    tb_usage_pack *pack = tb_usage_pack_new();
+    tb_code code = pack ? tb_store_directory(store, false, &directory, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    if (!code) code = tb_usage_pack_fill(pack, &rollup, 1, directory->ever_logged, err);
+    if (!code) code = tb_store_add_packed(store, pack, &stale, err);
+    if (!code && stale) code = tb_store_add_usage(store, cursor, err);
+    tb_usage_pack_free(pack);
+    return code;
+}
+
 typedef tb_code (*usage_fn)(tb_store *store, tb_rollup_cursor *cursor, tb_error *err);
 
 static tb_code with_part(tb_store *store, int number, unsigned part, unsigned parts, usage_fn fn, tb_error *err)
@@ -140,7 +154,8 @@ static tb_code with_part(tb_store *store, int number, unsigned part, unsigned pa
     tb_code code = rollup ? roll_up(rollup, number, part, parts, err) : tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code) code = fn(store, cursor, err);
+    if (!code && fn == tb_store_add_usage && (number + part) % 2) code = workload_add_packed(store, rollup, cursor, err);
+    else if (!code) code = fn(store, cursor, err);
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
     return code;

@@ -42,6 +42,9 @@ typedef struct workload_state {
 /* TB_E_NOT_OURS, TB_E_IO where the file is not a database (yet). */
 tb_code workload_look(const char *path, workload_state *ret_state, tb_error *err);
 
+/* Adds a rollup as a pack, or, where a zone has another account meanwhile, by its cursor. */
+tb_code workload_add_packed(tb_store *store, tb_rollup *rollup, tb_rollup_cursor *cursor, tb_error *err);
+
 /* The state after an undisturbed run. */
 workload_state workload_clean(void);
 

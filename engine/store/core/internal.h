@@ -188,6 +188,8 @@ typedef struct tb__late_of {
 /* Notes a day as late where its month was run or a closing rests on it, in the file by tb__late_write: late.c. */
 TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
+/* Notes that usage of the day comes; *ret_late: tb__late_note of it is needed, too. */
+TB_MUST_USE tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err);
 /* At the end of what notes days: puts them into the file. */
 TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
 /* After a failure: what was not written never will be. */

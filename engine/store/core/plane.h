@@ -17,6 +17,8 @@
 #include "tollbook/totals.h"
 
 struct tb__country;
+struct tb__packed_places;
+struct tb_usage_pack;
 
 /* A day of a pull zone's edge location or of a load balancer (edge 0). account: the zone's, 0: it has
  * none. */
@@ -59,6 +61,9 @@ typedef struct tb__counters {
     tb_code (*add)(void *batch, const tb__day_of *of, const tb_grid *hours, tb_error *err);
     tb_code (*add_countries)(void *batch, int64_t zone, int64_t day, const struct tb__country *list,
                              size_t n, tb_error *err);
+    /* All of a call, days and countries, from a pack. NULL: there are none. */
+    tb_code (*take)(void *batch, const struct tb_usage_pack *pack, const struct tb__packed_places *places,
+                    tb_error *err);
     tb_code (*end)(void *batch, int64_t newest, tb_error *err);
     void (*free)(void *batch);
     /* Before the file's own COMMIT: what was added will be there for everybody who sees that. */

@@ -425,7 +425,8 @@
     /* all that were ever declared, and whether lines of theirs are kept now */                    \
     X(LOGGED_ZONES,                                                                                \
       "SELECT id,coalesce(settings->>'$.EnableExtendedLogging',0),"                                \
-      "deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1) FROM zone"      \
+      "deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1),account"        \
+      " FROM zone"                                                                                 \
       " ORDER BY id")                                                                              \
     X(LOG_ZONE,                                                                                    \
       "SELECT coalesce(settings->>'$.EnableLogging',1),coalesce(settings->>'$.Enabled',1)"         \

@@ -234,13 +234,19 @@ static void note_month(tb_store *store, int64_t day)
     store->landing_end = tb_month_first_day(month + 1);
 }
 
-tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours,
-                      tb_error *err)
+tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err)
 {
     if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
-    if (code || day >= store->late_end) return code;
-    return gather_late(store, of, day, hours, err);
+    *ret_late = !code && day < store->late_end;
+    return code;
+}
+
+tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    bool late = false;
+    tb_code code = tb__late_look(store, day, &late, err);
+    return late ? gather_late(store, of, day, hours, err) : code;
 }
 
 /* --- reading --- */

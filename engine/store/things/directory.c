@@ -73,6 +73,7 @@ static tb_code add_logged(tb_logged_zones **z, bool ever, sqlite3_stmt *s, tb_er
         *z = more;
     }
     put(*z, (tb_logged){.zone = sqlite3_column_int64(s, 0),
+                        .account = sqlite3_column_int64(s, 3),
                         .number = (uint32_t)(*z)->n,
                         .extended = ever || sqlite3_column_int(s, 1) != 0});
     (*z)->n++;

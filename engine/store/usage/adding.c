@@ -5,6 +5,7 @@
 #include "store/usage/cells.h"
 #include "store/usage/country.h"
 #include "store/usage/owners.h"
+#include "store/usage/packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,81 @@ static tb_code add_days(adding *a, tb_rollup_cursor *cursor, tb_error *err)
     return code ? code : tb_rollup_cursor_check(cursor, err);
 }
 
+/* --- a pack --- */
+
+static tb_code look_up_owners(tb_store *store, const tb_usage_pack *pack, tb__owner **owner, bool *ret_stale,
+                              tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret_stale = false;
+    for (size_t i = 0; !code && i < pack->n_owners; i++) {
+        code = tb__owner_get(store, pack->owners[i].scope, pack->owners[i].id, &owner[i], err);
+        *ret_stale |= !code && owner[i]->account != pack->owners[i].account;
+    }
+    return code;
+}
+
+/* All owners are asked for here, too. Edges are not met as the cursor gives them where the pack is stale. */
+static tb_code look_up_places(adding *a, const tb_usage_pack *pack, tb__packed_places *places, bool *ret_stale,
+                              tb_error *err)
+{
+    places->edge = malloc((pack->n_edges + 1) * sizeof *places->edge);
+    places->owner = malloc((pack->n_owners + 1) * sizeof *places->owner);
+    if (!places->edge || !places->owner) return tb_no_memory(err);
+    tb_code code = look_up_owners(a->store, pack, places->owner, ret_stale, err);
+    for (size_t i = 0; !code && !*ret_stale && i < pack->n_edges; i++)
+        code = edge_id(&a->edges, a->store, pack->edges[i].code, pack->edges[i].len, &places->edge[i], err);
+    return code;
+}
+
+static tb_code note_packed(tb_store *store, tb__late_of of, const tb_usage_pack *pack, const tb__packed_day *day,
+                           tb_error *err)
+{
+    tb_grid hours;
+    bool late = false;
+    tb_code code = tb__late_look(store, day->day, &late, err);
+    if (code || !late) return code;
+    if (!tb__run_get_grid(pack->bytes + day->at, day->len, &hours))
+        return tb_fail(err, TB_E_CORRUPT, "usage_run", "A day of packed usage is damaged.");
+    return tb__late_note(store, of, day->day, &hours, err);
+}
+
+/* What comes late is known by each zone of an account, and each load balancer. */
+static tb_code note_late(tb_store *store, const tb_usage_pack *pack, const int64_t *edges, tb_error *err)
+{
+    const tb__packed_day *day = pack->days;
+    tb_code code = TB_OK;
+    for (const tb__packed_owner *of = pack->owners; !code && of < pack->owners + pack->n_owners; of++) {
+        const bool zone = of->scope == TB__SCOPE_ZONE;
+        const bool noted = zone ? of->account != 0 : of->scope == TB__SCOPE_BALANCER;
+        for (uint32_t i = 0; !code && noted && i < of->days; i++) {
+            const tb__late_of late = {of->scope, of->id, of->account, zone ? edges[day[i].edge] : 0, false};
+            code = note_packed(store, late, pack, &day[i], err);
+        }
+        day += of->days + of->all;
+    }
+    return code;
+}
+
+static void count_pack(adding *a, const tb_usage_pack *pack)
+{
+    tb_store *store = a->store;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        store->sums[m] += pack->sums[m];
+    store->cells += pack->cells;
+    store->country_requests += pack->country_requests;
+    store->country_bytes += pack->country_bytes;
+    a->newest = pack->newest;
+}
+
+static tb_code add_pack(adding *a, const tb_usage_pack *pack, const tb__packed_places *places, tb_error *err)
+{
+    tb_code code = note_late(a->store, pack, places->edge, err);
+    if (code) return code;
+    count_pack(a, pack);
+    return a->store->plane.counters->take(a->batch, pack, places, err);
+}
+
 /* --- the whole --- */
 
 static tb_code save_newest(tb_store *store, int64_t newest, tb_error *err)
@@ -194,24 +270,61 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
     return code;
 }
 
-tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+static tb_code add_cursor(adding *a, tb_rollup_cursor *cursor, tb_error *err)
 {
-    const tb__counters *to = store->plane.counters;
-    adding a = {.store = store, .zone = -1, .newest = INT64_MIN};
+    tb_code code = group_by_account(a->store, cursor, err);
+    if (!code) code = add_days(a, cursor, err);
+    if (!code) code = add_countries(a, cursor, err);
+    return code ? code : tb_rollup_cursor_check(cursor, err);
+}
+
+static adding begin_adding(tb_store *store)
+{
     store->dirty = store->billing_stale = true;
     tb__owners_trim(store);
-    tb_code code = to->begin(store, &a.batch, err);
-    if (!code) code = group_by_account(store, cursor, err);
-    if (!code) code = add_days(&a, cursor, err);
-    if (!code) code = add_countries(&a, cursor, err);
-    if (!code) code = tb_rollup_cursor_check(cursor, err);
-    if (!code) code = to->end(a.batch, a.newest, err);
+    return (adding){.store = store, .zone = -1, .newest = INT64_MIN};
+}
+
+/* code: of what was added. */
+static tb_code end_adding(adding *a, tb_code code, tb_error *err)
+{
+    tb_store *store = a->store;
+    const tb__counters *to = store->plane.counters;
+    if (!code) code = to->end(a->batch, a->newest, err);
     if (!code) code = tb__late_write(store, err);
-    if (!code) code = save_newest(store, a.newest, err);
-    if (a.newest > store->segment_newest) store->segment_newest = a.newest;
-    to->free(a.batch);
-    free(a.edges.codes);
+    if (!code) code = save_newest(store, a->newest, err);
+    if (a->newest > store->segment_newest) store->segment_newest = a->newest;
+    to->free(a->batch);
+    free(a->edges.codes);
     return code;
+}
+
+tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err)
+{
+    adding a = begin_adding(store);
+    tb_code code = store->plane.counters->begin(store, &a.batch, err);
+    if (!code) code = add_cursor(&a, cursor, err);
+    return end_adding(&a, code, err);
+}
+
+bool tb_store_takes_packs(const tb_store *store)
+{
+    return store->plane.counters->take != NULL;
+}
+
+tb_code tb_store_add_packed(tb_store *store, const tb_usage_pack *pack, bool *ret_stale, tb_error *err)
+{
+    tb__packed_places places = {0};
+    adding a = begin_adding(store);
+    *ret_stale = false;
+    tb_code code = look_up_places(&a, pack, &places, ret_stale, err);
+    if (!code && !*ret_stale) code = store->plane.counters->begin(store, &a.batch, err);
+    if (!code && !*ret_stale) code = add_pack(&a, pack, &places, err);
+    free(places.edge);
+    free(places.owner);
+    if (code || !*ret_stale) return end_adding(&a, code, err);
+    free(a.edges.codes);
+    return TB_OK;
 }
 
 /* --- owners that find their account --- */

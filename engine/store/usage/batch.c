@@ -246,6 +246,17 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
     return code || b->held || b->len < BATCH_BYTES ? code : spill(store, err);
 }
 
+tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
+{
+    tb__batch *b = &placing->store->usage->batch;
+    if (kind == TB__RUN_CHUNKS ? !b->open : !b->begun) return tb__run_place(placing, kind, entry, err);
+    tb_code code = room(b, entry->len, err);
+    if (code) return code;
+    memcpy(b->bytes + b->len, entry->data, entry->len);
+    code = gather(b, kind, entry->key, entry->len, err);
+    return code || b->held || b->len < BATCH_BYTES ? code : spill(placing->store, err);
+}
+
 /* --- all that a series holds --- */
 
 static tb_code each_gathered(const tb__batch *b, int64_t series, size_t since, tb__pending *waiting,

@@ -75,6 +75,9 @@ TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t 
                                   const tb_grid *hours, tb_error *err);
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
                                     const tb__country *list, size_t n, tb_error *err);
+/* The same of either, as the entry that it becomes. */
+TB_MUST_USE tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_entry *entry,
+                                  tb_error *err);
 /* Which part of a series: what the open batch gathered since it had `since` entries of chunks, and the
  * rows of days from first_day on. */
 typedef struct tb__series_part {

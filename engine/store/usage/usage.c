@@ -12,6 +12,7 @@
 #include "store/usage/file.h"
 #include "store/usage/overflow.h"
 #include "store/usage/owners.h"
+#include "store/usage/packed.h"
 #include "store/usage/retain.h"
 
 #include <stdlib.h>
@@ -258,6 +259,78 @@ static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb
     return code ? code : tb__country_put(b->store, zone, day, list, n, err);
 }
 
+/* --- a pack --- */
+
+static tb_code take_day(stream *st, int64_t series, const tb_usage_pack *pack, const tb__packed_day *day, tb_error *err)
+{
+    const tb__run_entry entry = {{series, day->day}, pack->bytes + day->at, day->len};
+    return tb__entry_put(&st->placing, TB__RUN_CHUNKS, &entry, err);
+}
+
+/* Whether an owner that holds days at one location gets its second one. */
+static bool is_second(const stream *st, const tb__packed_owner *of, const tb__packed_day *day, const int64_t *edges)
+{
+    const tb__owner *owner = st->owner;
+    if (st->scope == TB__SCOPE_BALANCER || owner->n != 1 || owner->all) return false;
+    for (uint32_t i = 0; i < of->days; i++)
+        if (edges[day[i].edge] != owner->list[0].edge) return true;
+    return false;
+}
+
+/* The sums over all locations are the whole batch's, so what the owner held before it is copied first. */
+static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packed_owner *of, const tb__packed_day *day,
+                          const int64_t *edges, tb_error *err)
+{
+    tb__owner *owner = st->owner;
+    int64_t series = 0;
+    st->fresh = !owner->n && !owner->all;
+    st->since = SIZE_MAX;
+    tb_code code = is_second(st, of, day, edges) ? begin_all(st, err) : TB_OK;
+    for (uint32_t i = 0; !code && i < of->days; i++, day++) {
+        code = member_series(st, st->scope == TB__SCOPE_BALANCER ? 0 : edges[day->edge], &series, err);
+        if (!code) code = take_day(st, series, pack, day, err);
+    }
+    if (!code && !owner->all && owner->n > 1) code = tb__series_begin(st->placing.store, owner, 0, &owner->all, err);
+    for (uint32_t i = 0; !code && owner->all && i < of->all; i++, day++)
+        code = take_day(st, owner->all, pack, day, err);
+    st->owner = NULL;
+    st->fresh = false;
+    return code ? code : tb__place_end(&st->placing, err);
+}
+
+static stream *stream_of(batch *b, int scope)
+{
+    if (scope == TB__SCOPE_ACCOUNT) return &b->accounts.stream;
+    return scope == TB__SCOPE_ZONE ? &b->zones : &b->balancers;
+}
+
+static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
+{
+    tb__placing placing = {.store = b->store};
+    tb_code code = place_days(b, err);
+    for (size_t i = 0; !code && i < pack->n_lists; i++) {
+        const tb__packed_list *list = &pack->lists[i];
+        const tb__run_entry entry = {{list->zone, list->day}, pack->bytes + list->at, list->len};
+        code = tb__entry_put(&placing, TB__RUN_COUNTRIES, &entry, err);
+    }
+    return code;
+}
+
+static tb_code batch_take(void *to, const tb_usage_pack *pack, const tb__packed_places *places, tb_error *err)
+{
+    batch *b = to;
+    const tb__packed_day *day = pack->days;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < pack->n_owners; i++) {
+        const tb__packed_owner *of = &pack->owners[i];
+        stream *st = stream_of(b, of->scope);
+        st->owner = places->owner[i];
+        code = take_owner(st, pack, of, day, places->edge, err);
+        day += of->days + of->all;
+    }
+    return code ? code : take_lists(b, pack, err);
+}
+
 /* Writes what was gathered, and does the batch's share of the work on runs. */
 static tb_code batch_end(void *of, int64_t newest, tb_error *err)
 {
@@ -357,6 +430,7 @@ const tb__counters tb__file_counters = {
     .begin = batch_begin,
     .add = batch_add,
     .add_countries = batch_add_countries,
+    .take = batch_take,
     .end = batch_end,
     .free = batch_free,
     .commit = commit,
