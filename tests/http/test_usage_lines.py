@@ -69,6 +69,9 @@ class UsageLines(Case):
 
     def same(self, method, target, body=None, status=200, **headers):
         one, other = self.pair.both(method, target, body, key="user", **headers)
+        while 429 in (one.status, other.status): # thirty questions for logs of a pull zone in ten seconds
+            time.sleep(0.1)
+            one, other = self.pair.both(method, target, body, key="user", **headers)
         self.assertEqual((one.status, one.body), (other.status, other.body), (target, body))
         self.assertEqual(one.status, status, target)
         return one
@@ -284,8 +287,12 @@ class UsageLines(Case):
 
     def old_lines(self):
         asked = urlencode({"from": "2026-11-02T08:59:59Z", "to": "2026-11-02T09:00:01Z"})
-        answers = [self.pair.away.get(f"/v2/pullzones/{zone}/logs?{asked}").json() for zone in ZONES[:-1]]
-        return sum(len(answer["data"]) for answer in answers)
+        return sum(len(self.of_away(f"/v2/pullzones/{zone}/logs?{asked}").json()["data"]) for zone in ZONES[:-1])
+
+    def of_away(self, target):
+        while (got := self.pair.away.get(target)).status == 429:
+            time.sleep(0.1)
+        return got
 
     def test_8_damage(self):
         shard = next(s for s in self.pair.shards if int(s.ask(f"SELECT count() FROM {DATABASE}event")))
