@@ -1,7 +1,7 @@
 """Request logs and shield events on ClickHouse servers: every answer is that of a server that has them in its file, to the
 byte: random lines under all filters, in both orders, page by page, as files of a day; events in pages with their tokens and
 as exports; rows that were sent twice or never committed; a shard or the server killed while they come; what is withdrawn,
-too old, forgotten, damaged. TB_SEED reruns one."""
+too old, forgotten, damaged. TB_SEED reruns one. TB_LONG=1: while each shard is away both lines and events are refused, not one of them."""
 import json
 import random
 import re
@@ -14,6 +14,7 @@ from fakeusage import Fake
 from harness import CATALOG, PATIENCE, Case, random_seed, run
 from test_logs_random import ASKS, KEPT, NOW_MS, VALUES
 import test_shield_random as shield
+from script import LONG
 from test_usage_servers import Pair
 
 ZONES = range(500, 506)
@@ -179,9 +180,10 @@ class UsageLines(Case):
 
     def test_5_a_shard_and_a_server_that_end(self):
         lines, events, pair = self.lines(300), self.events(50), self.pair
+        both = (("/ingest/logs", lines), ("/ingest/buckets", events))
         for number, shard in enumerate(pair.shards):
             shard.kill()
-            for target, body in (("/ingest/logs", lines), ("/ingest/buckets", events)):
+            for target, body in both if LONG else both[number:number + 1]: # the second one would wait for ten seconds
                 refused = pair.away.ask("POST", target, pair.away.keys["operator"], body)
                 self.refused(refused, 503, "usage.away")
             shard.start()
