@@ -86,6 +86,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     if (o->threads > SERVER_WORKERS_MAX) o->threads = SERVER_WORKERS_MAX;
     o->cache_bytes = (size_t)cli_number(call, "cache-mb", (int64_t)(o->cache_bytes / MIB)) * MIB;
     o->compact_rows = (uint64_t)cli_number(call, "usage-compact-rows", COMPACTOR_ROWS);
+    o->gather_us = cli_number(call, "usage-gather-ms", WRITER_GATHER_US / 1000) * 1000;
     l->most = (unsigned)cli_number(call, "connections", l->most);
     l->per_ip = (unsigned)cli_number(call, "per-ip", l->per_ip);
     l->head_us = cli_number(call, "header-timeout-ms", l->head_us / 1000) * 1000;

@@ -89,6 +89,9 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
         SERVE_NUMBER("usage-compact-rows", "N", 0, 1000000000,                                     \
                      "with --usage: a month is compacted once so many of its rows were not yet; "  \
                      "0: at any row; default 1000000"),                                            \
+        SERVE_NUMBER("usage-gather-ms", "N", 10, 10000,                                            \
+                     "with --usage: what comes within so long of the last INSERT goes with the "    \
+                     "next one; default 1000"),                                                    \
         {.name = "cells",                                                                          \
          .value = "WHEN",                                                                          \
          .kind = CLI_TEXT,                                                                         \

@@ -588,7 +588,7 @@ tb_code server_start(server *s, tb_error *err)
                                                       .idles = idles,
                                                       .tend = s->options.usage ? on_tend : NULL,
                                                       .lost = on_lost,
-                                                      .gather = s->options.usage != NULL,
+                                                      .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,

@@ -52,6 +52,7 @@ typedef struct server_options {
     const char *db;
     usage_servers *usage; /* where counters lie; NULL: in the file. They live as long as the server */
     uint64_t compact_rows; /* of a month of these, that wait: they are folded */
+    int64_t gather_us;     /* between INSERTs of usage: see writer_hooks */
     bool cells;                   /* followers are asked for cells in place of lines */
     const char *listen[LISTEN_MAX];
     size_t n_listen;

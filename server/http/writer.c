@@ -75,17 +75,17 @@ static bool is_short(const write_job *job)
  * are short are answered before what is not begins. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
-    return g->w->hooks.gather ? job->usage == next->usage : is_short(job) == is_short(next);
+    return g->w->hooks.gather_us ? job->usage == next->usage : is_short(job) == is_short(next);
 }
 
 static int64_t group_us(const group *g, const write_job *job)
 {
-    return g->w->hooks.gather && job->usage ? WRITER_GATHER_US : WRITER_GROUP_US;
+    return g->w->hooks.gather_us && job->usage ? g->w->hooks.gather_us : WRITER_GROUP_US;
 }
 
 static size_t group_bytes(const group *g, const write_job *job)
 {
-    return g->w->hooks.gather && job->usage ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
+    return g->w->hooks.gather_us && job->usage ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
 }
 
 /* The lock is held. */
@@ -115,7 +115,7 @@ static write_job *take_more(writer *w)
 static bool goes_on(group *g, const write_job *job)
 {
     if (job->alone || g->bytes >= group_bytes(g, job) || clock_mono_us() - g->begun_us >= group_us(g, job)) return false;
-    if (!g->rest && g->w->hooks.gather && job->usage) g->rest = take_more(g->w);
+    if (!g->rest && g->w->hooks.gather_us && job->usage) g->rest = take_more(g->w);
     return g->rest && !g->rest->alone && may_join(g, job, g->rest);
 }
 
@@ -313,9 +313,9 @@ static bool is_plenty(const writer *w)
 /* Whether jobs with usage have to stay in the queue; *ret_ms is then when to look again. The lock is held. */
 static bool holds_usage(writer *w, bool ready, int64_t *ret_ms)
 {
-    const int64_t left_us = w->gathered_us + WRITER_GATHER_US - clock_mono_us();
+    const int64_t left_us = w->gathered_us + w->hooks.gather_us - clock_mono_us();
     *ret_ms = WRITER_AGAIN_MS;
-    if (w->stop || w->broken || !w->hooks.gather) return false;
+    if (w->stop || w->broken || !w->hooks.gather_us) return false;
     if (!ready) return true;
     if (left_us <= 0 || is_plenty(w)) return false;
     *ret_ms = left_us / 1000 + 1;
@@ -378,7 +378,7 @@ static write_job *take_round(writer *w)
 static write_job *take_jobs(writer *w, bool held, const tb_error *unready, write_job **ret_over)
 {
     *ret_over = NULL;
-    return w->hooks.gather ? take_gathered(w, held, unready, ret_over) : take_round(w);
+    return w->hooks.gather_us ? take_gathered(w, held, unready, ret_over) : take_round(w);
 }
 
 static void finish_over(write_job *over)
@@ -395,7 +395,7 @@ static write_job *next_jobs(writer *w)
     tb_error why;
     write_job *over = NULL;
     int64_t ms = 0;
-    const bool gather = w->hooks.gather && w->hooks.ready;
+    const bool gather = w->hooks.gather_us && w->hooks.ready;
     pthread_mutex_unlock(&w->lock);
     const bool ready = !gather || w->hooks.ready(w->hooks.ctx, &why);
     pthread_mutex_lock(&w->lock);
@@ -463,7 +463,7 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->store = store;
     w->hooks = hooks;
     w->last = &w->first;
-    w->gathered_us = clock_mono_us() - WRITER_GATHER_US;
+    w->gathered_us = clock_mono_us() - hooks.gather_us;
     w->busy_us = w->tended_us = clock_mono_us();
     w->idles = hooks.idles;
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
@@ -482,8 +482,8 @@ static unsigned count_jobs(const writer *w, int64_t account)
 /* Only a queue that is long already is counted. */
 static bool has_place(const writer *w, const write_job *job)
 {
-    const unsigned most = w->hooks.gather ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
-    const unsigned share = w->hooks.gather ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
+    const unsigned most = w->hooks.gather_us ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
+    const unsigned share = w->hooks.gather_us ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
     if (w->queued >= most) return false;
     const bool light = w->queued == 0 || job->bytes <= WRITER_SHORT_BYTES;
     if (!light && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;

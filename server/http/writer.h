@@ -21,10 +21,10 @@
 #define WRITER_SHORT_BYTES ((size_t)512 << 10) /* and has its place whatever weighs on the queue */
 #define WRITER_ROUND_CELLS 32768               /* of a round's other jobs; one may have more, alone */
 /* Where usage lies on servers: their INSERTs are few and large. */
-#define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage */
+#define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage, where nobody says otherwise */
 #define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */
 #define WRITER_GATHER_CELLS 50000               /* likewise: their INSERTs are large enough */
-#define WRITER_GATHER_GROUP ((size_t)256 << 20) /* a group is committed past so many, or a WRITER_GATHER_US */
+#define WRITER_GATHER_GROUP ((size_t)256 << 20) /* a group is committed past so many, or after gather_us */
 #define WRITER_GATHER_JOBS  1024                /* most that wait, and one account's share of them */
 #define WRITER_GATHER_SHARE 768
 
@@ -39,7 +39,7 @@ typedef struct write_job {
     int64_t wait_us; /* the longest wait: it is then TB_E_BUSY, and nothing of it was run; 0: any */
     bool (*left)(
         const struct write_job *job); /* nobody waits for it any more: it is not run; or NULL */
-    bool usage; /* it brings usage; see writer_hooks.gather */
+    bool usage; /* it brings usage; see writer_hooks.gather_us */
     bool alone; /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;
@@ -79,9 +79,10 @@ typedef struct writer_hooks {
     /* Called on the writer's thread, before any done, when a commit met that the database is not
      * where it was (TB_E_GONE). Later jobs try again. NULL: nothing. */
     void (*lost)(void *ctx, const tb_error *err);
-    /* Usage lies on servers. Jobs with usage have groups of their own, one WRITER_GATHER_US or more after the other; a
-     * job that comes after a pause goes at once, and so do WRITER_GATHER_BYTES and WRITER_GATHER_CELLS. Others do not wait for them. */
-    bool gather;
+    /* Usage lies on servers. Jobs with usage have groups of their own, one so long or longer after the other; a
+     * job that comes after a pause goes at once, and so do WRITER_GATHER_BYTES and WRITER_GATHER_CELLS. Others do not
+     * wait for them. 0: usage lies in the file. */
+    int64_t gather_us;
     /* Whether the servers can take anything; err says why not. Meanwhile jobs with usage wait, within the queue's bounds and no
      * longer than wait_us: they then fail with what it says. On the writer's thread. NULL: always. */
     bool (*ready)(void *ctx, tb_error *err);

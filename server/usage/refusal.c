@@ -25,7 +25,9 @@ static const struct {
     {241, false, "Raise max_memory_usage, or give the server more memory."},
     {242, false, "Its table can only be read: look at the server's log and its Keeper."},
     {243, false, "Make room on its disk; what was refused can be sent again."},
-    {252, false, "It merges too slowly: send larger batches, and look at its disk. What was refused can be sent again."},
+    {252, false,
+     "It merges too slowly: send larger batches, raise --usage-gather-ms, and look at its disk. What was refused can be "
+     "sent again."},
     {291, true, "Allow its user the database."},
     {394, false, "Send the same again."},
     {497, true, "Give its user the rights on the database."},

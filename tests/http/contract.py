@@ -23,7 +23,7 @@ import yaml
 
 METHODS = ("get", "post", "put", "delete", "patch")
 SHOWN = 300  # of a body that does not fit, bytes in the message
-SAMPLE = 60  # entries of a list or a map, at most
+SAMPLE = 24  # entries of a list or a map, at most
 BOUNDS = {"int32": (-2**31, 2**31 - 1), "int64": (-2**63, 2**63 - 1)}
 POINTED = ("double", "decimal")
 DATE_TIME = r"^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$"

@@ -394,6 +394,7 @@ class Varnish(Edge):
 def origin():
     class Content(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_GET(self):
             self.send_response(200)

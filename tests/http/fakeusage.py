@@ -14,10 +14,10 @@ ENDLESS = b"SELECT count() FROM system.numbers WHERE NOT ignore(sleep(0.1)) SETT
 
 class Fake:
     """fault: None; "hang" accepts and never answers; "garbage", "other", "half", "silent" answer as no ClickHouse does; a number
-    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows, "endless" has the
-    real server work until it is told to end, in their place, and cuts off each KILL QUERY until `held` is set; "lost" does INSERTs and loses their
-    answers; "late" and "long" are of answers that are not asked for whole (wait_end_of_query): an error comes behind the rows, and
-    behind a megabyte of them."""
+    refuses INSERTs with that code of ClickHouse's, (number, sentence) everything; "select" holds SELECTs of rows (not of parts, at which
+    compaction looks once a second: the writer would wait for it), "endless" has the real server work until it is told to end, in their
+    place, and cuts off each KILL QUERY until `held` is set; "lost" does INSERTs and loses their answers; "late" and "long" are of answers
+    that are not asked for whole (wait_end_of_query): an error comes behind the rows, and behind a megabyte of them."""
 
     def __init__(self, behind, context=None):
         self.behind, self.fault = behind, None
@@ -28,6 +28,7 @@ class Fake:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True # an answer is two writes: the second would wait 40 ms for the first
 
             def do_POST(self):
                 fake.answer(self)
@@ -80,7 +81,7 @@ class Fake:
             if sql.startswith("KILL"):
                 self.kills.append(sql)
         self.watch(sql)
-        rows = sql.startswith("SELECT") and not sql.startswith("SELECT 1 ")
+        rows = sql.startswith("SELECT") and not sql.startswith("SELECT 1 ") and "FROM system." not in sql
         if fault == "select" and rows: # whoever still waits then gets an answer: a server that was slow is not away
             self.held.set()
             self.released.wait(PATIENCE)

@@ -116,6 +116,7 @@ class Python(ThreadingHTTPServer):
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_GET(self):
                 outer.asked.append((self.command, self.path, dict(self.headers)))

@@ -15,7 +15,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from harness import PATIENCE, SOURCE, Server, run
+from harness import PATIENCE, SOURCE, Server, once, run
 from receiver import Receiver, signature
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -48,18 +48,21 @@ class Alerts(unittest.TestCase):
         self.folder = Path(self.place.name)
         self.db, self.secret = self.folder / "t.db", self.folder / "secret"
         self.write_secret(SECRET)
+        self.key = once("alerts", self.db, self.make)
+        self.server = self.receiver = None
+
+    def make(self):
         run("init", "--db", self.db)
         run("book", "add", "--db", self.db, "-", stdin=json.dumps(BOOK).encode())
-        self.key = run("key", "create", "--db", self.db, "--account", 0, "--role", "Operator"
-                       ).stdout.decode().strip()
-        self.server = self.receiver = None
+        return run("key", "create", "--db", self.db, "--account", 0, "--role", "Operator").stdout.decode().strip()
 
     def tearDown(self):
         if self.server:
-            self.server.close()
+            self.server.close() # verifies it
+        else:
+            run("verify", "--db", self.db)
         if self.receiver:
             self.receiver.close()
-        run("verify", "--db", self.db)
         self.place.cleanup()
 
     def write_secret(self, text):

@@ -760,6 +760,7 @@ class Remote(unittest.TestCase):
 
         class Proxy(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def answer(self, status, body):
                 self.send_response(status)
@@ -807,6 +808,7 @@ class Remote(unittest.TestCase):
         headers."""
         class Answers(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def answer(self, status, body, *fields):
                 self.send_response_only(status)

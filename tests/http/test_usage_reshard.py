@@ -106,7 +106,7 @@ class Reshard(Case):
         self.assertIn("from an earlier call", self.move(three))
         twice, last = twice_and_last(pair.away.db)
         self.assertEqual(twice, last)
-        self.assertEqual(sum(int(s.ask("SELECT uniqExact(row) FROM three.cell WHERE batch=5")) for s in (*pair.shards, self.third)), 270000)
+        self.assertEqual(sum(int(s.ask("SELECT uniqExact(row) FROM three.cell WHERE batch=5")) for s in (*pair.shards, self.third)), 130000)
         said = run("serve", "--db", pair.away.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr
         self.assertIn(b"lies on 3 shards, and 2 are named", said)
         first, pair.usage = pair.usage, three
@@ -187,7 +187,7 @@ class Reshard(Case):
         """More than go at once, of one hour and of others; of a batch that was never committed, so nobody counts them."""
         shard = next(s for s in self.pair.shards if int(s.ask("SELECT count() FROM tollbook_test.cell WHERE scope=1 AND owner=101")))
         shard.ask("INSERT INTO tollbook_test.cell(scope,owner,edge,h,batch,row,requests) SELECT 1,101,1,"
-                  "498193+if(number<150000,0,1+number%2),5,number,1 FROM numbers(270000)")
+                  "498193+if(number<110000,0,1+number%2),5,number,1 FROM numbers(130000)")
 
     def until_folded(self):
         away = self.pair.away

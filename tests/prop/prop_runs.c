@@ -601,7 +601,7 @@ static void compare(int at)
 
 START_TEST(what_waits_answers_like_what_lies_in_its_place)
 {
-    const int steps = steps_of(STEPS) / (usage_plane_shards() ? 4 : 1);
+    const int steps = steps_of(STEPS) / (usage_plane_shards() ? (int)usage_plane_part(4, 8) : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
     fixture_init_in_file(&both[0]);
     fixture_init(&both[1]);

@@ -96,19 +96,19 @@ END_TEST
 /* What is copied of 2,200 days passes what a batch gathers, in the middle of the copy. */
 START_TEST(a_long_history_is_copied_once)
 {
-    enum { DAYS_BACK = 2200 };
+    const int days_back = (int)usage_plane_part(2200, 100);
     fixture f;
-    tb_row *rows = calloc((size_t)DAYS_BACK * 24, sizeof *rows);
+    tb_row *rows = calloc((size_t)days_back * 24, sizeof *rows);
     ck_assert_ptr_nonnull(rows);
     fixture_init(&f);
     fixture_apply(&f, two_accounts, NOW_US, NULL);
-    for (int i = 0; i < DAYS_BACK * 24; i++) {
+    for (int i = 0; i < days_back * 24; i++) {
         rows[i] = row_of(101, "DE", HOUR - 24 - i, TB_M_REQUESTS, 1 + (uint64_t)i);
         rows[i].metrics |= TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_ORIGIN_BYTES);
-        rows[i].value[TB_M_BYTES] = (UINT64_C(1) << 56) / (DAYS_BACK * 24) + (uint64_t)i;
-        rows[i].value[TB_M_ORIGIN_BYTES] = (UINT64_C(1) << 55) / (DAYS_BACK * 24) + (uint64_t)i;
+        rows[i].value[TB_M_BYTES] = (UINT64_C(1) << 56) / (days_back * 24) + (uint64_t)i;
+        rows[i].value[TB_M_ORIGIN_BYTES] = (UINT64_C(1) << 55) / (days_back * 24) + (uint64_t)i;
     }
-    fixture_add(&f, rows, (size_t)DAYS_BACK * 24, 1);
+    fixture_add(&f, rows, (size_t)days_back * 24, 1);
     fixture_fold(&f);
     tb_row today[] = {row_of(101, "DE", HOUR, TB_M_REQUESTS, 5),
                       row_of(101, "UK", HOUR, TB_M_REQUESTS, 7)};
@@ -636,12 +636,13 @@ START_TEST(random_batches_agree_with_a_plain_model)
     memset(model, 0, sizeof model);
     fixture_init(&f);
     /* Half of the batches come before the catalogue names the zones. */
-    for (uint64_t i = 0; i < 20; i++)
+    const unsigned half = usage_plane_part(20, 8), views = usage_plane_part(200, 60);
+    for (uint64_t i = 0; i < half; i++)
         add_random_batch(&f, i);
     fixture_apply(&f, two_accounts, NOW_US, NULL);
-    for (uint64_t i = 20; i < 40; i++)
+    for (uint64_t i = half; i < 2 * half; i++)
         add_random_batch(&f, i);
-    for (int i = 0; i < 200; i++)
+    for (unsigned i = 0; i < views; i++)
         check_random_view(&f);
     fixture_verify(&f);
     fixture_release(&f);

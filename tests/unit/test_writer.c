@@ -401,7 +401,7 @@ END_TEST
 static unsigned commits_of(task *tasks, int n)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather = true});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather_us = WRITER_GATHER_US});
     sem_t hold;
     sem_init(&hold, 0, 0);
     tasks[0].hold = &hold;
@@ -445,7 +445,7 @@ static bool is_looked_at(const write_job *job)
 START_TEST(many_cells_are_not_held)
 {
     tb_store *store = open_store();
-    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather = true});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather_us = WRITER_GATHER_US});
     sem_t finished;
     sem_init(&finished, 0, 0);
     task first = {.job = {.usage = true}, .finished = &finished};
@@ -456,6 +456,27 @@ START_TEST(many_cells_are_not_held)
     ck_assert_int_eq(submit(w, &many), TB_OK);
     sem_wait(&finished);
     ck_assert_int_eq(atomic_load(&looks), 1);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+/* It is looked at every WRITER_AGAIN_MS at least, so ten times in a second. */
+START_TEST(usage_is_gathered_for_as_long_as_the_hooks_say)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .gather_us = 20000});
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    task first = {.job = {.usage = true}, .finished = &finished};
+    task second = {.job = {.usage = true, .left = is_looked_at}, .finished = &finished};
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    sem_wait(&finished);
+    atomic_store(&looks, 0);
+    ck_assert_int_eq(submit(w, &second), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_le(atomic_load(&looks), 4);
     writer_stop(w);
     writer_free(w);
     fixture_release(&database);
@@ -539,7 +560,10 @@ START_TEST(steps_go_on_while_usage_is_held)
     sem_t finished;
     sem_init(&finished, 0, 0);
     sem_init(&t.began, 0, 0);
-    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &t, .gather = true, .tend = on_tend,
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit,
+                                                   .ctx = &t,
+                                                   .gather_us = WRITER_GATHER_US,
+                                                   .tend = on_tend,
                                                    .ready = after_three_steps});
     task one = {.job = {.usage = true}, .finished = &finished};
     sem_wait(&t.began);
@@ -569,6 +593,7 @@ int main(void)
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
     tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);
     tcase_add_test(tc, many_cells_are_not_held);
+    tcase_add_test(tc, usage_is_gathered_for_as_long_as_the_hooks_say);
     tcase_add_test(tc, steps_go_on_while_usage_is_held);
     tcase_add_test(tc, what_is_done_in_idle_time_begins_at_once_and_lets_others_in);
     suite_add_tcase(suite, tc);

@@ -40,6 +40,12 @@ static inline const tb_usage_client *usage_plane_shards(void)
     return usage_servers_client(usage_plane_servers);
 }
 
+/* How many of something a test takes: each batch there is INSERTs on every server, so TB_USAGE_FEW has it take fewer. */
+static inline unsigned usage_plane_part(unsigned whole, unsigned few)
+{
+    return usage_plane_shards() && getenv("TB_USAGE_FEW") ? few : whole;
+}
+
 static inline void usage_plane_take(usage_plane *to, const char *database)
 {
     const tb_usage_client *shards = usage_plane_shards();
