@@ -178,6 +178,9 @@ typedef struct tb_ageing {
     size_t log_blocks, event_blocks, texts;
 } tb_ageing;
 TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_error *err);
+/* New locations of zones and accounts are noted side by side until there are many, and then move to where each belongs.
+ * In quiet hours these calls move them, a part in each transaction of the caller's. *ret_more false: none was left. */
+TB_MUST_USE tb_code tb_store_place_series(tb_store *store, bool *ret_more, tb_error *err);
 /* The hour of the newest usage that was added since the transaction's last segment; INT64_MIN: none was. */
 int64_t tb_store_segment_newest(const tb_store *store);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,

@@ -470,13 +470,16 @@ typedef struct ageing {
     bool more; /* is left */
 } ageing;
 
-/* Somebody who comes now waits for it. */
+/* And a part of the new series moves to its place. Somebody who comes now waits for it. */
 static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 {
     ageing *a = ctx;
     tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS};
     tb_code code = tb_store_drop_aged(store, a->now_us, &room, err);
     a->more = !room.log_blocks || !room.event_blocks || !room.texts;
+    bool waits = false;
+    if (!code) code = tb_store_place_series(store, &waits, err);
+    a->more |= waits;
     return code;
 }
 

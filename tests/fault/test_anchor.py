@@ -36,7 +36,8 @@ FORGED = {
             f"UPDATE key SET revoked_us={FOR_EVER},revoked_version={FOR_EVER} WHERE id=2",
             "UPDATE key SET account=3 WHERE id=1", "UPDATE key SET hash=randomblob(32) WHERE id=4",
             "DELETE FROM key WHERE id=4"],
-    "series": ["UPDATE series SET owner=998 WHERE scope=1 AND owner=999"],
+    "series": ["UPDATE series_new SET owner=998 WHERE scope=1 AND owner=999;"
+               "UPDATE series_placed SET owner=998 WHERE scope=1 AND owner=999"],
     "edge": ["UPDATE edge SET code='XY' WHERE code='XX'"],
     "shadow_book": ["UPDATE shadow_book SET added_us=added_us+1 WHERE id=1"],
     "scenario": ["UPDATE scenario SET added_us=added_us+1 WHERE id=1",

@@ -6,6 +6,7 @@ TB_LONG=1 tries every kind of change at every chosen row; otherwise each column 
 row, once, and one row deleted, one doubled, one swapped.
 """
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -109,11 +110,23 @@ class Matrix:
 ELSEWHERE = ("usage_day",)
 
 
+def let_wait(path):
+    """Some of the series wait for their places, as in a busy hour."""
+    with sqlite3.connect(path) as db:
+        (trigger,) = db.execute("SELECT sql FROM sqlite_schema WHERE name='series_new_sealed'").fetchone()
+        db.execute("DROP TRIGGER series_new_sealed")
+        db.execute("INSERT INTO series_new SELECT * FROM series_placed WHERE id/64%2")
+        db.execute("DELETE FROM series_placed WHERE id IN(SELECT id FROM series_new)")
+        db.execute(trigger)
+    db.close()
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="tollbook-tamper-", dir=MEMORY) as place, \
             ThreadPoolExecutor(os.cpu_count()) as pool:
         folder, begun = Path(place), time.monotonic()
         made = [rich.rich(folder), rich.wide(folder), rich.aged(folder)]
+        let_wait(made[0].db)
         for m in made:
             require("no differences" in m.tool("verify"), "not sound to begin with")
         counts, passed, odd = Counter(), [], []

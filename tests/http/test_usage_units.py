@@ -53,6 +53,8 @@ LEFT_OUT = {
          "what_waits_of_an_account_is_counted", "blocks_far_apart_stay_apart"],
     "A cursor over servers holds an answer of theirs.": ["a_cursor_says_how_many_bytes_it_holds_open"],
     "What is three days old is looked for once a minute on servers.": ["a_block_goes_when_its_last_line_is_three_days_old"],
+    "Where counters are on servers series are asked for by their ids, and none waits.":
+        ["new_series_wait_until_there_are_many", "series_that_come_by_many_go_to_their_places"],
     "It is about how the file takes in many rows.":
         ["a_large_log_of_many_accounts_goes_in_whole_loads", "a_large_batch_is_the_same_with_a_helper"],
 }

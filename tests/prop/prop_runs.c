@@ -41,7 +41,9 @@ static void set_forms(void)
 {
     both[0].store->usage->batch.slice = 60;
     both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
+    both[0].store->usage->batch.part = 2 + draw(9);
     both[1].store->usage->batch.at_once = true;
+    both[1].store->usage->batch.part = 1; /* no series waits */
     tb_store_lend_merges(both[0].store, elsewhere || !draw(3) ? NULL : merges);
     for (int i = 0; i < 2; i++) {
         both[i].store->usage->batch.load = 1 + draw(9);
@@ -264,6 +266,18 @@ static void step_withdraw(void)
     if (done) kept[at] = kept[--n_kept];
 }
 
+/* As in an idle hour: some of the series that wait, or all. */
+static void step_place(void)
+{
+    tb_error err = {0};
+    bool more = true;
+    for (uint64_t parts = 1 + draw(4); more && parts; parts--) {
+        ok(tb_store_begin(both[0].store, &err));
+        ok(tb_store_place_series(both[0].store, &more, &err));
+        ok(tb_store_commit(both[0].store, &err));
+    }
+}
+
 /* Parts of a fold by themselves, to its end or not. */
 static void step_fold(void)
 {
@@ -387,6 +401,7 @@ static void step(void)
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
     case 12: step_fold(); break;
+    case 14: step_place(); break;
     case 13:
         if (!elsewhere) step_month(true);
         break;
@@ -595,7 +610,7 @@ static void compare(int at)
     same_rows("SELECT * FROM buckets");
     same_rows("SELECT * FROM balancer_buckets");
     same_rows("SELECT * FROM countries");
-    same_rows("SELECT scope,owner,edge FROM series");
+    same_rows("SELECT scope,owner,edge FROM series ORDER BY 1,2,3");
     fixture_verify(&both[0]);
 }
 

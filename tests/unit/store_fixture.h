@@ -85,6 +85,18 @@ static inline void fixture_fold(fixture *f)
     ok(tb_store_commit(f->store, &err));
 }
 
+/* No series waits to be moved to its place. */
+static inline void fixture_place(fixture *f)
+{
+    tb_error err = {0};
+    bool more = true;
+    while (more) {
+        ok(tb_store_begin(f->store, &err));
+        ok(tb_store_place_series(f->store, &more, &err));
+        ok(tb_store_commit(f->store, &err));
+    }
+}
+
 /* Past the triggers, as somebody edits the file who knows SQLite. */
 static inline void edit(sqlite3 *db, const char *text)
 {

@@ -5,6 +5,8 @@
 
 #include "seed.h"
 #include "store/core/internal.h"
+#include "store/usage/batch.h"
+#include "store/verify/verify.h"
 #include "tollbook/calendar.h"
 #include "tollbook/charges.h"
 
@@ -89,6 +91,191 @@ START_TEST(an_owner_with_one_location_keeps_one_series)
     ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, day_hours, TB_M_BYTES), 15);
     ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 15);
     fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+static tb_row at(int64_t zone, int edge)
+{
+    char code[3] = {(char)('A' + edge / 26 % 26), (char)('A' + edge % 26), 0};
+    return row_of(zone, code, HOUR + edge % 24, TB_M_BYTES, 1);
+}
+
+/* Of a zone and its account each batch brings four; of so many no five parts ever wait. */
+START_TEST(new_series_wait_until_there_are_many)
+{
+    enum { PART = 8, BATCHES = 60 };
+    fixture f;
+    int64_t most = 0, fewer = 0, before = 0;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    f.store->usage->batch.part = PART;
+    for (int i = 0; i < BATCHES; i++) {
+        const int64_t zone = i % 2 ? 102 : 101;
+        const tb_row rows[2] = {at(zone, 2 * i), at(zone, 2 * i + 1)};
+        fixture_add(&f, rows, 2, 1 + (uint64_t)i);
+        const int64_t waiting = count(&f, "SELECT count(*) FROM series_new");
+        if (waiting > most) most = waiting;
+        fewer += waiting < before;
+        before = waiting;
+        ck_assert_int_eq(count(&f, "SELECT count(*) FROM series"), count(&f, "SELECT n FROM head WHERE name='series'"));
+        ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), 2 * (uint64_t)(i + 1));
+        fixture_verify(&f);
+    }
+    ck_assert_int_gt(most, 3 * PART);
+    ck_assert_int_le(most, 5 * PART);
+    ck_assert_int_gt(fewer, 10);
+    ck_assert_int_gt(count(&f, "SELECT count(DISTINCT owner) FROM series_placed"), 2); /* it goes through all of them */
+    fixture_place(&f);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series_new"), 0);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series_placed"), 4 * BATCHES + 3);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(series_that_come_by_many_go_to_their_places)
+{
+    enum { ZONES_NEW = 1100 };
+    static tb_row rows[ZONES_NEW];
+    fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < ZONES_NEW; i++)
+        rows[i] = at(1000 + i, 0);
+    fixture_add(&f, rows, 3, 1);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series_new"), 3);
+    fixture_add(&f, rows + 3, ZONES_NEW - 3, 2);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series_new"), 3);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series_placed"), ZONES_NEW - 3);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* --- series in two tables are read as if they stood in one --- */
+
+#define TB_X(name, sql) sql,
+static const char *const statements[] = {
+    TB__STATEMENTS(TB_X) TB__VERIFY_STATEMENTS(TB_X) "SELECT * FROM series ORDER BY id",
+    "SELECT * FROM unassigned ORDER BY 1"};
+#undef TB_X
+enum { N_STATEMENTS = sizeof statements / sizeof *statements, ROWS_MAX = 400, ASKED = 100 };
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *text_of(sqlite3_stmt *s)
+{
+    char *row = sqlite3_mprintf("%s", "");
+    for (int i = 0; i < sqlite3_column_count(s); i++)
+        row = sqlite3_mprintf("%z%s|", row, (const char *)sqlite3_column_text(s, i));
+    return row;
+}
+
+/* What a statement gives for numbers that a seed draws, many of them such as it is asked with. In its order, where it
+ * has one. */
+static char *answer_of(fixture *f, const char *text, uint64_t draws)
+{
+    static const int64_t pool[] = {0, 1, 2, 3, 4, 7, 8, 64, 101, 201, 998, 999, 682, -1, INT64_MAX};
+    static const int64_t usual[][6] = {
+        {1, 0, INT64_MAX, 0, INT64_MAX, 1}, {1, 101, 0, 3, 3, 0}, {INT64_MAX, -1, 682, 0, 0, 0}, {3, 7, 0, 0, 0, 0},
+        {2, 1, 1, 0, 0, 0}};
+    char *rows[ROWS_MAX], *all = sqlite3_mprintf("%s", "");
+    sqlite3_stmt *s;
+    size_t n = 0;
+    ck_assert_msg(sqlite3_prepare_v2(f->store->db, text, -1, &s, NULL) == SQLITE_OK, "%.150s: %s", text,
+                  sqlite3_errmsg(f->store->db));
+    const int64_t *line = usual[(draws >> 40) % (sizeof usual / sizeof *usual)];
+    for (int i = 1; i <= sqlite3_bind_parameter_count(s); i++) {
+        const uint64_t was = draws >> 33;
+        draws = draws * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        sqlite3_bind_int64(s, i, was % 3 && i <= 6 ? line[i - 1] : pool[(draws >> 33) % (sizeof pool / sizeof *pool)]);
+    }
+    for (; sqlite3_step(s) == SQLITE_ROW; n++) {
+        ck_assert_uint_lt(n, ROWS_MAX);
+        rows[n] = text_of(s);
+    }
+    ck_assert_msg(sqlite3_reset(s) == SQLITE_OK, "%s: %s", text, sqlite3_errmsg(f->store->db));
+    sqlite3_finalize(s);
+    if (!strstr(text, "ORDER BY")) qsort(rows, n, sizeof *rows, by_text);
+    for (size_t i = 0; i < n; i++) {
+        all = sqlite3_mprintf("%z%s\n", all, rows[i]);
+        sqlite3_free(rows[i]);
+    }
+    return all;
+}
+
+/* Those that ask for series and do not say where they stand. */
+static bool asks_for_series(const char *text)
+{
+    return (strstr(text, "series") || strstr(text, "unassigned")) &&
+           (strncmp(text, "SELECT", 6) == 0 || strncmp(text, "WITH", 4) == 0) &&
+           strcmp(text, "SELECT count(*) FROM series_new") != 0 && !strstr(text, "OFFSET ?4");
+}
+
+/* Each row stands in either table, for which `split` has a bit. */
+static void split_series(fixture *f, uint32_t split)
+{
+    char text[400];
+    edit(f->store->db, "INSERT INTO series_placed SELECT * FROM series_new; DELETE FROM series_new");
+    snprintf(text, sizeof text,
+             "INSERT INTO series_new SELECT scope,owner,edge,id,seal FROM (SELECT *,row_number() OVER() AS n"
+             " FROM series_placed) WHERE %u>>n%%29&1; DELETE FROM series_placed WHERE id IN(SELECT id FROM series_new)",
+             (unsigned)split);
+    edit(f->store->db, text);
+}
+
+static void fill_series(fixture *f)
+{
+    static const char two_balancers[] =
+        "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"},{\"id\":3,\"name\":\"third\"}],"
+        "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"},"
+        "{\"id\":201,\"account\":2,\"name\":\"c\"}],\"load_balancers\":["
+        "{\"id\":7,\"account\":1,\"zones\":[101,102]},{\"id\":8,\"account\":3,\"zones\":[]}]}";
+    static const int64_t zone[] = {101, 102, 201, 998, 999};
+    tb_row rows[25];
+    size_t n = 0;
+    fixture_apply(f, two_balancers, NOW_US, NULL);
+    for (size_t i = 0; i < 5; i++)
+        for (int edge = 0; edge < (i == 3 ? 1 : 4); edge++)
+            rows[n++] = at(zone[i], edge);
+    for (int64_t id = 7; id < 10; id++) {
+        rows[n] = (tb_row){.balancer = true, .id = id, .hour = HOUR, .metrics = TB_METRIC_BIT(TB_M_REQUESTS)};
+        rows[n].value[TB_M_REQUESTS] = 5;
+        rows[n + 1] = rows[n];
+        rows[n + 1].hour -= 24 * 40 * (id - 6); /* earlier than any zone's */
+        n += 2;
+    }
+    fixture_add(f, rows, n, 1);
+    fixture_fold(f);
+}
+
+START_TEST(series_are_read_from_both_tables)
+{
+    fixture f;
+    uint64_t draws = test_seed();
+    size_t asked = 0, answered = 0;
+    fixture_init(&f);
+    fill_series(&f);
+    for (size_t i = 0; i < N_STATEMENTS; i++) {
+        if (!asks_for_series(statements[i])) continue;
+        asked++;
+        for (int turn = 0; turn < ASKED; turn++) {
+            draws = draws * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            split_series(&f, 0);
+            char *placed = answer_of(&f, statements[i], draws);
+            split_series(&f, turn ? (uint32_t)(draws >> 20) : UINT32_MAX);
+            char *both = answer_of(&f, statements[i], draws);
+            ck_assert_msg(strcmp(placed, both) == 0, "%.150s\n%.200s\n%.200s", statements[i], placed, both);
+            answered += *both != 0;
+            sqlite3_free(placed);
+            sqlite3_free(both);
+        }
+    }
+    ck_assert_uint_gt(asked, 30);
+    ck_assert_uint_gt(answered, asked * 5);
     fixture_release(&f);
 }
 END_TEST
@@ -657,6 +844,9 @@ int main(void)
     tcase_add_test(tests, a_row_shows_in_every_view_of_its_account);
     tcase_add_test(tests, a_row_of_zeros_is_no_difference);
     tcase_add_test(tests, an_owner_with_one_location_keeps_one_series);
+    tcase_add_test(tests, new_series_wait_until_there_are_many);
+    tcase_add_test(tests, series_that_come_by_many_go_to_their_places);
+    tcase_add_test(tests, series_are_read_from_both_tables);
     tcase_add_test(tests, a_long_history_is_copied_once);
     tcase_add_test(tests, the_second_location_may_come_before_the_first_in_one_batch);
     tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);

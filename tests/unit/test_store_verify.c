@@ -117,6 +117,7 @@ static void fill(fixture *f)
     tb_rollup_cursor_free(cursor);
     tb_rollup_free(rollup);
     fixture_fold(f);
+    fixture_place(f);
 }
 
 /* --- changing a chunk behind the store's back, checksum and all --- */
@@ -362,12 +363,12 @@ END_TEST
 START_TEST(an_all_locations_series_is_there_exactly_where_needed)
 {
     OPEN(f);
-    sql(&f, "DELETE FROM series WHERE scope=1 AND owner=101 AND edge=0");
+    sql(&f, "DELETE FROM series_placed WHERE scope=1 AND owner=101 AND edge=0");
     verify(&f);
     expect("Pull zone 101, all locations: the series is missing, with 2 locations.");
     expect("which does not exist."); /* its chunks have no series now */
     sql(&f,
-        "INSERT INTO series VALUES(1,102,0,50,0); UPDATE meta SET value=50 WHERE name='series_id'");
+        "INSERT INTO series_placed VALUES(1,102,0,50,0); UPDATE meta SET value=50 WHERE name='series_id'");
     verify(&f);
     expect("Pull zone 102, all locations: the series is there, with 1 location.");
     fixture_release(&f);
@@ -377,11 +378,11 @@ END_TEST
 START_TEST(series_of_the_account_and_of_its_zones_go_together)
 {
     OPEN(f);
-    sql(&f, "DELETE FROM series WHERE scope=2 AND owner=1"
+    sql(&f, "DELETE FROM series_placed WHERE scope=2 AND owner=1"
             " AND edge=(SELECT id FROM edge WHERE code='UK')");
     verify(&f);
     expect("Account 1, UK: the account has no series; its pull zones have usage there.");
-    sql(&f, "INSERT INTO series SELECT 2,1,id,60,0 FROM edge WHERE code='ZZ'");
+    sql(&f, "INSERT INTO series_placed SELECT 2,1,id,60,0 FROM edge WHERE code='ZZ'");
     verify(&f);
     expect("Account 1, ZZ: the account has a series; no pull zone of it does.");
     fixture_release(&f);
@@ -417,9 +418,9 @@ START_TEST(each_broken_reference_is_named)
         {"INSERT INTO chunk VALUES((900<<18)+5,x'00')", "series 900, which does not exist"},
         {"INSERT INTO chunk VALUES(-5,x'00')", "series -1, which does not exist"},
         {"DELETE FROM edge WHERE code='ZZ'", "edge location"},
-        {"INSERT INTO series VALUES(2,55,1,2,0)", "account 55, which does not exist"},
-        {"INSERT INTO series VALUES(3,8,1,2,0)", "has an edge location"},
-        {"INSERT INTO series VALUES(3,8,0,64,0)", "Series 64 is used 2 times"},
+        {"INSERT INTO series_placed VALUES(2,55,1,2,0)", "account 55, which does not exist"},
+        {"INSERT INTO series_new VALUES(3,8,1,2,0)", "has an edge location"},
+        {"INSERT INTO series_new VALUES(3,8,0,64,0)", "Series 64 is used 2 times"},
         {"UPDATE meta SET value=1 WHERE name='series_id'", "newer than the last one given"},
         {"UPDATE meta SET value=value+1 WHERE name='newest_hour'", "The newest hour is noted"},
         {"DELETE FROM attachment; INSERT INTO attachment VALUES(5,7,0,1,0,0,0)",
@@ -580,12 +581,13 @@ END_TEST
 START_TEST(series_that_were_swapped_are_found)
 {
     static const char swap[] =
-        "UPDATE series SET owner=-1 WHERE scope=1 AND owner=999;"
-        "UPDATE series SET owner=999 WHERE scope=1 AND owner=998;"
-        "UPDATE series SET owner=998 WHERE scope=1 AND owner=-1";
+        "UPDATE series_placed SET owner=-1 WHERE scope=1 AND owner=999;"
+        "UPDATE series_placed SET owner=999 WHERE scope=1 AND owner=998;"
+        "UPDATE series_placed SET owner=998 WHERE scope=1 AND owner=-1";
     OPEN(f);
     tb_row row = row_of(998, "ZZ", HOUR + 2, TB_M_REQUESTS, 7);
     fixture_add(&f, &row, 1, 9);
+    fixture_place(&f);
     ck_assert_uint_eq(verify(&f), 0);
     edit(f.store->db, swap);
     verify(&f);
@@ -593,6 +595,50 @@ START_TEST(series_that_were_swapped_are_found)
     expect("(pull zone 998) is not as it was sealed.");
     ck_assert_uint_eq(found.n, 2);
     fixture_release(&f);
+}
+END_TEST
+
+/* The text with one table for each '@' and the other one for each '#'. */
+static void name_tables(const char *from, const char *const in[2], char *to)
+{
+    for (; *from; from++)
+        if (*from == '@' || *from == '#') to += strlen(strcpy(to, in[*from == '#']));
+        else *to++ = *from;
+    *to = 0;
+}
+
+/* What is done to a row of either table: past the triggers, and with them. */
+START_TEST(a_row_of_series_is_held_wherever_it_stands)
+{
+    static const struct {
+        const char *sql, *part;
+        bool past;
+    } done[] = {
+        {"UPDATE @ SET id=id+1 WHERE scope=1 AND owner=102", "(pull zone 102) is not as it was sealed", true},
+        {"UPDATE @ SET edge=9 WHERE scope=1 AND owner=102", "(pull zone 102) is not as it was sealed", false},
+        {"DELETE FROM @ WHERE scope=1 AND owner=102", "Table series has 8 rows; 9 were written.", true},
+        {"DELETE FROM @ WHERE scope=1 AND owner=102", "Table series has 8 rows; 9 were written.", false},
+        {"INSERT INTO # SELECT * FROM @ WHERE scope=1 AND owner=102", "Series 192 is used 2 times.", true},
+        {"INSERT INTO # SELECT * FROM @ WHERE scope=1 AND owner=102", "Series 192 is used 2 times.", false},
+        {"INSERT INTO # SELECT scope,owner,edge,id+1,0 FROM @ WHERE scope=1 AND owner=102",
+         "Series 192 and 193 are of one owner at one location.", false},
+        {"INSERT INTO # SELECT * FROM @; DELETE FROM @", NULL, true},
+    };
+    for (size_t i = 0; i < 2 * sizeof done / sizeof *done; i++) {
+        const char *const in[2] = {i % 2 ? "series_placed" : "series_new", i % 2 ? "series_new" : "series_placed"};
+        char text[300];
+        OPEN(f);
+        name_tables(done[i / 2].sql, in, text);
+        if (i % 2 == 0)
+            edit(f.store->db, "INSERT INTO series_new SELECT * FROM series_placed; DELETE FROM series_placed");
+        ck_assert_uint_eq(verify(&f), 0);
+        if (done[i / 2].past) edit(f.store->db, text);
+        else sql(&f, text);
+        verify(&f);
+        if (done[i / 2].part) expect(done[i / 2].part);
+        else ck_assert_uint_eq(found.n, 0);
+        fixture_release(&f);
+    }
 }
 END_TEST
 
@@ -765,6 +811,7 @@ int main(void)
     tcase_add_test(t, a_unique_index_of_another_is_named);
     tcase_add_test(t, keys_out_of_order_are_found);
     tcase_add_test(t, series_that_were_swapped_are_found);
+    tcase_add_test(t, a_row_of_series_is_held_wherever_it_stands);
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
     tcase_add_test(t, lost_and_moved_countries_are_found);
     tcase_add_test(t, a_changed_segment_is_found);

@@ -455,7 +455,7 @@ START_TEST(a_plan_is_of_some_owners)
         tb_store *writer = open_store(true);
         ck_assert_int_eq(sqlite3_exec(writer->db,
                                       "WITH RECURSIVE n(i) AS(SELECT 2 UNION ALL SELECT i+2 FROM n WHERE i<2990)"
-                                      " INSERT INTO series SELECT 1,i,1,i,0 FROM n", NULL, NULL, NULL), SQLITE_OK);
+                                      " INSERT INTO series_placed SELECT 1,i,1,i,0 FROM n", NULL, NULL, NULL), SQLITE_OK);
         ck_assert_uint_eq(fold_all(writer, &c, &most), 3000 * rows);
         ck_assert_msg(rows == 100 ? shard.plans == 3 : shard.plans > 50, "%u", shard.plans);
         ck_assert_msg(rows == 100 ? shard.most > 1500 : shard.most == 512, "%u", shard.most);

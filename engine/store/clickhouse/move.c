@@ -345,7 +345,7 @@ static tb_code note_days(const moving *m, int64_t batch, tb_error *err)
 /* Ids below the span were sent by nobody, or by a move that began again. */
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
-    static const char drop[] = "CREATE INDEX IF NOT EXISTS series_by_id ON series(id);"
+    static const char drop[] = "CREATE INDEX IF NOT EXISTS series_by_id ON series_placed(id);"
                                "DELETE FROM chunk; DELETE FROM country_day;";
     const moving *m = ctx;
     const int64_t batch = m->kept[NEXT] - 1;
@@ -366,8 +366,12 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 
 static tb_code fold(tb_store *store, void *ctx, tb_error *err)
 {
+    bool more = true;
+    tb_code code = tb__runs_fold_all(store, err);
+    while (!code && more)
+        code = tb_store_place_series(store, &more, err);
     (void)ctx;
-    return tb__runs_fold_all(store, err);
+    return code;
 }
 
 static tb_code carry_lines(tb_store *store, tb_error *err)

@@ -95,7 +95,7 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, "usage_batch", from, err);
     if (!code) code = tb__ch_meta_put(store, "usage_epoch", *epoch, err);
     if (!code) code = tb__ch_note_claim(store, *epoch, err);
-    if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series(id)", err);
+    if (!code) code = tb__exec(store->db, store->path, "CREATE INDEX IF NOT EXISTS series_by_id ON series_placed(id)", err);
     if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)tb__ch_of(store)->client->shards, err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
     tb__ch_of(store)->next = from + 1;

@@ -101,7 +101,9 @@
 #define TB__ZONE_PRIVACY                                                                           \
     "coalesce(settings->>'$.LoggingIPAnonymizationEnabled',1),"                                    \
     "coalesce(settings->>'$.LogAnonymizationType',0) IN(1,'Drop')"
-#define TB__SERIES_4 "(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?)"
+#define TB__SERIES_4  "(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?),(?,?,?,?,?)"
+#define TB__SERIES_16 TB__SERIES_4 "," TB__SERIES_4 "," TB__SERIES_4 "," TB__SERIES_4
+#define TB__SERIES_PART " (scope,owner,edge)>(?1,?2,?3) AND (scope,owner,edge)<=(?4,?5,?6)"
 
 #define TB__CHUNK_8 "(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?)"
 /* A row that is there already is merged with what comes: usage/landing.c. */
@@ -123,11 +125,22 @@
     "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
     " AND a.to_us=9223372036854775807 ORDER BY a.from_us DESC LIMIT 1),0),coalesce(z.settings->>'$.Enabled',1),"                   \
     "coalesce(z.settings->>'$.MonthlyBandwidthLimit',0) FROM zone z WHERE "
+/* The first of the series that are `of`, by edge; of is an SQL expression, and the same for both tables. Where none
+ * waits, which is so for most of a database's life, the second table is looked into once. */
+#define TB__SERIES_FIRST(of)                                                                       \
+    "CASE WHEN EXISTS(SELECT 1 FROM series_new) THEN (SELECT id FROM (SELECT edge,id FROM"         \
+    " series_placed WHERE " of " UNION ALL SELECT edge,id FROM series_new WHERE " of               \
+    " ORDER BY edge LIMIT 1)) ELSE (SELECT id FROM series_placed WHERE " of                         \
+    " ORDER BY edge LIMIT 1) END"
+/* The lowest owner of a scope and what follows it: an index tells it of one table, but not of the view. */
+#define TB__SERIES_OWNER(of)                                                                       \
+    "(SELECT min(owner) FROM (SELECT min(owner) AS owner FROM series_placed WHERE " of             \
+    " UNION ALL SELECT min(owner) FROM series_new WHERE " of "))"
 /* Zones ?2 to ?3 of account ?1, each with its series at locations ?4 to ?5: of 0 to the highest the first,
  * which is that of all of them or the only one. */
 #define TB__ZONES_SUMMED                                                                           \
-    "SELECT z.id,coalesce((SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=z.id AND s.edge"  \
-    " BETWEEN ?4 AND ?5 ORDER BY s.edge LIMIT 1),0),z.created_us,z." TB__ZONE_THERE                \
+    "SELECT z.id,coalesce(" TB__SERIES_FIRST("scope=1 AND owner=z.id AND edge BETWEEN ?4 AND ?5")   \
+    ",0),z.created_us,z." TB__ZONE_THERE                                                           \
     " FROM zone z WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3"
 #define TB__ACCOUNTS_CHOSEN                                                                        \
     "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
@@ -213,7 +226,8 @@
                    " NOT EXISTS(SELECT 1 FROM withdrawal WHERE segment=segment.id)) GROUP BY name)") \
     X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) ORDER BY scope,owner LIMIT 1") \
     X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 ORDER BY edge LIMIT 1") \
-    X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT DISTINCT scope,owner FROM series WHERE (scope,owner)<=(?1,?2))") \
+    X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT scope,owner FROM series_placed WHERE (scope,owner)<=(?1,?2) UNION"\
+                   " SELECT scope,owner FROM series_new WHERE (scope,owner)<=(?1,?2) ORDER BY 1,2)") \
     X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")                \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
@@ -230,25 +244,33 @@
     X(USAGE_PAGES_SIZE, "SELECT coalesce(sum(length(data)),0) FROM usage_page"                     \
                         " WHERE id BETWEEN ?1 AND ?2")                                             \
     X(USAGE_PAGES_DELETE, "DELETE FROM usage_page WHERE id BETWEEN ?1 AND ?2")                     \
-    X(SERIES_OWNERS_END, "SELECT owner FROM (SELECT DISTINCT owner FROM series WHERE scope=?1"      \
-                         " AND owner>=?2 ORDER BY owner LIMIT ?3) ORDER BY owner DESC LIMIT 1")    \
-    X(SERIES_OF_OWNER_ID, "SELECT id FROM series WHERE scope=?1 AND owner=?2 LIMIT 1")             \
+    X(SERIES_OWNERS_END, "SELECT owner FROM (SELECT owner FROM series_placed WHERE scope=?1 AND"    \
+                         " owner>=?2 UNION SELECT owner FROM series_new WHERE scope=?1 AND"        \
+                         " owner>=?2 ORDER BY owner LIMIT ?3) ORDER BY owner DESC LIMIT 1")        \
+    X(SERIES_OF_OWNER_ID, "SELECT id,edge FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge LIMIT 1")\
     X(SERIES_OF_OWNER, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")     \
     /* From one owner to the next, without a look at each of its locations. */                     \
     X(UNOWNED_ZONES,                                                                               \
-      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=1 UNION ALL"            \
-      " SELECT(SELECT min(owner) FROM series WHERE scope=1 AND owner>one.id) FROM one"             \
+      "WITH RECURSIVE one(id) AS(SELECT" TB__SERIES_OWNER("scope=1") " UNION ALL"                  \
+      " SELECT" TB__SERIES_OWNER("scope=1 AND owner>one.id") " FROM one"                           \
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=one.id)")                                  \
     X(UNOWNED_BALANCERS,                                                                           \
-      "WITH RECURSIVE one(id) AS(SELECT min(owner) FROM series WHERE scope=3 UNION ALL"            \
-      " SELECT(SELECT min(owner) FROM series WHERE scope=3 AND owner>one.id) FROM one"             \
+      "WITH RECURSIVE one(id) AS(SELECT" TB__SERIES_OWNER("scope=3") " UNION ALL"                  \
+      " SELECT" TB__SERIES_OWNER("scope=3 AND owner>one.id") " FROM one"                           \
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
-    X(SERIES_INSERT, "INSERT INTO series VALUES(?,?,?,?,?)")                                       \
+    X(SERIES_INSERT, "INSERT INTO series_placed VALUES(?,?,?,?,?)")                                \
     /* Sixteen at once: SQLite notes for each statement with a trigger how to undo it. */          \
-    X(SERIES_INSERT_16, "INSERT INTO series VALUES" TB__SERIES_4 "," TB__SERIES_4 "," TB__SERIES_4 \
-                        "," TB__SERIES_4)                                                          \
+    X(SERIES_INSERT_16, "INSERT INTO series_placed VALUES" TB__SERIES_16)                          \
+    X(SERIES_WAIT, "INSERT INTO series_new VALUES(?,?,?,?,?)")                                     \
+    X(SERIES_WAIT_16, "INSERT INTO series_new VALUES" TB__SERIES_16)                               \
+    X(SERIES_WAITING, "SELECT count(*) FROM series_new")                                           \
+    X(SERIES_PART_END, "SELECT scope,owner,edge FROM series_new WHERE (scope,owner,edge)>(?1,?2,?3)"\
+                       " ORDER BY scope,owner,edge LIMIT 1 OFFSET ?4")                             \
+    X(SERIES_PLACE, "INSERT INTO series_placed SELECT scope,owner,edge,id,seal FROM series_new WHERE"\
+                    TB__SERIES_PART " ORDER BY scope,owner,edge")                                  \
+    X(SERIES_PLACED, "DELETE FROM series_new WHERE" TB__SERIES_PART)                               \
     X(SERIES_SEALED, "UPDATE head SET n=n+?1,seals=(seals+?2)&" TB__SEAL_MASK                      \
                      " WHERE name='series'")                                                       \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
@@ -269,8 +291,9 @@
     X(RETAIN_FIRST,                                                                                \
       "SELECT coalesce(min((SELECT min(key)&131071 FROM chunk WHERE key BETWEEN (s.id<<18)+131072" \
       " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM series WHERE scope=2 AND owner=?1"        \
-      " UNION ALL SELECT s.id FROM balancer b JOIN series s ON s.scope=3 AND s.owner=b.id"         \
-      " WHERE b.account=?1) AS s")                                                                 \
+      " UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_placed s ON s.scope=3 AND s.owner=b.id"\
+      " WHERE b.account=?1 UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_new s ON s.scope=3 AND"\
+      " s.owner=b.id WHERE b.account=?1) AS s")                                                                 \
     X(RETAIN_ACCOUNT, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT 1")                   \
     X(RETAIN_SHARE, "SELECT coalesce(sum(id<?1),0),count(*) FROM account")                         \
     X(RETAIN_ZONE, "SELECT id FROM zone WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")          \
@@ -682,8 +705,7 @@
       " FROM segment WHERE " TB__LIVE("segment"))                                                  \
     X(FIGURES_ZONES, "SELECT count(*) FROM zone WHERE deleted_us=9223372036854775807")             \
     X(FIGURES_UNASSIGNED,                                                                          \
-      "SELECT count(DISTINCT owner) FROM series WHERE scope=1"                                     \
-      " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=series.owner)")                            \
+      "SELECT count(*) FROM unassigned")                                                           \
     X(FIGURES_UNPRICED,                                                                            \
       "SELECT count(*) FROM edge WHERE NOT EXISTS"                                                 \
       "(SELECT 1 FROM region WHERE region.code=edge.code)")                                        \
@@ -721,15 +743,17 @@
       " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
       " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us,d.version")                             \
     X(BILLED_SERIES,                                                                               \
-      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=+z.id"     \
-      " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 ORDER BY z.id,s.edge")                       \
+      "SELECT z.id,s.edge,s.id FROM zone z CROSS JOIN series_placed s ON s.scope=1 AND s.owner=+z.id"\
+      " WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3 UNION ALL SELECT z.id,s.edge,s.id FROM zone z"\
+      " CROSS JOIN series_new s ON s.scope=1 AND s.owner=+z.id WHERE z.account=?1"                 \
+      " AND z.id BETWEEN ?2 AND ?3 AND EXISTS(SELECT 1 FROM series_new) ORDER BY 1,2")             \
     X(BILLED_BALANCERS,                                                                            \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
       " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
       " ORDER BY b.id,d.from_us,d.version")                                                        \
     X(BILLED_TIES,                                                                                 \
       "SELECT b.id,a.zone,a.from_us,a.to_us,a.closed_version,coalesce("                            \
-      "(SELECT s.id FROM series s WHERE s.scope=1 AND s.owner=a.zone ORDER BY s.edge LIMIT 1),0)"  \
+      TB__SERIES_FIRST("scope=1 AND owner=a.zone") ",0)"                                           \
       " FROM balancer b CROSS JOIN attachment a ON a.balancer=b.id"                                \
       " WHERE b.account=?1 AND a.version<=?2 ORDER BY b.id,a.from_us,a.zone,a.version")            \
     X(BALANCER_SERIES, "SELECT id FROM series WHERE scope=3 AND owner=?1")                         \
@@ -748,7 +772,9 @@
       " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \
       " WHERE b.account=account.id AND b.created_us<?2 AND min(b.deleted_us,b.ended_us)>?1)"       \
       " OR EXISTS(SELECT 1 FROM series s WHERE s.scope=2 AND s.owner=account.id"                   \
-      " AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series s"             \
+      " AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_placed s"      \
+      " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
+      " OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_new s"                                \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
       " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"            \

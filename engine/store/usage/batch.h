@@ -28,6 +28,7 @@ typedef struct tb__batch {
     size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
     size_t load;  /* for tests: rows of a load (landing.c); 0: many */
     int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
+    size_t part;  /* for tests: series that are moved at once, and a quarter of those that wait (owners.c); 0: many */
 } tb__batch;
 
 /* Scope, owner, edge, id. */
@@ -48,6 +49,7 @@ struct tb__usage {
     struct tb__owners *owners;
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
+    int64_t placed[3]; /* scope, owner and edge of the series that was moved to its place last; 0: begin anew */
     size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;
     int64_t series_before, series_id; /* as meta has them; good while tb_store.next_series is known */

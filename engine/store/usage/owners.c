@@ -1,3 +1,11 @@
+/* The series of owners, and where they lie. A row of series_placed lies where its owner is, so the few
+ * hundred new ones of a batch touch a page each. They wait in series_new, of which all pages are few,
+ * until there are more than PARTS of PART rows. Then with each batch that brings more PART of them move to
+ * their places: in the order of the places, from where the last part ended, so that they share pages
+ * there. Those that come by so many at once go to their places.
+ *
+ * Invariant: a row stands in one of both tables, which are one to who reads (the view series); moving
+ * changes neither what is read nor the seals in head. */
 #include "store/usage/owners.h"
 
 #include "rollup/order.h"
@@ -9,6 +17,8 @@
 
 #define TOGETHER      16     /* rows of TB__SQL_SERIES_INSERT_16 */
 #define TRIGGERED_MAX 1024   /* rows; from here on the trigger costs more than to do without */
+#define PART          1024   /* rows that one transaction moves: it may touch as many pages */
+#define PARTS         4
 #define OWNERS_MAX    262144 /* about 40 MiB with a few locations each */
 
 /* Open addressing, at most half full; an owner never moves. */
@@ -182,13 +192,21 @@ static void sort_series(tb__series_row *rows, size_t n)
     free(copy);
 }
 
+/* How one row is inserted, and TOGETHER of them. */
+typedef struct into {
+    tb__statement one, many;
+} into;
+
+static const into places = {TB__SQL_SERIES_INSERT, TB__SQL_SERIES_INSERT_16};
+static const into waiting = {TB__SQL_SERIES_WAIT, TB__SQL_SERIES_WAIT_16};
+
 /* Adds the seals of n rows to *seals. */
-static tb_code insert_series(tb_store *store, const tb__series_row *rows, size_t n, uint64_t *seals,
-                             tb_error *err)
+static tb_code insert_series(tb_store *store, tb__statement insert, const tb__series_row *rows, size_t n,
+                             uint64_t *seals, tb_error *err)
 {
     sqlite3_stmt *s;
     int at = 1;
-    tb_code code = tb__sql(store, n == 1 ? TB__SQL_SERIES_INSERT : TB__SQL_SERIES_INSERT_16, &s, err);
+    tb_code code = tb__sql(store, insert, &s, err);
     for (size_t i = 0; !code && i < n; i++) {
         const int64_t seal = tb__seal_numbers("series", rows[i].value, 4);
         for (int v = 0; v < 4; v++)
@@ -199,12 +217,13 @@ static tb_code insert_series(tb_store *store, const tb__series_row *rows, size_t
     return code ? code : tb__run(store, s, err);
 }
 
-static tb_code insert_all(tb_store *store, const tb__series_row *rows, size_t n, uint64_t *seals, tb_error *err)
+static tb_code insert_all(tb_store *store, const into *to, const tb__series_row *rows, size_t n, uint64_t *seals,
+                          tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0, some; !code && i < n; i += some) {
         some = n - i >= TOGETHER ? TOGETHER : 1;
-        code = insert_series(store, rows + i, some, seals, err);
+        code = insert_series(store, some == 1 ? to->one : to->many, rows + i, some, seals, err);
     }
     return code;
 }
@@ -215,19 +234,64 @@ static tb_code insert_many(tb_store *store, const tb__series_row *rows, size_t n
 {
     uint64_t seals = 0;
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    tb_code code = insert_all(store, rows, n, &seals, err);
+    tb_code code = insert_all(store, &places, rows, n, &seals, err);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
     const int64_t counted[2] = {(int64_t)n, (int64_t)(seals & TB__SEAL_BITS)};
     return code ? code : tb__run_ints(store, TB__SQL_SERIES_SEALED, counted, 2, err);
 }
 
+static size_t part_rows(const tb_store *store)
+{
+    return store->usage->batch.part ? store->usage->batch.part : PART;
+}
+
+/* Moves those behind the last that was moved, up to so many; behind the end it begins anew. */
+static tb_code place_part(tb_store *store, size_t rows, tb_error *err)
+{
+    int64_t *placed = store->usage->placed;
+    int64_t keys[6] = {placed[0], placed[1], placed[2], (int64_t)rows - 1};
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_SERIES_PART_END, keys, 4, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    for (int i = 0; !code && i < 3; i++)
+        keys[3 + i] = row ? sqlite3_column_int64(s, i) : INT64_MAX;
+    if (row) sqlite3_reset(s);
+    if (!code) code = tb__run_ints(store, TB__SQL_SERIES_PLACE, keys, 6, err);
+    if (!code) code = tb__run_ints(store, TB__SQL_SERIES_PLACED, keys, 6, err);
+    for (int i = 0; !code && i < 3; i++)
+        placed[i] = row ? keys[3 + i] : 0;
+    return code;
+}
+
+static tb_code place_some(tb_store *store, size_t most, bool *ret_more, tb_error *err)
+{
+    int64_t n = 0;
+    tb_code code = tb__int_of(store, TB__SQL_SERIES_WAITING, NULL, 0, 0, &n, err);
+    *ret_more = !code && (size_t)n > most;
+    return *ret_more ? place_part(store, part_rows(store), err) : code;
+}
+
+/* Of a database whose counters lie elsewhere series are asked for by their ids, which series_new has no index for. */
 static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *err)
 {
     tb__series_row *rows = store->usage->new_series + from;
+    const size_t n = to - from;
     uint64_t seals = 0;
-    sort_series(rows, to - from);
-    return to - from < TRIGGERED_MAX ? insert_all(store, rows, to - from, &seals, err)
-                                     : insert_many(store, rows, to - from, err);
+    bool more = false;
+    sort_series(rows, n);
+    if (n >= TRIGGERED_MAX) return insert_many(store, rows, n, err);
+    if (store->clickhouse || n >= part_rows(store)) return insert_all(store, &places, rows, n, &seals, err);
+    tb_code code = insert_all(store, &waiting, rows, n, &seals, err);
+    return code ? code : place_some(store, PARTS * part_rows(store), &more, err);
+}
+
+tb_code tb_store_place_series(tb_store *store, bool *ret_more, tb_error *err)
+{
+    const bool dirty = store->dirty;
+    tb_code code = place_some(store, 0, ret_more, err);
+    store->dirty = dirty; /* what is read stays the same, and so does its version */
+    return code;
 }
 
 /* Those from before the mark are kept, and stay apart from the others: what undoes to the mark undoes that they were

@@ -89,6 +89,8 @@ static const char *const references[] = {
     " FROM series WHERE scope=3 AND edge<>0",
     "SELECT format('Series %d is used %d times.',id,count(*)) FROM series GROUP BY id"
     " HAVING count(*)>1",
+    "SELECT format('Series %d and %d are of one owner at one location.',min(p.id,n.id),max(p.id,n.id)) FROM series_new n"
+    " CROSS JOIN series_placed p ON p.scope=n.scope AND p.owner=n.owner AND p.edge=n.edge WHERE p.id<>n.id",
     "SELECT format('Series %d is newer than the last one given, %d.',max(s.id),m.value)"
     " FROM meta m, series s WHERE m.name='series_id' GROUP BY m.name HAVING max(s.id)>m.value",
     "SELECT format('Load balancer %d is attached to pull zone %d, which does not exist.',balancer,"

@@ -12,10 +12,12 @@
                 " WHERE EXISTS(SELECT 1 FROM series WHERE scope=1 AND owner=zone.id) ORDER BY 1")  \
     /* CROSS: the account's zones first, else all series are walked for each account */            \
     X(ZONES_OF_ACCOUNT,                                                                            \
-      "SELECT s.edge,s.id FROM zone z CROSS JOIN series s ON s.scope=1 AND s.owner=z.id"           \
-      " WHERE z.account=?1 AND s.edge>0 ORDER BY s.edge,s.id")                                     \
+      "SELECT s.edge,s.id FROM zone z CROSS JOIN series_placed s ON s.scope=1 AND s.owner=z.id"    \
+      " WHERE z.account=?1 AND s.edge>0 UNION ALL SELECT s.edge,s.id FROM zone z CROSS JOIN"       \
+      " series_new s ON s.scope=1 AND s.owner=z.id WHERE z.account=?1 AND s.edge>0 ORDER BY 1,2")  \
     X(SERIES_IDS, "SELECT id FROM series ORDER BY id")                                             \
-    X(ZONE_IDS, "SELECT DISTINCT owner FROM series WHERE scope=1 ORDER BY owner")                  \
+    X(ZONE_IDS, "SELECT owner FROM series_placed WHERE scope=1 UNION SELECT owner FROM series_new" \
+                " WHERE scope=1 ORDER BY 1")                                                       \
     X(NEXT_KEY, "SELECT min(key) FROM chunk WHERE key>=?1")                                        \
     X(KEY_RANGE, "SELECT (SELECT min(key) FROM chunk WHERE key BETWEEN ?1 AND ?2),"                \
                  "(SELECT max(key) FROM chunk WHERE key BETWEEN ?1 AND ?2)")                       \
