@@ -176,16 +176,23 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* Where other bodies wait, each thread has one for itself: what several have added up in parts costs more, since it
+/* Bodies beside this one that are parsed, wait for that, or wait for the writer, which more threads would not make come
+ * sooner. */
+static unsigned count_others(server *s)
+{
+    return crew_unfinished(s->intake) - 1 + writer_queued(s->writer) + !writer_idle(s->writer);
+}
+
+/* Where there are others, each thread has one for itself: what several have added up in parts costs more, since it
  * has to be joined. What is large, or may turn out to be, is not held to what one thread can hold because of others. Cells
  * are read by one. */
 static unsigned threads_for(const request *r)
 {
-    const server *s = r->worker->server;
+    server *s = r->worker->server;
     const api_ingest *in = api_ingest_of(r);
     if (in->cells || r->body_len <= SEVERAL_BODY) return 1;
     if (in->body.encoding != FEED_PLAIN || r->body_len > ALONE_BODY) return s->options.threads;
-    const unsigned each = s->options.threads / (1 + crew_queued(s->intake));
+    const unsigned each = s->options.threads / (1 + count_others(s));
     return each ? each : 1;
 }
 

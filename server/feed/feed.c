@@ -520,6 +520,8 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     if (!code) code = parse_run(run, err);
     run->store = NULL;
     run->apart = false;
+    for (size_t i = 0; i < run->n_workers; i++)
+        feed_worker_rest(&run->workers[i]);
     if (code)
         feed_run_free(run);
     else

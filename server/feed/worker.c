@@ -10,28 +10,38 @@
 tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup, const feed_keeper *keeper,
                          tb_error *err)
 {
-    *worker = (feed_worker){.rollup = rollup,
-                            .hits = malloc(ROOM * sizeof *worker->hits),
-                            .refused = malloc(ROOM * sizeof *worker->refused)};
+    *worker = (feed_worker){.rollup = rollup, .logs = keeper ? feed_logs_new(keeper) : NULL};
     feed_events_init(&worker->events);
-    if (keeper) {
-        worker->logs = feed_logs_new(keeper);
-        worker->spans = malloc(ROOM * sizeof *worker->spans);
-    }
-    if (worker->rollup && worker->hits && worker->refused &&
-        (!keeper || (worker->logs && worker->spans)))
-        return TB_OK;
+    if (worker->rollup && (worker->logs || !keeper)) return TB_OK;
     feed_worker_release(worker);
     return tb_no_memory(err);
 }
 
-void feed_worker_release(feed_worker *worker)
+/* What lines are parsed into. */
+static tb_code make_room(feed_worker *worker, tb_error *err)
 {
-    tb_rollup_free(worker->rollup);
+    if (!worker->hits) worker->hits = malloc(ROOM * sizeof *worker->hits);
+    if (!worker->refused) worker->refused = malloc(ROOM * sizeof *worker->refused);
+    if (worker->logs && !worker->spans) worker->spans = malloc(ROOM * sizeof *worker->spans);
+    const bool whole = worker->hits && worker->refused && (worker->spans || !worker->logs);
+    return whole ? TB_OK : tb_no_memory(err);
+}
+
+void feed_worker_rest(feed_worker *worker)
+{
     feed_block_release(&worker->block);
     free(worker->hits);
     free(worker->refused);
     free(worker->spans);
+    worker->hits = NULL;
+    worker->refused = NULL;
+    worker->spans = NULL;
+}
+
+void feed_worker_release(feed_worker *worker)
+{
+    feed_worker_rest(worker);
+    tb_rollup_free(worker->rollup);
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);
     feed_events_release(&worker->events);
@@ -90,6 +100,8 @@ static void note_limit(feed_worker *worker, const tb_intake *got)
 static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     const feed_block *block = &worker->block;
+    tb_code room = make_room(worker, err);
+    if (room) return room;
     for (size_t at = 0; at < block->len;) {
         tb_intake got = {.hits = worker->hits,
                          .rejects = worker->refused,

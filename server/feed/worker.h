@@ -15,9 +15,9 @@ typedef struct feed_worker {
     feed_block block;
     size_t number; /* the block's in the segment */
     const uint64_t *numbers; /* of the block's lines; NULL: they are counted from 1 */
-    tb_hit *hits;
+    tb_hit *hits; /* these three: NULL until lines are parsed */
     tb_reject *refused;
-    tb_span *spans; /* NULL: no line is kept */
+    tb_span *spans; /* NULL where no line is kept, too */
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
@@ -35,6 +35,8 @@ typedef struct feed_worker {
 TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup,
                                      const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
+/* Lets go of what it needs only while it parses: bodies that wait for the writer are many. */
+void feed_worker_rest(feed_worker *worker);
 /* Forgets rollup, rejects and kept lines. */
 void feed_worker_clear(feed_worker *worker);
 /* Whether it holds as much as it may. */

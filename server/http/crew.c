@@ -182,6 +182,14 @@ unsigned crew_queued(crew *c)
     return n;
 }
 
+unsigned crew_unfinished(crew *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const unsigned n = c->queued + c->running;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
 bool crew_stopping(const crew *c)
 {
     return atomic_load_explicit(&c->stop, memory_order_relaxed);

@@ -26,6 +26,7 @@ crew *crew_start(const crew_options *options); /* NULL: no threads */
 TB_MUST_USE tb_code crew_submit(crew *c, int64_t account, write_job *job, tb_error *err);
 bool crew_idle(crew *c); /* nothing waits and nothing runs */
 unsigned crew_queued(crew *c);
+unsigned crew_unfinished(crew *c); /* those that are at work, too */
 bool crew_stopping(const crew *c);
 /* Whether the job at work may go on: its time is not over and nobody has asked the crew to stop. */
 bool crew_time_left(const crew *c, const write_job *job);

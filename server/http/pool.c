@@ -107,9 +107,9 @@ pool *pool_new(size_t keep_bytes)
     return p;
 }
 
-void pool_free(pool *p)
+void pool_clear(pool *p)
 {
-    if (!p) return;
+    pthread_mutex_lock(&p->lock);
     for (int c = 0; c < CLASSES; c++) {
         while (p->kept[c]) {
             block *b = p->kept[c];
@@ -117,6 +117,14 @@ void pool_free(pool *p)
             free(b);
         }
     }
+    p->kept_bytes = 0;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_free(pool *p)
+{
+    if (!p) return;
+    pool_clear(p);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

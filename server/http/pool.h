@@ -10,6 +10,7 @@ typedef struct pool pool;
 
 /* keep_bytes: most memory kept in free blocks. NULL when out of memory. */
 pool *pool_new(size_t keep_bytes);
+void pool_clear(pool *p); /* lets go of all free blocks */
 void pool_free(pool *p); /* every block must have been freed before */
 /* The pool as an allocator for tb_buf; lives as long as the pool. */
 const tb_alloc *pool_alloc(const pool *p);

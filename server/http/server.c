@@ -17,7 +17,7 @@
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
-#define POOL_KEPT        ((size_t)32 << 20)
+#define POOL_KEPT        ((size_t)96 << 20) /* 64 bodies of 1.5 MB: as many senders may wait for a commit */
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
@@ -492,6 +492,7 @@ static bool on_idle(void *ctx, tb_store *store)
     ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
     tb_error err;
     if (s->options.spares) s->options.let_go(s->options.spares);
+    pool_clear(s->pool);
     if (!server_look(s)) {
         tb_store_checkpoint(store, true);
         return false;

@@ -39,6 +39,12 @@ START_TEST(a_block_is_taken_again_and_keeps_its_bytes_when_it_grows)
     char *small = tb_alloc_resize(a, grown, 3 * MIB, 10);
     ck_assert(small[0] == 1);
     tb_alloc_resize(a, small, 10, 0);
+    pool_clear(p); /* 3 MiB of free blocks; what comes then is kept again */
+    first = tb_alloc_resize(a, NULL, 0, 2 * MIB);
+    tb_alloc_resize(a, first, 2 * MIB, 0);
+    again = tb_alloc_resize(a, NULL, 0, 2 * MIB);
+    ck_assert_ptr_eq(first, again);
+    tb_alloc_resize(a, again, 2 * MIB, 0);
     pool_free(p);
 }
 END_TEST
