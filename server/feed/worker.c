@@ -18,7 +18,7 @@ tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup, const feed_keep
 }
 
 /* What lines are parsed into. */
-static tb_code make_room(feed_worker *worker, tb_error *err)
+static tb_code have_room(feed_worker *worker, tb_error *err)
 {
     if (!worker->hits) worker->hits = malloc(ROOM * sizeof *worker->hits);
     if (!worker->refused) worker->refused = malloc(ROOM * sizeof *worker->refused);
@@ -100,7 +100,7 @@ static void note_limit(feed_worker *worker, const tb_intake *got)
 static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     const feed_block *block = &worker->block;
-    tb_code room = make_room(worker, err);
+    tb_code room = have_room(worker, err);
     if (room) return room;
     for (size_t at = 0; at < block->len;) {
         tb_intake got = {.hits = worker->hits,

@@ -230,7 +230,9 @@ class Retention(Case):
 
     # Days are where their hours were, on whichever servers.
     def test_3_b_moved_to_other_servers(self):
-        pair, days = self.pair, self.visible("scope>4")
+        pair = self.pair
+        until(lambda: pair.away.metric("tollbook_usage_leaving_rows") == 0, pair.away.messages) # a fold's old rows are gone
+        days = self.visible("scope>4")
         turned = "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in reversed(pair.shards)) + "/turned"
         self.assertGreater(days, 0)
         for usage, to in ((pair.usage, turned), (turned, pair.usage)):

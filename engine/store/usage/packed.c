@@ -46,7 +46,7 @@ size_t tb_usage_pack_bytes(const tb_usage_pack *pack)
            pack->cap_days * sizeof *pack->days + pack->cap_lists * sizeof *pack->lists;
 }
 
-static void clear(tb_usage_pack *pack)
+static void clear_pack(tb_usage_pack *pack)
 {
     memset(pack->sums, 0, sizeof pack->sums);
     pack->country_requests = pack->country_bytes = 0;
@@ -57,7 +57,7 @@ static void clear(tb_usage_pack *pack)
 
 /* --- putting --- */
 
-static tb_code room(tb_usage_pack *pack, size_t more, tb_error *err)
+static tb_code pack_room(tb_usage_pack *pack, size_t more, tb_error *err)
 {
     if (pack->len + more <= pack->cap) return TB_OK;
     size_t cap = pack->cap ? pack->cap : (size_t)1 << 16;
@@ -111,7 +111,7 @@ static tb__run_entry entry_of(const tb_usage_pack *pack, const tb__item *item)
 }
 
 /* Several entries become one behind all others. */
-static tb_code join(packing *p, const tb__item *items, size_t n, tb__packed_day *sum, tb_error *err)
+static tb_code join_items(packing *p, const tb__item *items, size_t n, tb__packed_day *sum, tb_error *err)
 {
     tb_usage_pack *to = p->to;
     tb__run_entry list[ADDENDS] = {entry_of(to, &items[0])};
@@ -124,7 +124,7 @@ static tb_code join(packing *p, const tb__item *items, size_t n, tb__packed_day 
         code = tb__run_join(TB__RUN_CHUNKS, list, some, out, &list[0].len, err);
         list[0].data = out;
     }
-    if (!code) code = room(to, list[0].len, err);
+    if (!code) code = pack_room(to, list[0].len, err);
     if (code) return code;
     sum->at = (uint32_t)to->len;
     sum->len = (uint32_t)list[0].len;
@@ -143,7 +143,7 @@ static tb_code sum_items(packing *p, tb_error *err)
         tb__packed_day sum = p->to->days[first->index];
         for (n = 1; i + n < p->n_items && first[n].key == first->key;)
             n++;
-        if (n > 1) code = join(p, first, n, &sum, err);
+        if (n > 1) code = join_items(p, first, n, &sum, err);
         if (!code) code = put_day(p->to, sum, err);
     }
     p->n_items = 0;
@@ -168,7 +168,7 @@ static tb_code end_zone(packing *p, int64_t zone, int64_t account, tb_error *err
     return code ? code : put_owner(p, (tb__packed_owner){TB__SCOPE_ZONE, zone, account, 0, 0}, all, err);
 }
 
-static uint64_t place_of(const tb__packed_day *day)
+static uint64_t day_place(const tb__packed_day *day)
 {
     return (uint64_t)day->edge << TB__INDEX_BITS | (uint64_t)day->day;
 }
@@ -182,7 +182,7 @@ static tb_code gather_account(packing *p, tb_error *err)
     for (size_t i = pack->n_owners; i-- > p->account_owners;) {
         at -= pack->owners[i].days + pack->owners[i].all;
         for (size_t day = at; !code && day < at + pack->owners[i].days; day++)
-            code = put_item(p, place_of(&pack->days[day]), day, err);
+            code = put_item(p, day_place(&pack->days[day]), day, err);
     }
     return code;
 }
@@ -221,7 +221,7 @@ static tb_code pack_day(packing *p, const tb_rollup_day *day, const tb_grid *hou
     tb_usage_pack *to = p->to;
     tb__packed_day packed = {.day = (int32_t)day->day, .at = (uint32_t)to->len};
     tb_code code = day->scope == TB_ROLLUP_ZONE ? edge_of(p, day, &packed.edge, err) : TB_OK;
-    if (!code) code = room(to, TB__RUN_ENTRY_MAX, err);
+    if (!code) code = pack_room(to, TB__RUN_ENTRY_MAX, err);
     if (code) return code;
     packed.len = (uint32_t)tb__run_put_grid(hours, to->bytes + to->len);
     to->len += packed.len;
@@ -264,7 +264,7 @@ static tb_code pack_days(packing *p, const int64_t *account_of, tb_error *err)
 static tb_code put_list(tb_usage_pack *to, int64_t zone, int64_t day, const tb__country *list, size_t n, tb_error *err)
 {
     tb_code code = tb__grow(&to->lists, to->n_lists, &to->cap_lists, sizeof *to->lists, err);
-    if (!code) code = room(to, TB__RUN_LIST_MAX, err);
+    if (!code) code = pack_room(to, TB__RUN_LIST_MAX, err);
     if (code) return code;
     const size_t len = tb__run_put_list(list, n, to->bytes + to->len);
     to->lists[to->n_lists++] = (tb__packed_list){zone, day, (uint32_t)to->len, (uint32_t)len};
@@ -328,7 +328,7 @@ tb_code tb_usage_pack_fill(tb_usage_pack *pack, tb_rollup *const *parts, size_t 
                            tb_error *err)
 {
     packing p = {.to = pack, .cursor = tb_rollup_cursor_new(parts, n, NULL)};
-    clear(pack);
+    clear_pack(pack);
     tb_code code = p.cursor ? pack_all(&p, zones, err) : tb_no_memory(err);
     tb_rollup_cursor_free(p.cursor);
     free(p.edge);
