@@ -21,7 +21,7 @@
 #define WRITER_SHORT_BYTES ((size_t)512 << 10) /* and has its place whatever weighs on the queue */
 #define WRITER_ROUND_CELLS 32768               /* of a round's other jobs; one may have more, alone */
 /* Where usage lies on servers: their INSERTs are few and large. */
-#define WRITER_GATHER_US    1000000             /* between the groups of jobs with usage, where nobody says otherwise */
+#define WRITER_GATHER_US    1000000             /* usage is gathered for so long, unless writer_hooks.gather_us says for how long */
 #define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */
 #define WRITER_GATHER_CELLS 50000               /* likewise: their INSERTs are large enough */
 #define WRITER_GATHER_GROUP ((size_t)256 << 20) /* a group is committed past so many, or after gather_us */
