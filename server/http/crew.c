@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "http/behind.h"
 #include "http/clock.h"
 #include "usage/servers.h"
 
@@ -119,6 +120,7 @@ static void *crew_work(void *arg)
     pthread_mutex_lock(&c->lock);
     const unsigned number = c->numbered++;
     pthread_mutex_unlock(&c->lock);
+    if (c->options.behind) behind_others();
     tb_store *store = c->options.stores ? c->options.stores[number] : NULL;
     for (waiting one; take(c, &one);) {
         run_job(c, &one, store);

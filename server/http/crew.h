@@ -16,6 +16,7 @@ typedef struct crew_options {
     unsigned jobs, jobs_share;       /* most jobs that wait */
     int64_t job_us;                  /* how long a job may run, as crew_time_left says; 0: any time */
     tb_store *const *stores;         /* a reader for each thread; NULL: they have none */
+    bool behind;                     /* its threads give way: behind.h */
 } crew_options;
 
 typedef struct crew crew;

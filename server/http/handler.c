@@ -26,6 +26,7 @@
 #include "http/reply.h"
 #include "http/stream.h"
 
+#define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
 /* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
@@ -556,6 +557,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         size_t index = r->route ? (size_t)(r->route - s->routes) : s->n_routes;
         metrics_count(&w->metrics, (unsigned)index, status, took);
         if (answered) metrics_add(&w->metrics.sent_bytes, r->sent);
+        if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
         if (s->log) log_request(r, status, took);
     }
     drop_body(r);
@@ -564,6 +566,15 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     drop_answer(r);
     conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(s->conns, r->conn);
+}
+
+unsigned workers_read_from(server *s)
+{
+    const int64_t since_us = clock_mono_us() - READ_US;
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->options.threads; i++)
+        n += atomic_load_explicit(&s->workers[i].read_us, memory_order_relaxed) > since_us;
+    return n;
 }
 
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,

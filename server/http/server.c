@@ -622,7 +622,8 @@ tb_code server_start(server *s, tb_error *err)
                                            .threads_share = s->options.threads,
                                            .jobs = INTAKE_JOBS,
                                            .jobs_share = INTAKE_JOBS_SHARE,
-                                           .stores = s->intake_store});
+                                           .stores = s->intake_store,
+                                           .behind = true});
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);

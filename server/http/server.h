@@ -101,6 +101,7 @@ typedef struct worker {
     gzip *gzip;
     latest_view keys, token, secret, directory; /* as of its last look */
     uint64_t requests;                          /* for request ids */
+    _Atomic int64_t read_us;                    /* when it answered who reads last */
     tb_buf scratch;      /* of the pool: where answers are encoded, before their length is known */
     int64_t date_second; /* that date says, since 1970 */
     char date[32];       /* of the header, once it was needed */
@@ -206,6 +207,9 @@ TB_MUST_USE tb_code server_use_alert_secret(server *s, const void *secret, size_
 const token_key *worker_token_key(worker *w);
 const uint8_t *worker_secret(worker *w);
 const tb_directory *worker_directory(worker *w);
+
+/* Workers that answered a GET within the last ten milliseconds. */
+unsigned workers_read_from(server *s);
 
 /* Opens the store and the sockets. The exit status of a failure is tb_code_exit of the code. */
 TB_MUST_USE tb_code server_open(const server_options *options, const route *routes, size_t n_routes,

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct task {
     write_job job;
@@ -72,6 +73,34 @@ static void wait_idle(crew *c)
     while (!crew_idle(c))
         ;
 }
+
+static tb_code note_niceness(write_job *job, tb_store *store, tb_error *err)
+{
+    (void)store;
+    (void)err;
+    job->cells = (size_t)getpriority(PRIO_PROCESS, 0);
+    return TB_OK;
+}
+
+/* The thread alone: the process is as nice as it was. */
+START_TEST(who_gives_way_is_nicer)
+{
+    const int before = getpriority(PRIO_PROCESS, 0);
+    for (int behind = 0; behind < 2; behind++) {
+        crew_options options = one_thread;
+        options.behind = behind;
+        task t = {.job = {.account = 1}};
+        crew *c = crew_start(&options);
+        ck_assert_ptr_nonnull(c);
+        ck_assert_int_eq(submit_as(c, &t, note_niceness), TB_OK);
+        wait_idle(c);
+        crew_stop(c);
+        crew_free(c);
+        ck_assert_int_eq((int)t.job.cells, behind ? before + 7 : before);
+    }
+    ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), before);
+}
+END_TEST
 
 START_TEST(an_account_has_its_share_of_the_places)
 {
@@ -193,6 +222,7 @@ int main(void)
 {
     Suite *s = suite_create("crew");
     TCase *tc = tcase_create("rules");
+    tcase_add_test(tc, who_gives_way_is_nicer);
     tcase_add_test(tc, an_account_has_its_share_of_the_places);
     tcase_add_test(tc, the_account_with_the_fewest_at_work_is_next);
     tcase_add_test(tc, a_job_that_waited_too_long_is_not_run);
