@@ -177,10 +177,10 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
 }
 
 /* Bodies beside this one that are parsed, wait for that, or wait for the writer, which more threads would not make come
- * sooner. */
+ * sooner; and workers that answer who reads, who would wait for them. */
 static unsigned count_others(server *s)
 {
-    return crew_unfinished(s->intake) - 1 + writer_queued(s->writer) + !writer_idle(s->writer);
+    return crew_unfinished(s->intake) - 1 + writer_queued(s->writer) + !writer_idle(s->writer) + workers_read_from(s);
 }
 
 /* Where there are others, each thread has one for itself: what several have added up in parts costs more, since it
@@ -221,6 +221,7 @@ void api_ingest_submit_parsed(request *r)
     in->taken = true;
     r->job.run = take_parsed;
     r->job.usage = true;
+    r->job.gathers = !in->withdraws;
     r->job.cells = in->withdraws ? 0 : feed_run_cells(in->run);
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));

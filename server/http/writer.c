@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http/behind.h"
 #include "http/clock.h"
+#include "tollbook/usagepack.h"
 
 struct writer {
     pthread_mutex_t lock;
@@ -56,6 +58,7 @@ bool write_job_over(write_job *job)
 static bool run_job(tb_store *store, write_job *job, tb_error *err)
 {
     if (write_job_over(job)) return true;
+    if (tb_store_gather(store, job->gathers, err) != TB_OK) return false;
     if (tb_store_mark(store, err) != TB_OK) return false;
     tb_error own = {0};
     job->code = job->run(job, store, &own);
@@ -432,6 +435,7 @@ static void wait_for_work(writer *w)
 static void *run_writer(void *arg)
 {
     writer *w = arg;
+    behind_others();
     pthread_mutex_lock(&w->lock);
     for (;;) {
         wait_for_work(w);

@@ -19,7 +19,7 @@
 #define WRITER_GROUP_US    50000               /* or so long */
 #define WRITER_SHORT_CELLS 1024                /* a job with no more is short: some milliseconds */
 #define WRITER_SHORT_BYTES ((size_t)512 << 10) /* and has its place whatever weighs on the queue */
-#define WRITER_ROUND_CELLS 32768               /* of a round's other jobs; one may have more, alone */
+#define WRITER_ROUND_CELLS 65536               /* of a round's other jobs; one may have more, alone */
 /* Where usage lies on servers: their INSERTs are few and large. */
 #define WRITER_GATHER_US    1000000             /* usage is gathered for so long, unless writer_hooks.gather_us says for how long */
 #define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */
@@ -40,6 +40,7 @@ typedef struct write_job {
     bool (*left)(
         const struct write_job *job); /* nobody waits for it any more: it is not run; or NULL */
     bool usage; /* it brings usage; see writer_hooks.gather_us */
+    bool gathers; /* and reads none: it may be written with that of others (tb_store_gather) */
     bool alone; /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;

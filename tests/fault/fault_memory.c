@@ -6,6 +6,7 @@
 #include "fault/workload.h"
 #include "tollbook/eventstore.h"
 #include "tollbook/merging.h"
+#include "tollbook/usagepack.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static tb_code write_batch(bool packed, tb_error *err)
     if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code) code = tb_store_begin(store, err);
+    if (!code) code = tb_store_gather(store, packed, err);
     if (!code) code = tb_store_mark(store, err);
     if (!code && packed) code = workload_add_packed(store, rollup, cursor, err);
     else if (!code) code = tb_store_add_usage(store, cursor, err);

@@ -161,11 +161,11 @@ static tb_code with_part(tb_store *store, int number, unsigned part, unsigned pa
     return code;
 }
 
-/* Segment 1 comes in as many batches as are merged into one. */
+/* Segment 1 comes in as many batches as are merged into one; of others several are gathered. */
 static tb_code add_usage(tb_store *store, int number, tb_error *err)
 {
-    const unsigned parts = number == 1 ? 8 : 1;
-    tb_code code = TB_OK;
+    const unsigned parts = number == 1 ? 8 : 3;
+    tb_code code = tb_store_gather(store, number != 1, err);
     for (unsigned part = 0; !code && part < parts; part++)
         code = with_part(store, number, part, parts, tb_store_add_usage, err);
     return code;

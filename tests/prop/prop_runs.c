@@ -1,7 +1,7 @@
 /* Runs against places: the same random steps are made in two stores, one that gathers what batches add
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, batches that are packed first or are not, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
+ * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
  * crash, a reader beside, which merges runs ahead of the writer, months that become final, after which usage of theirs is
  * late. Rankings are asked of what the process remembers (recall.h), and of the file alone. The data's version, which ETags
  * and invoices name, is the same too.
@@ -34,7 +34,7 @@ static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
 static uint64_t segments, n_final;
 static const tb_directory *earlier; /* of a catalogue that was, NULL: none */
-static uint64_t n_packed, n_stale;
+static uint64_t n_packed, n_stale, n_grouped;
 
 /* Folds take many batches, so that all answers are asked between their slices. */
 static void set_forms(void)
@@ -217,6 +217,13 @@ static void read_own(fixture *f)
     free(list);
 }
 
+static void keep(const batch *b, int64_t segment)
+{
+    const size_t at = n_kept < KEPT_MAX ? n_kept++ : draw(KEPT_MAX);
+    kept[at].b = *b;
+    kept[at].segment = segment;
+}
+
 static void step_batch(int end)
 {
     const batch b = random_batch();
@@ -234,10 +241,42 @@ static void step_batch(int end)
         if (end == ROLLED_BACK) tb_store_rollback(f->store);
         else ok(tb_store_commit(f->store, &err));
     }
-    if (end != KEPT) return;
-    const size_t at = n_kept < KEPT_MAX ? n_kept++ : draw(KEPT_MAX);
-    kept[at].b = b;
-    kept[at].segment = segment;
+    if (end == KEPT) keep(&b, segment);
+}
+
+/* Several batches in a transaction, as a server has them: gathered or not, each behind its mark, some undone. */
+static void step_group(void)
+{
+    enum { MOST = 8 };
+    batch list[MOST];
+    int64_t segment[MOST] = {0};
+    bool undone[MOST], gathers[MOST];
+    const uint64_t n = 2 + draw(MOST - 1);
+    const bool back = draw(8) == 0;
+    tb_error err = {0};
+    for (uint64_t at = 0; at < n; at++) {
+        list[at] = random_batch();
+        undone[at] = draw(5) == 0;
+        gathers[at] = draw(6) != 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        ok(tb_store_begin(both[i].store, &err));
+        for (uint64_t at = 0; at < n; at++) {
+            segments++; /* what names them is their number */
+            ok(tb_store_gather(both[i].store, gathers[at], &err));
+            ok(tb_store_mark(both[i].store, &err));
+            add_batch(&both[i], &list[at]);
+            if (!undone[at]) segment[at] = end_segment(&both[i], &list[at]);
+            if (undone[at]) tb_store_back_to_mark(both[i].store);
+            else ok(tb_store_keep_mark(both[i].store, &err));
+        }
+        segments -= i ? 0 : n;
+        if (back) tb_store_rollback(both[i].store);
+        else ok(tb_store_commit(both[i].store, &err));
+        n_grouped += !back;
+    }
+    for (uint64_t at = 0; at < n && !back; at++)
+        if (!undone[at]) keep(&list[at], segment[at]);
 }
 
 /* A batch is taken back, or half taken back and then not. */
@@ -402,6 +441,9 @@ static void step(void)
     case 4: fixture_fold(&both[0]); break;
     case 12: step_fold(); break;
     case 14: step_place(); break;
+    case 15:
+    case 16:
+    case 17: step_group(); break;
     case 13:
         if (!elsewhere) step_month(true);
         break;
@@ -635,6 +677,7 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
         ck_assert_uint_gt(n_final, 0);
         ck_assert_uint_gt(n_packed, 0);
         ck_assert_uint_gt(n_stale, 0);
+        ck_assert_uint_gt(n_grouped, 0);
     }
     tb_directory_release(earlier);
     tb_store_close(reader);

@@ -1,6 +1,10 @@
-/* A batch in memory. Entries lie in the order in which they were put; they are sorted when the batch
- * is written, and those of one key are joined then. More than BATCH_BYTES of them go to their places
- * at once, as does all that follows: of many changes, rows lie side by side anyway. */
+/* Batches in memory. Entries lie in the order in which they were put; they are sorted when they are
+ * written, and those of one key are joined then. More than BATCH_BYTES of a batch go to their places
+ * at once, as does all that follows: of many changes, rows lie side by side anyway.
+ *
+ * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the COMMIT, or
+ * before what reads there. What keeps the undoing of one of them exact: entries never move, and what was written stays in
+ * memory until the next mark; so going back to a mark is taking back the numbers of tb__gathered. */
 #include "store/usage/batch.h"
 
 #include "store/usage/overflow.h"
@@ -10,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_BYTES (1u << 20)
+#define BATCH_BYTES  (1u << 20)
+#define GATHER_BYTES (4u << 20) /* of several */
+#define ADDENDS      16         /* that are joined at once */
 
 tb_code tb__usage_open(tb_store *store, tb_error *err)
 {
@@ -42,28 +48,60 @@ void tb__usage_close(tb_store *store)
     store->usage = NULL;
 }
 
+static bool is_written(const tb__gathered *now)
+{
+    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+        if (now->written[kind] < now->n[kind]) return false;
+    return now->batches == 0;
+}
+
 void tb__batch_begin(tb_store *store)
 {
-    store->usage->batch.begun = true;
-    store->usage->batch.open = !store->usage->batch.at_once;
+    tb__batch *b = &store->usage->batch;
+    if (!b->gathers && is_written(&b->now)) b->now = (tb__gathered){0};
+    b->begun = true;
+    b->open = !b->at_once;
 }
 
 void tb__batch_drop(tb_store *store)
 {
     tb__batch *b = &store->usage->batch;
-    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
-        b->of[kind].n = 0;
-    b->len = 0;
+    memcpy(b->now.n, b->now.own, sizeof b->now.n);
+    b->now.len = b->now.own_len;
     b->begun = b->open = false;
+}
+
+void tb__batches_mark(tb_store *store)
+{
+    tb__batch *b = &store->usage->batch;
+    if (is_written(&b->now)) b->now = (tb__gathered){0};
+    b->marked = b->now;
+}
+
+void tb__batches_undo(tb_store *store, bool whole)
+{
+    tb__batch *b = &store->usage->batch;
+    b->begun = b->open = false;
+    if (whole) {
+        b->marked = (tb__gathered){0};
+        b->gathers = false;
+    }
+    b->now = b->marked;
+}
+
+bool tb__batches_full(const tb_store *store)
+{
+    const tb__batch *b = &store->usage->batch;
+    return !b->gathers || b->now.len >= GATHER_BYTES;
 }
 
 /* --- gathering --- */
 
 static tb_code room(tb__batch *b, size_t more, tb_error *err)
 {
-    if (b->len + more <= b->cap) return TB_OK;
+    if (b->now.len + more <= b->cap) return TB_OK;
     size_t cap = b->cap ? b->cap : 1u << 16;
-    while (cap < b->len + more)
+    while (cap < b->now.len + more)
         cap *= 2;
     uint8_t *bytes = realloc(b->bytes, cap);
     if (!bytes) return tb_no_memory(err);
@@ -75,12 +113,23 @@ static tb_code room(tb__batch *b, size_t more, tb_error *err)
 static tb_code gather(tb__batch *b, tb__run_kind kind, tb__run_key key, size_t len,
                       tb_error *err)
 {
-    tb_code code = tb__grow(&b->of[kind].list, b->of[kind].n, &b->of[kind].cap,
-                            sizeof *b->of[kind].list, err);
+    size_t *n = &b->now.n[kind];
+    tb_code code = tb__grow(&b->of[kind].list, *n, &b->of[kind].cap, sizeof *b->of[kind].list, err);
     if (code) return code;
-    b->of[kind].list[b->of[kind].n++] = (tb__batch_entry){key, (uint32_t)b->len, (uint32_t)len};
-    b->len += len;
+    b->of[kind].list[(*n)++] = (tb__batch_entry){key, (uint32_t)b->now.len, (uint32_t)len};
+    b->now.len += len;
     return TB_OK;
+}
+
+/* Where the next entry's bytes go. */
+static uint8_t *behind_all(const tb__batch *b)
+{
+    return b->bytes + b->now.len;
+}
+
+static bool is_large(const tb__batch *b)
+{
+    return !b->held && b->now.len - b->now.own_len >= BATCH_BYTES;
 }
 
 /* --- to their places --- */
@@ -162,40 +211,47 @@ tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *en
     return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
-/* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same. Of
- * chunks the whole key is one number; series are counted from 1, so most of its bytes are the same. */
-static tb_code sort_chunks(tb__batch_entry *list, size_t n, tb_error *err)
+/* A byte of a key, from the least one on: sixteen, the owner's above the index's, in which negative numbers come first. */
+static unsigned key_byte(tb__run_key key, int byte)
 {
-    uint64_t all = UINT64_MAX, any = 0;
-    tb__batch_entry *from = list, *other = malloc((n + 1) * sizeof *other), *to = other;
-    if (!other) return tb_no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t key = (uint64_t)tb__run_chunk_key(list[i].key);
-        all &= key;
-        any |= key;
+    const uint64_t sign = UINT64_C(1) << 63;
+    return (((uint64_t)(byte < 8 ? key.index : key.owner) ^ sign) >> (byte % 8 * 8)) & 0xff;
+}
+
+/* Which bytes are not the same in all keys. */
+static unsigned bytes_that_differ(const tb__batch_entry *list, size_t n)
+{
+    uint64_t owner = 0, index = 0;
+    unsigned bytes = 0;
+    for (size_t i = 1; i < n; i++) {
+        owner |= (uint64_t)(list[i].key.owner ^ list[0].key.owner);
+        index |= (uint64_t)(list[i].key.index ^ list[0].key.index);
     }
-    for (int shift = 0; shift < 64; shift += 8) {
+    for (int byte = 0; byte < 16; byte++)
+        if ((byte < 8 ? index : owner) >> (byte % 8 * 8) & 0xff) bytes |= 1u << byte;
+    return bytes;
+}
+
+/* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same: series are counted
+ * from 1, so most are. list: 2 * n entries, the second half to work in; returns which half is sorted. */
+static tb__batch_entry *sort_entries(tb__batch_entry *list, size_t n)
+{
+    tb__batch_entry *from = list, *to = list + n;
+    const unsigned bytes = bytes_that_differ(list, n);
+    for (int byte = 0; byte < 16; byte++) {
         size_t start[257] = {0};
-        if (!((all ^ any) >> shift & 0xff)) continue;
+        if (!(bytes >> byte & 1)) continue;
         for (size_t i = 0; i < n; i++)
-            start[((uint64_t)tb__run_chunk_key(from[i].key) >> shift & 0xff) + 1]++;
+            start[key_byte(from[i].key, byte) + 1]++;
         for (int i = 0; i < 256; i++)
             start[i + 1] += start[i];
         for (size_t i = 0; i < n; i++)
-            to[start[(uint64_t)tb__run_chunk_key(from[i].key) >> shift & 0xff]++] = from[i];
+            to[start[key_byte(from[i].key, byte)]++] = from[i];
         tb__batch_entry *swap = from;
         from = to;
         to = swap;
     }
-    if (from != list) memcpy(list, from, n * sizeof *list);
-    free(other);
-    return TB_OK;
-}
-
-/* Countries are put ascending (core/plane.h). */
-static tb_code sort_batch(tb__batch *b, tb__run_kind kind, tb_error *err)
-{
-    return kind == TB__RUN_CHUNKS ? sort_chunks(b->of[kind].list, b->of[kind].n, err) : TB_OK;
+    return from;
 }
 
 static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
@@ -203,7 +259,66 @@ static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
     return (tb__run_entry){e->key, b->bytes + e->at, e->len};
 }
 
-/* What was gathered goes to its places, and nothing is gathered any more. */
+/* Entries as they are taken: ascending by key, those of one key as one. */
+typedef struct sorted {
+    const tb__batch *batch;
+    tb__run_kind kind;
+    tb__batch_entry *list; /* of 2 * n */
+    const tb__batch_entry *at, *end;
+    uint8_t *joined; /* two entries */
+} sorted;
+
+static void release_sorted(sorted *s)
+{
+    free(s->list);
+    free(s->joined);
+}
+
+/* Of the entries [from, to) of a kind. What is released is all zero at first. */
+static tb_code sort_part(sorted *s, const tb__batch *b, tb__run_kind kind, size_t from, size_t to, tb_error *err)
+{
+    const size_t n = to - from;
+    *s = (sorted){.batch = b, .kind = kind};
+    s->list = malloc((2 * n + 1) * sizeof *s->list);
+    s->joined = malloc((size_t)2 * TB__RUN_ENTRY_MAX);
+    if (!s->list || !s->joined) return tb_no_memory(err);
+    if (n) memcpy(s->list, b->of[kind].list + from, n * sizeof *s->list);
+    s->at = sort_entries(s->list, n);
+    s->end = s->at + n;
+    return TB_OK;
+}
+
+static tb_code sorted_next(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err)
+{
+    sorted *s = ctx;
+    tb_code code = TB_OK;
+    *ret_more = s->at < s->end;
+    if (!*ret_more) return TB_OK;
+    tb__run_entry e[ADDENDS] = {entry_of(s->batch, s->at++)};
+    for (int into = 0; !code && s->at < s->end && tb__run_compare(s->at->key, e[0].key) == 0; into ^= 1) {
+        uint8_t *joined = s->joined + into * TB__RUN_ENTRY_MAX;
+        size_t n = 1;
+        while (n < ADDENDS && s->at < s->end && tb__run_compare(s->at->key, e[0].key) == 0)
+            e[n++] = entry_of(s->batch, s->at++);
+        code = tb__run_join(s->kind, e, n, joined, &e[0].len, err);
+        e[0].data = joined;
+    }
+    *ret_entry = e[0];
+    return code;
+}
+
+/* One by one: a place says which of them it has no room for. */
+static tb_code place_sorted(tb__placing *placing, sorted *s, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (; !code && s->at < s->end; s->at++) {
+        const tb__run_entry e = entry_of(s->batch, s->at);
+        code = tb__run_place(placing, s->kind, &e, err);
+    }
+    return code;
+}
+
+/* What the running batch gathered goes to its places, and nothing of it is gathered any more. */
 static tb_code spill(tb_store *store, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
@@ -211,14 +326,14 @@ static tb_code spill(tb_store *store, tb_error *err)
     tb_code code = tb__landing_wait(store, err); /* the helper may be at the series */
     b->open = false;
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
-        code = sort_batch(b, (tb__run_kind)kind, err);
-        for (size_t i = 0; !code && i < b->of[kind].n; i++) {
-            const tb__run_entry e = entry_of(b, &b->of[kind].list[i]);
-            code = tb__run_place(&placing, (tb__run_kind)kind, &e, err);
-        }
-        b->of[kind].n = 0;
+        sorted s = {0};
+        if (b->now.own[kind] == b->now.n[kind]) continue;
+        code = sort_part(&s, b, (tb__run_kind)kind, b->now.own[kind], b->now.n[kind], err);
+        if (!code) code = place_sorted(&placing, &s, err);
+        release_sorted(&s);
+        b->now.n[kind] = b->now.own[kind];
     }
-    b->len = 0;
+    b->now.len = b->now.own_len;
     return code ? code : tb__place_end(&placing, err);
 }
 
@@ -229,9 +344,9 @@ tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day, const t
     if (!b->open) return tb__place_day(placing, series, day, hours, err);
     tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
     if (code) return code;
-    size_t len = tb__run_put_grid(hours, b->bytes + b->len);
+    size_t len = tb__run_put_grid(hours, behind_all(b));
     code = gather(b, TB__RUN_CHUNKS, (tb__run_key){series, day}, len, err);
-    return code || b->held || b->len < BATCH_BYTES ? code : spill(placing->store, err);
+    return code || !is_large(b) ? code : spill(placing->store, err);
 }
 
 tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
@@ -241,9 +356,9 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
     if (!b->begun) return country_at_once(store, zone, day, list, n, err);
     tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
     if (code) return code;
-    size_t len = tb__run_put_list(list, n, b->bytes + b->len);
+    size_t len = tb__run_put_list(list, n, behind_all(b));
     code = gather(b, TB__RUN_COUNTRIES, (tb__run_key){zone, day}, len, err);
-    return code || b->held || b->len < BATCH_BYTES ? code : spill(store, err);
+    return code || !is_large(b) ? code : spill(store, err);
 }
 
 tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
@@ -252,9 +367,9 @@ tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_ent
     if (kind == TB__RUN_CHUNKS ? !b->open : !b->begun) return tb__run_place(placing, kind, entry, err);
     tb_code code = room(b, entry->len, err);
     if (code) return code;
-    memcpy(b->bytes + b->len, entry->data, entry->len);
+    memcpy(behind_all(b), entry->data, entry->len);
     code = gather(b, kind, entry->key, entry->len, err);
-    return code || b->held || b->len < BATCH_BYTES ? code : spill(placing->store, err);
+    return code || !is_large(b) ? code : spill(placing->store, err);
 }
 
 /* --- all that a series holds --- */
@@ -263,7 +378,8 @@ static tb_code each_gathered(const tb__batch *b, int64_t series, size_t since, t
                              tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = since; !code && i < b->of[TB__RUN_CHUNKS].n; i++) {
+    const size_t written = b->now.written[TB__RUN_CHUNKS];
+    for (size_t i = since > written ? since : written; !code && i < b->now.n[TB__RUN_CHUNKS]; i++) {
         const tb__batch_entry *put = &b->of[TB__RUN_CHUNKS].list[i];
         const tb__run_entry entry = entry_of(b, put);
         if (put->key.owner == series) code = tb__pending_add(waiting, &entry, err);
@@ -325,65 +441,46 @@ tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, voi
     return code;
 }
 
-/* --- writing it --- */
+/* --- writing them --- */
 
-size_t tb__batch_entries(const tb_store *store)
+/* Those of batches that have ended. */
+static tb_code write_kind(tb_store *store, tb__run_kind kind, size_t *brought, tb_error *err)
 {
-    const tb__batch *b = &store->usage->batch;
-    return b->open ? b->of[TB__RUN_CHUNKS].n + b->of[TB__RUN_COUNTRIES].n : 0;
+    tb__batch *b = &store->usage->batch;
+    const tb__run_what what = {kind, 0, b->now.added};
+    const size_t from = b->now.written[kind], to = b->now.own[kind];
+    sorted s = {0};
+    if (from == to) return TB_OK;
+    tb_code code = sort_part(&s, b, kind, from, to, err);
+    if (!code) code = tb__run_write(store, &what, b->now.own_len, sorted_next, &s, brought, err);
+    if (!code) b->now.written[kind] = to;
+    release_sorted(&s);
+    return code;
 }
 
-typedef struct sorted {
-    const tb__batch *batch;
-    tb__run_kind kind;
-    size_t at;
-    uint8_t *joined[2];
-} sorted;
-
-static tb_code sorted_next(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err)
+tb_code tb__batches_write(tb_store *store, size_t *ret_brought, tb_error *err)
 {
-    sorted *s = ctx;
-    const tb__batch_entry *list = s->batch->of[s->kind].list;
-    size_t n = s->batch->of[s->kind].n;
+    tb__gathered *now = &store->usage->batch.now;
     tb_code code = TB_OK;
-    *ret_more = s->at < n;
-    if (!*ret_more) return TB_OK;
-    tb__run_entry e[2] = {entry_of(s->batch, &list[s->at++])};
-    for (int into = 0; !code && s->at < n && tb__run_compare(list[s->at].key, e[0].key) == 0;
-         into ^= 1) {
-        e[1] = entry_of(s->batch, &list[s->at++]);
-        code = tb__run_join(s->kind, e, 2, s->joined[into], &e[0].len, err);
-        e[0].data = s->joined[into];
-    }
-    *ret_entry = e[0];
+    *ret_brought = 0;
+    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
+        code = write_kind(store, (tb__run_kind)kind, ret_brought, err);
+    if (!code) now->added = 0;
     return code;
 }
 
-static tb_code write_kind(tb_store *store, tb__run_kind kind, int64_t added, tb_error *err)
+tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
-    sorted s = {.batch = b, .kind = kind};
-    const tb__run_what what = {kind, 0, added};
-    if (!b->of[kind].n) return TB_OK;
-    uint8_t *joined = malloc(2 * TB__RUN_ENTRY_MAX);
-    if (!joined) return tb_no_memory(err);
-    s.joined[0] = joined;
-    s.joined[1] = joined + TB__RUN_ENTRY_MAX;
-    tb_code code = sort_batch(b, kind, err);
-    if (!code) code = tb__run_write(store, &what, b->len, sorted_next, &s, err);
-    free(joined);
-    return code;
-}
-
-tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err)
-{
-    tb__batch *b = &store->usage->batch;
-    const bool open = b->open;
     bool kept = false;
-    tb_code code = tb__runs_promise(store, open ? added : 0, &kept, err);
-    if (!code && !(open && kept)) code = spill(store, err);
-    for (int kind = 0; open && kept && !code && kind < TB__RUN_KINDS; kind++)
-        code = write_kind(store, (tb__run_kind)kind, added, err);
-    tb__batch_drop(store);
-    return code;
+    tb_code code = tb__runs_promise(store, b->open ? added : 0, &kept, err);
+    if (!code && !(b->open && kept)) code = spill(store, err);
+    if (code) return code;
+    if (b->open) b->now.added = tb__add_capped(b->now.added, added);
+    if (newest > b->now.newest || !b->now.batches) b->now.newest = newest;
+    b->now.batches++;
+    memcpy(b->now.own, b->now.n, sizeof b->now.own);
+    b->now.own_len = b->now.len;
+    b->begun = b->open = false;
+    return TB_OK;
 }

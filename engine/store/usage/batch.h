@@ -1,5 +1,6 @@
 /* Writing runs: what a call of tb_store_add_usage adds is gathered in memory and becomes one run of
- * each kind (batch.c). Runs are merged and folded a little with every batch (merge.c, fold.c), so that a batch
+ * each kind, and so does what several calls of a transaction add, where the caller says so (tb_store_gather; batch.c).
+ * Runs are merged and folded a little with every batch (merge.c, fold.c), so that a batch
  * pays for itself and none waits for the work of others. */
 #ifndef TOLLBOOK_STORE_BATCH_H
 #define TOLLBOOK_STORE_BATCH_H
@@ -14,13 +15,25 @@ typedef struct tb__batch_entry {
     uint32_t at, len; /* in bytes */
 } tb__batch_entry;
 
+/* How far it is: of each list those up to `written` are in the file, and are kept for the case that this is
+ * undone; those up to `own` are of batches that have ended; behind them are the running batch's. */
+typedef struct tb__gathered {
+    size_t n[TB__RUN_KINDS], own[TB__RUN_KINDS], written[TB__RUN_KINDS];
+    size_t len, own_len; /* of their bytes */
+    unsigned batches;    /* that have ended, and wait: */
+    int64_t added;       /* no counter grew by more with them */
+    int64_t newest;      /* their newest hour with usage */
+} tb__gathered;
+
 typedef struct tb__batch {
     struct {
         tb__batch_entry *list;
-        size_t n, cap;
+        size_t cap;
     } of[TB__RUN_KINDS];
     uint8_t *bytes;
-    size_t len, cap;
+    size_t cap;
+    tb__gathered now, marked; /* marked: as it was at the last mark */
+    bool gathers; /* a batch that ends waits for others, or for the COMMIT: tb_store_gather */
     bool begun;   /* countries are gathered */
     bool open;    /* days of series are gathered too; else they go to their places at once */
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
@@ -90,12 +103,17 @@ typedef struct tb__series_part {
  * was gathered of it. fn may put. */
 TB_MUST_USE tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx,
                                    tb_error *err);
-/* How many changes the open batch has gathered. */
-size_t tb__batch_entries(const tb_store *store);
-/* Writes what was gathered. added: no counter grew by more. */
-TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, tb_error *err);
-/* After a failure: forgets what was gathered. */
+/* The running batch joins those that wait. added: no counter grew by more; newest: its newest hour with usage. */
+TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err);
+/* After a failure: forgets what the running batch gathered. */
 void tb__batch_drop(tb_store *store);
+/* Writes what the batches that ended gathered, as one run of each kind. *ret_brought: its entries. */
+TB_MUST_USE tb_code tb__batches_write(tb_store *store, size_t *ret_brought, tb_error *err);
+/* So much waits that no more is to be gathered, or nothing is. */
+bool tb__batches_full(const tb_store *store);
+/* What comes from here on may be undone alone; it was undone, or all that was gathered. */
+void tb__batches_mark(tb_store *store);
+void tb__batches_undo(tb_store *store, bool whole);
 
 /* An entry goes to its place. */
 TB_MUST_USE tb_code tb__run_place(tb__placing *placing, tb__run_kind kind,
@@ -119,10 +137,10 @@ typedef struct tb__run_packed {
     size_t n_kept, cap_kept;
 } tb__run_packed;
 
-/* Writes a run of entries that `next` gives ascending; about `bytes` of them. */
+/* Writes a run of entries that `next` gives ascending; about `bytes` of them. *entries grows by their number. */
 typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
 TB_MUST_USE tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next,
-                                  void *ctx, tb_error *err);
+                                  void *ctx, size_t *entries, tb_error *err);
 /* The same in two steps. Packing needs no store, and any thread may do it; what is released is all zero at first. */
 TB_MUST_USE tb_code tb__run_pack(tb__run_packed *packed, size_t bytes, tb__run_next next, void *ctx, tb_error *err);
 TB_MUST_USE tb_code tb__run_put(tb_store *store, const tb__run_what *what, tb__run_packed *packed, tb_error *err);
@@ -139,9 +157,14 @@ TB_MUST_USE tb_code tb__merges_take(tb_store *store, tb_error *err);
 
 /* --- fold.c --- */
 
-/* A batch's share of the work: merges levels that are full, begins to fold when eight days have closed, and
- * folds some rows. brought: entries of the batch; newest: the newest hour with usage. */
-TB_MUST_USE tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err);
+/* The share of the work of so many batches: merges levels that are full, begins to fold when eight days have closed,
+ * and folds some rows. brought: entries that they became; newest: their newest hour with usage. */
+typedef struct tb__brought {
+    unsigned batches;
+    size_t entries;
+    int64_t newest;
+} tb__brought;
+TB_MUST_USE tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err);
 /* Folds all that waits. TB_E_OVERFLOW names the counter. */
 TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
 /* A part of the fold that is under way, or of one that begins: once of each kind. *ret_more false: there is none. */

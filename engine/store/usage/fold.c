@@ -12,6 +12,7 @@
 
 #define FOLD_DAYS   8
 #define SLICE_ROWS  2048       /* folded with a batch */
+#define SLICES_MAX  4          /* of several batches together */
 #define PART_ROWS   8192       /* folded by themselves */
 #define WAIT_MANY   1000000    /* entries; past that twice what a batch brings is folded with it */
 #define WAIT_MAX    2000000    /* entries that may wait, whatever the day */
@@ -95,13 +96,14 @@ static int64_t waiting_entries(const tb__runs *runs, tb__run_kind kind)
 }
 
 /* Many entries wait where batches are large or share few keys: then what is folded exceeds what comes. */
-static size_t slice_rows(const tb_store *store, int64_t waiting, size_t brought)
+static size_t slice_rows(const tb_store *store, int64_t waiting, const tb__brought *brought)
 {
     if (store->usage->batch.slice) return store->usage->batch.slice;
-    return waiting > WAIT_MANY && brought * 2 > SLICE_ROWS ? brought * 2 : SLICE_ROWS;
+    const size_t rows = SLICE_ROWS * (brought->batches < SLICES_MAX ? brought->batches : SLICES_MAX);
+    return waiting > WAIT_MANY && brought->entries * 2 > rows ? brought->entries * 2 : rows;
 }
 
-static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, size_t brought,
+static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, const tb__brought *brought,
                          tb_error *err)
 {
     int64_t through = 0;
@@ -145,10 +147,10 @@ static tb_code days_closed(tb_store *store, int64_t newest, bool *ret_closed, tb
     return code || folding || !(first || enough) ? code : tb__meta_set(store, "fold_day", day, err);
 }
 
-tb_code tb__runs_tend(tb_store *store, int64_t newest, size_t brought, tb_error *err)
+tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err)
 {
     bool closed = false;
-    tb_code code = days_closed(store, newest, &closed, err);
+    tb_code code = days_closed(store, brought->newest, &closed, err);
     if (!code) code = tb__merges_take(store, err);
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
         code = tend_kind(store, (tb__run_kind)kind, closed, brought, err);
@@ -192,10 +194,13 @@ tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret
 
 tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)
 {
-    int64_t most = tb__add_capped(store->usage->cell_max, added);
+    size_t entries = 0;
+    int64_t most = tb__add_capped(tb__add_capped(store->usage->cell_max, added), store->usage->batch.now.added);
     tb_code code = tb__runs_load(&store->usage->runs, TB__RUN_CHUNKS, err);
     for (size_t i = 0; !code && i < store->usage->runs.of[TB__RUN_CHUNKS].n; i++)
         most = tb__add_capped(most, store->usage->runs.of[TB__RUN_CHUNKS].run[i].sum);
     *ret_kept = most < (int64_t)TB_COUNTER_MAX;
-    return code || *ret_kept ? code : tb__runs_fold_all(store, err);
+    if (code || *ret_kept) return code;
+    code = tb__batches_write(store, &entries, err);
+    return code ? code : tb__runs_fold_all(store, err);
 }

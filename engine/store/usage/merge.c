@@ -65,12 +65,13 @@ static tb_code merge_runs(tb_store *store, tb__run_kind kind, const tb__usage_ru
 {
     const tb__run_what what = sum_of(kind, runs);
     int64_t bytes = 0;
+    size_t entries = 0;
     tb_code code = bytes_of(store, runs, &bytes, err);
     if (code) return code;
     tb__run_union *u = calloc(1, sizeof *u);
     if (!u) return tb_no_memory(err);
     code = tb__run_union_begin(u, &store->usage->runs, kind, runs, FAN, INT64_MIN, err);
-    if (!code) code = tb__run_write(store, &what, (size_t)bytes, union_next, u, err);
+    if (!code) code = tb__run_write(store, &what, (size_t)bytes, union_next, u, &entries, err);
     tb__run_union_release(u);
     free(u);
     if (!code) code = tb__runs_delete(store, runs, FAN, err);

@@ -104,13 +104,14 @@ static tb_code next_id(tb_store *store, int64_t *ret_id, tb_error *err)
 }
 
 tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next, void *ctx,
-                      tb_error *err)
+                      size_t *entries, tb_error *err)
 {
     tb__run_packed written = {0};
     writing w = {.store = store, .target = page_target(bytes), .to = &written};
     tb_code code = next_id(store, &w.id, err);
     if (!code) code = write_entries(&w, next, ctx, err);
     if (!code && written.entries) code = put_run(store, w.id, what, &written, err);
+    *entries += (size_t)written.entries;
     tb__runs_forget(&store->usage->runs);
     tb__run_packed_release(&written);
     return code;

@@ -106,7 +106,7 @@ static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)
 {
     tb_store *store = st->placing.store;
     tb_code code = finish_owner(st, err);
-    if (st->id != owner) st->since = store->usage->batch.of[TB__RUN_CHUNKS].n;
+    if (st->id != owner) st->since = store->usage->batch.now.n[TB__RUN_CHUNKS];
     st->id = owner;
     if (!code) code = tb__owner_get(store, st->scope, owner, &st->owner, err);
     st->fresh = !code && !st->owner->n && !st->owner->all;
@@ -193,6 +193,35 @@ static int64_t grown_by(const tb_store *store, const tb_u128 before[TB_METRIC_CO
     return most < TB_COUNTER_MAX ? (int64_t)most : (int64_t)TB_COUNTER_MAX;
 }
 
+static tb_code save_cell_max(tb_store *store, tb_error *err)
+{
+    int64_t cell_max = 0;
+    tb_code code = tb__meta_get(store, "cell_max", &cell_max, err);
+    if (code || store->usage->cell_max <= cell_max) return code;
+    return tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+}
+
+/* The file has what batches gathered before. */
+static tb_code write_waiting(tb_store *store, tb_error *err)
+{
+    size_t entries = 0;
+    return store->usage->batch.now.batches ? tb__batches_write(store, &entries, err) : TB_OK;
+}
+
+/* Writes what batches gathered, and does their share of the work on runs. */
+static tb_code end_batches(tb_store *store, tb_error *err)
+{
+    tb__gathered *now = &store->usage->batch.now;
+    tb__brought brought = {.batches = now->batches, .newest = now->newest};
+    if (!now->batches) return TB_OK;
+    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+    if (!code) code = tb__batches_write(store, &brought.entries, err);
+    if (!code) code = tb__runs_tend(store, &brought, err);
+    if (!code) code = save_cell_max(store, err);
+    now->batches = 0;
+    return code;
+}
+
 static tb_code batch_begin(tb_store *store, void **ret_batch, tb_error *err)
 {
     batch *b = calloc(1, sizeof *b);
@@ -212,7 +241,8 @@ static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, t
 {
     batch *b = to;
     stream *st = of->scope == TB__SCOPE_BALANCER ? &b->balancers : &b->zones;
-    tb_code code = put_day(st, of->owner, of->edge, of->day, hours, err);
+    tb_code code = write_waiting(b->store, err); /* what an owner holds is read in the file */
+    if (!code) code = put_day(st, of->owner, of->edge, of->day, hours, err);
     return code || !of->account
                ? code
                : account_put(&b->accounts, of->account, of->edge, of->day, hours, err);
@@ -268,10 +298,10 @@ static tb_code take_day(stream *st, int64_t series, const tb_usage_pack *pack, c
 }
 
 /* Whether an owner that holds days at one location gets its second one. */
-static bool is_second(const stream *st, const tb__packed_owner *of, const tb__packed_day *day, const int64_t *edges)
+static bool is_second(const tb__owner *owner, const tb__packed_owner *of, const tb__packed_day *day,
+                      const int64_t *edges)
 {
-    const tb__owner *owner = st->owner;
-    if (st->scope == TB__SCOPE_BALANCER || owner->n != 1 || owner->all) return false;
+    if (of->scope == TB__SCOPE_BALANCER || owner->n != 1 || owner->all) return false;
     for (uint32_t i = 0; i < of->days; i++)
         if (edges[day[i].edge] != owner->list[0].edge) return true;
     return false;
@@ -285,7 +315,7 @@ static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packe
     int64_t series = 0;
     st->fresh = !owner->n && !owner->all;
     st->since = SIZE_MAX;
-    tb_code code = is_second(st, of, day, edges) ? begin_all(st, err) : TB_OK;
+    tb_code code = is_second(owner, of, day, edges) ? begin_all(st, err) : TB_OK;
     for (uint32_t i = 0; !code && i < of->days; i++, day++) {
         code = member_series(st, st->scope == TB__SCOPE_BALANCER ? 0 : edges[day->edge], &series, err);
         if (!code) code = take_day(st, series, pack, day, err);
@@ -316,11 +346,23 @@ static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
     return code;
 }
 
+/* Whether what any of its owners holds will be read. */
+static bool has_second(const tb_usage_pack *pack, const tb__packed_places *places)
+{
+    const tb__packed_day *day = pack->days;
+    for (size_t i = 0; i < pack->n_owners; i++) {
+        const tb__packed_owner *of = &pack->owners[i];
+        if (is_second(places->owner[i], of, day, places->edge)) return true;
+        day += of->days + of->all;
+    }
+    return false;
+}
+
 static tb_code batch_take(void *to, const tb_usage_pack *pack, const tb__packed_places *places, tb_error *err)
 {
     batch *b = to;
     const tb__packed_day *day = pack->days;
-    tb_code code = TB_OK;
+    tb_code code = has_second(pack, places) ? write_waiting(b->store, err) : TB_OK;
     for (size_t i = 0; !code && i < pack->n_owners; i++) {
         const tb__packed_owner *of = &pack->owners[i];
         stream *st = stream_of(b, of->scope);
@@ -331,21 +373,15 @@ static tb_code batch_take(void *to, const tb_usage_pack *pack, const tb__packed_
     return code ? code : take_lists(b, pack, err);
 }
 
-/* Writes what was gathered, and does the batch's share of the work on runs. */
 static tb_code batch_end(void *of, int64_t newest, tb_error *err)
 {
     batch *b = of;
     tb_store *store = b->store;
-    int64_t cell_max = 0;
     tb_code code = await_rows(b, err);
-    const size_t brought = tb__batch_entries(store);
-    if (!code) code = tb__batch_end(store, grown_by(store, b->before), err);
-    if (!code) code = tb__runs_tend(store, newest, brought, err);
-    if (!code) code = tb__meta_get(store, "cell_max", &cell_max, err);
-    if (!code && store->usage->cell_max > cell_max)
-        code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
+    if (!code) code = tb__batch_end(store, grown_by(store, b->before), newest, err);
     b->ended = !code;
-    return code;
+    if (!code) code = save_cell_max(store, err);
+    return !code && tb__batches_full(store) ? end_batches(store, err) : code;
 }
 
 static void batch_free(void *of)
@@ -384,7 +420,8 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
     tb__owner *from = NULL;
     bool kept = false;
     adoption a = {.store = store, .accounts = account_days_of(store), .zone = zone, .account = account};
-    tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
+    tb_code code = write_waiting(store, err);
+    if (!code) code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
     for (size_t i = 0; !code && i < from->n; i++) {
         a.edge = from->list[i].edge;
@@ -405,17 +442,20 @@ static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ct
     return tb__usage_each(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
 }
 
+tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
+{
+    tb_code code = gathers ? TB_OK : end_batches(store, err);
+    store->usage->batch.gathers = gathers && !code;
+    return code;
+}
+
 /* The file's own COMMIT has it; what readers remember of rows is no longer so (recall.h). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
-    if (!store->usage->rows_changed) return TB_OK;
+    tb_code code = tb_store_gather(store, false, err);
+    if (code || !store->usage->rows_changed) return code;
     store->usage->rows_changed = false;
     return tb__run_ints(store, TB__SQL_ROWS_CHANGED, NULL, 0, err);
-}
-
-static void mark(tb_store *store)
-{
-    (void)store;
 }
 
 static void abandon(tb_store *store, bool whole)
@@ -423,7 +463,7 @@ static void abandon(tb_store *store, bool whole)
     if (whole) store->usage->rows_changed = false;
     tb__runs_forget(&store->usage->runs);
     tb__landing_drop(store);
-    tb__batch_drop(store);
+    tb__batches_undo(store, whole);
 }
 
 const tb__counters tb__file_counters = {
@@ -434,7 +474,7 @@ const tb__counters tb__file_counters = {
     .end = batch_end,
     .free = batch_free,
     .commit = commit,
-    .mark = mark,
+    .mark = tb__batches_mark,
     .abandon = abandon,
     .adopt_zone = adopt_zone,
     .fold = tb__runs_fold_part,

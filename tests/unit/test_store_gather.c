@@ -1,0 +1,242 @@
+/* Batches of one transaction that are gathered (tb_store_gather): they become one run, whatever is undone among
+ * them, and nobody sees a difference. That every answer stays the same is prop_runs'. */
+#include "store_fixture.h"
+#include "tollbook/usagepack.h"
+
+#define HOUR 498000 /* long before NOW_US */
+static const tb_range all_hours = {HOUR - 400, 500, true};
+
+static const char catalog[] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"load_balancers\":[],\"zones\":["
+                              "{\"id\":1,\"account\":1,\"name\":\"x\"},{\"id\":2,\"account\":1,\"name\":\"y\"}]}";
+
+static void begin(fixture *f)
+{
+    tb_error err = {0};
+    fixture_init(f);
+    fixture_apply(f, catalog, NOW_US, NULL);
+    ok(tb_store_begin(f->store, &err));
+}
+
+static tb_code add_pack(fixture *f, const tb_row *rows, size_t n)
+{
+    tb_error err = {0};
+    const tb_directory *directory = NULL;
+    bool stale = false;
+    tb_rollup *rollup = tb_rollup_new(1 << 16, NULL);
+    tb_usage_pack *pack = tb_usage_pack_new();
+    for (size_t i = 0; i < n; i++)
+        ok(tb_rollup_add_row(rollup, &rows[i], &err));
+    ok(tb_store_directory(f->store, false, &directory, &err));
+    ok(tb_usage_pack_fill(pack, &rollup, 1, directory->ever_logged, &err));
+    tb_code code = tb_store_add_packed(f->store, pack, &stale, &err);
+    ck_assert(!stale);
+    tb_usage_pack_free(pack);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+enum { KEPT, UNDONE };
+
+/* A batch behind its mark, as a server's writer runs it. */
+static tb_code batch(fixture *f, const tb_row *rows, size_t n, bool gathers, int end)
+{
+    static uint64_t number;
+    tb_error err = {0};
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {++number, 7},
+                          .head = {number, 1}, .accepted = n, .final = true, .now_us = NOW_US};
+    ok(tb_store_gather(f->store, gathers, &err));
+    ok(tb_store_mark(f->store, &err));
+    tb_code code = add_pack(f, rows, n);
+    if (!code) code = tb_store_add_segment(f->store, &segment, NULL, &err);
+    if (!code && end == KEPT) ok(tb_store_keep_mark(f->store, &err));
+    else tb_store_back_to_mark(f->store);
+    return code;
+}
+
+static void bytes(fixture *f, int64_t zone, const char *edge, uint64_t value, int end)
+{
+    const tb_row row = row_of(zone, edge, HOUR, TB_M_BYTES, value);
+    ck_assert_int_eq(batch(f, &row, 1, true, end), TB_OK);
+}
+
+static bool on_count(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)n;
+    if (!is_header) *(int *)ctx = atoi(cells[0]);
+    return true;
+}
+
+static int count(fixture *f, const char *sql)
+{
+    tb_error err = {0};
+    int n = -1;
+    ok(tb_store_query(f->store, sql, on_count, &n, &err));
+    return n;
+}
+
+static int runs(fixture *f)
+{
+    return count(f, "SELECT count(*) FROM usage_run WHERE kind=0");
+}
+
+static void ends_with(fixture *f, uint64_t first, uint64_t second)
+{
+    tb_error err = {0};
+    ok(tb_store_commit(f->store, &err));
+    ck_assert_uint_eq(total_of(f, (tb_view){1, 1, -1}, all_hours, TB_M_BYTES), first);
+    ck_assert_uint_eq(total_of(f, (tb_view){1, 2, -1}, all_hours, TB_M_BYTES), second);
+    ck_assert_uint_eq(total_of(f, (tb_view){1, -1, -1}, all_hours, TB_M_BYTES), first + second);
+    fixture_verify(f);
+}
+
+START_TEST(several_batches_are_one_run)
+{
+    fixture f;
+    begin(&f);
+    for (uint64_t i = 0; i < 40; i++)
+        bytes(&f, 1 + (int64_t)i % 2, "DE", 10 + i, KEPT);
+    ends_with(&f, 20 * 10 + 380, 20 * 10 + 400);
+    ck_assert_int_eq(runs(&f), 1);
+    /* Zones and the account: a day each. */
+    ck_assert_int_eq(count(&f, "SELECT entries FROM usage_run WHERE kind=0"), 3);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(an_undone_batch_leaves_the_others)
+{
+    fixture f;
+    begin(&f);
+    bytes(&f, 1, "DE", 1, KEPT);
+    bytes(&f, 2, "DE", 10, UNDONE);
+    bytes(&f, 1, "DE", 100, KEPT);
+    bytes(&f, 1, "DE", 1000, UNDONE);
+    ends_with(&f, 101, 0);
+    ck_assert_int_eq(runs(&f), 1);
+    fixture_release(&f);
+}
+END_TEST
+
+/* A second location copies what the first one holds: what waits is written before, and that may be undone. */
+START_TEST(a_second_location_reads_what_waits)
+{
+    fixture f;
+    begin(&f);
+    bytes(&f, 1, "DE", 1, KEPT);
+    bytes(&f, 1, "UK", 10, UNDONE);
+    bytes(&f, 2, "DE", 100, KEPT);
+    bytes(&f, 1, "UK", 1000, KEPT);
+    bytes(&f, 1, "DE", 10000, KEPT);
+    ends_with(&f, 11001, 100);
+    ck_assert_int_eq(runs(&f), 2);
+    fixture_release(&f);
+}
+END_TEST
+
+/* What is added as it comes does so, too, and so does what is not gathered. */
+START_TEST(others_find_what_waits_in_the_file)
+{
+    fixture f;
+    tb_error err = {0};
+    const tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {1, 8}, .head = {1, 8},
+                                .accepted = 1, .final = true, .now_us = NOW_US};
+    const tb_row uk = row_of(1, "UK", HOUR, TB_M_BYTES, 10), more = row_of(2, "DE", HOUR, TB_M_BYTES, 1000);
+    begin(&f);
+    bytes(&f, 1, "DE", 1, KEPT);
+    ok(tb_store_mark(f.store, &err));
+    ok(add_rows(&f, &uk, 1, &err));
+    tb_store_back_to_mark(f.store);
+    bytes(&f, 1, "DE", 100, KEPT);
+    ck_assert_int_eq(runs(&f), 0);
+    ok(add_rows(&f, &uk, 1, &err));
+    ok(tb_store_add_segment(f.store, &segment, NULL, &err));
+    ck_assert_int_eq(runs(&f), 1);
+    ok(tb_store_gather(f.store, false, &err));
+    ck_assert_int_eq(runs(&f), 2);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 1, -1}, all_hours, TB_M_BYTES), 111);
+    ck_assert_int_eq(batch(&f, &more, 1, false, KEPT), TB_OK);
+    ck_assert_int_eq(runs(&f), 3);
+    bytes(&f, 2, "DE", 10000, KEPT);
+    ends_with(&f, 111, 11000);
+    ck_assert_int_eq(runs(&f), 4);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_rollback_leaves_nothing)
+{
+    fixture f;
+    tb_error err = {0};
+    begin(&f);
+    bytes(&f, 1, "DE", 1, KEPT);
+    tb_store_rollback(f.store);
+    ok(tb_store_begin(f.store, &err));
+    bytes(&f, 2, "DE", 10, KEPT);
+    ends_with(&f, 0, 10);
+    fixture_release(&f);
+}
+END_TEST
+
+/* The account's counter would pass the limit with the second of two batches. That one goes to its place, and fails there; what
+ * waited before it stays, though it was written and folded for it. */
+START_TEST(a_full_counter_fails_its_own_batch)
+{
+    enum { HOURS = 6 };
+    const uint64_t large = UINT64_C(1000000000000000000);
+    fixture f;
+    tb_row rows[HOURS];
+    begin(&f);
+    for (int i = 0; i < HOURS; i++)
+        rows[i] = row_of(1, "DE", HOUR - HOUR % 24 + i, TB_M_BYTES, large);
+    ck_assert_int_eq(batch(&f, rows, HOURS, true, KEPT), TB_OK);
+    for (int i = 0; i < HOURS; i++)
+        rows[i].id = 2;
+    ck_assert_int_eq(batch(&f, rows, HOURS, true, KEPT), TB_E_OVERFLOW);
+    bytes(&f, 2, "DE", 5, KEPT);
+    ends_with(&f, HOURS * large, 5);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Past some megabytes it is written, and more is gathered. */
+START_TEST(much_becomes_several_runs)
+{
+    enum { ROWS = 6000, BATCHES = 120 };
+    static tb_row rows[ROWS];
+    uint64_t kept[2] = {0, 0};
+    fixture f;
+    begin(&f);
+    for (int b = 0; b < BATCHES; b++) {
+        const int end = b % 7 == 3 ? UNDONE : KEPT;
+        for (int i = 0; i < ROWS; i++)
+            rows[i] = row_of(1000 + i, "DE", HOUR, TB_M_BYTES, UINT64_C(1) << 40);
+        rows[0] = row_of(1 + b % 2, "DE", HOUR, TB_M_BYTES, 1);
+        ck_assert_int_eq(batch(&f, rows, ROWS, true, end), TB_OK);
+        kept[b % 2] += end == KEPT;
+    }
+    ends_with(&f, kept[0], kept[1]);
+    ck_assert_int_ge(runs(&f), 2);
+    ck_assert_int_lt(runs(&f), 8);
+    fixture_release(&f);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *t = tcase_create("gather");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, several_batches_are_one_run);
+    tcase_add_test(t, an_undone_batch_leaves_the_others);
+    tcase_add_test(t, a_second_location_reads_what_waits);
+    tcase_add_test(t, others_find_what_waits_in_the_file);
+    tcase_add_test(t, a_rollback_leaves_nothing);
+    tcase_add_test(t, a_full_counter_fails_its_own_batch);
+    tcase_add_test(t, much_becomes_several_runs);
+    Suite *s = suite_create("store_gather");
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
