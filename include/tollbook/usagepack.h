@@ -31,10 +31,10 @@ bool tb_store_takes_packs(const tb_store *store);
  * account than the pack was made by, and nothing was added. */
 TB_MUST_USE tb_code tb_store_add_packed(tb_store *store, const tb_usage_pack *pack, bool *ret_stale,
                                         tb_error *err);
-/* In a transaction of several batches, before each one's mark: whether the batch is gathered with others. What those that
- * are gathered add is written as if they were one: at the COMMIT, or where this is called with false before. Nobody may
- * read usage until then, but for batches themselves; marks and going back to them are as ever. Where usage lies
- * elsewhere than in the file this changes nothing. An error: the transaction must be rolled back. */
+/* In a transaction of several batches, never within a mark: whether those that follow are gathered. What they add is
+ * written as if they were one batch: at the COMMIT, or where this is called with false before. Nobody may read
+ * usage until then, but for batches themselves; marks, and going back to one, are as ever. Where usage lies elsewhere
+ * than in the file this changes nothing. An error: the transaction must be rolled back. */
 TB_MUST_USE tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err);
 
 TB_API_END

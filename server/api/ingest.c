@@ -176,8 +176,8 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* Bodies beside this one that are parsed, wait for that, or wait for the writer, which more threads would not make come
- * sooner; and workers that answer who reads, who would wait for them. */
+/* Bodies beside this one that are parsed, wait for that, or wait for the writer, which more threads would not make
+ * come sooner; and workers that answer who reads, who would wait for them. */
 static unsigned count_others(server *s)
 {
     return crew_unfinished(s->intake) - 1 + writer_queued(s->writer) + !writer_idle(s->writer) + workers_read_from(s);

@@ -3,8 +3,8 @@
 #ifndef TOLLBOOK_SERVER_HTTP_BEHIND_H
 #define TOLLBOOK_SERVER_HTTP_BEHIND_H
 
-/* The calling thread, and those it starts from here on, get a fifth of what others get who want the same processor. Where
- * nobody else wants it they get all of it. */
+/* The calling thread, and those it starts from here on, get a fifth of what others get who want the same processor.
+ * Where nobody else wants it they get all of it. */
 void behind_others(void);
 
 #endif

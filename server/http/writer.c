@@ -34,6 +34,7 @@ typedef struct group {
     write_job *rest; /* not in it */
     size_t bytes;
     bool changed_keys;
+    bool unwritten; /* what the jobs gathered could not be written: nothing is lost by that */
 } group;
 
 static void fail_job(write_job *job, const tb_error *err)
@@ -58,7 +59,6 @@ bool write_job_over(write_job *job)
 static bool run_job(tb_store *store, write_job *job, tb_error *err)
 {
     if (write_job_over(job)) return true;
-    if (tb_store_gather(store, job->gathers, err) != TB_OK) return false;
     if (tb_store_mark(store, err) != TB_OK) return false;
     tb_error own = {0};
     job->code = job->run(job, store, &own);
@@ -74,11 +74,13 @@ static bool is_short(const write_job *job)
     return job->cells <= WRITER_SHORT_CELLS;
 }
 
-/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. Elsewhere those that
- * are short are answered before what is not begins. */
+/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. Elsewhere what several
+ * jobs bring is written at the end, which may fail, too; and those that are short are answered before what is not
+ * begins. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
-    return g->w->hooks.gather_us ? job->usage == next->usage : is_short(job) == is_short(next);
+    if (g->w->hooks.gather_us) return job->usage == next->usage;
+    return job->gathers == next->gathers && is_short(job) == is_short(next);
 }
 
 static int64_t group_us(const group *g, const write_job *job)
@@ -129,6 +131,7 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
     group *g = ctx;
     write_job *job;
     g->begun_us = clock_mono_us();
+    if (tb_store_gather(store, g->rest->gathers, err) != TB_OK) return err->code;
     do {
         job = g->rest;
         g->rest = job->next;
@@ -139,7 +142,9 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         if (!run_job(store, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
     } while (goes_on(g, job));
-    return TB_OK;
+    tb_code code = tb_store_gather(store, false, err);
+    g->unwritten = code != TB_OK;
+    return code;
 }
 
 /* Only the loss of what was thought written makes a store unfit; a full disk does not. */
@@ -200,7 +205,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
             for (write_job *job = jobs; job; job = job->next)
                 job->code = TB_OK;
         }
-        note_failure(w, err.code);
+        if (!g.unwritten) note_failure(w, err.code);
         if (err.code == TB_E_GONE) lose(w, g.changed_keys, &err);
         finish_group(&g, &err);
         return g.rest;
@@ -357,16 +362,16 @@ static write_job *take_gathered(writer *w, bool held, const tb_error *unready, w
     return taken.first;
 }
 
-/* A round: all that are short, then the oldest of the others. */
+/* A round: all that are short, those first that bring no usage; then the oldest of the others. */
 static write_job *take_round(writer *w)
 {
-    job_list few = {.last = &few.first}, many = {.last = &many.first};
+    job_list none = {.last = &none.first}, few = {.last = &few.first}, many = {.last = &many.first};
     size_t cells = 0;
     bool full = false;
     for (write_job *job = take_all(w), *next; job; job = next) {
         next = job->next;
         if (is_short(job)) {
-            append_job(&few.last, job);
+            append_job(job->gathers ? &few.last : &none.last, job);
             continue;
         }
         cells += job->cells;
@@ -375,7 +380,8 @@ static write_job *take_round(writer *w)
         else append_job(&many.last, job);
     }
     *few.last = many.first;
-    return few.first;
+    *none.last = few.first;
+    return none.first;
 }
 
 static write_job *take_jobs(writer *w, bool held, const tb_error *unready, write_job **ret_over)

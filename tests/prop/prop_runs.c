@@ -1,10 +1,11 @@
 /* Runs against places: the same random steps are made in two stores, one that gathers what batches add
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a
- * crash, a reader beside, which merges runs ahead of the writer, months that become final, after which usage of theirs is
- * late. Rankings are asked of what the process remembers (recall.h), and of the file alone. The data's version, which ETags
- * and invoices name, is the same too.
+ * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are
+ * withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a crash, a reader beside, which
+ * merges runs ahead of the writer, months that become final, after which usage of theirs is late. Rankings are asked
+ * of what the process remembers (recall.h), and of the file alone. The data's version, which ETags and invoices
+ * name, is the same too.
  *
  * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
  * at times; the reader is its own. */
@@ -93,6 +94,7 @@ static tb_row random_row(void)
                                         TB_M_QUEUED_MAX, TB_M_OPTIMIZED};
     int64_t back = draw(10) ? (int64_t)draw(4) : (int64_t)draw(24 * 40);
     tb_row row = {.id = 1 + (int64_t)draw(ZONES), .hour = (int32_t)(now_hour - back)};
+    if (draw(8) == 0) row.id = 100 + (int64_t)draw(1 + segments); /* so that second locations go on to come */
     row.balancer = draw(12) == 0;
     if (row.balancer) row.id = 7;
     const char *edge = row.balancer ? "" : edges[draw(row.id == 3 ? 1 : 4)];
@@ -244,39 +246,63 @@ static void step_batch(int end)
     if (end == KEPT) keep(&b, segment);
 }
 
-/* Several batches in a transaction, as a server has them: gathered or not, each behind its mark, some undone. */
+/* A job of a group: a batch, which may be two behind one mark, or somebody who reads. */
+typedef struct group_job {
+    batch b[2];
+    int64_t segment[2];
+    uint64_t batches;
+    bool undone, gathers;
+} group_job;
+
+static group_job random_job(void)
+{
+    group_job job = {.batches = draw(8) ? 1 + (draw(4) == 0) : 0, .undone = draw(5) == 0};
+    job.gathers = job.batches && draw(6);
+    for (uint64_t i = 0; i < job.batches; i++)
+        job.b[i] = random_batch();
+    return job;
+}
+
+/* first: the number of the group's first batch, which names it. */
+static void run_group_job(fixture *f, group_job *job, uint64_t *first)
+{
+    tb_error err = {0};
+    const uint64_t after = segments;
+    ok(tb_store_gather(f->store, job->gathers, &err));
+    ok(tb_store_mark(f->store, &err));
+    for (uint64_t i = 0; i < job->batches; i++) {
+        segments = (*first)++;
+        add_batch(f, &job->b[i]);
+        job->segment[i] = end_segment(f, &job->b[i]);
+    }
+    segments = after;
+    if (!job->batches) read_own(f);
+    if (job->undone) tb_store_back_to_mark(f->store);
+    else ok(tb_store_keep_mark(f->store, &err));
+}
+
+/* Several jobs in a transaction, as a server has them: gathered or not, each behind its mark, some undone. */
 static void step_group(void)
 {
-    enum { MOST = 8 };
-    batch list[MOST];
-    int64_t segment[MOST] = {0};
-    bool undone[MOST], gathers[MOST];
-    const uint64_t n = 2 + draw(MOST - 1);
+    enum { MOST = 12 };
+    static group_job jobs[MOST];
+    const uint64_t n = 2 + draw(MOST - 1), before = segments + 1;
     const bool back = draw(8) == 0;
     tb_error err = {0};
-    for (uint64_t at = 0; at < n; at++) {
-        list[at] = random_batch();
-        undone[at] = draw(5) == 0;
-        gathers[at] = draw(6) != 0;
-    }
+    for (uint64_t at = 0; at < n; at++)
+        jobs[at] = random_job();
     for (int i = 0; i < 2; i++) {
+        uint64_t number = before;
         ok(tb_store_begin(both[i].store, &err));
-        for (uint64_t at = 0; at < n; at++) {
-            segments++; /* what names them is their number */
-            ok(tb_store_gather(both[i].store, gathers[at], &err));
-            ok(tb_store_mark(both[i].store, &err));
-            add_batch(&both[i], &list[at]);
-            if (!undone[at]) segment[at] = end_segment(&both[i], &list[at]);
-            if (undone[at]) tb_store_back_to_mark(both[i].store);
-            else ok(tb_store_keep_mark(both[i].store, &err));
-        }
-        segments -= i ? 0 : n;
+        for (uint64_t at = 0; at < n; at++)
+            run_group_job(&both[i], &jobs[at], &number);
         if (back) tb_store_rollback(both[i].store);
         else ok(tb_store_commit(both[i].store, &err));
         n_grouped += !back;
     }
     for (uint64_t at = 0; at < n && !back; at++)
-        if (!undone[at]) keep(&list[at], segment[at]);
+        for (uint64_t i = 0; i < jobs[at].batches && !jobs[at].undone; i++)
+            keep(&jobs[at].b[i], jobs[at].segment[i]);
 }
 
 /* A batch is taken back, or half taken back and then not. */

@@ -1,6 +1,8 @@
 /* Batches of one transaction that are gathered (tb_store_gather): they become one run, whatever is undone among
  * them, and nobody sees a difference. That every answer stays the same is prop_runs'. */
 #include "store_fixture.h"
+#include "store/core/internal.h"
+#include "tollbook/merging.h"
 #include "tollbook/usagepack.h"
 
 #define HOUR 498000 /* long before NOW_US */
@@ -177,8 +179,8 @@ START_TEST(a_rollback_leaves_nothing)
 }
 END_TEST
 
-/* The account's counter would pass the limit with the second of two batches. That one goes to its place, and fails there; what
- * waited before it stays, though it was written and folded for it. */
+/* The account's counter would pass the limit with the second of two batches. That one goes to its place, and fails
+ * there; what waited before it stays, though it was written and folded for it. */
 START_TEST(a_full_counter_fails_its_own_batch)
 {
     enum { HOURS = 6 };
@@ -221,6 +223,96 @@ START_TEST(much_becomes_several_runs)
 }
 END_TEST
 
+/* SQLite rolled all back while a batch came (no room, for instance): what waited must not be written for itself. */
+START_TEST(what_waits_is_not_written_behind_a_lost_transaction)
+{
+    fixture f;
+    tb_error err = {0};
+    begin(&f);
+    bytes(&f, 1, "DE", 1, KEPT);
+    ok(tb_store_gather(f.store, true, &err));
+    ok(tb_store_mark(f.store, &err));
+    ck_assert_int_eq(sqlite3_exec(f.store->db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    tb_store_back_to_mark(f.store);
+    ck_assert_int_eq(tb_store_gather(f.store, false, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_gather(f.store, true, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_mark(f.store, &err), TB_E_IO);
+    tb_store_rollback(f.store);
+    ck_assert_int_eq(runs(&f), 0);
+    ok(tb_store_begin(f.store, &err)); /* it was not acknowledged, and comes again */
+    bytes(&f, 1, "DE", 1, KEPT);
+    ends_with(&f, 1, 0);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Each batch brings a second location, so each one before it is a run of its own: as many are merged. */
+START_TEST(runs_stay_few)
+{
+    enum { GROUPS = 30, BATCHES = 21, BEFORE = 40 };
+    fixture f;
+    tb_error err = {0};
+    tb_store *reader = NULL;
+    tb_merges *merges = tb_merges_new();
+    const tb_store_options options = {.now_us = NOW_US};
+    fixture_init_in_file(&f);
+    fixture_apply(&f, catalog, NOW_US, NULL);
+    ok(tb_store_open(f.path, &options, &reader, &err));
+    if (_i) tb_store_lend_merges(f.store, merges);
+    for (int g = 0, zone = 100; g < GROUPS; g++) {
+        ok(tb_merges_prepare(merges, reader, &err));
+        ok(tb_store_begin(f.store, &err));
+        for (int i = 0; i < BATCHES; i++, zone++) {
+            const tb_row rows[2] = {row_of(zone, "DE", HOUR, TB_M_BYTES, 1),
+                                    row_of(zone - BEFORE, "UK", HOUR, TB_M_BYTES, 1)};
+            ck_assert_int_eq(batch(&f, rows, zone < 100 + BEFORE ? 1 : 2, true, KEPT), TB_OK);
+        }
+        ok(tb_store_commit(f.store, &err));
+    }
+    ck_assert_int_lt(runs(&f), 60);
+    fixture_verify(&f);
+    tb_store_close(reader);
+    fixture_release(&f);
+    tb_merges_free(merges);
+}
+END_TEST
+
+static void view_of(tb_store *store, size_t locations)
+{
+    tb_error err = {0};
+    tb_series series;
+    tb_geo *geo = NULL;
+    size_t n = 0;
+    const tb_view view = {1, 1, -1};
+    ok(tb_series_init(&series, all_hours, TB_METRIC_BIT(TB_M_BYTES), NULL, &err));
+    ok(tb_store_read_view(store, &view, &series, &geo, &n, &err));
+    ck_assert_uint_eq(n, locations);
+    tb_series_release(&series);
+    free(geo);
+}
+
+/* Who remembers what locations are called, and has no snapshot yet, reads it anew. */
+START_TEST(a_location_that_is_new_has_its_name)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_store *reader = NULL;
+    const tb_store_options options = {.now_us = NOW_US};
+    fixture_init_in_file(&f);
+    fixture_apply(&f, catalog, NOW_US, NULL);
+    ok(tb_store_open(f.path, &options, &reader, &err));
+    const tb_row de = row_of(1, "DE", HOUR, TB_M_BYTES, 1), uk = row_of(1, "UK", HOUR, TB_M_BYTES, 1);
+    fixture_add(&f, &de, 1, 1);
+    view_of(reader, 1);
+    fixture_add(&f, &uk, 1, 2);
+    ok(tb_store_read_begin(reader, &err));
+    view_of(reader, 2);
+    tb_store_read_end(reader);
+    tb_store_close(reader);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("gather");
@@ -232,6 +324,9 @@ int main(void)
     tcase_add_test(t, a_rollback_leaves_nothing);
     tcase_add_test(t, a_full_counter_fails_its_own_batch);
     tcase_add_test(t, much_becomes_several_runs);
+    tcase_add_test(t, what_waits_is_not_written_behind_a_lost_transaction);
+    tcase_add_loop_test(t, runs_stay_few, 0, 2);
+    tcase_add_test(t, a_location_that_is_new_has_its_name);
     Suite *s = suite_create("store_gather");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

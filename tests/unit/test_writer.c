@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/core/internal.h"
 #include "unit/store_fixture.h"
 
 typedef struct task {
@@ -576,11 +577,52 @@ START_TEST(steps_go_on_while_usage_is_held)
 }
 END_TEST
 
+static tb_code run_batch(write_job *job, tb_store *store, tb_error *err)
+{
+    static uint64_t number;
+    fixture f = {.store = store};
+    const tb_row row = row_of(1, "DE", 498000, TB_M_BYTES, 1);
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {++number, 7},
+                          .head = {number, 1}, .accepted = 1, .final = true, .now_us = NOW_US};
+    (void)job;
+    tb_code code = add_rows(&f, &row, 1, err);
+    return code ? code : tb_store_add_segment(store, &segment, NULL, err);
+}
+
+/* A damaged page of usage: batches that meet it fail; everybody else goes on writing. */
+START_TEST(damaged_usage_fails_those_who_meet_it_alone)
+{
+    tb_store *store = open_store();
+    tb_error err;
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    for (int i = 0; i < 7; i++) {
+        ck_assert_int_eq(tb_store_begin(store, &err), TB_OK);
+        ck_assert_int_eq(run_batch(NULL, store, &err), TB_OK);
+        ck_assert_int_eq(tb_store_commit(store, &err), TB_OK);
+    }
+    edit(store->db, "UPDATE usage_page SET data=x'01020304' WHERE id=(SELECT min(id) FROM usage_page)");
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    task bring = {.finished = &finished}, key = {.adds = true, .finished = &finished};
+    bring.job = (write_job){.run = run_batch, .done = done, .owner = &bring, .gathers = _i, .usage = true};
+    ck_assert_int_eq(writer_submit(w, &bring.job, NULL), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(bring.job.code, TB_E_CORRUPT);
+    ck_assert_int_eq(submit(w, &key), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(key.job.code, TB_OK);
+    writer_stop(w);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("writer");
     TCase *tc = tcase_create("rules");
     tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, damaged_usage_fails_those_who_meet_it_alone, 0, 2);
     tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
     tcase_add_test(tc, a_job_that_is_to_be_alone_has_a_commit_of_its_own);
     tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);

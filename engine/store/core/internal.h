@@ -169,6 +169,8 @@ TB_MUST_USE tb_code tb__usage_open(tb_store *store, tb_error *err);
 /* What was remembered in a transaction that was undone. */
 void tb__usage_forget(tb_store *store, bool whole);
 void tb__usage_close(tb_store *store);
+/* TB_E_IO: SQLite rolled the transaction back itself, and nothing may be written for itself. */
+TB_MUST_USE tb_code tb__check_whole(const tb_store *store, tb_error *err);
 /* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
 TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
 /* Of series that this transaction began, those that are not in the file yet: usage/owners.h. */

@@ -480,7 +480,7 @@ tb_code tb_store_begin(tb_store *store, tb_error *err)
 
 /* SQLite itself rolls a whole transaction back after some errors (no room, no memory): its marks are
  * gone then, and what would follow them must not be written for itself. */
-static tb_code check_whole(const tb_store *store, tb_error *err)
+tb_code tb__check_whole(const tb_store *store, tb_error *err)
 {
     if (!store->broken) return TB_OK;
     return tb_fail(err, TB_E_IO, NULL,
@@ -491,7 +491,7 @@ static tb_code check_whole(const tb_store *store, tb_error *err)
 
 tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
-    tb_code code = check_whole(store, err);
+    tb_code code = tb__check_whole(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);
     if (!code) code = store->plane.counters->commit(store, err);
@@ -551,13 +551,13 @@ tb_code tb_store_mark(tb_store *store, tb_error *err)
 {
     tb__segment_reset(store);
     store->plane.counters->mark(store);
-    tb_code code = check_whole(store, err);
+    tb_code code = tb__check_whole(store, err);
     return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
 }
 
 tb_code tb_store_keep_mark(tb_store *store, tb_error *err)
 {
-    tb_code code = check_whole(store, err);
+    tb_code code = tb__check_whole(store, err);
     return code ? code : tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, err);
 }
 

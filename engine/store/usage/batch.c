@@ -2,9 +2,9 @@
  * written, and those of one key are joined then. More than BATCH_BYTES of a batch go to their places
  * at once, as does all that follows: of many changes, rows lie side by side anyway.
  *
- * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the COMMIT, or
- * before what reads there. What keeps the undoing of one of them exact: entries never move, and what was written stays in
- * memory until the next mark; so going back to a mark is taking back the numbers of tb__gathered. */
+ * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the
+ * COMMIT, or before what reads there. What keeps the undoing of one of them exact: entries never move, and what was
+ * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__gathered. */
 #include "store/usage/batch.h"
 
 #include "store/usage/overflow.h"
@@ -52,7 +52,7 @@ static bool is_written(const tb__gathered *now)
 {
     for (int kind = 0; kind < TB__RUN_KINDS; kind++)
         if (now->written[kind] < now->n[kind]) return false;
-    return now->batches == 0;
+    return now->brought.batches == 0;
 }
 
 void tb__batch_begin(tb_store *store)
@@ -103,7 +103,7 @@ static tb_code room(tb__batch *b, size_t more, tb_error *err)
     size_t cap = b->cap ? b->cap : 1u << 16;
     while (cap < b->now.len + more)
         cap *= 2;
-    uint8_t *bytes = realloc(b->bytes, cap);
+    uint8_t *bytes = cap > UINT32_MAX ? NULL : realloc(b->bytes, cap); /* tb__batch_entry.at */
     if (!bytes) return tb_no_memory(err);
     b->bytes = bytes;
     b->cap = cap;
@@ -211,7 +211,7 @@ tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *en
     return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
-/* A byte of a key, from the least one on: sixteen, the owner's above the index's, in which negative numbers come first. */
+/* A byte of a key, from the least one on: sixteen, the owner's above the index's. Negative numbers come first. */
 static unsigned key_byte(tb__run_key key, int byte)
 {
     const uint64_t sign = UINT64_C(1) << 63;
@@ -443,29 +443,38 @@ tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, voi
 
 /* --- writing them --- */
 
+static size_t bytes_of(const tb__batch_entry *list, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += list[i].len;
+    return bytes;
+}
+
 /* Those of batches that have ended. */
-static tb_code write_kind(tb_store *store, tb__run_kind kind, size_t *brought, tb_error *err)
+static tb_code write_kind(tb_store *store, tb__run_kind kind, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
-    const tb__run_what what = {kind, 0, b->now.added};
-    const size_t from = b->now.written[kind], to = b->now.own[kind];
+    tb__gathered *now = &b->now;
+    const tb__run_what what = {kind, 0, now->added};
+    const size_t from = now->written[kind], to = now->own[kind];
     sorted s = {0};
     if (from == to) return TB_OK;
+    const size_t bytes = bytes_of(b->of[kind].list + from, to - from);
     tb_code code = sort_part(&s, b, kind, from, to, err);
-    if (!code) code = tb__run_write(store, &what, b->now.own_len, sorted_next, &s, brought, err);
-    if (!code) b->now.written[kind] = to;
+    if (!code) code = tb__run_write(store, &what, bytes, sorted_next, &s, &now->brought.entries, err);
+    if (!code) now->written[kind] = to;
+    now->brought.runs[kind]++;
     release_sorted(&s);
     return code;
 }
 
-tb_code tb__batches_write(tb_store *store, size_t *ret_brought, tb_error *err)
+tb_code tb__batches_write(tb_store *store, tb_error *err)
 {
-    tb__gathered *now = &store->usage->batch.now;
     tb_code code = TB_OK;
-    *ret_brought = 0;
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
-        code = write_kind(store, (tb__run_kind)kind, ret_brought, err);
-    if (!code) now->added = 0;
+        code = write_kind(store, (tb__run_kind)kind, err);
+    if (!code) store->usage->batch.now.added = 0;
     return code;
 }
 
@@ -477,8 +486,9 @@ tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *
     if (!code && !(b->open && kept)) code = spill(store, err);
     if (code) return code;
     if (b->open) b->now.added = tb__add_capped(b->now.added, added);
-    if (newest > b->now.newest || !b->now.batches) b->now.newest = newest;
-    b->now.batches++;
+    tb__brought *brought = &b->now.brought;
+    if (newest > brought->newest || !brought->batches) brought->newest = newest;
+    brought->batches++;
     memcpy(b->now.own, b->now.n, sizeof b->now.own);
     b->now.own_len = b->now.len;
     b->begun = b->open = false;

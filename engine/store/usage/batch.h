@@ -15,14 +15,21 @@ typedef struct tb__batch_entry {
     uint32_t at, len; /* in bytes */
 } tb__batch_entry;
 
+/* What came since runs were tended: batches, their newest hour with usage, the runs and entries that they became. */
+typedef struct tb__brought {
+    unsigned batches, runs[TB__RUN_KINDS];
+    size_t entries;
+    int64_t newest;
+} tb__brought;
+
 /* How far it is: of each list those up to `written` are in the file, and are kept for the case that this is
  * undone; those up to `own` are of batches that have ended; behind them are the running batch's. */
 typedef struct tb__gathered {
     size_t n[TB__RUN_KINDS], own[TB__RUN_KINDS], written[TB__RUN_KINDS];
     size_t len, own_len; /* of their bytes */
-    unsigned batches;    /* that have ended, and wait: */
-    int64_t added;       /* no counter grew by more with them */
-    int64_t newest;      /* their newest hour with usage */
+    int64_t added;       /* no counter grew by more with what waits of batches that have ended */
+    /* Whose share of the work is still to be done. */
+    tb__brought brought;
 } tb__gathered;
 
 typedef struct tb__batch {
@@ -107,8 +114,8 @@ TB_MUST_USE tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__da
 TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err);
 /* After a failure: forgets what the running batch gathered. */
 void tb__batch_drop(tb_store *store);
-/* Writes what the batches that ended gathered, as one run of each kind. *ret_brought: its entries. */
-TB_MUST_USE tb_code tb__batches_write(tb_store *store, size_t *ret_brought, tb_error *err);
+/* Writes what the batches that ended gathered, as one run of each kind. */
+TB_MUST_USE tb_code tb__batches_write(tb_store *store, tb_error *err);
 /* So much waits that no more is to be gathered, or nothing is. */
 bool tb__batches_full(const tb_store *store);
 /* What comes from here on may be undone alone; it was undone, or all that was gathered. */
@@ -152,18 +159,13 @@ TB_MUST_USE tb_code tb__runs_delete(tb_store *store, const tb__usage_run *runs, 
 int64_t tb__add_capped(int64_t a, int64_t b);
 /* Merges a level that is full. folding: up to which run a fold is under way. */
 TB_MUST_USE tb_code tb__runs_merge(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err);
-/* Writes some of what was merged ahead. */
-TB_MUST_USE tb_code tb__merges_take(tb_store *store, tb_error *err);
+/* Writes some of what was merged ahead: as much as so many runs of a kind call for. */
+TB_MUST_USE tb_code tb__merges_take(tb_store *store, unsigned runs, tb_error *err);
 
 /* --- fold.c --- */
 
-/* The share of the work of so many batches: merges levels that are full, begins to fold when eight days have closed,
- * and folds some rows. brought: entries that they became; newest: their newest hour with usage. */
-typedef struct tb__brought {
-    unsigned batches;
-    size_t entries;
-    int64_t newest;
-} tb__brought;
+/* The share of the work of what was brought: merges levels that are full, begins to fold when eight days have closed,
+ * and folds some rows. */
 TB_MUST_USE tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err);
 /* Folds all that waits. TB_E_OVERFLOW names the counter. */
 TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);

@@ -103,12 +103,18 @@ static size_t slice_rows(const tb_store *store, int64_t waiting, const tb__broug
     return waiting > WAIT_MANY && brought->entries * 2 > rows ? brought->entries * 2 : rows;
 }
 
+static unsigned at_least_one(unsigned runs)
+{
+    return runs ? runs : 1;
+}
+
 static tb_code tend_kind(tb_store *store, tb__run_kind kind, bool begin, const tb__brought *brought,
                          tb_error *err)
 {
     int64_t through = 0;
     tb_code code = tb__meta_get(store, tb__fold_run_name[kind], &through, err);
-    if (!code) code = tb__runs_merge(store, kind, through, err);
+    for (unsigned i = 0; !code && i < at_least_one(brought->runs[kind]); i++)
+        code = tb__runs_merge(store, kind, through, err);
     if (!code) code = tb__runs_load(&store->usage->runs, kind, err);
     if (code) return code;
     const int64_t waiting = waiting_entries(&store->usage->runs, kind);
@@ -151,7 +157,7 @@ tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err
 {
     bool closed = false;
     tb_code code = days_closed(store, brought->newest, &closed, err);
-    if (!code) code = tb__merges_take(store, err);
+    if (!code) code = tb__merges_take(store, at_least_one(brought->runs[TB__RUN_CHUNKS]), err);
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
         code = tend_kind(store, (tb__run_kind)kind, closed, brought, err);
     return code;
@@ -194,13 +200,12 @@ tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret
 
 tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)
 {
-    size_t entries = 0;
     int64_t most = tb__add_capped(tb__add_capped(store->usage->cell_max, added), store->usage->batch.now.added);
     tb_code code = tb__runs_load(&store->usage->runs, TB__RUN_CHUNKS, err);
     for (size_t i = 0; !code && i < store->usage->runs.of[TB__RUN_CHUNKS].n; i++)
         most = tb__add_capped(most, store->usage->runs.of[TB__RUN_CHUNKS].run[i].sum);
     *ret_kept = most < (int64_t)TB_COUNTER_MAX;
     if (code || *ret_kept) return code;
-    code = tb__batches_write(store, &entries, err);
+    code = tb__batches_write(store, err);
     return code ? code : tb__runs_fold_all(store, err);
 }

@@ -17,7 +17,7 @@
 #define AHEAD_LEVELS 3                  /* whose runs are merged by another thread */
 #define AHEAD_BYTES  ((int64_t)64 << 20) /* of runs that it merges in a round: what they become is held in memory */
 #define PATIENCE     4                  /* so many times FAN runs of a level wait for it */
-#define TAKEN        2                  /* merges that are written with a batch */
+#define TAKEN        2                  /* merges that are written with a run */
 
 /* One who merges, and one who takes: the first adds where there is nothing, the second takes from the front. */
 struct tb_merges {
@@ -102,7 +102,7 @@ static bool full_level(const tb_store *store, tb__run_kind kind, int64_t folding
     return false;
 }
 
-/* One a batch: a level fills eight times as slowly as the one below it, so there is a turn for each. */
+/* One for each run: a level fills eight times as slowly as the one below it, so there is a turn for each. */
 tb_code tb__runs_merge(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err)
 {
     tb__usage_run eight[FAN];
@@ -277,10 +277,10 @@ static tb_code write_merged(tb_store *store, merged *m, tb_error *err)
     return code;
 }
 
-tb_code tb__merges_take(tb_store *store, tb_error *err)
+tb_code tb__merges_take(tb_store *store, unsigned runs, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (int i = 0; !code && store->usage->merges && i < TAKEN; i++) {
+    for (unsigned i = 0; !code && store->usage->merges && i < TAKEN * runs; i++) {
         merged *m = take_first(store->usage->merges);
         if (!m) break;
         code = write_merged(store, m, err);

@@ -204,21 +204,19 @@ static tb_code save_cell_max(tb_store *store, tb_error *err)
 /* The file has what batches gathered before. */
 static tb_code write_waiting(tb_store *store, tb_error *err)
 {
-    size_t entries = 0;
-    return store->usage->batch.now.batches ? tb__batches_write(store, &entries, err) : TB_OK;
+    return store->usage->batch.now.brought.batches ? tb__batches_write(store, err) : TB_OK;
 }
 
-/* Writes what batches gathered, and does their share of the work on runs. */
+/* Writes what batches gathered, and does their share of the work on runs. What fails is undone: to the mark, or all. */
 static tb_code end_batches(tb_store *store, tb_error *err)
 {
     tb__gathered *now = &store->usage->batch.now;
-    tb__brought brought = {.batches = now->batches, .newest = now->newest};
-    if (!now->batches) return TB_OK;
+    if (!now->brought.batches) return TB_OK;
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = tb__batches_write(store, &brought.entries, err);
-    if (!code) code = tb__runs_tend(store, &brought, err);
+    if (!code) code = tb__batches_write(store, err);
+    if (!code) code = tb__runs_tend(store, &now->brought, err);
     if (!code) code = save_cell_max(store, err);
-    now->batches = 0;
+    now->brought = (tb__brought){0};
     return code;
 }
 
@@ -444,7 +442,8 @@ static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ct
 
 tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
 {
-    tb_code code = gathers ? TB_OK : end_batches(store, err);
+    tb_code code = tb__check_whole(store, err);
+    if (!code && !gathers) code = end_batches(store, err);
     store->usage->batch.gathers = gathers && !code;
     return code;
 }

@@ -20,22 +20,29 @@ static tb_code add_place(tb_store *store, sqlite3_stmt *s, tb_error *err)
     return code ? code : tb__copy_text(s, 3, place->code, sizeof place->code, err);
 }
 
-/* Reads the names anew where the file has changed since. */
-static tb_code load_places(tb_store *store, tb_error *err)
+static uint32_t seen_version(const tb_store *store)
 {
     uint32_t version = 0;
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
+}
+
+/* Reads the names anew where the file has changed since, or may have: the version is that of the last snapshot, and
+ * there may be none yet. */
+static tb_code load_places(tb_store *store, tb_error *err)
+{
     sqlite3_stmt *s;
     bool row = true;
-    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_DATA_VERSION, &version);
-    if (store->places && store->places_version == version) return TB_OK;
+    const bool inside = sqlite3_txn_state(store->db, "main") != SQLITE_TXN_NONE;
+    if (inside && store->places && store->places_version == seen_version(store)) return TB_OK;
     store->n_places = 0;
     tb_code code = tb__sql(store, TB__SQL_PLACES, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = add_place(store, s, err);
         if (code) sqlite3_reset(s);
     }
-    store->places_version = version;
-    if (code) store->n_places = 0, store->places_version = version - 1;
+    store->places_version = seen_version(store);
+    if (code) store->n_places = 0, store->places_version--;
     return code;
 }
 
