@@ -308,6 +308,40 @@ START_TEST(a_long_history_is_copied_once)
 }
 END_TEST
 
+/* Where others wait it is bounded, and what was begun of it is undone with the rest. On usage servers nothing is copied. */
+START_TEST(a_copy_of_history_may_be_bounded)
+{
+    enum { DAYS_BACK = 50 };
+    fixture f;
+    tb_error err = {0};
+    tb_row rows[DAYS_BACK];
+    const bool file = !usage_plane_shards();
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    for (int i = 0; i < DAYS_BACK; i++)
+        rows[i] = row_of(101, "DE", HOUR - 24 * i, TB_M_BYTES, 10);
+    fixture_add(&f, rows, DAYS_BACK, 1);
+    const tb_row second = row_of(101, "US", HOUR, TB_M_BYTES, 1);
+    const size_t need = 2 * (DAYS_BACK + TB_COPY_COSTS); /* the pull zone's, and its account's */
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_mark(f.store, &err));
+    tb_store_bound_copies(f.store, need - 1);
+    ck_assert_int_eq(add_rows(&f, &second, 1, &err), file ? TB_E_TOO_LARGE : TB_OK);
+    if (file) ck_assert_str_eq(err.field, "copies");
+    tb_store_back_to_mark(f.store);
+    tb_store_bound_copies(f.store, need);
+    ok(tb_store_mark(f.store, &err));
+    ok(add_rows(&f, &second, 1, &err));
+    tb_store_back_to_mark(f.store);
+    tb_store_bound_copies(f.store, 0);
+    ok(tb_store_commit(f.store, &err));
+    fixture_add(&f, &second, 1, 2);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, one_day, TB_M_BYTES), 11);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(the_second_location_may_come_before_the_first_in_one_batch)
 {
     fixture f;
@@ -322,6 +356,48 @@ START_TEST(the_second_location_may_come_before_the_first_in_one_batch)
     tb_range all = {DAY - 3, 4, false};
     ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, all, TB_M_REQUESTS), 14);
     ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, all, TB_M_REQUESTS), 14);
+    fixture_verify(&f);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Numbers of locations are given in the order of their first coming, and then they come in another one: 7 has no divisor in
+ * common with how many there are. The last zone finds its account when it has many. */
+START_TEST(an_owner_may_have_very_many_locations)
+{
+    enum { LOCATIONS = 900, ZONES = 3, PARTS = 4 };
+    static tb_row rows[LOCATIONS * ZONES];
+    static const int64_t zones[ZONES] = {101, 102, 999};
+    const size_t locations = usage_plane_part(LOCATIONS, 300);
+    fixture f;
+    size_t n = 0;
+    fixture_init(&f);
+    fixture_apply(&f, two_accounts, NOW_US, NULL);
+    for (size_t part = 0; part < PARTS; part++) {
+        n = 0;
+        for (size_t i = part; i < locations; i += PARTS)
+            for (size_t z = 0; z < ZONES; z++) {
+                char code[8];
+                const size_t at = z ? i * 7 % locations : i;
+                snprintf(code, sizeof code, "L%zu", z == 1 ? locations - 1 - at : at);
+                rows[n++] = row_of(zones[z], code, HOUR + (int32_t)z, TB_M_BYTES, 1 + at);
+            }
+        fixture_add(&f, rows, n, part + 1);
+        if (part % 2 == 0) { /* what is remembered of them is read anew */
+            tb_store_close(f.store);
+            fixture_open(&f, true);
+        }
+    }
+    const char *found = "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"
+                        "\"zones\":[{\"id\":101,\"account\":1,\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"b\"},"
+                        "{\"id\":201,\"account\":2,\"name\":\"c\"},{\"id\":999,\"account\":1,\"name\":\"d\"}]}";
+    fixture_apply(&f, found, NOW_US, NULL);
+    const uint64_t each = locations * (locations + 1) / 2;
+    for (size_t z = 0; z < ZONES; z++)
+        ck_assert_uint_eq(total_of(&f, (tb_view){1, zones[z], TB_ALL}, one_day, TB_M_BYTES), each);
+    ck_assert_uint_eq(total_of(&f, (tb_view){1, TB_ALL, TB_ALL}, one_day, TB_M_BYTES), ZONES * each);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series WHERE scope=1 AND owner=102 AND edge>0"), (int64_t)locations);
+    ck_assert_int_eq(count(&f, "SELECT count(*) FROM series"), (int64_t)((ZONES + 1) * (locations + 1)));
     fixture_verify(&f);
     fixture_release(&f);
 }
@@ -848,7 +924,9 @@ int main(void)
     tcase_add_test(tests, series_that_come_by_many_go_to_their_places);
     tcase_add_test(tests, series_are_read_from_both_tables);
     tcase_add_test(tests, a_long_history_is_copied_once);
+    tcase_add_test(tests, a_copy_of_history_may_be_bounded);
     tcase_add_test(tests, the_second_location_may_come_before_the_first_in_one_batch);
+    tcase_add_test(tests, an_owner_may_have_very_many_locations);
     tcase_add_test(tests, a_maximum_keeps_the_larger_over_hours_days_and_locations);
     tcase_add_test(tests, usage_of_an_unknown_zone_joins_its_account_later);
     tcase_add_test(tests, bytes_per_region_carry_names_and_unknown_codes);

@@ -18,9 +18,9 @@ static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge,
     int64_t series = 0;
     tb_code code = tb__owner_get(store, scope, id, &owner, err);
     if (code) return code;
-    if (tb__owner_has(owner, edge)) return TB_OK;
+    if (tb__owner_at(owner, edge)) return TB_OK;
     code = tb__series_begin(store, owner, edge, &series, err);
-    if (!code) code = tb__owner_add(owner, tb__owner_place(owner, edge), (tb__member){edge, series}, err);
+    if (!code) code = tb__owner_add(owner, (tb__member){edge, series}, err);
     if (code || owner->n < 2 || owner->all || scope == TB__SCOPE_BALANCER) return code;
     return tb__series_begin(store, owner, 0, &owner->all, err);
 }

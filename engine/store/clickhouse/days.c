@@ -62,13 +62,14 @@ tb_code tb__ch_adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
 {
     adoption a = {NULL, zone, account, 0};
     tb__owner *from = NULL;
+    size_t at = 0;
     void *made = NULL;
     tb_code code = tb__ch_batch_begin(store, &made, err);
     a.b = made;
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
-    for (size_t i = 0; !code && i < from->n; i++) {
-        a.edge = from->list[i].edge;
-        code = tb__ch_each_day(store, from->list[i].series, adopt_day, &a, err);
+    for (const tb__member *m; !code && (m = tb__owner_next(from, &at)) != NULL;) {
+        a.edge = m->edge;
+        code = tb__ch_each_day(store, m->series, adopt_day, &a, err);
     }
     if (!code) code = tb__ch_batch_end(made, INT64_MIN, err);
     tb__ch_batch_free(made);

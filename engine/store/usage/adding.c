@@ -12,26 +12,7 @@
 
 /* --- edge location codes --- */
 
-typedef struct edge_code {
-    char code[TB_EDGE_MAX];
-    size_t len;
-    int64_t id;
-} edge_code;
-
-typedef struct edge_cache {
-    edge_code *codes; /* ascending by code */
-    size_t n, cap;
-    size_t last; /* the one that was asked for last: days of one come one after the other */
-} edge_cache;
-
-static int edge_compare(const edge_code *a, const char *code, size_t len)
-{
-    int order = memcmp(a->code, code, a->len < len ? a->len : len);
-    return order ? order : (a->len > len) - (a->len < len);
-}
-
-static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int64_t *ret,
-                             tb_error *err)
+static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *ret, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
@@ -52,37 +33,13 @@ static tb_code edge_store_id(tb_store *store, const char *code, size_t len, int6
     return tb__run(store, s, err);
 }
 
-static tb_code edge_id(edge_cache *cache, tb_store *store, const char *code, size_t len,
-                       int64_t *ret, tb_error *err)
-{
-    size_t lo = 0, hi = cache->n;
-    for (size_t mid = cache->last; lo < hi; mid = (lo + hi) / 2) {
-        int order = edge_compare(&cache->codes[mid], code, len);
-        if (order == 0) {
-            *ret = cache->codes[mid].id;
-            cache->last = mid;
-            return TB_OK;
-        }
-        if (order < 0) lo = mid + 1;
-        else hi = mid;
-    }
-    tb_code rc = tb__grow(&cache->codes, cache->n, &cache->cap, sizeof *cache->codes, err);
-    if (!rc) rc = edge_store_id(store, code, len, ret, err);
-    if (rc) return rc;
-    memmove(cache->codes + lo + 1, cache->codes + lo, (cache->n - lo) * sizeof *cache->codes);
-    edge_code *e = &cache->codes[lo];
-    *e = (edge_code){.len = len, .id = *ret};
-    memcpy(e->code, code, len);
-    cache->n++;
-    return TB_OK;
-}
-
 /* --- countries --- */
 
 typedef struct adding {
     tb_store *store;
     void *batch;
-    edge_cache edges;
+    tb_rollup_cursor *cursor;
+    int64_t *edges;        /* ids, by their places in the cursor; 0: not asked for yet */
     int64_t zone, account; /* of the zone that came last */
     int64_t newest;        /* hour of the newest bucket added; INT64_MIN for none */
 } adding;
@@ -142,28 +99,28 @@ static tb_code look_up_zone(adding *a, int64_t zone, tb_error *err)
 
 static tb_code add_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
 {
-    int64_t edge = 0;
-    tb_code code = edge_id(&a->edges, a->store, day->edge, day->edge_len, &edge, err);
+    int64_t *edge = &a->edges[tb__cursor_edge(a->cursor)];
+    tb_code code = *edge ? TB_OK : edge_id(a->store, day->edge, day->edge_len, edge, err);
     if (!code) code = look_up_zone(a, day->id, err);
     if (code) return code;
-    const tb__day_of to = {TB__SCOPE_ZONE, day->id, edge, a->account, day->day};
-    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->account, edge, false};
+    const tb__day_of to = {TB__SCOPE_ZONE, day->id, *edge, a->account, day->day};
+    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->account, *edge, false};
     code = a->store->plane.counters->add(a->batch, &to, hours, err);
     return code || !a->account ? code : tb__late_note(a->store, of, day->day, hours, err);
 }
 
-static tb_code add_days(adding *a, tb_rollup_cursor *cursor, tb_error *err)
+static tb_code add_days(adding *a, tb_error *err)
 {
     tb_rollup_day day;
     tb_grid hours;
     tb_code code = TB_OK;
-    while (!code && tb_rollup_next_day(cursor, &day, &hours)) {
+    while (!code && tb_rollup_next_day(a->cursor, &day, &hours)) {
         tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
         count_newest(a, &day, &hours);
         code = day.scope == TB_ROLLUP_BALANCER ? add_balancer_day(a, &day, &hours, err)
                                                : add_zone_day(a, &day, &hours, err);
     }
-    return code ? code : tb_rollup_cursor_check(cursor, err);
+    return code ? code : tb_rollup_cursor_check(a->cursor, err);
 }
 
 /* --- a pack --- */
@@ -189,7 +146,7 @@ static tb_code look_up_places(adding *a, const tb_usage_pack *pack, tb__packed_p
     if (!places->edge || !places->owner) return tb_no_memory(err);
     tb_code code = look_up_owners(a->store, pack, places->owner, ret_stale, err);
     for (size_t i = 0; !code && !*ret_stale && i < pack->n_edges; i++)
-        code = edge_id(&a->edges, a->store, pack->edges[i].code, pack->edges[i].len, &places->edge[i], err);
+        code = edge_id(a->store, pack->edges[i].code, pack->edges[i].len, &places->edge[i], err);
     return code;
 }
 
@@ -272,8 +229,10 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
 
 static tb_code add_cursor(adding *a, tb_rollup_cursor *cursor, tb_error *err)
 {
-    tb_code code = group_by_account(a->store, cursor, err);
-    if (!code) code = add_days(a, cursor, err);
+    a->cursor = cursor;
+    a->edges = calloc(tb__cursor_edges(cursor) + 1, sizeof *a->edges);
+    tb_code code = a->edges ? group_by_account(a->store, cursor, err) : tb_no_memory(err);
+    if (!code) code = add_days(a, err);
     if (!code) code = add_countries(a, cursor, err);
     return code ? code : tb_rollup_cursor_check(cursor, err);
 }
@@ -295,7 +254,7 @@ static tb_code end_adding(adding *a, tb_code code, tb_error *err)
     if (!code) code = save_newest(store, a->newest, err);
     if (a->newest > store->segment_newest) store->segment_newest = a->newest;
     to->free(a->batch);
-    free(a->edges.codes);
+    free(a->edges);
     return code;
 }
 
@@ -323,7 +282,7 @@ tb_code tb_store_add_packed(tb_store *store, const tb_usage_pack *pack, bool *re
     free(places.edge);
     free(places.owner);
     if (code || !*ret_stale) return end_adding(&a, code, err);
-    free(a.edges.codes);
+    free(a.edges);
     return TB_OK;
 }
 

@@ -48,6 +48,15 @@ static tb_code grow_owners(struct tb__owners *o, tb_error *err)
     return TB_OK;
 }
 
+/* --- an owner's series --- */
+
+/* Those at high edges: open addressing, at most half full. An owner may have tens of thousands, which come in any
+ * order. */
+struct tb__high {
+    size_t n, cap;
+    tb__member slot[]; /* edge 0: free */
+};
+
 /* How many of the low edges are lower: the list begins with these. */
 static size_t count_lower(const tb__owner *owner, int64_t edge)
 {
@@ -57,34 +66,79 @@ static size_t count_lower(const tb__owner *owner, int64_t edge)
     return n + (size_t)__builtin_popcountll(owner->has[edge / 64] & ((UINT64_C(1) << edge % 64) - 1));
 }
 
+static tb__member *high_slot(struct tb__high *high, int64_t edge)
+{
+    size_t i = (size_t)((uint64_t)edge * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (high->cap - 1);
+    while (high->slot[i].edge && high->slot[i].edge != edge)
+        i = (i + 1) & (high->cap - 1);
+    return &high->slot[i];
+}
+
 /* A list of many is some lines of memory, and looking through it reads most of them: so the bits are counted. */
-size_t tb__owner_place(const tb__owner *owner, int64_t edge)
+const tb__member *tb__owner_at(const tb__owner *owner, int64_t edge)
 {
-    if (edge >= 0 && edge < TB__OWNER_BITS) return count_lower(owner, edge);
-    size_t lo = 0, hi = owner->n;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        if (owner->list[mid].edge < edge) lo = mid + 1;
-        else hi = mid;
+    if (edge < TB__OWNER_BITS) {
+        const bool has = owner->has[edge / 64] >> edge % 64 & 1;
+        return has ? &owner->low[count_lower(owner, edge)] : NULL;
     }
-    return lo;
+    const tb__member *m = owner->high ? high_slot(owner->high, edge) : NULL;
+    return m && m->edge ? m : NULL;
 }
 
-bool tb__owner_has(const tb__owner *owner, int64_t edge)
+const tb__member *tb__owner_next(const tb__owner *owner, size_t *at)
 {
-    if (edge < TB__OWNER_BITS) return owner->has[edge / 64] >> edge % 64 & 1;
-    const size_t at = tb__owner_place(owner, edge);
-    return at < owner->n && owner->list[at].edge == edge;
+    if (*at < owner->n_low) return &owner->low[(*at)++];
+    while (owner->high && *at - owner->n_low < owner->high->cap) {
+        const tb__member *m = &owner->high->slot[(*at)++ - owner->n_low];
+        if (m->edge) return m;
+    }
+    return NULL;
 }
 
-tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err)
+static tb_code widen_high(tb__owner *owner, tb_error *err)
 {
-    tb_code code = tb__grow(&owner->list, owner->n, &owner->cap, sizeof *owner->list, err);
+    struct tb__high *high = owner->high;
+    const size_t cap = high ? high->cap * 2 : 16;
+    if (high && high->n * 2 < high->cap) return TB_OK;
+    struct tb__high *wider = calloc(1, sizeof *wider + cap * sizeof *wider->slot);
+    if (!wider) return tb_no_memory(err);
+    wider->cap = cap;
+    wider->n = high ? high->n : 0;
+    for (size_t i = 0; high && i < high->cap; i++)
+        if (high->slot[i].edge) *high_slot(wider, high->slot[i].edge) = high->slot[i];
+    free(high);
+    owner->high = wider;
+    return TB_OK;
+}
+
+static tb_code add_low(tb__owner *owner, tb__member member, tb_error *err)
+{
+    tb_code code = tb__grow(&owner->low, owner->n_low, &owner->cap_low, sizeof *owner->low, err);
     if (code) return code;
-    memmove(owner->list + at + 1, owner->list + at, (owner->n - at) * sizeof *owner->list);
-    owner->list[at] = member;
-    if (member.edge < TB__OWNER_BITS) owner->has[member.edge / 64] |= UINT64_C(1) << member.edge % 64;
+    const size_t at = count_lower(owner, member.edge);
+    memmove(owner->low + at + 1, owner->low + at, (owner->n_low - at) * sizeof *owner->low);
+    owner->low[at] = member;
+    owner->n_low++;
+    owner->has[member.edge / 64] |= UINT64_C(1) << member.edge % 64;
+    return TB_OK;
+}
+
+static void note_series(tb__owner *owner, int64_t series)
+{
+    if (series > owner->last) owner->last = series;
+}
+
+tb_code tb__owner_add(tb__owner *owner, tb__member member, tb_error *err)
+{
+    const bool low = member.edge < TB__OWNER_BITS;
+    tb_code code = low ? add_low(owner, member, err) : widen_high(owner, err);
+    if (code) return code;
+    if (!low) {
+        *high_slot(owner->high, member.edge) = member;
+        owner->high->n++;
+    }
     owner->n++;
+    note_series(owner, member.series);
     return TB_OK;
 }
 
@@ -96,8 +150,8 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     tb_code code = tb__sql_ints(store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const tb__member m = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
-        if (m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) owner->all = m.series;
-        else code = tb__owner_add(owner, owner->n, m, err);
+        if (m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) note_series(owner, owner->all = m.series);
+        else code = tb__owner_add(owner, m, err);
         if (code) sqlite3_reset(s);
     }
     if (!code && owner->scope == TB__SCOPE_ZONE)
@@ -115,15 +169,6 @@ static tb_code new_row(tb_store *store, const tb__owner *owner, tb__member membe
     return TB_OK;
 }
 
-/* The highest id of an owner's series, 0: it has none. */
-static int64_t last_series(const tb__owner *owner)
-{
-    int64_t last = owner->all;
-    for (size_t i = 0; i < owner->n; i++)
-        if (owner->list[i].series > last) last = owner->list[i].series;
-    return last;
-}
-
 static tb_code load_series_ids(tb_store *store, tb_error *err)
 {
     int64_t last = 0;
@@ -137,17 +182,16 @@ static tb_code load_series_ids(tb_store *store, tb_error *err)
 
 /* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to
  * series_before were given one by one. next_series is the first id behind all blocks. */
-tb_code tb__series_begin(tb_store *store, const tb__owner *owner, int64_t edge, int64_t *ret_series,
-                         tb_error *err)
+tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     tb_code code = load_series_ids(store, err);
     if (code) return code;
-    int64_t id = last_series(owner) + 1;
+    int64_t id = owner->last + 1;
     if (id <= store->usage->series_before + 1 || id % TB__SERIES_BLOCK == 0) {
         id = (store->next_series + TB__SERIES_BLOCK - 1) / TB__SERIES_BLOCK * TB__SERIES_BLOCK;
         store->next_series = id + TB__SERIES_BLOCK;
     }
-    *ret_series = id;
+    note_series(owner, *ret_series = id);
     return new_row(store, owner, (tb__member){edge, id}, err);
 }
 
@@ -347,7 +391,8 @@ void tb__series_undo(tb_store *store, bool whole)
 
 static void free_owner(tb__owner *owner)
 {
-    if (owner) free(owner->list);
+    if (owner) free(owner->low);
+    if (owner) free(owner->high);
     free(owner);
 }
 

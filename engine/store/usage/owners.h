@@ -17,22 +17,26 @@ typedef struct tb__owner {
     int64_t id;
     int64_t account; /* zones: whose they are; 0 unassigned */
     int64_t all;     /* the all-locations series, 0: none */
-    tb__member *list; /* the others, ascending by edge */
-    size_t n, cap;
-    uint64_t has[TB__OWNER_BITS / 64]; /* the low ones of their edges */
+    int64_t last;    /* the highest id of its series, 0: it has none */
+    size_t n;        /* the others, each at a location */
+    tb__member *low; /* of them, those at low edges, ascending */
+    size_t n_low, cap_low;
+    uint64_t has[TB__OWNER_BITS / 64]; /* their edges */
+    struct tb__high *high; /* those at high edges; NULL: there are none */
 } tb__owner;
 
 /* *ret_owner stays good until tb__owners_forget. */
 TB_MUST_USE tb_code tb__owner_get(tb_store *store, int scope, int64_t id, tb__owner **ret_owner,
                                   tb_error *err);
-/* Adds a series at list[at]. */
-TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, size_t at, tb__member member, tb_error *err);
-bool tb__owner_has(const tb__owner *owner, int64_t edge);
-/* Where the owner's series at an edge location is, or belongs, in its list. */
-size_t tb__owner_place(const tb__owner *owner, int64_t edge);
+/* Its series at an edge location; NULL: it has none. Good until one is added. */
+const tb__member *tb__owner_at(const tb__owner *owner, int64_t edge);
+/* One after the other, from *at = 0 on; NULL: there are no more. */
+const tb__member *tb__owner_next(const tb__owner *owner, size_t *at);
+/* Adds a series at a location where it has none. */
+TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, tb__member member, tb_error *err);
 /* A new series: it is in the file after tb__series_write (core/internal.h), and its id after tb__series_save. */
-TB_MUST_USE tb_code tb__series_begin(tb_store *store, const tb__owner *owner, int64_t edge,
-                                     int64_t *ret_series, tb_error *err);
+TB_MUST_USE tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t edge, int64_t *ret_series,
+                                     tb_error *err);
 TB_MUST_USE tb_code tb__series_save(tb_store *store, tb_error *err);
 /* In place of tb__series_save: ids are saved, and the rows wait for more of this transaction, until
  * somebody calls tb__series_write or runs a statement about series. */

@@ -64,10 +64,28 @@ static tb_code finish_owner(stream *st, tb_error *err)
     return code;
 }
 
+void tb_store_bound_copies(tb_store *store, size_t most)
+{
+    if (!store->usage) return;
+    store->usage->copies_most = most;
+    store->usage->copied = 0;
+}
+
+static tb_code count_copies(tb_store *store, size_t n, tb_error *err)
+{
+    struct tb__usage *u = store->usage;
+    u->copied += n;
+    if (!u->copies_most || u->copied <= u->copies_most) return TB_OK;
+    return tb_fail(err, TB_E_TOO_LARGE, "copies",
+                   "This body brings a second edge location to too many pull zones or accounts with a long history. Nothing "
+                   "of it was taken. Send it in smaller parts.");
+}
+
 static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
     stream *st = ctx;
-    return tb__usage_put(&st->placing, st->owner->all, day, hours, err);
+    tb_code code = count_copies(st->placing.store, 1, err);
+    return code ? code : tb__usage_put(&st->placing, st->owner->all, day, hours, err);
 }
 
 /* The owner gets its second location: what the first one holds is what all locations hold. Of months
@@ -75,9 +93,11 @@ static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *
 static tb_code begin_all(stream *st, tb_error *err)
 {
     tb_store *store = st->placing.store;
-    const int64_t first = st->owner->list[0].series;
+    size_t one = 0;
+    const int64_t first = tb__owner_next(st->owner, &one)->series;
     tb_kept kept = {0, 0};
-    tb_code code = tb__place_end(&st->placing, err);
+    tb_code code = count_copies(store, TB_COPY_COSTS, err);
+    if (!code) code = tb__place_end(&st->placing, err);
     if (!code) code = tb__series_begin(store, st->owner, 0, &st->owner->all, err);
     if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
     if (!code) code = tb__kept_days_copy(store, first, st->owner->all, kept, err);
@@ -92,14 +112,14 @@ static tb_code begin_all(stream *st, tb_error *err)
 static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     tb__owner *owner = st->owner;
-    const size_t at = tb__owner_place(owner, edge);
-    if (at < owner->n && owner->list[at].edge == edge) {
-        *ret_series = owner->list[at].series;
+    const tb__member *there = tb__owner_at(owner, edge);
+    if (there) {
+        *ret_series = there->series;
         return TB_OK;
     }
     tb_code code = owner->n == 1 && !owner->all && !st->fresh ? begin_all(st, err) : TB_OK;
     if (!code) code = tb__series_begin(st->placing.store, owner, edge, ret_series, err);
-    return code ? code : tb__owner_add(owner, at, (tb__member){edge, *ret_series}, err);
+    return code ? code : tb__owner_add(owner, (tb__member){edge, *ret_series}, err);
 }
 
 static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)
@@ -299,9 +319,11 @@ static tb_code take_day(stream *st, int64_t series, const tb_usage_pack *pack, c
 static bool is_second(const tb__owner *owner, const tb__packed_owner *of, const tb__packed_day *day,
                       const int64_t *edges)
 {
+    size_t one = 0;
     if (of->scope == TB__SCOPE_BALANCER || owner->n != 1 || owner->all) return false;
+    const int64_t first = tb__owner_next(owner, &one)->edge;
     for (uint32_t i = 0; i < of->days; i++)
-        if (edges[day[i].edge] != owner->list[0].edge) return true;
+        if (edges[day[i].edge] != first) return true;
     return false;
 }
 
@@ -416,14 +438,15 @@ static tb_code adopt_day(void *ctx, int64_t day, const tb_grid *hours, tb_error 
 static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
 {
     tb__owner *from = NULL;
+    size_t at = 0;
     bool kept = false;
     adoption a = {.store = store, .accounts = account_days_of(store), .zone = zone, .account = account};
     tb_code code = write_waiting(store, err);
     if (!code) code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
-    for (size_t i = 0; !code && i < from->n; i++) {
-        a.edge = from->list[i].edge;
-        code = tb__usage_each(store, (tb__series_part){from->list[i].series, 0, 0}, adopt_day, &a, err);
+    for (const tb__member *m; !code && (m = tb__owner_next(from, &at)) != NULL;) {
+        a.edge = m->edge;
+        code = tb__usage_each(store, (tb__series_part){m->series, 0, 0}, adopt_day, &a, err);
     }
     if (!code) code = flush_account(&a.accounts, err);
     if (!code) code = tb__runs_promise(store, 0, &kept, err);

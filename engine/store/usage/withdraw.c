@@ -150,12 +150,6 @@ static tb_code series_take(const tb__taking *t, int64_t series, const tb_grid *h
 
 /* --- a day of the cursor --- */
 
-static const tb__member *member_at(const tb__owner *owner, int64_t edge)
-{
-    const size_t at = tb__owner_place(owner, edge);
-    return at < owner->n && owner->list[at].edge == edge ? &owner->list[at] : NULL;
-}
-
 /* From the series at the location, and from that of all locations. */
 static tb_code rows_take(tb__taking *t, const tb__owner *owner, const tb__member *at, const tb_grid *hours,
                          tb_error *err)
@@ -167,7 +161,7 @@ static tb_code rows_take(tb__taking *t, const tb__owner *owner, const tb__member
 static tb_code owner_take(tb__taking *t, const tb__owner *owner, int64_t edge, const tb_grid *hours,
                           tb_error *err)
 {
-    const tb__member *own = member_at(owner, edge);
+    const tb__member *own = tb__owner_at(owner, edge);
     if (own) return t->take(t, owner, own, hours, err);
     return takes_any(hours) ? tb__too_little(t, "none", err) : TB_OK;
 }
