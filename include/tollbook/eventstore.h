@@ -15,6 +15,10 @@ TB_API_BEGIN
  * change nothing; *ret_added counts the others. */
 TB_MUST_USE tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
                                         uint64_t *ret_added, tb_error *err);
+/* What tb_store_add_events would have to do with the same refs now: into how many runs they fall, each of which goes
+ * into a block or becomes one, and how many bytes the blocks that are there have. 0 where usage lies on servers. */
+TB_MUST_USE tb_code tb_store_find_events(tb_store *store, const tb_event_ref *refs, size_t n, size_t *ret_runs,
+                                         size_t *ret_bytes, tb_error *err);
 /* Drops the days that are over, in the caller's transaction. */
 TB_MUST_USE tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped,
                                          tb_error *err);

@@ -36,6 +36,7 @@ typedef struct batch {
     size_t at[4096];
     int64_t zone[4096];
     size_t n;
+    uint64_t added;
 } batch;
 
 static void batch_init(batch *b)
@@ -57,10 +58,9 @@ static void batch_line(batch *b, tb_event_reader *reader, const char *line)
     ck_assert(!b->bytes.failed);
 }
 
-static uint64_t batch_store(batch *b, tb_store *store)
+/* In the open transaction. */
+static tb_code batch_add(batch *b, tb_store *store, size_t *places, size_t *bytes, tb_error *err)
 {
-    tb_error err = {0};
-    uint64_t added = 0;
     tb_event_ref *refs = malloc((b->n + 1) * sizeof *refs);
     for (size_t i = 0; i < b->n; i++) {
         const size_t end = i + 1 < b->n ? b->at[i + 1] : b->bytes.len;
@@ -68,12 +68,23 @@ static uint64_t batch_store(batch *b, tb_store *store)
                                    end - b->at[i]));
     }
     qsort(refs, b->n, sizeof *refs, tb_event_ref_compare);
-    ok(tb_store_begin(store, &err));
-    ok(tb_store_add_events(store, refs, b->n, &added, &err));
-    ok(tb_store_commit(store, &err));
+    uint64_t added = 0;
+    tb_code code = tb_store_find_events(store, refs, b->n, places, bytes, err);
+    if (!code) code = tb_store_add_events(store, refs, b->n, &added, err);
+    b->added = added;
     free(refs);
     tb_buf_release(&b->bytes);
-    return added;
+    return code;
+}
+
+static uint64_t batch_store(batch *b, tb_store *store)
+{
+    tb_error err = {0};
+    size_t places, bytes;
+    ok(tb_store_begin(store, &err));
+    ok(batch_add(b, store, &places, &bytes, &err));
+    ok(tb_store_commit(store, &err));
+    return b->added;
 }
 
 static uint64_t store_line(fixture *f, tb_event_reader *reader, const char *line)
@@ -359,6 +370,76 @@ static void finds(fixture *f, const char *sql, const char *sentence)
     sqlite3_exec(db, "ROLLBACK TO damage; RELEASE damage", NULL, NULL, NULL);
 }
 
+static size_t added_bytes; /* of the events that add_spread packed last */
+
+/* An event in each of so many shield zones. */
+static tb_code add_spread(fixture *f, tb_event_reader *reader, int from, int zones, size_t *places, size_t *bytes, tb_error *err)
+{
+    batch b;
+    char line[200];
+    batch_init(&b);
+    for (int i = 0; i < zones; i++) {
+        snprintf(line, sizeof line, "{\"shield_zone\":%d,\"timestamp\":%lld,\"logId\":\"e%d\"}", 1 + i,
+                 (long long)(TODAY * DAY_MS + from + i), from);
+        batch_line(&b, reader, line);
+    }
+    added_bytes = b.bytes.len;
+    return batch_add(&b, f->store, places, bytes, err);
+}
+
+/* What was undone leaves no trace in the sum of seals, and what stood before the mark stays in it. */
+START_TEST(what_is_undone_to_the_mark_is_gone)
+{
+    fixture f;
+    size_t places, bytes;
+    tb_error err = {0};
+    tb_event_reader *reader = tb_event_reader_new();
+    fixture_init(&f);
+    ok(tb_store_begin(f.store, &err));
+    for (int i = 0; i < 4; i++) {
+        ok(tb_store_mark(f.store, &err));
+        ok(add_spread(&f, reader, i, 20, &places, &bytes, &err));
+        if (i % 2 == 0) ok(tb_store_keep_mark(f.store, &err));
+        else tb_store_back_to_mark(f.store);
+    }
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_eq(count_zone(&f, 7), 2);
+    fixture_verify(&f);
+    ok(tb_store_begin(f.store, &err));
+    ok(add_spread(&f, reader, 4, 20, &places, &bytes, &err));
+    tb_store_rollback(f.store);
+    ok(tb_store_begin(f.store, &err));
+    ok(add_spread(&f, reader, 5, 20, &places, &bytes, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_uint_eq(count_zone(&f, 7), 3);
+    fixture_verify(&f);
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Where others wait it is asked before how much of what is there would be read and written anew. On usage servers nothing is. */
+START_TEST(what_events_go_among_is_found)
+{
+    fixture f;
+    tb_error err = {0};
+    size_t places, bytes, before = 0;
+    tb_event_reader *reader = tb_event_reader_new();
+    const bool file = !usage_plane_shards();
+    fixture_init(&f);
+    for (int i = 0; i < 3; i++) {
+        ok(tb_store_begin(f.store, &err));
+        ok(add_spread(&f, reader, i, 20, &places, &bytes, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_uint_eq(places, file ? 20 : 0);
+        ck_assert_uint_eq(bytes, before); /* the blocks that are there, each of i events */
+        before += file ? added_bytes : 0;
+    }
+    tb_event_reader_free(reader);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(damage_is_found)
 {
     fixture f;
@@ -454,7 +535,6 @@ START_TEST(refs_stand_by_zone_then_key_then_order)
 }
 END_TEST
 
-
 int main(void)
 {
     Suite *suite = suite_create("store events");
@@ -466,6 +546,8 @@ int main(void)
     tcase_add_test(tc, days_are_dropped_whole);
     tcase_add_test(tc, the_catalogue_says_whose_they_are);
     tcase_add_test(tc, the_secret_is_made_once);
+    tcase_add_test(tc, what_is_undone_to_the_mark_is_gone);
+    tcase_add_test(tc, what_events_go_among_is_found);
     tcase_add_test(tc, damage_is_found);
     tcase_add_test(tc, a_made_id_counts_on_from_the_last_of_its_like);
     tcase_add_test(tc, refs_stand_by_zone_then_key_then_order);

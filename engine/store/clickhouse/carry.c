@@ -64,6 +64,7 @@ static tb_code begin_carry(carrying *c, tb_error *err)
     tb_code code = tb__ch_begin(c->store, err);
     c->batch = tb__ch_of(c->store)->next++;
     c->block_seals = 0 - tb__ch_of(c->store)->lines.seals;
+    if (!code) code = tb__seals_write(c->store, err);
     if (!code) code = tb__meta_set(c->store, "log_seals", 0, err);
     return code ? code : tb__meta_set(c->store, "event_seals", 0, err);
 }

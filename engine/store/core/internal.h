@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "store/core/plane.h"
+#include "store/core/seal.h"
 #include "store/core/statements.h"
 #include "tollbook/grid.h"
 #include "tollbook/store.h"
@@ -65,6 +66,7 @@ struct tb_store {
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
     int64_t segment_newest; /* likewise: the hour of its newest usage; INT64_MIN: it has none */
+    tb__seal_sums seal_sums;       /* core/seal.h */
     tb_u128 sums[TB_METRIC_COUNT]; /* of the running segment */
     tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
     tb_u128 rung_seals;                      /* of the running segment's rungs */

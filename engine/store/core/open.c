@@ -492,6 +492,7 @@ tb_code tb__check_whole(const tb_store *store, tb_error *err)
 tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb__check_whole(store, err);
+    if (!code) code = tb__seals_write(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);
     if (!code) code = store->plane.counters->commit(store, err);
@@ -507,6 +508,9 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
 /* What is remembered from inside a transaction is forgotten with it. */
 static void forget(tb_store *store, bool whole)
 {
+    tb__seal_sums *seals = &store->seal_sums;
+    if (whole) *seals = (tb__seal_sums){0};
+    memcpy(seals->more, seals->marked, sizeof seals->more);
     store->next_series = 0;
     tb__segment_reset(store);
     tb__late_forget(store);
@@ -550,6 +554,7 @@ unsigned tb_store_links(const tb_store *store)
 tb_code tb_store_mark(tb_store *store, tb_error *err)
 {
     tb__segment_reset(store);
+    memcpy(store->seal_sums.marked, store->seal_sums.more, sizeof store->seal_sums.marked);
     store->plane.counters->mark(store);
     tb_code code = tb__check_whole(store, err);
     return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);

@@ -145,6 +145,9 @@ struct tb_log_cursor {
 typedef struct tb__shield_events {
     tb_code (*add)(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
                    tb_error *err);
+    /* See tb_store_find_events; NULL: what is there stays as it is. */
+    tb_code (*find)(tb_store *store, const tb_event_ref *refs, size_t n, size_t *ret_runs, size_t *ret_bytes,
+                    tb_error *err);
     /* *room blocks at most, and lessens it by them; or a day's, with *room 0 where there may be more. */
     tb_code (*drop)(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped, tb_error *err);
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);

@@ -55,3 +55,22 @@ int tb__seal_register(sqlite3 *db)
                                       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
                                       seal_row, NULL, NULL, NULL);
 }
+
+tb_code tb__seals_write(tb_store *store, tb_error *err)
+{
+    static const char *const names[TB__SUM_COUNT] = {
+#define X(name, meta) [TB__SUM_##name] = meta,
+        TB__SEAL_SUMS(X)
+#undef X
+    };
+    tb__seal_sums *sums = &store->seal_sums;
+    tb_code code = TB_OK;
+    for (int i = 0; !code && i < TB__SUM_COUNT; i++) {
+        int64_t sum = 0;
+        if (!sums->more[i]) continue;
+        code = tb__meta_get(store, names[i], &sum, err);
+        if (!code) code = tb__meta_set(store, names[i], (int64_t)(((uint64_t)sum + sums->more[i]) & INT64_MAX), err);
+        sums->more[i] = 0;
+    }
+    return code;
+}

@@ -502,6 +502,10 @@
                  " ORDER BY first DESC LIMIT 1")                                                   \
     X(EVENTS_AFTER, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first>?2"    \
                     " ORDER BY first LIMIT 1")                                                     \
+    X(EVENTS_SIZE_AT, "SELECT id,seal,first,length(data),day FROM event_block WHERE zone=?1 AND first<=?2" \
+                      " ORDER BY first DESC LIMIT 1")                                              \
+    X(EVENTS_SIZE_AFTER, "SELECT id,seal,first,length(data),day FROM event_block WHERE zone=?1 AND first>?2" \
+                         " ORDER BY first LIMIT 1")                                                \
     X(EVENTS_UP, "SELECT id,zone,day,first,events,seal,data FROM event_block WHERE zone=?1"        \
                  " AND first>=coalesce((SELECT max(first) FROM event_block WHERE zone=?1"          \
                  " AND first<=?2),?2) ORDER BY first")                                             \

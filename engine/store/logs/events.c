@@ -21,23 +21,18 @@ int64_t tb__seal_events(int64_t id, int64_t zone, int64_t day, int64_t events, c
     return tb__seal(data, len, tb__seal(first, first_len, tb__seal(numbers, sizeof numbers, 0)));
 }
 
-/* The sum of all seals, modulo 2^63. */
-static tb_code add_seal(tb_store *store, int64_t seal, bool gone, tb_error *err)
-{
-    int64_t sum;
-    tb_code code = tb__meta_get(store, "event_seals", &sum, err);
-    if (code) return code;
-    uint64_t now = (uint64_t)sum + (gone ? 0 - (uint64_t)seal : (uint64_t)seal);
-    return tb__meta_set(store, "event_seals", (int64_t)(now & INT64_MAX), err);
-}
+typedef struct adding {
+    tb_store *store;
+    int64_t next_id;
+    uint64_t added;
+} adding;
 
-static tb_code insert_block(tb_store *store, int64_t zone, int64_t day, const tb_event_block *b,
-                            const char *bytes, tb_error *err)
+static tb_code insert_block(adding *a, int64_t zone, int64_t day, const tb_event_block *b, const char *bytes,
+                            tb_error *err)
 {
     sqlite3_stmt *s;
-    int64_t id;
-    tb_code code = tb__int_of(store, TB__SQL_EVENTS_NEXT, NULL, 0, 1, &id, err);
-    if (!code) code = tb__sql(store, TB__SQL_EVENTS_INSERT, &s, err);
+    const int64_t id = a->next_id++;
+    tb_code code = tb__sql(a->store, TB__SQL_EVENTS_INSERT, &s, err);
     if (code) return code;
     const int64_t seal = tb__seal_events(id, zone, day, b->n, b->first.bytes, b->first.len,
                                          bytes + b->at, b->len);
@@ -48,18 +43,16 @@ static tb_code insert_block(tb_store *store, int64_t zone, int64_t day, const tb
     sqlite3_bind_int64(s, 5, b->n);
     sqlite3_bind_int64(s, 6, seal);
     sqlite3_bind_blob64(s, 7, bytes + b->at, b->len, SQLITE_STATIC);
-    code = tb__run(store, s, err);
-    if (!code) code = add_seal(store, seal, false, err);
-    store->dirty = true;
-    return code;
+    tb__seal_come(&a->store->seal_sums, TB__SUM_EVENTS, seal);
+    a->store->dirty = true;
+    return tb__run(a->store, s, err);
 }
 
 static tb_code delete_block(tb_store *store, int64_t id, int64_t seal, tb_error *err)
 {
-    tb_code code = tb__run_ints(store, TB__SQL_EVENTS_DELETE, &id, 1, err);
-    if (!code) code = add_seal(store, seal, true, err);
+    tb__seal_gone(&store->seal_sums, TB__SUM_EVENTS, seal);
     store->dirty = true;
-    return code;
+    return tb__run_ints(store, TB__SQL_EVENTS_DELETE, &id, 1, err);
 }
 
 /* --- merging --- */
@@ -82,7 +75,7 @@ static bool take_key(sqlite3_stmt *s, int column, tb_event_key *ret)
     return true;
 }
 
-/* The first block of the statement, where it is of the day. data: take the bytes too. */
+/* The first block of the statement, where it is of the day. data: take the bytes too; else column 3 is their number, or NULL. */
 static tb_code look(tb_store *store, tb__statement id, int64_t zone, int64_t day,
                     const tb_event_key *key, bool data, standing *ret, tb_error *err)
 {
@@ -101,7 +94,7 @@ static tb_code look(tb_store *store, tb__statement id, int64_t zone, int64_t day
         if (!take_key(s, 2, &ret->first))
             code = tb_fail(err, TB_E_CORRUPT, "event_block", "A block of shield events has no key.");
         const void *bytes = data && !code ? sqlite3_column_blob(s, 3) : NULL;
-        ret->len = bytes ? (size_t)sqlite3_column_bytes(s, 3) : 0;
+        ret->len = data ? (size_t)sqlite3_column_bytes(s, 3) : (size_t)sqlite3_column_int64(s, 3);
         if (data && !code) {
             ret->data = malloc(ret->len + 1);
             if (!ret->data || !bytes) code = tb_no_memory(err);
@@ -122,19 +115,19 @@ static size_t run_length(const tb_event_ref *refs, size_t n, const standing *nex
     return run;
 }
 
-static tb_code replace(tb_store *store, int64_t zone, int64_t day, const standing *old,
-                       const tb_event_blocks *blocks, tb_error *err)
+static tb_code replace(adding *a, int64_t zone, int64_t day, const standing *old, const tb_event_blocks *blocks,
+                       tb_error *err)
 {
-    tb_code code = old->id ? delete_block(store, old->id, old->seal, err) : TB_OK;
+    tb_code code = old->id ? delete_block(a->store, old->id, old->seal, err) : TB_OK;
     for (size_t i = 0; !code && i < blocks->n; i++)
-        code = insert_block(store, zone, day, &blocks->list[i], blocks->bytes.data, err);
+        code = insert_block(a, zone, day, &blocks->list[i], blocks->bytes.data, err);
     return code;
 }
 
 /* Merges the first run of refs, all of one zone and day. */
-static tb_code add_run(tb_store *store, int64_t day, const tb_event_ref *refs, size_t n,
-                       size_t *ret_run, uint64_t *added, tb_error *err)
+static tb_code add_run(adding *a, int64_t day, const tb_event_ref *refs, size_t n, size_t *ret_run, tb_error *err)
 {
+    tb_store *store = a->store;
     const int64_t zone = refs[0].zone;
     standing old, next;
     tb_event_blocks blocks;
@@ -142,7 +135,7 @@ static tb_code add_run(tb_store *store, int64_t day, const tb_event_ref *refs, s
     if (!code && !old.id) /* before the day's first one: into it */
         code = look(store, TB__SQL_EVENTS_AFTER, zone, day, &refs[0].key, true, &old, err);
     if (code) return code;
-    code = look(store, TB__SQL_EVENTS_AFTER, zone, day,
+    code = look(store, TB__SQL_EVENTS_SIZE_AFTER, zone, day,
                 old.id && tb_event_key_compare(&old.first, &refs[0].key) > 0 ? &old.first
                                                                              : &refs[0].key,
                 false, &next, err);
@@ -151,8 +144,8 @@ static tb_code add_run(tb_store *store, int64_t day, const tb_event_ref *refs, s
         *ret_run = run_length(refs, n, &next);
         code = tb_event_merge(old.data, old.len, refs, *ret_run, &blocks, err);
     }
-    if (!code && blocks.added) code = replace(store, zone, day, &old, &blocks, err);
-    if (!code) *added += blocks.added;
+    if (!code && blocks.added) code = replace(a, zone, day, &old, &blocks, err);
+    if (!code) a->added += blocks.added;
     tb_event_blocks_release(&blocks);
     free(old.data);
     return code;
@@ -163,19 +156,59 @@ static int64_t day_of(const tb_event_ref *ref)
     return tb_event_key_time(&ref->key) / TB_EVENT_MS_PER_DAY;
 }
 
-static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
-                        tb_error *err)
+static tb_code add_runs(adding *a, const tb_event_ref *refs, size_t n, tb_error *err)
 {
-    uint64_t added = 0;
     tb_code code = TB_OK;
     for (size_t i = 0, end = 0, run = 0; !code && i < n; i += run) {
         const int64_t day = day_of(&refs[i]);
         for (end = end > i ? end : i + 1;
              end < n && refs[end].zone == refs[i].zone && day_of(&refs[end]) == day;)
             end++;
-        code = add_run(store, day, refs + i, end - i, &run, &added, err);
+        code = add_run(a, day, refs + i, end - i, &run, err);
     }
-    if (!code) *ret_added = added;
+    return code;
+}
+
+static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added, tb_error *err)
+{
+    adding a = {.store = store};
+    tb_code code = tb__int_of(store, TB__SQL_EVENTS_NEXT, NULL, 0, 1, &a.next_id, err);
+    if (!code) code = add_runs(&a, refs, n, err);
+    if (!code) *ret_added = a.added;
+    return code;
+}
+
+/* --- how much of what is there they will touch --- */
+
+/* As add_run finds it. */
+static tb_code find_run(tb_store *store, int64_t day, const tb_event_ref *refs, size_t n, size_t *ret_run, size_t *bytes,
+                        tb_error *err)
+{
+    const int64_t zone = refs[0].zone;
+    standing old, next;
+    tb_code code = look(store, TB__SQL_EVENTS_SIZE_AT, zone, day, &refs[0].key, false, &old, err);
+    if (!code && !old.id) code = look(store, TB__SQL_EVENTS_SIZE_AFTER, zone, day, &refs[0].key, false, &old, err);
+    if (code) return code;
+    const bool after = old.id && tb_event_key_compare(&old.first, &refs[0].key) > 0;
+    code = look(store, TB__SQL_EVENTS_SIZE_AFTER, zone, day, after ? &old.first : &refs[0].key, false, &next, err);
+    if (!code) *ret_run = run_length(refs, n, &next);
+    *bytes += old.len;
+    return code;
+}
+
+static tb_code find_refs(tb_store *store, const tb_event_ref *refs, size_t n, size_t *ret_runs, size_t *ret_bytes,
+                         tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret_runs = *ret_bytes = 0;
+    for (size_t i = 0, end = 0, run = 0; !code && i < n; i += run) {
+        const int64_t day = day_of(&refs[i]);
+        for (end = end > i ? end : i + 1;
+             end < n && refs[end].zone == refs[i].zone && day_of(&refs[end]) == day;)
+            end++;
+        code = find_run(store, day, refs + i, end - i, &run, ret_bytes, err);
+        ++*ret_runs;
+    }
     return code;
 }
 
@@ -268,6 +301,7 @@ static tb_code blocks_down(tb_store *store, int64_t zone, const tb_event_key *to
 
 const tb__shield_events tb__file_events = {
     .add = add_refs,
+    .find = find_refs,
     .drop = drop_blocks,
     .count = count_blocks,
     .forget = forget_blocks,

@@ -83,16 +83,6 @@ tb_code tb__log_run_read(tb_store *store, const tb__log_run *run, sqlite3_stmt *
     return code;
 }
 
-/* The sum of all seals, modulo 2^63. */
-static tb_code add_seal(tb_store *store, int64_t seal, bool gone, tb_error *err)
-{
-    int64_t sum;
-    tb_code code = tb__meta_get(store, "log_run_seals", &sum, err);
-    if (code) return code;
-    const uint64_t now = (uint64_t)sum + (gone ? 0 - (uint64_t)seal : (uint64_t)seal);
-    return tb__meta_set(store, "log_run_seals", (int64_t)(now & INT64_MAX), err);
-}
-
 static tb_code insert_run(tb_store *store, const tb_logmixed *mixed, int64_t *ret_id, tb_error *err)
 {
     tb__log_run run = {.lines = mixed->info.lines,
@@ -108,7 +98,7 @@ static tb_code insert_run(tb_store *store, const tb_logmixed *mixed, int64_t *re
     sqlite3_bind_blob64(s, 6, mixed->directory.data, mixed->directory.len, SQLITE_STATIC);
     sqlite3_bind_blob64(s, 7, mixed->block.data, mixed->block.len, SQLITE_STATIC);
     code = tb__run(store, s, err);
-    if (!code) code = add_seal(store, run.seal, false, err);
+    tb__seal_come(&store->seal_sums, TB__SUM_LOG_RUNS, run.seal);
     store->dirty = true;
     *ret_id = run.id;
     return code;
@@ -116,10 +106,9 @@ static tb_code insert_run(tb_store *store, const tb_logmixed *mixed, int64_t *re
 
 tb_code tb__log_run_delete(tb_store *store, const tb__log_run *run, tb_error *err)
 {
-    tb_code code = tb__run_ints(store, TB__SQL_LOG_RUN_DELETE, &run->id, 1, err);
-    if (!code) code = add_seal(store, run->seal, true, err);
+    tb__seal_gone(&store->seal_sums, TB__SUM_LOG_RUNS, run->seal);
     store->dirty = true;
-    return code;
+    return tb__run_ints(store, TB__SQL_LOG_RUN_DELETE, &run->id, 1, err);
 }
 
 /* --- in --- */

@@ -33,16 +33,6 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
     return tb__seal(data, len, tb__seal(numbers, sizeof numbers, 0));
 }
 
-/* The sum of all seals, modulo 2^63. */
-static tb_code add_seal(tb_store *store, int64_t seal, bool gone, tb_error *err)
-{
-    int64_t sum;
-    tb_code code = tb__meta_get(store, "log_seals", &sum, err);
-    if (code) return code;
-    uint64_t now = (uint64_t)sum + (gone ? 0 - (uint64_t)seal : (uint64_t)seal);
-    return tb__meta_set(store, "log_seals", (int64_t)(now & INT64_MAX), err);
-}
-
 static int64_t hour_of(int64_t ms)
 {
     return tb__floor_div(ms, HOUR_MS);
@@ -76,7 +66,7 @@ tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info, cons
     sqlite3_bind_blob64(s, 7, bytes, len, SQLITE_STATIC);
     code = tb__run(store, s, err);
     if (!code) code = insert_span(store, id, info, err);
-    if (!code) code = add_seal(store, seal, false, err);
+    tb__seal_come(&store->seal_sums, TB__SUM_LOGS, seal);
     store->dirty = true;
     return code;
 }
@@ -88,7 +78,7 @@ tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err)
     if (!code) code = tb__log_tree_path(store, id, &path, err);
     if (!code) code = tb__run_ints(store, TB__SQL_LOG_SPAN_DELETE, &id, 1, err);
     if (!code) code = tb__log_tree_wipe(store, &path, err);
-    if (!code) code = add_seal(store, seal, true, err);
+    tb__seal_gone(&store->seal_sums, TB__SUM_LOGS, seal);
     store->dirty = true;
     return code;
 }

@@ -10,6 +10,13 @@ tb_code tb_store_add_events(tb_store *store, const tb_event_ref *refs, size_t n,
     return store->plane.events->add(store, refs, n, ret_added, err);
 }
 
+tb_code tb_store_find_events(tb_store *store, const tb_event_ref *refs, size_t n, size_t *ret_runs, size_t *ret_bytes,
+                             tb_error *err)
+{
+    *ret_runs = *ret_bytes = 0;
+    return store->plane.events->find ? store->plane.events->find(store, refs, n, ret_runs, ret_bytes, err) : TB_OK;
+}
+
 tb_code tb_store_drop_events(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
 {
     size_t room = SIZE_MAX;
