@@ -68,6 +68,16 @@ size_t tb_rollup_groups(const tb_rollup *r)
     return (size_t)r->groups.n + r->records[0].n + r->records[1].n;
 }
 
+size_t tb_rollup_edges(const tb_rollup *r)
+{
+    return r->edges.items.n;
+}
+
+size_t tb_rollup_countries(const tb_rollup *r)
+{
+    return r->countries.n;
+}
+
 size_t tb_rollup_bytes(const tb_rollup *r)
 {
     size_t bytes = sizeof *r + tb__interned_bytes(r) + tb__chunks_bytes(&r->groups) +

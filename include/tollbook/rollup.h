@@ -22,6 +22,8 @@ void tb_rollup_free(tb_rollup *rollup);
 void tb_rollup_clear(tb_rollup *rollup); /* forgets everything, keeps the memory */
 bool tb_rollup_full(const tb_rollup *rollup);
 size_t tb_rollup_groups(const tb_rollup *rollup);
+size_t tb_rollup_edges(const tb_rollup *rollup); /* edge locations of what was added */
+size_t tb_rollup_countries(const tb_rollup *rollup); /* countries of it, counted for each day of a pull zone */
 size_t tb_rollup_bytes(const tb_rollup *rollup); /* of memory that what was added takes */
 
 /* Adds hits. On failure (NOMEM, OVERFLOW) the rollup must be cleared or freed.

@@ -20,6 +20,8 @@
 /* Several threads parse one that is longer; where bodies wait, only one that is longer than many senders send. */
 #define SEVERAL_BODY ((size_t)1 << 20)
 #define ALONE_BODY   ((size_t)8 << 20)
+/* Of kept lines, by each thread: what lies in memory until the writer comes to it. */
+#define BODY_PACKED ((size_t)32 << 20)
 #define TRIES_MAX   4
 
 static void release_ingest(void *kept)
@@ -150,6 +152,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .bounded = true,
                                  .threads = 1,
                                  .spares = o->spares,
+                                 .log_packed = BODY_PACKED,
                                  .now_us = now_us,
                                  .layout = {.now_ms = now_us / 1000},
                                  .stop = &r->worker->server->abort_writes};
@@ -223,6 +226,8 @@ void api_ingest_submit_parsed(request *r)
     r->job.usage = true;
     r->job.gathers = !in->withdraws;
     r->job.cells = in->withdraws ? 0 : feed_run_cells(in->run);
+    r->job.weight = in->withdraws ? 0 : feed_run_weight(in->run);
+    if (in->options.many_copies && r->job.weight <= WRITER_ALONE) r->job.weight = WRITER_ALONE + 1;
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));
     request_submit(r);
@@ -401,10 +406,23 @@ static void parse_again(request *r)
                      "taken; send it again.");
 }
 
-void api_ingest_done(request *r)
+_Static_assert(FEED_HEAVY == WRITER_ALONE, "a run that may copy much is alone");
+
+/* It copies more than it may while others share its transaction. */
+static bool needs_more_copies(const request *r)
 {
     const api_ingest *in = api_ingest_of(r);
-    if (r->job.code != TB_OK) {
+    return r->job.code == TB_E_TOO_LARGE && in->taken && !in->options.many_copies && r->job.weight <= WRITER_ALONE &&
+           strcmp(r->job.err.field, "copies") == 0;
+}
+
+void api_ingest_done(request *r)
+{
+    api_ingest *in = api_ingest_of(r);
+    if (needs_more_copies(r)) {
+        in->options.many_copies = true;
+        parse_again(r);
+    } else if (r->job.code != TB_OK) {
         request_fail_at(r, &r->job.err);
     } else if (!in->taken) {
         api_ingest_submit_parsed(r);

@@ -1,4 +1,4 @@
-/* Gathering events, and handing them over sorted: the store merges them block by block. */
+/* Gathering events, and sorting them: the store merges them block by block. */
 #include "feed/events.h"
 
 #include <stdlib.h>
@@ -62,25 +62,26 @@ tb_code feed_events_take(feed_events *events, const char *line, size_t len, int6
     return keep(events, &event, order, err);
 }
 
-tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store, tb_error *err)
+tb_code feed_events_order(feed_events *const *parts, size_t n, tb_event_ref **ret_refs, size_t *ret_n, tb_error *err)
 {
     size_t all = 0, at = 0;
-    uint64_t added;
+    bool sound = true;
     for (size_t i = 0; i < n; i++)
         all += parts[i]->n;
-    if (all == 0) return TB_OK;
-    tb_event_ref *refs = malloc(all * sizeof *refs);
+    tb_event_ref *refs = malloc((all + 1) * sizeof *refs);
     if (!refs) return tb_no_memory(err);
-    bool sound = true;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < parts[i]->n && sound; k++) {
             const feed_event *e = &parts[i]->list[k];
             sound = tb_event_ref_set(&refs[at++], e->zone, e->order, parts[i]->bytes.data + e->at,
                                      e->size);
         }
-    tb_code code = sound ? TB_OK : tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
-    if (sound) qsort(refs, all, sizeof *refs, tb_event_ref_compare);
-    if (!code) code = tb_store_add_events(store, refs, all, &added, err);
-    free(refs);
-    return code;
+    if (!sound) {
+        free(refs);
+        return tb_fail(err, TB_E_INTERNAL, NULL, "A packed event is damaged.");
+    }
+    qsort(refs, all, sizeof *refs, tb_event_ref_compare);
+    *ret_refs = refs;
+    *ret_n = all;
+    return TB_OK;
 }

@@ -26,8 +26,9 @@ bool feed_events_full(const feed_events *events);
 TB_MUST_USE tb_code feed_events_take(feed_events *events, const char *line, size_t len,
                                      int64_t now_ms, uint64_t order, bool *ret_good,
                                      tb_reject *ret_reject, tb_error *ret_why, tb_error *err);
-/* Those of all workers into the store, in the open transaction. */
-TB_MUST_USE tb_code feed_events_store(feed_events *const *parts, size_t n, tb_store *store,
+/* Those of all workers in the order in which the store takes them; the caller frees *ret_refs. They point into the
+ * parts. */
+TB_MUST_USE tb_code feed_events_order(feed_events *const *parts, size_t n, tb_event_ref **ret_refs, size_t *ret_n,
                                       tb_error *err);
 
 #endif

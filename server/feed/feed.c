@@ -21,9 +21,6 @@
 /* Groups in memory. Workers meet many of the same groups, so two of them need more in all. */
 #define MAX_GROUPS_ONE ((size_t)1500000)
 #define MAX_GROUPS_ALL ((size_t)2500000)
-/* Of a body that shares the writer: days of a zone at an edge location. Each is a row that the writer places, 3 to 7
- * microseconds where hours within it cost next to nothing. */
-#define MAX_DAYS_BODY ((size_t)1 << 16)
 
 /* --- reports --- */
 
@@ -407,6 +404,7 @@ static void end_run(feed_run *run)
     if (run->spares) feed_spares_give_pack(run->spares, run->pack);
     else tb_usage_pack_free(run->pack);
     free(run->workers);
+    free(run->events);
     free(run->counts);
     free(run->granted);
     feed_reader_release(&run->reader);
@@ -454,45 +452,6 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
 
 /* --- in two steps --- */
 
-/* Too much of it would have to be parsed while a transaction is open. */
-static tb_code refuse_large(const feed_run *run, tb_error *err)
-{
-    if (run->ended != ENDED_FULL || !run->options->bounded) return TB_OK;
-    return tb_fail(
-        err, TB_E_TOO_LARGE, NULL,
-        "This body has counters of too many zones, edge locations and hours. Nothing of it "
-        "was taken. Send it in smaller parts.");
-}
-
-/* Days of what was parsed, or more than `most`: once, whatever parts several threads have of one. */
-static tb_code count_days(const feed_run *run, size_t most, size_t *ret_n, tb_error *err)
-{
-    tb_rollup *parts[FEED_THREADS_MAX];
-    tb_rollup_day day;
-    tb_grid hours;
-    for (size_t i = 0; i < run->n_workers; i++)
-        parts[i] = run->workers[i].rollup;
-    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
-    if (!cursor) return tb_no_memory(err);
-    for (*ret_n = 0; *ret_n <= most && tb_rollup_next_day(cursor, &day, &hours); ++*ret_n) {}
-    tb_rollup_cursor_free(cursor);
-    return TB_OK;
-}
-
-/* The writer would be at it for too long, and everybody waits for it. Few bodies have to be counted: most have fewer
- * groups than days are allowed. */
-static tb_code refuse_many_days(const feed_run *run, tb_error *err)
-{
-    size_t days = 0;
-    if (!run->options->bounded || feed_run_cells(run) <= MAX_DAYS_BODY) return TB_OK;
-    tb_code code = count_days(run, MAX_DAYS_BODY, &days, err);
-    if (code || days <= MAX_DAYS_BODY) return code;
-    return tb_fail(err, TB_E_TOO_LARGE, NULL,
-                   "This body has usage of more than %zu days, counted for each pull zone and edge location. Nothing of "
-                   "it was taken. Send it in smaller parts.",
-                   MAX_DAYS_BODY);
-}
-
 static tb_code parse_run(feed_run *run, tb_error *err)
 {
     tb_code code = init_run(run, err);
@@ -503,8 +462,8 @@ static tb_code parse_run(feed_run *run, tb_error *err)
     code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
     if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
     run->parsed = true;
-    if (!code) code = refuse_large(run, err);
-    if (!code) code = refuse_many_days(run, err);
+    if (!code) code = feed_run_order_events(run, err);
+    if (!code) code = feed_run_weigh(run, err);
     return code || !run->lines ? code : feed_run_order(run, err);
 }
 
@@ -556,7 +515,9 @@ tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report, bool 
     *ret_stale = !code && !so;
     if (code || !so) return code;
     if (run->options->piece) code = find_piece(run, run->options->piece, err);
+    tb_store_bound_copies(store, feed_run_copies(run));
     if (!code) code = take_all(run, err);
+    tb_store_bound_copies(store, 0);
     *ret_report = run->report;
     return code;
 }
@@ -579,9 +540,16 @@ size_t feed_run_cells(const feed_run *run)
 size_t feed_run_bytes(const feed_run *run)
 {
     size_t bytes = feed_run_cells(run) * 288;
-    for (size_t i = 0; i < run->n_workers; i++)
-        bytes += run->workers[i].rejects.text_len;
-    return bytes;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const feed_worker *worker = &run->workers[i];
+        bytes += worker->rejects.text_len + worker->events.bytes.len + (worker->logs ? feed_logs_bytes(worker->logs) : 0);
+    }
+    return bytes + run->n_events * (sizeof *run->events + sizeof(feed_event));
+}
+
+size_t feed_run_weight(const feed_run *run)
+{
+    return run->weight;
 }
 
 void feed_run_free(feed_run *run)

@@ -62,6 +62,7 @@ typedef struct feed_options {
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
     bool alone;             /* nobody waits for the caller's transaction */
+    bool many_copies;       /* of a bounded one: see feed_take */
     feed_spares *spares;    /* outlives the run (feed_parse); NULL: none */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
     size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
@@ -77,6 +78,7 @@ typedef struct feed_options {
 /* Refused lines of a bounded input. */
 #define FEED_REFUSED_MAX 1000000
 #define FEED_WHY_MAX     200
+#define FEED_HEAVY       ((size_t)50 << 20) /* a run that weighs more is to be alone in its transaction */
 
 typedef struct feed_report {
     uint64_t lines, accepted, rejected; /* of the new part of the input */
@@ -134,7 +136,8 @@ TB_MUST_USE tb_code feed_memory(tb_store *store, const feed_body *body, const fe
  * known of the input in the reader's snapshot and parses the rest; body and options live as long as
  * the run. feed_take is called once, in a transaction. *ret_stale: what was read has changed
  * meanwhile, as somebody sent a part of the same input or applied a catalogue. Nothing was taken
- * then: parse again. */
+ * then: parse again. A bounded run copies no more days than others can wait for (tb_store_bound_copies): few
+ * where it is not heavy and options->many_copies does not say that it is treated so. */
 typedef struct feed_run feed_run;
 TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *options,
                                feed_run **ret_run, tb_error *err);
@@ -143,7 +146,8 @@ TB_MUST_USE tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_r
 /* Of a body of cells: which of the keys that it asked about may come as cells, by their places. */
 const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n);
 size_t feed_run_cells(const feed_run *run);
-size_t feed_run_bytes(const feed_run *run); /* of memory, about */
+size_t feed_run_bytes(const feed_run *run);  /* of memory, about */
+size_t feed_run_weight(const feed_run *run); /* about as many nanoseconds of the writer, at most */
 void feed_run_free(feed_run *run);          /* NULL is fine */
 
 #endif

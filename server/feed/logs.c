@@ -390,9 +390,10 @@ tb_code feed_logs_seal(feed_logs *l, tb_error *err)
     return code;
 }
 
-bool feed_logs_any(const feed_logs *l)
+size_t feed_logs_blocks(const feed_logs *l, size_t *ret_bytes)
 {
-    return l->n_list > 0;
+    *ret_bytes = l->blocks.len;
+    return l->n_list;
 }
 
 size_t feed_logs_bytes(const feed_logs *l)

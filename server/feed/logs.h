@@ -34,7 +34,7 @@ TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout,
 TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, tb_error *err);
 /* Packs it for the last time: no line comes any more, and only its blocks stay in memory. */
 TB_MUST_USE tb_code feed_logs_seal(feed_logs *logs, tb_error *err);
-bool feed_logs_any(const feed_logs *logs);     /* whether any are packed */
+size_t feed_logs_blocks(const feed_logs *logs, size_t *ret_bytes); /* that are packed */
 size_t feed_logs_bytes(const feed_logs *logs); /* of memory, once it is sealed */
 /* Writes the packed blocks in the open transaction, and forgets them. */
 TB_MUST_USE tb_code feed_logs_store(feed_logs *logs, tb_store *store, tb_error *err);

@@ -2,6 +2,7 @@
  *
  *     feed.c     the run: what is known, part by part, to the end of the input
  *     blocks.c   workers take blocks and parse them, until a part has ended
+ *     weight.c   what the writer will have to do with it
  *     segment.c  what was parsed, into the store's open transaction */
 #ifndef TOLLBOOK_SERVER_FEED_RUN_H
 #define TOLLBOOK_SERVER_FEED_RUN_H
@@ -48,6 +49,8 @@ struct feed_run {
     bool packs;               /* the store takes packs, */
     tb_usage_pack *pack;      /* and this is for what they parse; NULL: none was needed yet */
     bool packed;              /* it holds what they have parsed */
+    tb_event_ref *events;     /* that they have parsed, in order; NULL: not yet, or there are none */
+    size_t n_events;
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
@@ -86,6 +89,7 @@ struct feed_run {
     tb_error first; /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
+    size_t weight; /* feed_run_weigh */
     uint32_t *granted; /* of the keys that a body of cells asked about: those that may come as cells */
     size_t n_granted;
 };
@@ -94,6 +98,15 @@ struct feed_run {
 
 /* Runs the workers until the part has ended: run->ended says why. */
 void feed_run_workers(feed_run *run);
+
+/* --- weight.c --- */
+
+/* What the writer will have to do, in nanoseconds of it, becomes run->weight. Events are in order. TB_E_TOO_LARGE: it is more
+ * than one body may bring where others wait. */
+TB_MUST_USE tb_code feed_run_weigh(feed_run *run, tb_error *err);
+
+/* Days that it may copy; 0: any. */
+size_t feed_run_copies(const feed_run *run);
 
 /* --- segment.c --- */
 
@@ -112,7 +125,9 @@ void feed_run_note_limit(feed_run *run, const feed_worker *worker);
 void feed_run_note_first(feed_run *run);
 /* TB_E_BAD_LINE: the running segment's first refused line ends the run. */
 tb_code feed_run_refuse(feed_run *run, tb_error *err);
-/* Puts what was parsed since the last flush in order, or packs it; nothing where that was done. Nothing is parsed after
+/* The events that were parsed since the last flush; nothing where that was done. */
+TB_MUST_USE tb_code feed_run_order_events(feed_run *run, tb_error *err);
+/* Puts what was parsed since the last flush in order, or packs it, and the events; nothing where that was done. Nothing is parsed after
  * it, until the flush. */
 TB_MUST_USE tb_code feed_run_order(feed_run *run, tb_error *err);
 /* Everything parsed so far into the open transaction. */

@@ -5,6 +5,7 @@
 #include "feed/run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tollbook/calendar.h"
@@ -44,6 +45,9 @@ void feed_run_clear(feed_run *run)
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
     run->packed = false;
+    free(run->events);
+    run->events = NULL;
+    run->n_events = 0;
     run->n_counts = 0;
     run->lines = run->refused = run->refused_too_new = run->refused_in_time = 0;
     run->taken_ambiguous = run->taken_heads = 0;
@@ -74,14 +78,32 @@ static tb_code pack(feed_run *run, tb_error *err)
     return tb_usage_pack_fill(run->pack, parts, rollups(run, parts), run->directory->ever_logged, err);
 }
 
+tb_code feed_run_order_events(feed_run *run, tb_error *err)
+{
+    feed_events *parts[FEED_THREADS_MAX];
+    size_t all = 0;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        parts[i] = &run->workers[i].events;
+        all += parts[i]->n;
+    }
+    if (!all || run->events) return TB_OK;
+    return feed_events_order(parts, run->n_workers, &run->events, &run->n_events, err);
+}
+
 /* What is too much for a pack is ordered, and so is what overflows: then it is told where. */
-tb_code feed_run_order(feed_run *run, tb_error *err)
+static tb_code order_usage(feed_run *run, tb_error *err)
 {
     const bool small = run->packs && run->directory && feed_run_cells(run) <= TB_PACK_GROUPS;
     if (run->packed) return TB_OK;
     const tb_code code = small && !run->cursor ? pack(run, err) : TB_E_OVERFLOW;
     run->packed = code == TB_OK;
     return code == TB_E_OVERFLOW ? order(run, err) : code;
+}
+
+tb_code feed_run_order(feed_run *run, tb_error *err)
+{
+    tb_code code = order_usage(run, err);
+    return code ? code : feed_run_order_events(run, err);
 }
 
 static tb_code add_ordered(feed_run *run, tb_error *err)
@@ -115,10 +137,8 @@ static tb_code add_logs(feed_run *run, tb_error *err)
 
 static tb_code add_events(feed_run *run, tb_error *err)
 {
-    feed_events *parts[FEED_THREADS_MAX];
-    for (size_t i = 0; i < run->n_workers; i++)
-        parts[i] = &run->workers[i].events;
-    return feed_events_store(parts, run->n_workers, run->store, err);
+    uint64_t added;
+    return run->events ? tb_store_add_events(run->store, run->events, run->n_events, &added, err) : TB_OK;
 }
 
 /* The worker whose next refused line comes first in the input; NULL: none has one left. */

@@ -35,6 +35,7 @@ typedef struct group {
     size_t bytes;
     bool changed_keys;
     bool unwritten; /* what the jobs gathered could not be written: nothing is lost by that */
+    bool undone;    /* its one job failed, and all of the transaction goes with it */
 } group;
 
 static void fail_job(write_job *job, const tb_error *err)
@@ -69,9 +70,29 @@ static bool run_job(tb_store *store, write_job *job, tb_error *err)
     return true;
 }
 
+/* It is alone in its transaction, which goes with it where it fails. Under a mark each statement that inserts several rows, or
+ * has triggers, would cost as much as all that the transaction has changed before it. On usage servers that is little. */
+static bool is_heavy(const group *g, const write_job *job)
+{
+    return !g->w->hooks.gather_us && job->weight > WRITER_ALONE;
+}
+
+static bool run_heavy(tb_store *store, group *g, write_job *job, tb_error *err)
+{
+    if (write_job_over(job)) return true;
+    tb_error own = {0};
+    job->code = job->run(job, store, &own);
+    if (job->code == TB_OK) return true;
+    fail_job(job, &own);
+    job->changed_keys = false;
+    g->undone = true;
+    *err = own;
+    return false;
+}
+
 static bool is_short(const write_job *job)
 {
-    return job->cells <= WRITER_SHORT_CELLS;
+    return job->weight <= WRITER_SHORT;
 }
 
 /* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. Elsewhere what several
@@ -80,7 +101,8 @@ static bool is_short(const write_job *job)
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
     if (g->w->hooks.gather_us) return job->usage == next->usage;
-    return job->gathers == next->gathers && is_short(job) == is_short(next);
+    return job->gathers == next->gathers && is_short(job) == is_short(next) && !is_heavy(g, job) &&
+           !is_heavy(g, next);
 }
 
 static int64_t group_us(const group *g, const write_job *job)
@@ -139,7 +161,7 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         *g->last = job;
         g->last = &job->next;
         g->bytes += job->bytes;
-        if (!run_job(store, job, err)) return err->code;
+        if (!(is_heavy(g, job) ? run_heavy(store, g, job, err) : run_job(store, job, err))) return err->code;
         g->changed_keys |= job->changed_keys;
     } while (goes_on(g, job));
     tb_code code = tb_store_gather(store, false, err);
@@ -205,7 +227,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
             for (write_job *job = jobs; job; job = job->next)
                 job->code = TB_OK;
         }
-        if (!g.unwritten) note_failure(w, err.code);
+        if (!g.unwritten && !g.undone) note_failure(w, err.code);
         if (err.code == TB_E_GONE) lose(w, g.changed_keys, &err);
         finish_group(&g, &err);
         return g.rest;
@@ -366,7 +388,7 @@ static write_job *take_gathered(writer *w, bool held, const tb_error *unready, w
 static write_job *take_round(writer *w)
 {
     job_list none = {.last = &none.first}, few = {.last = &few.first}, many = {.last = &many.first};
-    size_t cells = 0;
+    size_t weight = 0;
     bool full = false;
     for (write_job *job = take_all(w), *next; job; job = next) {
         next = job->next;
@@ -374,8 +396,8 @@ static write_job *take_round(writer *w)
             append_job(job->gathers ? &few.last : &none.last, job);
             continue;
         }
-        cells += job->cells;
-        full |= many.first && cells > WRITER_ROUND_CELLS;
+        weight += job->weight;
+        full |= many.first && weight > WRITER_ROUND;
         if (full) stay_queued(w, job);
         else append_job(&many.last, job);
     }

@@ -2,7 +2,7 @@
  *
  * Jobs wait in a bounded queue. Those that wait together are committed together, each behind a mark
  * so that one bad job does not lose the others; done is called for each only after the commit is
- * durable, or has failed. They are taken in rounds: what is short first, and then of what brings many cells so much
+ * durable, or has failed. One that is heavy is alone, without a mark. They are taken in rounds: what is short first, and then of the others so much
  * as one round may have, the oldest first. So a short job waits for what runs, and not for all that came before
  * it, and a long one waits for what came before it and the short ones. A commit that failed for an I/O error is never retried: what the disk
  * holds is then unknown until a restart recovers it, and every later job is refused. One that
@@ -17,9 +17,10 @@
 #define WRITER_BYTES_MAX   ((size_t)512 << 20) /* most bytes that wait */
 #define WRITER_GROUP_BYTES ((size_t)32 << 20)  /* a group is committed past so many */
 #define WRITER_GROUP_US    50000               /* or so long */
-#define WRITER_SHORT_CELLS 1024                /* a job with no more is short: some milliseconds */
+#define WRITER_SHORT       ((size_t)6656 << 10) /* a job that weighs no more is short: some milliseconds */
 #define WRITER_SHORT_BYTES ((size_t)512 << 10) /* and has its place whatever weighs on the queue */
-#define WRITER_ROUND_CELLS 65536               /* of a round's other jobs; one may have more, alone */
+#define WRITER_ALONE       ((size_t)50 << 20)  /* one that weighs more has a transaction of its own, without a mark */
+#define WRITER_ROUND       ((size_t)400 << 20) /* of a round's other jobs; one may weigh more, alone */
 /* Where usage lies on servers: their INSERTs are few and large. */
 #define WRITER_GATHER_US    1000000             /* usage is gathered for so long, unless writer_hooks.gather_us says for how long */
 #define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* that wait: they go at once */
@@ -35,6 +36,7 @@ typedef struct write_job {
     void *owner;
     size_t bytes;    /* what it weighs in the queue */
     size_t cells;    /* of usage, that it brings */
+    size_t weight;   /* about as many nanoseconds of the writer as it needs at most */
     int64_t account; /* whose it is */
     int64_t wait_us; /* the longest wait: it is then TB_E_BUSY, and nothing of it was run; 0: any */
     bool (*left)(

@@ -84,13 +84,26 @@ class Ingest(Case):
         before = self.total()
         one = self.lines(1)
         fields = one.split(b"|")
-        bomb = gzip.compress(b"".join(b"|".join([*fields[:4], b"%d" % (10**6 + i), *fields[5:]]) for i in range(70000)))
+        bomb = gzip.compress(b"".join(b"|".join([*fields[:4], b"%d" % (10**6 + i), *fields[5:]]) for i in range(90000)))
         self.assertLess(len(bomb), 512 << 10)
         answers = together(4, lambda i: self.post(bomb, Content_Encoding="gzip") if i % 2 else self.post(self.lines(1)))
         self.assertEqual([a.status for a in answers], [200, 413] * 2)
         self.refused(answers[1], 413, "request.body_too_large")
-        self.assertIn("more than 65536 days", answers[1].json()["Message"])
+        self.assertIn("too many days of usage, counted for each edge location of a pull zone", answers[1].json()["Message"])
         self.assertEqual(self.total(), before + 2)
+
+    def test_a_second_location_behind_long_history_counts(self):
+        """It copies more days than a short commit may, and comes again by itself."""
+        day = 24 * 3600000
+        def hit(zone, at, region, number):
+            return b"HIT|200|%d|1|%d|192.0.2.1|-|https://z/%d|%s|agent|-|DE\n" % (at, zone, number, region)
+        now = int(self.lines(1).split(b"|")[2])
+        zones, days = range(910001, 910007), range(3900)
+        history = b"".join(hit(zone, now - day * back, b"DE", back) for zone in zones for back in days)
+        self.taken(self.post(history, Content_Encoding="identity"), len(zones) * len(days))
+        self.taken(self.post(b"".join(hit(zone, now, b"NY", 0) for zone in zones)), len(zones))
+        done = run("verify", "--db", self.server.db)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_large_body_is_parsed_by_the_intake(self):
         before = self.total()

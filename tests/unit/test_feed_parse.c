@@ -67,42 +67,6 @@ static bool take(feed_run *run, feed_report *ret)
     return stale;
 }
 
-/* A body of so many lines: each of a zone of its own, or 24 hours of each zone. */
-static tb_code parse_zones(int lines, bool hours, unsigned threads)
-{
-    const size_t room = (size_t)lines * 100;
-    char *bytes = malloc(room);
-    size_t len = 0;
-    ck_assert_ptr_nonnull(bytes);
-    for (int i = 0; i < lines; i++)
-        len += (size_t)snprintf(bytes + len, room - len, "HIT|200|%lld|1|%d|192.0.2.1|-|https://z/x|DE|a|-|DE\n",
-                                (long long)(NOW_US / 1000 - (hours ? i % 24 + 1 : 1) * 3600000),
-                                hours ? 1 + i / 24 : 1 + i);
-    feed_options options = plain;
-    feed_run *run = NULL;
-    options.threads = threads;
-    ok(tb_store_read_begin(f.store, &err));
-    tb_code code = feed_parse(f.store, &(feed_body){bytes, len, FEED_PLAIN, len}, &options, &run, &err);
-    tb_store_read_end(f.store);
-    feed_run_free(run);
-    free(bytes);
-    return code;
-}
-
-/* Rows that the writer has to place are bounded in one body; hours of a day lie in one. */
-START_TEST(a_body_of_very_many_days_is_too_large_for_the_writer)
-{
-    const int most = 1 << 16;
-    for (unsigned threads = 1; threads <= 3; threads += 2) {
-        ok(parse_zones(most, false, threads));
-        ok(parse_zones(3 * most, true, threads));
-        ck_assert_int_eq(parse_zones(most + 1, false, threads), TB_E_TOO_LARGE);
-        ck_assert_ptr_nonnull(strstr(err.message, "more than 65536 days"));
-        ck_assert_ptr_nonnull(strstr(err.message, "Send it in smaller parts"));
-    }
-}
-END_TEST
-
 START_TEST(what_was_parsed_is_taken_later)
 {
     feed_report report;
@@ -305,7 +269,6 @@ int main(void)
     TCase *tc = tcase_create("rules");
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_add_test(tc, what_was_parsed_is_taken_later);
-    tcase_add_test(tc, a_body_of_very_many_days_is_too_large_for_the_writer);
     tcase_add_test(tc, what_was_parsed_and_not_taken_leaves_nothing);
     tcase_add_test(tc, a_log_that_another_took_meanwhile_is_parsed_again);
     tcase_add_test(tc, a_batch_that_another_took_meanwhile_is_parsed_again);

@@ -318,7 +318,7 @@ START_TEST(what_is_short_waits_for_one_round_of_what_is_long)
     sem_t hold, second;
     sem_init(&hold, 0, 0);
     sem_init(&second, 0, 0);
-    task first = {.hold = &hold}, last = {.job = {.cells = WRITER_SHORT_CELLS}};
+    task first = {.hold = &hold}, last = {.job = {.weight = WRITER_SHORT}};
     task many[4], few[2];
     memset(many, 0, sizeof many);
     memset(few, 0, sizeof few);
@@ -326,15 +326,15 @@ START_TEST(what_is_short_waits_for_one_round_of_what_is_long)
     ck_assert_int_eq(submit(w, &first), TB_OK);
     while (writer_queued(w) > 0)
         usleep(100);
-    static const size_t cells[] = {WRITER_ROUND_CELLS / 2, WRITER_ROUND_CELLS / 2, 10 * WRITER_ROUND_CELLS, 2000};
+    static const size_t weights[] = {WRITER_ROUND / 2, WRITER_ROUND / 2, 10 * WRITER_ROUND, WRITER_SHORT + 1};
     for (int i = 0; i < 4; i++) {
-        many[i].job.cells = cells[i];
+        many[i].job.weight = weights[i];
         ck_assert_int_eq(submit(w, &many[i]), TB_OK);
         many[i].job.done = note_done;
     }
     many[0].hold = &second;
     for (int i = 0; i < 2; i++) {
-        few[i].job.cells = WRITER_SHORT_CELLS;
+        few[i].job.weight = WRITER_SHORT;
         ck_assert_int_eq(submit(w, &few[i]), TB_OK);
         few[i].job.done = note_done;
     }
@@ -349,8 +349,41 @@ START_TEST(what_is_short_waits_for_one_round_of_what_is_long)
     ck_assert_int_eq(n_order, 7);
     for (int i = 0; i < 7; i++)
         ck_assert_msg(order[i] == right[i], "%d", i);
-    ck_assert_uint_eq(atomic_load(&commits), 6);
+    ck_assert_uint_eq(atomic_load(&commits), 7); /* the long ones have one each */
     writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+/* It is alone in its transaction: what it did goes with it where it fails, and nobody else is harmed, whatever the error was. */
+START_TEST(what_is_heavy_is_alone_and_fails_alone)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    sem_t hold;
+    sem_init(&hold, 0, 0);
+    task first = {.hold = &hold};
+    task tasks[5];
+    memset(tasks, 0, sizeof tasks);
+    ck_assert_int_eq(submit(w, &first), TB_OK);
+    while (writer_queued(w) > 0)
+        usleep(100);
+    for (int i = 0; i < 5; i++) {
+        tasks[i].job.weight = i % 2 ? WRITER_ALONE + 1 : WRITER_SHORT + 1;
+        tasks[i].adds = true;
+        ck_assert_int_eq(submit(w, &tasks[i]), TB_OK);
+    }
+    tasks[1].answer = TB_E_IO;
+    sem_post(&hold);
+    writer_stop(w);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(tasks[i].job.code, i == 1 ? TB_E_IO : TB_OK);
+        ck_assert_int_eq(tasks[i].was_done, 1);
+    }
+    ck_assert_uint_eq(count_keys(store), 4);
+    ck_assert_uint_eq(atomic_load(&commits), 5); /* each of the others stands beside a heavy one */
+    writer_free(w);
+    fixture_verify(&database);
     fixture_release(&database);
 }
 END_TEST
@@ -630,6 +663,7 @@ int main(void)
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
     tcase_add_test(tc, a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);
+    tcase_add_test(tc, what_is_heavy_is_alone_and_fails_alone);
     tcase_add_test(tc, what_is_short_waits_for_one_round_of_what_is_long);
     tcase_add_test(tc,
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);

@@ -1,0 +1,165 @@
+/* What the writer will have to do with a run that is parsed, in nanoseconds of it, and whether that is too much for one
+ * body where others wait. There is one writer; a body is one commit, so everybody waits for all of it. The costs are those
+ * of usage for zones, locations and accounts that nobody has met before; what is known mostly costs less. What events will
+ * touch of those that are there is looked up. */
+#include "feed/run.h"
+
+#include <stdlib.h>
+
+/* One body may take so much: twice as long on a machine whose processors are all at bodies is less than a second. */
+#define WEIGHT_MAX ((size_t)400000000)
+
+/* What it will copy is not known before it is taken: some 20 milliseconds where it shares its transaction, and as much again as
+ * it may take where it does not. */
+#define COPIES_FEW  ((size_t)20000)
+#define COPIES_MANY ((size_t)400000)
+
+typedef enum kind { DAYS, HOURS, ACCOUNTS, EDGES, COUNTRIES, BLOCKS, EVENTS, PLACES, STANDING, BYTES, REFUSED, KINDS } kind;
+
+static const struct {
+    size_t cost;
+    const char *what;
+} kinds[KINDS] = {
+    [DAYS] = {5500, "days of usage, counted for each edge location of a pull zone, and each load balancer"},
+    [HOURS] = {500, "hours of usage, counted for each edge location of a pull zone, and each load balancer"},
+    [ACCOUNTS] = {5500, "days of accounts, counted for each edge location of one"},
+    [EDGES] = {6000, "edge locations"},
+    [COUNTRIES] = {350, "countries, counted for each day of a pull zone"},
+    [BLOCKS] = {12000, "pull zones whose lines are kept"},
+    [EVENTS] = {1000, "shield events"},
+    [PLACES] = {9000, "shield zones, or places among the events of one"},
+    [STANDING] = {5, "bytes of stored shield events that these go among"},
+    [BYTES] = {8, "bytes of kept lines and shield events, packed"},
+    [REFUSED] = {3000, "refused lines"},
+};
+
+typedef struct load {
+    size_t n[KINDS];
+} load;
+
+static size_t weigh(const load *l)
+{
+    size_t sum = 0;
+    for (int k = 0; k < KINDS; k++)
+        sum += l->n[k] * kinds[k].cost;
+    return sum;
+}
+
+/* --- days of accounts --- */
+
+#define SEEN ((size_t)1 << 18) /* more than twice as many as are allowed */
+
+/* What stands for an account's day at a location, once: open addressing. Two that have the same 64 bits count as one. */
+static bool is_first(uint64_t *seen, int64_t account, const tb_rollup_day *day)
+{
+    uint64_t key = (uint64_t)account * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)(uintptr_t)day->edge;
+    key = (key ^ key >> 29) * UINT64_C(0xD6E8FEB86659FD93) + (uint64_t)day->day;
+    key = (key ^ key >> 32) * UINT64_C(0x9FB21C651E98DF25) | 1;
+    size_t i = (size_t)(key >> 20) & (SEEN - 1);
+    while (seen[i] && seen[i] != key)
+        i = (i + 1) & (SEEN - 1);
+    if (seen[i]) return false;
+    seen[i] = key;
+    return true;
+}
+
+static int64_t account_of(const feed_run *run, const tb_rollup_day *day)
+{
+    const tb_logged_zones *zones = run->directory ? run->directory->ever_logged : NULL;
+    const tb_logged *zone = zones && day->scope == TB_ROLLUP_ZONE ? tb_logged_find(zones, day->id) : NULL;
+    return zone ? zone->account : 0;
+}
+
+/* Of what was parsed, once, whatever parts several threads have of one; or more than are allowed. */
+static tb_code count_days(const feed_run *run, tb_rollup_cursor *cursor, load *l, tb_error *err)
+{
+    tb_rollup_day day;
+    tb_grid hours;
+    uint64_t *seen = calloc(SEEN, sizeof *seen);
+    if (!seen) return tb_no_memory(err);
+    l->n[DAYS] = l->n[HOURS] = l->n[ACCOUNTS] = 0;
+    while (weigh(l) <= WEIGHT_MAX && tb_rollup_next_day(cursor, &day, &hours)) {
+        const int64_t account = account_of(run, &day);
+        l->n[DAYS]++;
+        l->n[HOURS] += (size_t)__builtin_popcount(hours.slots);
+        l->n[ACCOUNTS] += account && is_first(seen, account, &day);
+    }
+    free(seen);
+    return tb_rollup_cursor_check(cursor, err);
+}
+
+static tb_code count_usage(const feed_run *run, load *l, tb_error *err)
+{
+    tb_rollup *parts[FEED_THREADS_MAX];
+    for (size_t i = 0; i < run->n_workers; i++)
+        parts[i] = run->workers[i].rollup;
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
+    tb_code code = cursor ? count_days(run, cursor, l, err) : tb_no_memory(err);
+    tb_rollup_cursor_free(cursor);
+    return code;
+}
+
+/* --- the whole --- */
+
+/* Each group of usage as if it were a day of its own, of accounts that have many zones each. */
+static load load_of(const feed_run *run)
+{
+    const size_t cells = feed_run_cells(run);
+    load l = {.n = {[DAYS] = cells, [HOURS] = cells}};
+    for (size_t i = 0; i < run->n_workers; i++) {
+        const feed_worker *worker = &run->workers[i];
+        size_t bytes = 0;
+        l.n[EDGES] += tb_rollup_edges(worker->rollup);
+        l.n[COUNTRIES] += tb_rollup_countries(worker->rollup);
+        l.n[BLOCKS] += worker->logs ? feed_logs_blocks(worker->logs, &bytes) : 0;
+        l.n[EVENTS] += worker->events.n;
+        l.n[BYTES] += bytes + worker->events.bytes.len;
+        l.n[REFUSED] += worker->rejects.n;
+    }
+    if (l.n[REFUSED] > TB_REJECTS_KEPT) l.n[REFUSED] = TB_REJECTS_KEPT;
+    return l;
+}
+
+static tb_code find_events(const feed_run *run, load *l, tb_error *err)
+{
+    if (!run->n_events || weigh(l) > WEIGHT_MAX) return TB_OK;
+    return tb_store_find_events(run->store, run->events, run->n_events, &l->n[PLACES], &l->n[STANDING], err);
+}
+
+static tb_code refuse_heavy(const load *l, tb_error *err)
+{
+    kind most = DAYS;
+    for (kind k = DAYS; k < KINDS; k++)
+        if (l->n[k] * kinds[k].cost > l->n[most] * kinds[most].cost) most = k;
+    return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                   "This body has too many %s (%zu or more). Nothing of it was taken. Send it in smaller parts.",
+                   kinds[most].what, l->n[most]);
+}
+
+/* The rest would have to be parsed while a transaction is open. */
+static tb_code refuse_full(tb_error *err)
+{
+    return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                   "This body has too many kept lines, shield events, or counters of pull zones, edge locations, hours "
+                   "and countries. Nothing of it was taken. Send it in smaller parts.");
+}
+
+tb_code feed_run_weigh(feed_run *run, tb_error *err)
+{
+    load l = load_of(run);
+    const size_t own_accounts = l.n[DAYS] * kinds[ACCOUNTS].cost;
+    run->weight = weigh(&l);
+    if (!run->options->bounded) return TB_OK;
+    tb_code code = run->weight + own_accounts > WEIGHT_MAX ? count_usage(run, &l, err) : TB_OK;
+    if (!code) code = find_events(run, &l, err);
+    run->weight = weigh(&l);
+    if (code) return code;
+    if (run->weight > WEIGHT_MAX) return refuse_heavy(&l, err);
+    return run->ended == ENDED_FULL ? refuse_full(err) : TB_OK;
+}
+
+size_t feed_run_copies(const feed_run *run)
+{
+    if (!run->options->bounded) return 0;
+    return run->options->many_copies || run->weight > FEED_HEAVY ? COPIES_MANY : COPIES_FEW;
+}
