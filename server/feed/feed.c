@@ -515,9 +515,9 @@ tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report, bool 
     *ret_stale = !code && !so;
     if (code || !so) return code;
     if (run->options->piece) code = find_piece(run, run->options->piece, err);
-    tb_store_bound_copies(store, feed_run_copies(run));
+    tb_store_bound_work(store, feed_run_copies(run));
     if (!code) code = take_all(run, err);
-    tb_store_bound_copies(store, 0);
+    tb_store_bound_work(store, 0);
     *ret_report = run->report;
     return code;
 }

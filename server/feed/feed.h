@@ -136,7 +136,7 @@ TB_MUST_USE tb_code feed_memory(tb_store *store, const feed_body *body, const fe
  * known of the input in the reader's snapshot and parses the rest; body and options live as long as
  * the run. feed_take is called once, in a transaction. *ret_stale: what was read has changed
  * meanwhile, as somebody sent a part of the same input or applied a catalogue. Nothing was taken
- * then: parse again. A bounded run copies no more days than others can wait for (tb_store_bound_copies): few
+ * then: parse again. A bounded run copies no more days than others can wait for (tb_store_bound_work): few
  * where it is not heavy and options->many_copies does not say that it is treated so. */
 typedef struct feed_run feed_run;
 TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *options,

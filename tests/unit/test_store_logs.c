@@ -264,6 +264,37 @@ START_TEST(small_blocks_are_joined_and_nothing_is_lost)
 }
 END_TEST
 
+/* Past that they are left as they come, and joined by what comes later. */
+START_TEST(where_others_wait_few_are_joined)
+{
+    enum { BLOCKS = 24 };
+    fixture f;
+    int64_t blocks[2];
+    fixture_init(&f);
+    for (int bounded = 0; bounded < 2 && !usage_plane_shards(); bounded++) {
+        const int64_t zone = bounded ? 101 : 102;
+        tb_store_bound_work(f.store, (size_t)bounded);
+        f.store->joins_left = 0;
+        for (int i = 0; i < BLOCKS; i++)
+            put(&f, zone, NOW_MS - 3600000 + i * 1000, 10, 3, i);
+        ck_assert_uint_eq(lines(&f, zone), 3 * BLOCKS);
+        blocks[bounded] = ask(&f, zone == 101 ? "SELECT count(*) FROM log_block WHERE zone=101"
+                                              : "SELECT count(*) FROM log_block WHERE zone=102");
+    }
+    if (!usage_plane_shards()) {
+        ck_assert_int_lt(blocks[0], BLOCKS / 2);
+        ck_assert_int_eq(blocks[1], BLOCKS);
+        tb_store_bound_work(f.store, 1);
+        put(&f, 101, NOW_MS, 10, 3, BLOCKS);
+        ck_assert_uint_eq(f.store->joins_left, TB_JOINS_MOST - 1);
+        tb_store_bound_work(f.store, 0);
+        ck_assert_uint_eq(lines(&f, 101), 3 * BLOCKS + 3);
+    }
+    ck_assert_uint_eq(differences(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(blocks_far_apart_stay_apart)
 {
     fixture f;
@@ -928,6 +959,7 @@ int main(void)
     tcase_add_test(t, zones_of_the_catalogue_with_logging_on_are_kept);
     tcase_add_test(t, a_zone_says_how_its_logs_stand_to_its_account_alone);
     tcase_add_test(t, small_blocks_are_joined_and_nothing_is_lost);
+    tcase_add_test(t, where_others_wait_few_are_joined);
     tcase_add_test(t, blocks_far_apart_stay_apart);
     tcase_add_test(t, zones_that_share_a_place_in_the_index_are_told_apart);
     tcase_add_test(t, a_window_reads_what_lies_in_it);

@@ -325,15 +325,15 @@ START_TEST(a_copy_of_history_may_be_bounded)
     const size_t need = 2 * (DAYS_BACK + TB_COPY_COSTS); /* the pull zone's, and its account's */
     ok(tb_store_begin(f.store, &err));
     ok(tb_store_mark(f.store, &err));
-    tb_store_bound_copies(f.store, need - 1);
+    tb_store_bound_work(f.store, need - 1);
     ck_assert_int_eq(add_rows(&f, &second, 1, &err), file ? TB_E_TOO_LARGE : TB_OK);
     if (file) ck_assert_str_eq(err.field, "copies");
     tb_store_back_to_mark(f.store);
-    tb_store_bound_copies(f.store, need);
+    tb_store_bound_work(f.store, need);
     ok(tb_store_mark(f.store, &err));
     ok(add_rows(&f, &second, 1, &err));
     tb_store_back_to_mark(f.store);
-    tb_store_bound_copies(f.store, 0);
+    tb_store_bound_work(f.store, 0);
     ok(tb_store_commit(f.store, &err));
     fixture_add(&f, &second, 1, 2);
     ck_assert_uint_eq(total_of(&f, (tb_view){1, 101, TB_ALL}, one_day, TB_M_BYTES), 11);

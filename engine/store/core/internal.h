@@ -81,6 +81,8 @@ struct tb_store {
     const tb_directory *directory;  /* NULL: not read yet */
     bool directory_stale;           /* this transaction changed the catalogue */
     struct tb__log_joiner *joiner;  /* logs/join.c; NULL until a block is joined */
+    bool joins_bounded;   /* tb_store_bound_work */
+    size_t joins_left;
     struct tb__log_folding *folding; /* logs/log_run.h; NULL until lines wait */
 
     struct tb__read_books *read_books; /* money/books.c; NULL until some are read */

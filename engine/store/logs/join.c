@@ -249,6 +249,17 @@ static tb_loginfo info_of(const tb__log_lot *lot)
     return info;
 }
 
+/* How many of the older blocks to join. Where others wait for a body it joins a thousand times at most: what is left
+ * as it is joins what comes next. */
+static size_t choose_within(tb_store *store, const older *list, size_t n, tb_loginfo all)
+{
+    const size_t chosen = choose(list, n, all);
+    if (!chosen || !store->joins_bounded) return chosen;
+    if (!store->joins_left) return 0;
+    store->joins_left--;
+    return chosen;
+}
+
 tb_code tb__log_place(tb_store *store, const tb__log_lot *lot, tb_error *err)
 {
     struct tb__log_joiner *j = joiner_of(store);
@@ -262,7 +273,7 @@ tb_code tb__log_place(tb_store *store, const tb__log_lot *lot, tb_error *err)
     if (code) return code;
     memcpy(j->record, lot->record, lot->n * sizeof *j->record);
     j->n = lot->n;
-    return place_lines(store, lot->words, lot->zone, list, choose(list, n, info), 0, err);
+    return place_lines(store, lot->words, lot->zone, list, choose_within(store, list, n, info), 0, err);
 }
 
 static tb_code join_block(tb_store *store, const tb_loginfo *info, tb_text bytes, older *list, size_t n,
@@ -285,7 +296,7 @@ tb_code tb__log_place_block(tb_store *store, const tb_loginfo *info, tb_text byt
     tb_code code = TB_OK;
     if (info->lines <= TB_LOGBLOCK_LINES / 2) code = list_older(store, info->zone, list, &n, err);
     if (code) return code;
-    n = choose(list, n, *info);
+    n = choose_within(store, list, n, *info);
     if (n) return join_block(store, info, bytes, list, n, err);
     code = tb__int_of(store, TB__SQL_LOG_NEXT, NULL, 0, 1, &id, err);
     return code ? code : tb__log_insert(store, id, info, bytes.data, bytes.len, err);

@@ -69,7 +69,7 @@ struct tb__usage {
     struct tb__owners *owners;
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
-    size_t copies_most, copied; /* tb_store_bound_copies */
+    size_t copies_most, copied; /* tb_store_bound_work */
     int64_t placed[3]; /* scope, owner and edge of the series that was moved to its place last; 0: begin anew */
     size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;

@@ -64,10 +64,12 @@ static tb_code finish_owner(stream *st, tb_error *err)
     return code;
 }
 
-void tb_store_bound_copies(tb_store *store, size_t most)
+void tb_store_bound_work(tb_store *store, size_t copies)
 {
+    store->joins_bounded = copies > 0;
+    store->joins_left = TB_JOINS_MOST;
     if (!store->usage) return;
-    store->usage->copies_most = most;
+    store->usage->copies_most = copies;
     store->usage->copied = 0;
 }
 
