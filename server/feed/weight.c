@@ -9,8 +9,8 @@
 /* One body may take so much: twice as long on a machine whose processors are all at bodies is less than a second. */
 #define WEIGHT_MAX ((size_t)400000000)
 
-/* What it will copy is not known before it is taken: some 20 milliseconds where it shares its transaction, and as much again as
- * it may take where it does not. */
+/* How many days it will copy is not known before it is taken. A microsecond each: 20 milliseconds where it shares its transaction,
+ * 400 where it is alone. */
 #define COPIES_FEW  ((size_t)20000)
 #define COPIES_MANY ((size_t)400000)
 

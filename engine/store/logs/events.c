@@ -156,14 +156,21 @@ static int64_t day_of(const tb_event_ref *ref)
     return tb_event_key_time(&ref->key) / TB_EVENT_MS_PER_DAY;
 }
 
+/* How many refs are of the first one's zone and day. */
+static size_t day_length(const tb_event_ref *refs, size_t n)
+{
+    size_t length = 1;
+    while (length < n && refs[length].zone == refs[0].zone && day_of(&refs[length]) == day_of(&refs[0]))
+        length++;
+    return length;
+}
+
 static tb_code add_runs(adding *a, const tb_event_ref *refs, size_t n, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0, end = 0, run = 0; !code && i < n; i += run) {
         const int64_t day = day_of(&refs[i]);
-        for (end = end > i ? end : i + 1;
-             end < n && refs[end].zone == refs[i].zone && day_of(&refs[end]) == day;)
-            end++;
+        if (end <= i) end = i + day_length(refs + i, n - i);
         code = add_run(a, day, refs + i, end - i, &run, err);
     }
     return code;
@@ -203,9 +210,7 @@ static tb_code find_refs(tb_store *store, const tb_event_ref *refs, size_t n, si
     *ret_runs = *ret_bytes = 0;
     for (size_t i = 0, end = 0, run = 0; !code && i < n; i += run) {
         const int64_t day = day_of(&refs[i]);
-        for (end = end > i ? end : i + 1;
-             end < n && refs[end].zone == refs[i].zone && day_of(&refs[end]) == day;)
-            end++;
+        if (end <= i) end = i + day_length(refs + i, n - i);
         code = find_run(store, day, refs + i, end - i, &run, ret_bytes, err);
         ++*ret_runs;
     }
