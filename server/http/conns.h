@@ -32,6 +32,12 @@ typedef enum conn_phase {
     CONN_PHASES
 } conn_phase;
 
+typedef enum conn_apart {
+    APART_COMES,
+    APART_OVER,   /* the library may go on with the request */
+    APART_BROKEN, /* the client ended before its end */
+} conn_apart;
+
 const char *conn_phase_name(conn_phase phase);
 
 typedef struct conn {
@@ -50,8 +56,10 @@ typedef struct conn {
     struct request *request;
     /* What comes in, before the library sees it (receive.c). */
     wire wire;
-    char *kept; /* WIRE_HEAD_MAX bytes, or NULL: the beginning of a head, what is good of it first */
+    /* WIRE_HEAD_MAX bytes, or NULL: the beginning of a head, what is good of it first, or of a body that comes apart. */
+    char *kept;
     size_t kept_len, kept_good, discarded;
+    conn_apart apart; /* of such a body */
     uint64_t answered; /* requests */
     bool refused;      /* its last answer is out */
 } conn;

@@ -2,7 +2,7 @@
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
  *   on_request  first call, head complete: judged (guard, route, key, body's announcement)
- *   on_request  once for each piece of a body
+ *   on_request  once for each piece of a body, or twice for one that comes apart: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
@@ -20,11 +20,13 @@
 #include <string.h>
 
 #include "http/access.h"
+#include "http/body.h"
 #include "http/clock.h"
 #include "http/media.h"
 #include "http/receive.h"
 #include "http/reply.h"
 #include "http/stream.h"
+#include "http/uploads.h"
 
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
@@ -32,9 +34,6 @@
 /* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
  * and 12 KiB of headers, the entries of 64 headers, and the answer's head. */
 #define POOL_BYTES 24576
-/* Of a body that is too large: read on so far, to say so. */
-#define THROWN_MAX ((uint64_t)8 << 20)
-#define BODY_FIRST ((size_t)16 << 10) /* what a body is given at first */
 #define IGNORED_MAX                                                                                \
     ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
@@ -136,6 +135,8 @@ static bool pass_guard(request *r, const char *method, const char *version)
         code = guard_finish(&r->guard, r->http11);
         why = r->guard.why;
     }
+    r->apart = receive_apart(r->conn);
+    if (r->apart) r->guard.content_length = r->conn->wire.length; /* in place of what stands for it */
     if (code == TB_OK) return true;
     refuse_request(r, code, NULL, why);
     r->reply.close = true;
@@ -254,47 +255,13 @@ static enum MHD_Result first_call(request *r, const char *method, const char *ve
 
 /* --- the body --- */
 
-static void drop_body(request *r)
-{
-    if (!r->body) return;
-    if (r->route && r->route->secret) sodium_memzero(r->body, r->body_cap);
-    atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
-    tb_alloc_free(pool_alloc(r->worker->server->pool), r->body, r->body_cap);
-    r->body = NULL;
-    r->body_len = r->body_cap = 0;
-}
-
-/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. The
- * pool's memory has been touched before, and is copied when it grows. */
-static bool grow_body(request *r, size_t need)
-{
-    server *s = r->worker->server;
-    const uint64_t announced = r->guard.content_length;
-    size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
-    if (cap < need) cap = need;
-    if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
-    cap = pool_block(cap);
-    size_t more = cap - r->body_cap;
-    if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
-        s->options.bodies_max) {
-        char *body = tb_alloc_resize(pool_alloc(s->pool), r->body, r->body_cap, cap);
-        if (body) {
-            r->body = body;
-            r->body_cap = cap;
-            return true;
-        }
-    }
-    atomic_fetch_sub_explicit(&s->bodies, more, memory_order_relaxed);
-    return false;
-}
-
 /* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
     refuse_request(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
     r->reply.close = true;
     r->over = true;
-    drop_body(r);
+    body_drop(r);
 }
 
 static enum MHD_Result take_body(request *r, const char *data, size_t *size)
@@ -304,11 +271,11 @@ static enum MHD_Result take_body(request *r, const char *data, size_t *size)
     if (!r->over && n > body_max(r) - r->body_len - (size_t)r->thrown)
         give_up_body(r, TB_E_TOO_LARGE);
     const bool kept = !r->over && takes_body(r);
-    if (kept && r->body_len + n > r->body_cap && !grow_body(r, r->body_len + n))
+    if (kept && r->body_len + n > r->body_cap && !body_grow(r, r->body_len + n))
         give_up_body(r, TB_E_BUSY);
     if (r->over || !kept) {
         r->thrown += n;
-        return r->thrown > THROWN_MAX ? MHD_NO : MHD_YES;
+        return r->thrown > BODY_THROWN_MAX ? MHD_NO : MHD_YES;
     }
     memcpy(r->body + r->body_len, data, n);
     r->body_len += n;
@@ -324,6 +291,30 @@ static enum MHD_Result body_call(request *r, const char *data, size_t *size)
     metrics_add(&r->worker->metrics.received_bytes, n);
     conns_extend(c, r->conn, before, before + n);
     return result;
+}
+
+static void count_uploaded(request *r)
+{
+    metrics_add(&r->worker->metrics.received_bytes, r->uploaded_bytes);
+    r->uploaded_bytes = 0;
+}
+
+/* A body that comes apart is the uploads' between the two bytes that stand for it. */
+static enum MHD_Result apart_call(request *r, size_t *size)
+{
+    *size = 0;
+    if (r->uploaded) {
+        count_uploaded(r);
+        if (r->over) give_up_body(r, TB_E_BUSY);
+        return MHD_YES;
+    }
+    r->uploaded = true;
+    MHD_suspend_connection(r->mhd); /* first: it may be over before it returns */
+    if (uploads_take(r->worker->server->uploads, r)) return MHD_YES;
+    r->over = true;
+    r->conn->apart = APART_OVER;
+    MHD_resume_connection(r->mhd);
+    return MHD_YES;
 }
 
 /* --- the answer --- */
@@ -498,7 +489,7 @@ static enum MHD_Result last_call(request *r)
         answer_here(r);
         if (r->waiting) return MHD_YES;
     }
-    drop_body(r);
+    body_drop(r);
     return reply_send(r) ? MHD_YES : MHD_NO;
 }
 
@@ -512,7 +503,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     request *r = *con_cls;
     if (!r) return MHD_NO;
     if (!r->begun) return first_call(r, method, version);
-    if (*size > 0) return body_call(r, data, size);
+    if (*size > 0) return r->apart ? apart_call(r, size) : body_call(r, data, size);
     return last_call(r);
 }
 
@@ -560,7 +551,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
         if (s->log) log_request(r, status, took);
     }
-    drop_body(r);
+    count_uploaded(r);
+    body_drop(r);
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     drop_answer(r);
@@ -601,6 +593,11 @@ static void on_message(void *cls, const char *format, va_list args)
     (void)args;
     worker *w = cls;
     atomic_fetch_add_explicit(&w->metrics.library_messages, 1, memory_order_relaxed);
+}
+
+void handler_uploaded(request *r)
+{
+    MHD_resume_connection(r->mhd);
 }
 
 struct MHD_Daemon *handler_start(worker *w)

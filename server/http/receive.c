@@ -58,14 +58,16 @@ static ssize_t discard(conn *k)
 
 /* --- what is kept back --- */
 
-static bool keep(conn *k, const char *bytes, size_t len)
+static void keep(conn *k, const char *bytes, size_t len)
 {
     if (!k->kept) k->kept = malloc(WIRE_HEAD_MAX);
-    if (!k->kept) return false;
+    if (!k->kept) {
+        wire_give_up(&k->wire);
+        return;
+    }
     memcpy(k->kept, bytes, len);
     k->kept_len = len;
     k->kept_good = 0;
-    return true;
 }
 
 static size_t take_kept(conn *k, char *to, size_t room)
@@ -86,6 +88,31 @@ static void note_beginning(const conns *c, conn *k)
         conns_phase(c, k, CONN_HEAD, 0, clock_coarse_us());
 }
 
+/* The beginning of a body that comes apart, where the client sent its head alone. */
+static ssize_t keep_beginning(conn *k)
+{
+    char first[4096];
+    const ssize_t n = from_system(k->fd, first, sizeof first, 0);
+    if (n > 0) keep(k, first, (size_t)n);
+    return n;
+}
+
+/* What stands for such a body: a byte when some of it has come, and one when it is over. */
+static ssize_t read_apart(conn *k, char *to)
+{
+    const bool begins = k->wire.stand_ins == 0;
+    if (begins) k->apart = APART_COMES;
+    const ssize_t n = begins && k->kept_len == 0 ? keep_beginning(k) : 1;
+    if (n <= 0 || k->apart == APART_BROKEN) return n <= 0 ? n : 0;
+    const bool due = begins || (k->apart == APART_OVER && k->wire.stand_ins < WIRE_STAND_INS);
+    if (due && k->wire.state == WIRE_APART) {
+        *to = wire_stand_in(&k->wire);
+        return 1;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
 /* Reads behind what is kept. *ret_more: the kernel may have more. */
 static ssize_t read_behind(conn *k, bool *ret_more)
 {
@@ -102,15 +129,14 @@ static ssize_t read_behind(conn *k, bool *ret_more)
  * */
 static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
-    const ssize_t n = from_system(k->fd, to, room, 0);
+    const size_t most = room < WIRE_HEAD_MAX ? room : WIRE_HEAD_MAX;
+    const ssize_t n = from_system(k->fd, to, most, 0);
     if (n <= 0) return n;
     const size_t good = wire_scan(&k->wire, to, (size_t)n), rest = (size_t)n - good;
     *ret_good = good;
-    *ret_more = rest > 0 && (size_t)n == room;
-    if (rest == 0 || k->wire.state == WIRE_BAD) return n;
-    if (rest <= WIRE_HEAD_MAX && keep(k, to + good, rest)) return n;
-    errno = ENOMEM;
-    return -1;
+    *ret_more = (size_t)n == most || (rest > 0 && k->wire.state == WIRE_APART);
+    if (rest > 0 && k->wire.state != WIRE_BAD) keep(k, to + good, rest);
+    return n;
 }
 
 /* --- reading --- */
@@ -126,6 +152,10 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
             n += take_kept(k, to + n, room - n);
         } else if (k->wire.state == WIRE_BAD) {
             break;
+        } else if (k->wire.state == WIRE_APART) {
+            got = read_apart(k, to + n);
+            n += got > 0;
+            more = true;
         } else if (k->kept_len) {
             got = read_behind(k, &more);
         } else {
@@ -140,6 +170,11 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
     if (k->refused) return discard(k);
     errno = got < 0 ? why : EAGAIN;
     return got == 0 ? 0 : -1;
+}
+
+bool receive_apart(const conn *k)
+{
+    return k->wire.state == WIRE_APART && k->wire.heads == k->answered + 1;
 }
 
 void receive_answered(conns *c, conn *k)

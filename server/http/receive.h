@@ -11,6 +11,8 @@
 
 /* This thread reads for these connections from now on. */
 void receive_for(conns *c);
+/* Whether the body of the request whose head was passed on last comes apart (uploads.h). */
+bool receive_apart(const conn *k);
 /* The connection's last request has been answered: what was put off until then is done. */
 void receive_answered(conns *c, conn *k);
 

@@ -81,6 +81,10 @@ typedef struct request {
     bool asking;  /* the job is the handler, which has to ask a usage server */
     struct stream *stream; /* the answer, once it is one */
     bool over;    /* the body outgrew its limit: what comes is thrown away */
+    bool apart;   /* the body comes by the uploads (uploads.h) */
+    bool uploaded; /* it has been theirs */
+    uint64_t uploaded_bytes; /* that /metrics does not count yet */
+    struct request *upload_next, **upload_at; /* theirs */
     guard guard;
     size_t target_len, path_len;
     tb_text id; /* the path's {id} */

@@ -14,6 +14,7 @@
 #include "http/clock.h"
 #include "http/handler.h"
 #include "http/refusal.h"
+#include "http/uploads.h"
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
@@ -594,6 +595,7 @@ tb_code server_start(server *s, tb_error *err)
                                                       .lost = on_lost,
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
+    s->uploads = uploads_start(handler_uploaded);
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,
@@ -627,7 +629,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && !s->merger == !s->merger_store && s->desk && !s->asking == !s->options.usage &&
+    bool ok = s->writer && s->uploads && !s->merger == !s->merger_store && s->desk && !s->asking == !s->options.usage &&
               (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
@@ -674,6 +676,7 @@ bool server_stop(server *s)
         chore_halt(s->chores[i]);
     courier_halt(s->courier);
     if (!wait_for_clients(s)) return false;
+    uploads_stop(s->uploads);
     deployer_join(s->deployer);
     for (size_t i = 0; i < SERVER_CHORES; i++) {
         chore_join(s->chores[i]);
@@ -687,6 +690,8 @@ bool server_stop(server *s)
         s->workers[i].daemon = NULL;
     }
     conns_stop(s->conns);
+    uploads_free(s->uploads);
+    s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
     tb_store_lend_merges(s->store, NULL);

@@ -33,6 +33,8 @@ typedef struct head {
     size_t target_len;
     bool http11, has_length, chunked;
     uint64_t length;
+    char *digits; /* of it */
+    size_t n_digits;
 } head;
 
 /* METHOD SP TARGET SP HTTP/1.x, the target with or without spaces: the guard says what is wrong. */
@@ -59,10 +61,12 @@ static bool same(const char *name, size_t len, const char *wanted, size_t wanted
 #define IS(name, len, wanted) same(name, len, wanted, sizeof(wanted) - 1)
 
 /* 1 to 18 digits, as the guard wants them. */
-static bool read_length(head *h, const char *value, size_t len)
+static bool read_length(head *h, char *value, size_t len)
 {
     if (h->has_length || len == 0 || len > 18) return false;
     h->has_length = true;
+    h->digits = value;
+    h->n_digits = len;
     for (size_t i = 0; i < len; i++) {
         if (value[i] < '0' || value[i] > '9') return false;
         h->length = h->length * 10 + (uint64_t)(value[i] - '0');
@@ -87,7 +91,7 @@ static bool judge_header(wire *w, head *h, char *line, size_t len)
     const char *colon = memchr(line, ':', len);
     if (!colon || colon == line || is_blank(*line) || memchr(line, 0, len))
         return bad(w, TB_E_BAD_REQUEST, no_header);
-    const char *value = colon + 1;
+    char *value = line + (colon - line) + 1;
     const size_t name_len = (size_t)(colon - line);
     size_t n = len - name_len - 1;
     while (n > 0 && is_blank(*value))
@@ -106,6 +110,15 @@ static bool too_large(wire *w, const head *h)
     return bad(w, h->target_len > GUARD_TARGET_MAX ? TB_E_URI_TOO_LONG : TB_E_HEADERS_TOO_LARGE, NULL);
 }
 
+static void begin_apart(wire *w, const head *h)
+{
+    w->state = WIRE_APART;
+    w->stand_ins = 0;
+    w->length = h->length;
+    memset(h->digits, '0', h->n_digits);
+    h->digits[h->n_digits - 1] = '0' + WIRE_STAND_INS;
+}
+
 static bool begin_body(wire *w, const head *h)
 {
     if (h->chunked && h->has_length) return bad(w, TB_E_BAD_REQUEST, no_framing);
@@ -113,6 +126,7 @@ static bool begin_body(wire *w, const head *h)
     w->seen = 0;
     w->heads++;
     if (h->chunked) w->state = WIRE_CHUNK_DIGITS;
+    else if (h->length > WIRE_APART_MIN) begin_apart(w, h);
     else if (h->length > 0) w->state = WIRE_BODY;
     return true;
 }
@@ -253,7 +267,7 @@ static size_t take_bytes(wire *w, size_t len)
 size_t wire_scan(wire *w, char *bytes, size_t len)
 {
     size_t at = 0;
-    while (at < len && w->state != WIRE_BAD) {
+    while (at < len && w->state != WIRE_BAD && w->state != WIRE_APART) {
         if (w->state == WIRE_BODY || w->state == WIRE_CHUNK_BYTES) {
             at += take_bytes(w, len - at);
         } else if (w->state == WIRE_HEAD) {
@@ -266,6 +280,17 @@ size_t wire_scan(wire *w, char *bytes, size_t len)
         }
     }
     return at;
+}
+
+void wire_give_up(wire *w)
+{
+    bad(w, TB_E_BUSY, NULL);
+}
+
+char wire_stand_in(wire *w)
+{
+    if (++w->stand_ins == WIRE_STAND_INS && w->left == 0) w->state = WIRE_HEAD;
+    return 0;
 }
 
 bool wire_can_judge(const char *bytes, size_t len)

@@ -7,7 +7,11 @@
  * What it keeps true: every byte passed on belongs to a head that was judged whole, or to the body that
  * such a head announced, up to and not including the first byte that is wrong. A cookie's name is
  * blotted out in place: the guard reads that header under the name that is left (WIRE_COOKIE), and the
- * library does not take it apart. */
+ * library does not take it apart.
+ *
+ * A body longer than WIRE_APART_MIN whose length is announced does not pass at all: others receive it
+ * (uploads.h), and the library's connection has 24 KiB. In its place the library sees one of
+ * WIRE_STAND_INS bytes, and a length that says so. */
 #ifndef TOLLBOOK_SERVER_HTTP_WIRE_H
 #define TOLLBOOK_SERVER_HTTP_WIRE_H
 
@@ -22,9 +26,13 @@
 
 #define WIRE_COOKIE "xxxxxx" /* what stands in the place of "Cookie" */
 
+#define WIRE_APART_MIN ((uint64_t)64 << 10)
+#define WIRE_STAND_INS 2
+
 typedef enum wire_state {
     WIRE_HEAD, /* a request begins */
     WIRE_BODY, /* `left` bytes of it */
+    WIRE_APART, /* likewise; none of them passes */
     WIRE_CHUNK_DIGITS,
     WIRE_CHUNK_EXTENSION,
     WIRE_CHUNK_LF, /* of the size's line */
@@ -42,7 +50,9 @@ typedef struct wire {
     bool in_body;  /* what is bad is a body, of a request whose head was passed on */
     bool named;    /* the trailer's line has its colon */
     unsigned seen; /* digits of a chunk's size, bytes of its extension, or of the trailer */
-    uint64_t left; /* of a body or a chunk */
+    unsigned stand_ins; /* passed on, of a body that comes apart */
+    uint64_t length;    /* announced, of such a body */
+    uint64_t left;      /* of a body or a chunk */
     uint64_t heads; /* passed on */
     tb_code code;
     const char *why;
@@ -51,6 +61,13 @@ typedef struct wire {
 /* How many of these bytes can be passed on. The rest is bad, or the beginning of a head and has to be
  * shown again, with more behind it. A wire of zeros is a connection's beginning. */
 size_t wire_scan(wire *w, char *bytes, size_t len);
+
+/* From here on nothing passes, since what came could not be kept. */
+void wire_give_up(wire *w);
+
+/* WIRE_APART: the next byte that stands for the body. After the last one, where all of the body has come (left is 0),
+ * the next head may come. */
+char wire_stand_in(wire *w);
 
 /* Whether a head is whole, or wrong already: nothing more has to come to judge it. */
 bool wire_can_judge(const char *bytes, size_t len);

@@ -28,7 +28,7 @@ static size_t scan_in_steps(wire *w, char *bytes, size_t size, size_t step)
         shown = size - shown < step ? size : shown + step;
         good += wire_scan(w, bytes + good, shown - good);
         PROMISE(good <= shown);
-        if (w->state != WIRE_BAD) PROMISE(shown - good < WIRE_HEAD_MAX);
+        if (w->state != WIRE_BAD && w->state != WIRE_APART) PROMISE(shown - good < WIRE_HEAD_MAX);
     }
     return good;
 }

@@ -1,6 +1,7 @@
 /* The wire: what passes does not depend on how the bytes were cut; what is wrong stops right there. The
  * forms that are refused stand in tests/http/test_malformed.py. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,41 @@ START_TEST(a_cookie_has_no_name_and_all_else_is_as_it_was)
 }
 END_TEST
 
+START_TEST(a_long_body_has_two_bytes_for_the_library)
+{
+    static const char *const lengths[][2] = {{"65537", "00002"}, {"000000000001000000", "000000000000000002"}};
+    for (size_t i = 0; i < 2; i++) {
+        char bytes[200], seen[200];
+        wire w = {0};
+        snprintf(bytes, sizeof bytes, HEAD "Content-Length: %s\r\n\r\n", lengths[i][0]);
+        snprintf(seen, sizeof seen, HEAD "Content-Length: %s\r\n\r\n", lengths[i][1]);
+        const size_t n = strlen(bytes);
+        memcpy(bytes + n, HEAD, sizeof HEAD);
+        ck_assert_uint_eq(wire_scan(&w, bytes, n + sizeof HEAD), n);
+        ck_assert_mem_eq(bytes, seen, n);
+        ck_assert_int_eq(w.state, WIRE_APART);
+        ck_assert_uint_eq(w.length, strtoull(lengths[i][0], NULL, 10));
+        ck_assert_uint_eq(w.left, w.length);
+        ck_assert_uint_eq(wire_scan(&w, bytes + n, sizeof HEAD), 0);
+        wire_stand_in(&w);
+        w.left = 0;
+        ck_assert_int_eq(w.state, WIRE_APART);
+        wire_stand_in(&w);
+        ck_assert_int_eq(w.state, WIRE_HEAD);
+    }
+}
+END_TEST
+
+START_TEST(a_body_of_64_kib_passes)
+{
+    static char bytes[100 + (64 << 10)];
+    wire w = {0};
+    const size_t n = (size_t)sprintf(bytes, HEAD "Content-Length: %d\r\n\r\n", 64 << 10);
+    ck_assert_uint_eq(wire_scan(&w, bytes, sizeof bytes), n + (64 << 10));
+    ck_assert_int_eq(w.state, WIRE_HEAD);
+}
+END_TEST
+
 START_TEST(a_head_can_be_judged_when_it_is_whole_or_wrong)
 {
     static const char whole[] = "\r\n" HEAD "\r\n";
@@ -78,6 +114,8 @@ int main(void)
     TCase *tc = tcase_create("scan");
     tcase_add_test(tc, a_cut_anywhere_changes_nothing);
     tcase_add_test(tc, a_cookie_has_no_name_and_all_else_is_as_it_was);
+    tcase_add_test(tc, a_long_body_has_two_bytes_for_the_library);
+    tcase_add_test(tc, a_body_of_64_kib_passes);
     tcase_add_test(tc, a_head_can_be_judged_when_it_is_whole_or_wrong);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
