@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "seed.h"
+
 static size_t grid_entry(uint64_t requests, uint64_t bytes, uint8_t *out)
 {
     tb_grid *grid = malloc(sizeof *grid);
@@ -79,6 +81,85 @@ START_TEST(many_entries_join_as_one_by_one)
 }
 END_TEST
 
+/* A grid of some counters and hours, with values of every length. */
+static void fill_grid(tb_grid *grid)
+{
+    tb_error err;
+    tb_grid_clear(grid);
+    const uint32_t slots = (uint32_t)rand() & (uint32_t)rand() & 0xffffff;
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        if (rand() % 3 == 0) continue;
+        for (uint32_t left = slots; left; left &= left - 1) {
+            const uint64_t value = ((uint64_t)rand() << 32 | (uint64_t)rand()) & TB_COUNTER_MAX;
+            ck_assert_int_eq(tb_grid_add(grid, (tb_metric)m, (unsigned)__builtin_ctz(left), value >> rand() % 63, &err),
+                             TB_OK);
+        }
+    }
+}
+
+static void check_sums(const tb_grid *grid, const uint8_t *data, size_t len)
+{
+    const uint32_t metrics = (uint32_t)rand() & TB_METRIC_ALL, slots = (uint32_t)rand();
+    uint64_t sum[TB_METRIC_COUNT] = {0};
+    ck_assert(tb__run_sum_grid(data, len, metrics, slots, sum));
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        uint64_t wanted = 0;
+        for (int s = 0; s < 24; s++)
+            if (metrics >> m & slots >> s & 1 && grid->metrics >> m & grid->slots >> s & 1) wanted += grid->v[m][s];
+        ck_assert_uint_eq(sum[m], wanted);
+    }
+}
+
+static void check_buckets(const tb_grid *grid, const uint8_t *data, size_t len, bool hourly)
+{
+    enum { COUNT = 30 };
+    uint64_t got[TB_METRIC_COUNT][COUNT], wanted[TB_METRIC_COUNT][COUNT], *column[TB_METRIC_COUNT];
+    const tb__run_buckets to = {column, rand() % (COUNT + 30) - 28, COUNT, hourly};
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        column[m] = rand() % 4 ? got[m] : NULL;
+        for (int b = 0; b < COUNT; b++)
+            got[m][b] = wanted[m][b] = (uint64_t)rand();
+        for (int s = 0; column[m] && s < 24; s++) {
+            const int64_t b = to.first + (hourly ? s : 0);
+            if (b < 0 || b >= COUNT || !(grid->metrics >> m & grid->slots >> s & 1)) continue;
+            const uint64_t value = grid->v[m][s];
+            if (tb_metric_table[m].how == TB_HOW_SUM) wanted[m][b] += value;
+            else if (value > wanted[m][b]) wanted[m][b] = value;
+        }
+    }
+    ck_assert(tb__run_add_grid(data, len, &to));
+    ck_assert_mem_eq(got, wanted, sizeof got);
+}
+
+/* Whole, added to buckets, summed up: each way of reading says the same. Cut anywhere it is damage. */
+START_TEST(each_reader_reads_the_same)
+{
+    static uint8_t data[TB__RUN_ENTRY_MAX];
+    tb_grid *grid = malloc(sizeof *grid), *read = malloc(sizeof *read);
+    ck_assert(grid && read);
+    srand((unsigned)test_seed());
+    for (int round = 0; round < 400; round++) {
+        fill_grid(grid);
+        const size_t len = tb__run_put_grid(grid, data);
+        uint8_t *exact = malloc(len); /* so that a sanitizer sees a byte too many */
+        memcpy(exact, data, len);
+        ck_assert(tb__run_get_grid(exact, len, read));
+        for (int m = 0; m < TB_METRIC_COUNT; m++)
+            for (int s = 0; s < 24; s++)
+                ck_assert_uint_eq(read->metrics >> m & read->slots >> s & 1 ? read->v[m][s] : 0,
+                                  grid->metrics >> m & grid->slots >> s & 1 ? grid->v[m][s] : 0);
+        check_sums(grid, exact, len);
+        check_buckets(grid, exact, len, round % 2);
+        uint64_t sum[TB_METRIC_COUNT];
+        ck_assert(len < 2 || !tb__run_get_grid(exact, (size_t)rand() % len, read));
+        (void)!tb__run_sum_grid(exact, (size_t)rand() % len, TB_METRIC_ALL, UINT32_MAX, sum);
+        free(exact);
+    }
+    free(grid);
+    free(read);
+}
+END_TEST
+
 /* Whichever of them is the one too much, and whatever the others bring. */
 START_TEST(a_sum_that_is_too_large_is_told)
 {
@@ -128,6 +209,7 @@ int main(void)
     TCase *t = tcase_create("entries");
     tcase_add_test(t, two_entries_join_to_their_sum);
     tcase_add_test(t, many_entries_join_as_one_by_one);
+    tcase_add_test(t, each_reader_reads_the_same);
     tcase_add_test(t, a_sum_that_is_too_large_is_told);
     tcase_add_test(t, damaged_entries_are_refused);
     tcase_add_test(t, a_damaged_entry_is_not_added);

@@ -1,6 +1,7 @@
 /* The bytes of a view's locations: each one's rows, and what waits of all of them. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
+#include "store/usage/recall_part.h"
 
 #include <stdlib.h>
 
@@ -40,32 +41,28 @@ static int by_series(const void *a, const void *b)
 typedef struct waiting_geo {
     tb__located *list; /* ascending by series */
     size_t n;
+    size_t from, at; /* in the list: the first series of the span, and where the last entry was looked for */
     tb_range range;
 } waiting_geo;
 
-static tb__located *located_at(const waiting_geo *w, int64_t series)
+/* Entries ascend within a run, so each is looked for behind the one before it; the next run begins anew. */
+static tb__located *located_at(waiting_geo *w, int64_t series)
 {
-    const tb__located key = {.series = series};
-    return bsearch(&key, w->list, w->n, sizeof *w->list, by_series);
+    if (w->at == w->n || w->list[w->at].series > series) w->at = w->from;
+    while (w->at < w->n && w->list[w->at].series < series)
+        w->at++;
+    return w->at < w->n && w->list[w->at].series == series ? &w->list[w->at] : NULL;
 }
 
 static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
-    const waiting_geo *w = ctx;
+    waiting_geo *w = ctx;
     tb__located *to = located_at(w, entry->key.owner);
-    const int64_t end = w->range.first + w->range.count;
-    const bool hourly = w->range.hourly;
-    tb_grid grid;
-    if (!to) return TB_OK;
-    if (!tb__run_get_grid(entry->data, entry->len, &grid))
-        return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                       "An entry of waiting usage is damaged; restore a backup and ingest again.");
-    if (!(grid.metrics & TB_METRIC_BIT(TB_M_BYTES))) return TB_OK;
-    for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
-        int slot = __builtin_ctz(slots);
-        int64_t at = hourly ? entry->key.index * 24 + slot : entry->key.index;
-        if (at >= w->range.first && at < end) to->bytes += grid.v[TB_M_BYTES][slot];
-    }
+    const uint32_t slots = tb__slots_within(w->range, entry->key.index);
+    uint64_t sum[TB_METRIC_COUNT] = {0};
+    if (!to || !slots) return TB_OK;
+    if (!tb__run_sum_grid(entry->data, entry->len, TB_METRIC_BIT(TB_M_BYTES), slots, sum)) return tb__entry_damaged(err);
+    to->bytes += sum[TB_M_BYTES];
     return TB_OK;
 }
 
@@ -81,6 +78,7 @@ static tb_code waiting_over(tb_store *store, waiting_geo *w, tb_error *err)
         const int64_t block = w->list[i].series / TB__SERIES_BLOCK;
         for (n = 1; i + n < w->n && w->list[i + n].series / TB__SERIES_BLOCK == block;)
             n++;
+        w->from = w->at = i;
         const tb__run_span span = {{w->list[i].series, first}, {w->list[i + n - 1].series, last}};
         code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, add_waiting, w, err);
     }
@@ -91,7 +89,7 @@ tb_code tb__chunks_located(tb_store *store, const tb__asked *asked, tb_range ran
 {
     (void)asked;
     tb__located *list = store->located;
-    waiting_geo waiting = {list, store->n_located, range};
+    waiting_geo waiting = {.list = list, .n = store->n_located, .range = range};
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < store->n_located; i++)
         code = bytes_over(store, list[i].series, range, &list[i].bytes, err);

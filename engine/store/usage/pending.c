@@ -68,16 +68,10 @@ void tb__pending_release(tb__pending *p)
     *p = (tb__pending){0};
 }
 
-static tb_code entry_damaged(tb_error *err)
-{
-    return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
-}
-
 tb_code tb__pending_add(void *pending, const tb__run_entry *entry, tb_error *err)
 {
     tb_grid more, *sum = NULL;
-    if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
+    if (!tb__run_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
     tb_code code = tb__pending_at(pending, entry->key.index, &sum, err);
     return code ? code : tb_grid_merge(sum, &more, err);
 }
@@ -93,14 +87,14 @@ tb_code tb__pending_read(tb__pending *p, tb__runs *runs, int64_t first_key, int6
 static tb_code merge_hours(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     tb_grid more;
-    if (!tb__run_get_grid(entry->data, entry->len, &more)) return entry_damaged(err);
+    if (!tb__run_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
     return tb_grid_merge(ctx, &more, err);
 }
 
 static tb_code fold_day(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     tb_grid hours, day;
-    if (!tb__run_get_grid(entry->data, entry->len, &hours)) return entry_damaged(err);
+    if (!tb__run_get_grid(entry->data, entry->len, &hours)) return tb__entry_damaged(err);
     tb_grid_clear(&day);
     tb_code code = tb_grid_fold(&day, (unsigned)tb_day_of_month(entry->key.index), &hours, err);
     return code ? code : tb_grid_merge(ctx, &day, err);

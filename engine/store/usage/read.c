@@ -74,33 +74,13 @@ static bool chunk_span(const tb_range *range, int64_t *first, int64_t *last)
     return *first <= *last;
 }
 
-/* A waiting value joins the bucket `at` of the series, if that is within it. */
-static void add_value(tb_series *series, int m, int64_t at, uint64_t more)
-{
-    if (!series->value[m] || at < 0 || at >= series->range.count) return;
-    uint64_t *value = &series->value[m][at];
-    if (tb_metric_table[m].how == TB_HOW_SUM) *value += more;
-    else if (more > *value) *value = more;
-}
-
 /* What waits is added to what was read; no sum can pass the limit (tb__runs_promise). */
 static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     tb_series *series = ctx;
-    const bool hourly = series->range.hourly;
-    const int64_t at = entry->key.index * (hourly ? 24 : 1) - series->range.first;
-    tb_grid grid;
-    if (!tb__run_get_grid(entry->data, entry->len, &grid))
-        return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                       "An entry of waiting usage is damaged; restore a backup and ingest again.");
-    for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
-        int slot = __builtin_ctz(slots);
-        for (uint32_t left = grid.metrics; left; left &= left - 1) {
-            int m = __builtin_ctz(left);
-            add_value(series, m, hourly ? at + slot : at, grid.v[m][slot]);
-        }
-    }
-    return TB_OK;
+    const tb_range *r = &series->range;
+    const tb__run_buckets to = {series->value, entry->key.index * (r->hourly ? 24 : 1) - r->first, r->count, r->hourly};
+    return tb__run_add_grid(entry->data, entry->len, &to) ? TB_OK : tb__entry_damaged(err);
 }
 
 static tb_code read_waiting(tb_store *store, int64_t id, tb_series *series, tb_error *err)

@@ -139,9 +139,3 @@ uint32_t tb__slots_within(tb_range range, int64_t day)
         if (day * 24 + slot >= range.first && day * 24 + slot < end) slots |= UINT32_C(1) << slot;
     return slots;
 }
-
-tb_code tb__entry_damaged(tb_error *err)
-{
-    return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
-}

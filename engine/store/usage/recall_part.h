@@ -58,7 +58,6 @@ TB_MUST_USE tb_code tb__part_refresh(tb__part *part, tb__runs *runs, const tb__p
 tb__run_span tb__days_of(int64_t first, int64_t last, tb_range range);
 /* The slots of an entry's day that are in the range. */
 uint32_t tb__slots_within(tb_range range, int64_t day);
-tb_code tb__entry_damaged(tb_error *err);
 
 static inline tb_u128 tb__part_at(const tb__part *part, size_t cell)
 {

@@ -58,10 +58,19 @@ size_t tb__run_put_grid(const tb_grid *grid, uint8_t *out);
 size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out);
 /* false: not what put wrote. */
 bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid);
+/* Buckets that a grid's hours go to: those of hour 0 are at `first`, which may be outside of them, as may others. */
+typedef struct tb__run_buckets {
+    uint64_t *const *value; /* by metric; NULL: it is not wanted */
+    int64_t first, count;
+    bool hourly; /* else all hours go to `first` */
+} tb__run_buckets;
+/* Adds the values where they belong, by what the metric is, a sum or the largest. */
+bool tb__run_add_grid(const uint8_t *data, size_t len, const tb__run_buckets *to);
 /* Adds the values of some metrics and slots; of metrics that are summed. */
 bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
                       uint64_t sum[TB_METRIC_COUNT]);
 bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n);
+tb_code tb__entry_damaged(tb_error *err); /* what to say of such a one */
 /* Merges n entries of one kind, one at least, into out (TB__RUN_ENTRY_MAX). Their keys are not looked at. */
 typedef struct tb__run_entry {
     tb__run_key key;

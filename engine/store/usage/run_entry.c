@@ -3,6 +3,7 @@
  * LEB128: an entry of one hour takes a dozen bytes where a chunk takes forty. */
 #include "store/usage/run.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define HOURS 0xffffff /* the slots of a day */
@@ -16,7 +17,7 @@ static uint8_t *put_varint(uint8_t *out, uint64_t v)
 }
 
 /* At most 63 bits: a counter's. */
-static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
+static bool take_long(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 63 && *at < end; shift += 7) {
@@ -28,6 +29,37 @@ static bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
         }
     }
     return false;
+}
+
+/* Where eight bytes can be read, without a branch by the value's length, which nothing predicts: the bytes behind its
+ * last one are masked, and the sevens of bits drawn together, two, four and eight bytes at a time. */
+static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
+{
+    uint64_t w;
+    if (end - *at < 8) return take_long(at, end, ret);
+    memcpy(&w, *at, sizeof w);
+    w = le64toh(w);
+    const uint64_t last = ~w & UINT64_C(0x8080808080808080);
+    if (!last) return take_long(at, end, ret);
+    *at += (__builtin_ctzll(last) + 1) / 8;
+    w &= last ^ (last - 1);
+    w = (w & UINT64_C(0x007f007f007f007f)) | (w & UINT64_C(0x7f007f007f007f00)) >> 1;
+    w = (w & UINT64_C(0x00003fff00003fff)) | (w & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *ret = (w & UINT64_C(0x000000000fffffff)) | (w & UINT64_C(0x0fffffff00000000)) >> 4;
+    return true;
+}
+
+/* Past n of them, whatever they say: each ends with a byte that has no top bit. */
+static bool skip_varints(const uint8_t **at, const uint8_t *end, unsigned n)
+{
+    uint64_t w;
+    for (; n >= 8 && end - *at >= 8; *at += 8) {
+        memcpy(&w, *at, sizeof w);
+        n -= (unsigned)__builtin_popcountll(~w & UINT64_C(0x8080808080808080));
+    }
+    for (; n > 0 && *at < end; ++*at)
+        n -= **at < 0x80;
+    return n == 0;
 }
 
 /* --- grids --- */
@@ -58,19 +90,46 @@ size_t tb__run_put_grid(const tb_grid *grid, uint8_t *out)
     return (size_t)(p - out);
 }
 
+static bool take_masks(const uint8_t **at, const uint8_t *end, uint32_t *ret_metrics, uint32_t *ret_slots)
+{
+    uint64_t metrics = 0, slots = 0;
+    if (!take_varint(at, end, &metrics) || !take_varint(at, end, &slots)) return false;
+    *ret_metrics = (uint32_t)metrics;
+    *ret_slots = (uint32_t)slots;
+    return !(metrics & ~(uint64_t)TB_METRIC_ALL) && slots <= HOURS;
+}
+
 bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
 {
     const uint8_t *at = data, *end = data + len;
-    uint64_t metrics, slots;
-    if (!take_varint(&at, end, &metrics) || !take_varint(&at, end, &slots)) return false;
-    if (metrics & ~(uint64_t)TB_METRIC_ALL || slots > HOURS) return false;
-    ret_grid->metrics = (uint32_t)metrics;
-    ret_grid->slots = (uint32_t)slots;
+    uint32_t metrics, slots;
+    if (!take_masks(&at, end, &metrics, &slots)) return false;
+    ret_grid->metrics = metrics;
+    ret_grid->slots = slots;
     for (; metrics; metrics &= metrics - 1) {
-        uint64_t *column = ret_grid->v[__builtin_ctzll(metrics)];
+        uint64_t *column = ret_grid->v[__builtin_ctz(metrics)];
         memset(column, 0, sizeof ret_grid->v[0]);
-        for (uint32_t s = (uint32_t)slots; s; s &= s - 1)
+        for (uint32_t s = slots; s; s &= s - 1)
             if (!take_varint(&at, end, &column[__builtin_ctz(s)])) return false;
+    }
+    return at == end;
+}
+
+bool tb__run_add_grid(const uint8_t *data, size_t len, const tb__run_buckets *to)
+{
+    const uint8_t *at = data, *end = data + len;
+    uint32_t metrics, slots;
+    if (!take_masks(&at, end, &metrics, &slots)) return false;
+    for (; metrics; metrics &= metrics - 1) {
+        const int m = __builtin_ctz(metrics);
+        uint64_t *column = to->value[m], value;
+        const bool larger = tb_metric_table[m].how == TB_HOW_MAX;
+        for (uint32_t s = slots; s; s &= s - 1) {
+            if (!take_varint(&at, end, &value)) return false;
+            const int64_t bucket = to->first + (to->hourly ? __builtin_ctz(s) : 0);
+            if (!column || bucket < 0 || bucket >= to->count) continue;
+            column[bucket] = larger ? (value > column[bucket] ? value : column[bucket]) : column[bucket] + value;
+        }
     }
     return at == end;
 }
@@ -79,14 +138,18 @@ bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_
                       uint64_t sum[TB_METRIC_COUNT])
 {
     const uint8_t *at = data, *end = data + len;
-    uint64_t has, of = 0, value;
-    if (!take_varint(&at, end, &has) || !take_varint(&at, end, &of)) return false;
-    if (has & ~(uint64_t)TB_METRIC_ALL || of > HOURS) return false;
+    uint32_t has, of;
+    uint64_t value;
+    if (!take_masks(&at, end, &has, &of)) return false;
     for (; has & metrics; has &= has - 1) { /* behind the last that is wanted nothing is looked at */
-        const int m = __builtin_ctzll(has);
-        for (uint32_t s = (uint32_t)of; s; s &= s - 1) {
+        const int m = __builtin_ctz(has);
+        if (!(metrics >> m & 1)) {
+            if (!skip_varints(&at, end, (unsigned)__builtin_popcount(of))) return false;
+            continue;
+        }
+        for (uint32_t s = of; s; s &= s - 1) {
             if (!take_varint(&at, end, &value)) return false;
-            if (metrics >> m & 1 && slots >> __builtin_ctz(s) & 1) sum[m] += value;
+            if (slots >> __builtin_ctz(s) & 1) sum[m] += value;
         }
     }
     return true;
@@ -129,7 +192,7 @@ bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t
 
 /* --- joining --- */
 
-static tb_code entry_damaged(tb_error *err)
+tb_code tb__entry_damaged(tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
                    "An entry of waiting usage is damaged; restore a backup and ingest again.");
@@ -141,22 +204,13 @@ typedef struct joining {
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
 } joining;
 
-static bool take_masks(const uint8_t **at, const uint8_t *end, uint32_t *ret_metrics, uint32_t *ret_slots)
-{
-    uint64_t metrics = 0, slots = 0;
-    if (!take_varint(at, end, &metrics) || !take_varint(at, end, &slots)) return false;
-    *ret_metrics = (uint32_t)metrics;
-    *ret_slots = (uint32_t)slots;
-    return !(metrics & ~(uint64_t)TB_METRIC_ALL) && slots <= HOURS;
-}
-
 static tb_code begin_joining(joining *j, const tb__run_entry *list, size_t n, tb_error *err)
 {
     j->metrics = j->slots = 0;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *at = list[i].data;
         uint32_t metrics, slots;
-        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return entry_damaged(err);
+        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return tb__entry_damaged(err);
         j->metrics |= metrics;
         j->slots |= slots;
     }
@@ -177,8 +231,7 @@ static bool join_grid(joining *j, const tb__run_entry *entry, uint64_t *ret_over
         const bool larger = tb_metric_table[m].how == TB_HOW_MAX;
         for (uint32_t s = slots; s; s &= s - 1) {
             uint64_t *sum = &j->v[m][__builtin_ctz(s)], value = 0;
-            if (at < end && *at < 0x80) value = *at++; /* most have one byte or two */
-            else if (!take_varint(&at, end, &value)) return false;
+            if (!take_varint(&at, end, &value)) return false;
             *sum = larger ? (value > *sum ? value : *sum) : *sum + value;
             *ret_over |= *sum;
         }
@@ -202,7 +255,7 @@ static tb_code join_grids(const tb__run_entry *list, size_t n, uint8_t *out, siz
     tb_code code = begin_joining(&j, list, n, err);
     for (size_t i = 0; !code && i < n; i++) {
         uint64_t over = 0;
-        if (!join_grid(&j, &list[i], &over)) code = entry_damaged(err);
+        if (!join_grid(&j, &list[i], &over)) code = tb__entry_damaged(err);
         else if (over > TB_COUNTER_MAX) code = joined_overflow(&j, err);
     }
     if (code) return code;
@@ -218,9 +271,9 @@ static tb_code join_lists(const tb__run_entry *list, size_t n, uint8_t *out, siz
 {
     tb__country sums[2][TB__COUNTRY_MAX], more[TB__COUNTRY_MAX];
     size_t n_sum = 0, n_more;
-    tb_code code = tb__run_get_list(list[0].data, list[0].len, sums[0], &n_sum) ? TB_OK : entry_damaged(err);
+    tb_code code = tb__run_get_list(list[0].data, list[0].len, sums[0], &n_sum) ? TB_OK : tb__entry_damaged(err);
     for (size_t i = 1; !code && i < n; i++) {
-        if (!tb__run_get_list(list[i].data, list[i].len, more, &n_more)) code = entry_damaged(err);
+        if (!tb__run_get_list(list[i].data, list[i].len, more, &n_more)) code = tb__entry_damaged(err);
         else code = tb__country_merge(sums[(i - 1) % 2], n_sum, more, n_more, sums[i % 2], &n_sum, err);
     }
     if (!code) *ret_len = tb__run_put_list(sums[(n - 1) % 2], n_sum, out);

@@ -115,9 +115,7 @@ static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
     tb_summed *to = summed_at(w, entry->key.owner);
     tb_grid grid;
     if (!to) return TB_OK;
-    if (!tb__run_get_grid(entry->data, entry->len, &grid))
-        return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                       "An entry of waiting usage is damaged; restore a backup and ingest again.");
+    if (!tb__run_get_grid(entry->data, entry->len, &grid)) return tb__entry_damaged(err);
     for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
         const int slot = __builtin_ctz(slots);
         const int64_t at = r.hourly ? day * 24 + slot : day;
