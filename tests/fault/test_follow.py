@@ -61,6 +61,7 @@ class Away:
               lambda: f"{taken(self.db)} of {self.writer.lines}\n{self.follower.messages()}")
 
     def ends(self):
+        self.writer.put(1)  # whoever has taken it is up, and hears a signal
         self.writer.close()
         self.takes(self.writer.lines)
         require(self.follower.stop() == 0, "the follower ends well", self.follower.messages())
