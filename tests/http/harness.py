@@ -236,6 +236,15 @@ class Server:
         found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)
         return float(found.group(1)) if found else 0
 
+    def lets_nobody_in(self):
+        """Waits until it refuses connections, as it does once it is to stop."""
+        while True:
+            try:
+                with self.wire() as late:
+                    late.ask("GET", "/healthz")
+            except OSError:
+                return
+
     def stop(self, number=signal.SIGTERM):
         """Asks it to end (number 0: it was asked already); returns its exit status. A sanitizer's
         finding is a failure."""
