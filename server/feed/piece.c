@@ -29,6 +29,15 @@ static const tb_known *find_known(const tb_known *list, size_t n, const feed_pie
     return NULL;
 }
 
+/* Whether the log is known up to the piece's end, in other pieces: they have its lines. */
+static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piece)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].start != piece->start && list[i].length == piece->length && equal(list[i].hash, piece->hash))
+            return true;
+    return false;
+}
+
 static bool follows(const tb_known *list, size_t n, const feed_piece *piece)
 {
     for (size_t i = 0; i < n; i++)
@@ -64,16 +73,18 @@ static tb_code check(const tb_known *list, size_t n, const feed_options *options
     const feed_piece *piece = options->piece;
     if (options->batch && !fits_batch(list, n, options)) return feed_conflict(options->batch, err);
     if (piece->known >= 0 && (uint64_t)piece->known != n) return another_sender(err);
+    if (!options->batch && ends_as_known(list, n, piece)) return another_sender(err);
     return follows(list, n, piece) ? TB_OK : no_segment_before(piece, err);
 }
 
 /* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
  * took in more of the log than this one knows began where this one's knowledge ended, or behind. */
-static tb_code check_behind(tb_store *store, size_t n, const feed_options *options, tb_error *err)
+static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, const feed_options *options,
+                            tb_error *err)
 {
     const feed_piece *piece = options->piece;
     bool there = piece->start == 0 && piece->lines_before == 0;
-    if ((uint64_t)piece->behind != n) return another_sender(err);
+    if ((uint64_t)piece->behind != n || ends_as_known(list, n, piece)) return another_sender(err);
     if (there) return TB_OK;
     tb_code code = tb_store_known_end(store, options->kind, piece->head, piece->start,
                                       piece->lines_before, &there, err);
@@ -122,7 +133,7 @@ tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret
     const tb_known *same = find_known(list, n, options->piece);
     *ret_known = same != NULL && same->kind == options->kind;
     if (*ret_known) *ret_lines = same->accepted + same->rejected;
-    else code = behind ? check_behind(store, n, options, err) : check(list, n, options, err);
+    else code = behind ? check_behind(store, list, n, options, err) : check(list, n, options, err);
     free(list);
     return code == TB_E_BATCH_CONFLICT && err && !options->batch ? say_withdrawn(store, options, err)
                                                                  : code;

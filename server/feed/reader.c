@@ -125,10 +125,10 @@ static void drop_passed(feed_known *known)
 static uint64_t next_length(const feed_reader *reader)
 {
     const feed_known *known = &reader->known;
-    uint64_t least = 0, most = feed_source_plain_size(reader->source);
+    uint64_t least = 0;
     for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++) {
         uint64_t length = known->list[i].length;
-        if (length > reader->at && length <= most && (least == 0 || length < least))
+        if (length > reader->at && (least == 0 || length < least) && feed_source_reaches(reader->source, length))
             least = length;
     }
     return least;
@@ -328,6 +328,7 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
     uint64_t next;
     bool is_met;
     while ((next = next_length(reader)) != 0 || may_be_earlier(reader)) {
+        if (next && feed_source_grows(reader->source)) reader->end = false; /* it has grown since */
         tb_code code = fill_rest(reader, reader->block_bytes, err);
         if (code) return code;
         size_t n = rest_size(reader);

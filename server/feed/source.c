@@ -498,11 +498,15 @@ bool feed_source_grows(const feed_source *source)
     return source->encoding == FEED_PLAIN && source->regular && !source->is_stdin;
 }
 
-uint64_t feed_source_plain_size(const feed_source *source)
+bool feed_source_reaches(feed_source *source, uint64_t length)
 {
-    bool known = source->encoding == FEED_PLAIN && feed_source_seekable(source);
-    if (source->fd >= 0 && source->stored_size == 0) known = false; /* /proc shows 0 for all */
-    return known ? source->stored_size : UINT64_MAX;
+    struct stat st;
+    if (source->encoding != FEED_PLAIN || !feed_source_seekable(source)) return true;
+    if (source->fd >= 0 && source->stored_size == 0) return true; /* /proc shows 0 for all */
+    if (source->fd >= 0 && length > source->stored_size && fstat(source->fd, &st) == 0 &&
+        (uint64_t)st.st_size > source->stored_size)
+        source->stored_size = (uint64_t)st.st_size;
+    return length <= source->stored_size;
 }
 
 uint64_t feed_source_stored_read(const feed_source *source)

@@ -49,8 +49,9 @@ bool feed_write_all(int fd, const char *bytes, size_t len);
 
 /* Whether it may grow at its end: a plain regular file, whose last line may not be complete. */
 bool feed_source_grows(const feed_source *source);
-/* Decompressed size where it is known beforehand, else UINT64_MAX. */
-uint64_t feed_source_plain_size(const feed_source *source);
+/* Whether there may be so many decompressed bytes. A file is looked at again: its writer, and whoever
+ * takes it in as well, may be further by now than when it was opened. */
+bool feed_source_reaches(feed_source *source, uint64_t length);
 /* Stored bytes read so far, and in all (0: not known). */
 uint64_t feed_source_stored_read(const feed_source *source);
 uint64_t feed_source_stored_size(const feed_source *source);

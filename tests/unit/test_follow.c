@@ -177,6 +177,9 @@ START_TEST(a_piece_knows_what_is_behind_it)
     /* One that follows nothing. */
     ck_assert_int_eq(send_piece(&log, 6, 7, 0, &report), TB_E_BATCH_CONFLICT);
     ck_assert_int_eq(send_piece(&log, 5, 7, 0, &report), TB_OK);
+    /* One that knows of all, and sends what they have. */
+    ck_assert_int_eq(send_piece(&log, 3, 7, 2, &report), TB_E_BATCH_CONFLICT);
+    ck_assert_int_eq(send_piece(&log, 0, 7, 3, &report), TB_E_BATCH_CONFLICT);
     /* One that knows all of it, and is another log from 3 on. */
     ck_assert_int_eq(send_piece(&log, 3, 8, 2, &report), TB_OK);
 }
@@ -313,9 +316,12 @@ static uint32_t no_chance(void *ctx)
 static char log_path[300];
 static char *log_names[] = {log_path};
 
-static follow *follow_with(told *t, bool holds)
+typedef tb_code asked_known(void *, tb_hash128, uint64_t, follow_known *, tb_error *);
+typedef tb_code asked_held(void *, const follow_proof *, follow_held *, tb_error *);
+
+static follow *follow_with(told *t, asked_known *knows, asked_held *holds)
 {
-    const follow_sink sink = {t, answer_known, answer_piece, answer_wait, holds ? answer_held : NULL};
+    const follow_sink sink = {t, knows, answer_piece, answer_wait, holds};
     const follow_options options = {.names = log_names,
                                     .n_names = 1,
                                     .every_ms = 1000,
@@ -334,7 +340,7 @@ static follow *follow_with(told *t, bool holds)
 
 static follow *follow_one(told *t)
 {
-    return follow_with(t, false);
+    return follow_with(t, answer_known, NULL);
 }
 
 static void add_to_log(size_t lines, size_t len)
@@ -514,12 +520,65 @@ START_TEST(others_that_send_are_no_sink_that_forgets)
 }
 END_TEST
 
+/* All of the log, from this byte on, as somebody else's segment. */
+static tb_known all_from(uint64_t from)
+{
+    char bytes[2000];
+    FILE *file = fopen(log_path, "rb");
+    feed_hash *hash = feed_hash_new(feed_hash_seed(TB_BATCH_LOG, &(tb_log_layout){0}));
+    ck_assert_ptr_nonnull(file);
+    const size_t len = fread(bytes, 1, sizeof bytes, file);
+    ck_assert_int_eq(fclose(file), 0);
+    feed_hash_add(hash, bytes, len);
+    const tb_known known = {.start = from, .length = len, .lines = len / 100, .accepted = (len - from) / 100,
+                            .hash = feed_hash_value(hash), .kind = TB_BATCH_LOG};
+    feed_hash_free(hash);
+    return known;
+}
+
+/* While the question is under way the log grows by four lines, which another sender takes. */
+static tb_code answer_overtaken(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known, tb_error *err)
+{
+    told *t = ctx;
+    (void)head, (void)err;
+    t->asked++;
+    t->code = TB_OK;
+    add_to_log(4, 100);
+    ret_known->list = calloc(1, sizeof *ret_known->list);
+    ck_assert_ptr_nonnull(ret_known->list);
+    ret_known->list[ret_known->n++] = all_from(from);
+    return TB_OK;
+}
+
+/* What another sender took is passed over, though the log was shorter when it was opened. */
+START_TEST(what_others_took_meanwhile_is_passed_over)
+{
+    told t = {.code = TB_OK};
+    follow *one = follow_with(&t, answer_overtaken, NULL);
+    add_to_log(3, 100);
+    round_at(one, 1000);
+    ck_assert(follow_caught_up(one));
+    add_to_log(3, 100);
+    t.code = TB_E_BATCH_CONFLICT; /* of the piece; then it asks */
+    round_at(one, 3000);
+    ck_assert_uint_eq(t.first, 700);
+    ck_assert(follow_caught_up(one));
+    ck_assert_uint_eq(t.pieces, 0);
+    add_to_log(1, 100);
+    round_at(one, 5000);
+    ck_assert_uint_eq(t.pieces, 1);
+    ck_assert_uint_eq(t.first, 1400);
+    ck_assert_int_eq(unlink(log_path), 0);
+    follow_free(one);
+}
+END_TEST
+
 /* --- a sink that was restored from a backup --- */
 
 START_TEST(what_was_taken_last_is_asked_for)
 {
     told t = {.code = TB_OK};
-    follow *one = follow_with(&t, true);
+    follow *one = follow_with(&t, answer_known, answer_held);
     add_to_log(3, 100);
     round_at(one, 1000);
     ck_assert_uint_eq(t.pieces, 1);
@@ -568,7 +627,7 @@ START_TEST(all_logs_are_asked_about_when_the_sink_lacks_something)
     const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         told t = {.held_next = all[i].held};
-        follow *one = follow_with(&t, true);
+        follow *one = follow_with(&t, answer_known, answer_held);
         make_logs(folder, false);
         snprintf(log_path, sizeof log_path, "%s/follow-%d-*.log", folder, (int)getpid());
         for (int64_t now = 1000; now < 8000; now += 1000)
@@ -599,7 +658,7 @@ END_TEST
 START_TEST(a_sink_that_always_lacks_something_is_not_asked_without_end)
 {
     told t = {.held = FOLLOW_LACKED, .held_next = FOLLOW_LACKED};
-    follow *one = follow_with(&t, true);
+    follow *one = follow_with(&t, answer_known, answer_held);
     add_to_log(3, 100);
     for (int64_t now = 1000; now < 600000; now += 1000)
         round_at(one, now);
@@ -630,6 +689,7 @@ int main(void)
     tcase_add_test(logs, parts_of_a_stream_grow_again_after_a_limit_is_gone);
     tcase_add_test(logs, a_sink_that_forgets_for_ever_is_not_asked_without_end);
     tcase_add_test(logs, others_that_send_are_no_sink_that_forgets);
+    tcase_add_test(logs, what_others_took_meanwhile_is_passed_over);
     tcase_add_test(logs, what_was_taken_last_is_asked_for);
     tcase_add_test(logs, all_logs_are_asked_about_when_the_sink_lacks_something);
     tcase_add_test(logs, a_sink_that_always_lacks_something_is_not_asked_without_end);
