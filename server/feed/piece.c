@@ -29,10 +29,10 @@ static const tb_known *find_known(const tb_known *list, size_t n, const feed_pie
     return NULL;
 }
 
-/* Whether the log is known up to the piece's end, in other pieces: they have its lines. */
+/* Whether the log is known up to the piece's end, in other pieces of this list: they have its lines. */
 static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && piece->length > piece->start; i++)
         if (list[i].start != piece->start && list[i].length == piece->length && equal(list[i].hash, piece->hash))
             return true;
     return false;
@@ -78,7 +78,8 @@ static tb_code check(const tb_known *list, size_t n, const feed_options *options
 }
 
 /* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
- * took in more of the log than this one knows began where this one's knowledge ended, or behind. */
+ * took in more of the log than this one knows began where this one's knowledge ended, or behind; but for a named
+ * batch, which is whatever its sender says. */
 static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, const feed_options *options,
                             tb_error *err)
 {
@@ -93,14 +94,16 @@ static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, con
 }
 
 /* A sender that was here before the log was withdrawn would go on in its midst: it is told so, and
- * what it sent before is not taken in again by itself. */
+ * what it sent before is not taken in again by itself. Not where the log came again since. */
 static tb_code say_withdrawn(tb_store *store, const feed_options *options, tb_error *err)
 {
     const feed_piece *piece = options->piece;
-    bool withdrawn = false;
+    bool withdrawn = false, there = false;
     tb_error why = *err;
-    tb_code code = tb_store_withdrawn_end(store, options->kind, piece->head, piece->start,
-                                          piece->lines_before, &withdrawn, err);
+    tb_code code = tb_store_known_end(store, options->kind, piece->head, piece->start, piece->lines_before, &there, err);
+    if (!code && !there)
+        code = tb_store_withdrawn_end(store, options->kind, piece->head, piece->start, piece->lines_before, &withdrawn,
+                                      err);
     if (!code && withdrawn)
         return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                        "This log was withdrawn up to byte %llu. What follows is not taken by itself: "

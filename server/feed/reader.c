@@ -211,8 +211,9 @@ static bool may_be_earlier(const feed_reader *reader)
     return !last || last->length <= reader->known.bytes || feed_rungs_know(&reader->rungs, last);
 }
 
-/* Whether what follows, in two parts, begins with a line end or is nothing at all. */
-static bool line_ends(span here, span ahead)
+/* Whether what follows, in two parts, begins with a line end, or is nothing and will be: what a log that grows
+ * ends with may be half a line. */
+static bool line_ends(const feed_reader *reader, span here, span ahead)
 {
     char two[2];
     size_t n = 0;
@@ -222,7 +223,7 @@ static bool line_ends(span here, span ahead)
     }
     for (size_t i = 0; n < 2 && i < ahead.len; i++)
         two[n++] = ahead.bytes[i];
-    return n == 0 || two[0] == '\n' || (n == 2 && two[0] == '\r' && two[1] == '\n');
+    return (n == 0 && reader->take_partial) || (n > 0 && two[0] == '\n') || (n == 2 && two[0] == '\r' && two[1] == '\n');
 }
 
 /* Whether a candidate ends here with this hash; then the known prefix does too. whole: the line
@@ -265,7 +266,7 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
         done += n;
         reader->last = bytes[done - 1];
         if (rung) feed_rungs_add(&reader->rungs, reader->at, feed_hash_value(reader->hash));
-        if (there) *ret_met = met(reader, line_ends((span){bytes + done, len - done}, ahead));
+        if (there) *ret_met = met(reader, line_ends(reader, (span){bytes + done, len - done}, ahead));
     }
     return done;
 }

@@ -60,7 +60,7 @@ struct follow_stream {
     uint64_t *starts; /* where known segments start: those behind `start` are counted in a piece */
     size_t n_starts;
     feed_rungs rungs;
-    uint64_t met; /* the end of the known segment that was met last */
+    uint64_t met; /* the end of the known segment that was met last, or taken from here */
     bool enough;  /* what may be known has waited long enough */
     bool another; /* it was given up that it is the log that it begins like */
     uint64_t known_lines;
@@ -374,7 +374,7 @@ static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash 
     tb_code code = s->sink->take(s->sink->ctx, &piece, &body, ret_report, err);
     if (code) return code;
     s->lines += ret_report->lines + ret_report->known_lines;
-    s->start = end;
+    s->start = s->met = end;
     feed_hash_copy(s->had, hash);
     memmove(s->text.data, s->text.data + len, s->text.len - len);
     s->text.len -= len;

@@ -139,6 +139,15 @@ static bool stopped(const follow_room *room)
     return room->options->stop && atomic_load_explicit(room->options->stop, memory_order_relaxed);
 }
 
+/* Whether a known log goes on from here and further than this one, so that nobody can tell yet whether it is the
+ * same: it is asked about again before more is sent. */
+static bool goes_further(const feed_reader *reader, const tb_known *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].start == reader->known.bytes && !feed_source_reaches(reader->source, list[i].length)) return true;
+    return false;
+}
+
 /* Goes on behind what the sink knows, from where it stands. */
 static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
 {
@@ -159,7 +168,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     if (code == TB_OK) code = follow_log_note_known(log, err);
     prove_known(log, room, known.list, known.n);
     drop_starts(log);
-    log->ask = code != TB_OK || log->earlier;
+    log->ask = code != TB_OK || log->earlier || goes_further(reader, known.list, known.n);
     return code;
 }
 

@@ -107,6 +107,19 @@ class Local(unittest.TestCase):
         self.follower().once()
         self.assertEqual(taken(self.db), (5, 0))
 
+    def test_a_last_line_that_was_refused_and_that_got_its_end(self):
+        whole, cut = lines(0, 6), len(lines(0, 3)) + 40
+        self.log.write_bytes(whole[:cut])
+        run("ingest", "--db", self.db, "--final", self.log)
+        self.assertEqual(taken(self.db), (3, 1))
+        f = self.follower()
+        f.once()  # it meets that line without its end
+        self.assertEqual(f.figure("waiting_bytes", self.log), 40)
+        self.log.write_bytes(whole)
+        f.once()
+        run("ingest", "--db", self.db, self.log)
+        self.assertEqual(taken(self.db), (6, 1))
+
     def test_files_that_appear_later_and_two_names_of_one(self):
         f = self.follower().start()
         until(lambda: "no such file yet" in f.messages(), "said")
@@ -754,36 +767,27 @@ class Remote(unittest.TestCase):
         self.assertEqual(taken(server.db), (20000, 0))
         server.close()
 
-    def test_a_proxy_with_small_bodies(self):
-        server = Server(log=None)
-        refused = []
-
+    def proxy(self, server, look):
+        """The address of a proxy. look(command, path, body): a status and a body in place of the server's, or None."""
         class Proxy(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
-            def answer(self, status, body):
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def forward(self, body):
-                peer = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
-                peer.request(self.command, self.path, body, dict(self.headers))
-                got = peer.getresponse()
-                self.answer(got.status, got.read())
-                peer.close()
-
             def do_GET(self):
-                self.forward(None)
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                said = look(self.command, self.path, body)
+                if not said:
+                    peer = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+                    peer.request(self.command, self.path, body, dict(self.headers))
+                    got = peer.getresponse()
+                    said = got.status, got.read()
+                    peer.close()
+                self.send_response(said[0])
+                self.send_header("Content-Length", str(len(said[1])))
+                self.end_headers()
+                self.wfile.write(said[1])
 
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if len(body) <= 1 << 20:
-                    return self.forward(body)
-                refused.append(len(body))
-                return self.answer(413, b"<html>413 Request Entity Too Large</html>")
+            do_POST = do_GET
 
             def log_message(self, *_):
                 pass
@@ -792,7 +796,91 @@ class Remote(unittest.TestCase):
         threading.Thread(target=proxy.serve_forever, daemon=True).start()
         self.addCleanup(proxy.server_close)
         self.addCleanup(proxy.shutdown)
-        url = f"http://127.0.0.1:{proxy.server_port}"
+        return f"http://127.0.0.1:{proxy.server_port}"
+
+    def add(self, first, n, log=None):
+        with open(log or self.log, "ab") as file:
+            file.write(lines(first, n))
+
+    def test_ingest_of_a_log_that_grows_and_is_taken_meanwhile(self):
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        asked = []
+
+        def look(command, path, _):
+            if command == "GET" and "segments" in path and not asked:
+                asked.append(path)
+                self.add(13, 4)
+                run("ingest", "--server", server.url, "--key", server.keys["ingest"], self.log)
+                self.add(17, 2)
+        self.add(0, 10)
+        run("ingest", "--server", server.url, "--key", server.keys["ingest"], self.log)
+        self.add(10, 3)
+        run("ingest", "--server", self.proxy(server, look), "--key", server.keys["ingest"], self.log)
+        self.assertEqual(len(asked), 1)
+        self.assertEqual(taken(server.db), (19, 0))
+
+    def test_another_sender_after_a_log_was_withdrawn_and_came_again(self):
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        words = ("ingest", "--server", server.url, "--key")
+        self.add(0, 10)
+        run(*words, server.keys["ingest"], self.log)
+        run(*words, server.keys["operator"], "--withdraw", self.log)
+        run(*words, server.keys["ingest"], self.log)
+        held = threading.Event()
+        go = threading.Event()
+
+        def look(command, *_):
+            if command == "POST" and not held.is_set():
+                held.set()
+                go.wait(PATIENCE)
+        f = Follower(self.proxy(server, look), self.log, key=server.keys["ingest"], folder=self.folder).start()
+        self.addCleanup(f.close)
+        until(lambda: f.figure("lag_bytes", self.log) == 0, f.messages)
+        self.add(10, 3)
+        self.assertTrue(held.wait(PATIENCE))
+        self.add(13, 2)
+        run(*words, server.keys["ingest"], self.log)
+        self.add(15, 5)
+        go.set()
+        until(lambda: stored(server.db)[0][101] == 20, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(f.messages(), "")
+        self.assertEqual(stored(server.db)[0], {101: 20})
+
+    def test_a_copy_that_ends_where_a_piece_ends_and_grows(self):
+        server = Server(log=None)
+        self.addCleanup(server.close)
+        for first in (0, 50):
+            self.add(first, 50)
+            run("ingest", "--server", server.url, "--key", server.keys["ingest"], self.log)
+        copy = self.folder / "copy.log"
+        f = Follower(server.url, copy, key=server.keys["ingest"], folder=self.folder)
+        self.add(0, 50, copy)
+        f.start()
+        self.addCleanup(f.close)
+        until(lambda: f.figure("lag_bytes", copy) == 0, f.messages)
+        self.add(50, 25, copy)
+        until(lambda: f.figure("earlier_bytes", copy), f.messages)
+        self.add(75, 25, copy)
+        until(lambda: f.figure("earlier_bytes", copy) == 0, f.messages)
+        self.add(100, 1, copy)
+        until(lambda: sum(taken(server.db)) >= 101, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(server.db), (101, 0))
+
+    def test_a_proxy_with_small_bodies(self):
+        server = Server(log=None)
+        refused = []
+
+        def small(command, _, body):
+            if command == "GET" or len(body) <= 1 << 20:
+                return None
+            refused.append(len(body))
+            return 413, b"<html>413 Request Entity Too Large</html>"
+
+        url = self.proxy(server, small)
         self.log.write_bytes(unpackable_lines(10000))
         f = Follower(url, self.log, key=server.keys["ingest"], folder=self.folder)
         self.assertEqual(f.once(), "")

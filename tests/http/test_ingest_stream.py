@@ -112,6 +112,21 @@ class Stream(unittest.TestCase):
         self.assertIn("its first 100 lines were taken before", said)
         self.assertEqual(stored(self.server.db), ({101: 120}, {101: 12000}))
 
+    def test_a_stream_that_another_sender_overtakes(self):
+        """Behind what it shipped itself, others took more than has come of it."""
+        self.start("--every", "20ms")
+        self.write(lines(0, 100))
+        self.takes(100)
+        self.file(lines(0, 150))
+        self.write(lines(100, 20))
+        # Two seconds later it is no beginning any more that might be told apart soon.
+        self.assertTrue(select.select([self.process.stderr], [], [], PATIENCE)[0])
+        self.write(lines(120, 40))
+        self.takes(160)
+        _, said = self.end()
+        self.assertIn("its first 50 lines were taken before", said)
+        self.assertEqual(stored(self.server.db), ({101: 160}, {101: 16000}))
+
     def test_a_stream_that_only_begins_like_a_known_log(self):
         self.file(lines(0, 100))
         self.start("--every", "20ms")
