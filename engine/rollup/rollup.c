@@ -260,7 +260,7 @@ static bool add_block(tb_rollup *r, const tb_hit *hits, size_t n, uint64_t *watc
 static tb_code too_many_lines(tb_error *err)
 {
     return tb_fail(err, TB_E_OVERFLOW, NULL,
-                   "A rollup can hold at most 2^32 - 1 lines. Store this one and add the other lines to a new one.");
+                   "A rollup holds 2^32 - 1 lines at most. Store it, and begin a new one for the lines that follow.");
 }
 
 tb_code tb_rollup_add_hits(tb_rollup *r, const tb_hit *hits, size_t n, tb_error *err)

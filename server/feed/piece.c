@@ -32,7 +32,8 @@ static const tb_known *find_known(const tb_known *list, size_t n, const feed_pie
 /* Whether the log is known up to the piece's end, in other pieces of this list: they have its lines. */
 static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
-    for (size_t i = 0; i < n && piece->length > piece->start; i++)
+    if (piece->length == piece->start) return false; /* it brings nothing */
+    for (size_t i = 0; i < n; i++)
         if (list[i].start != piece->start && list[i].length == piece->length && equal(list[i].hash, piece->hash))
             return true;
     return false;
@@ -78,8 +79,8 @@ static tb_code check(const tb_known *list, size_t n, const feed_options *options
 }
 
 /* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
- * took in more of the log than this one knows began where this one's knowledge ended, or behind; but for a named
- * batch, which is whatever its sender says. */
+ * took in more of the log than this one knows began where this one's knowledge ended, or behind. A named batch
+ * may have begun before that: it is not seen here. */
 static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, const feed_options *options,
                             tb_error *err)
 {

@@ -211,8 +211,8 @@ static bool may_be_earlier(const feed_reader *reader)
     return !last || last->length <= reader->known.bytes || feed_rungs_know(&reader->rungs, last);
 }
 
-/* Whether what follows, in two parts, begins with a line end, or is nothing and will be: what a log that grows
- * ends with may be half a line. */
+/* Whether what follows, in two parts, begins with a line end. Where nothing follows: whether nothing will. A log
+ * that grows may end with half a line. */
 static bool line_ends(const feed_reader *reader, span here, span ahead)
 {
     char two[2];
@@ -329,7 +329,7 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
     uint64_t next;
     bool is_met;
     while ((next = next_length(reader)) != 0 || may_be_earlier(reader)) {
-        if (next && feed_source_grows(reader->source)) reader->end = false; /* it has grown since */
+        if (next && feed_source_grows(reader->source)) reader->end = false; /* it may have grown since */
         tb_code code = fill_rest(reader, reader->block_bytes, err);
         if (code) return code;
         size_t n = rest_size(reader);

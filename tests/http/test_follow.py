@@ -850,25 +850,28 @@ class Remote(unittest.TestCase):
         self.assertEqual(stored(server.db)[0], {101: 20})
 
     def test_a_copy_that_ends_where_a_piece_ends_and_grows(self):
-        server = Server(log=None)
-        self.addCleanup(server.close)
-        for first in (0, 50):
-            self.add(first, 50)
-            run("ingest", "--server", server.url, "--key", server.keys["ingest"], self.log)
-        copy = self.folder / "copy.log"
-        f = Follower(server.url, copy, key=server.keys["ingest"], folder=self.folder)
-        self.add(0, 50, copy)
-        f.start()
-        self.addCleanup(f.close)
-        until(lambda: f.figure("lag_bytes", copy) == 0, f.messages)
-        self.add(50, 25, copy)
-        until(lambda: f.figure("earlier_bytes", copy), f.messages)
-        self.add(75, 25, copy)
-        until(lambda: f.figure("earlier_bytes", copy) == 0, f.messages)
-        self.add(100, 1, copy)
-        until(lambda: sum(taken(server.db)) >= 101, f.messages)
-        self.assertEqual(f.stop(), 0)
-        self.assertEqual(taken(server.db), (101, 0))
+        for options in ((), ("--cells", "on")):
+            with self.subTest(options):
+                server = Server(*options, log=None)
+                self.addCleanup(server.close)
+                self.log.unlink(missing_ok=True)
+                for first in (0, 50):
+                    self.add(first, 50)
+                    run("ingest", "--server", server.url, "--key", server.keys["ingest"], self.log)
+                copy = self.folder / f"copy{len(options)}.log"
+                f = Follower(server.url, copy, key=server.keys["ingest"], folder=self.folder)
+                self.add(0, 50, copy)
+                f.start()
+                self.addCleanup(f.close)
+                until(lambda: f.figure("lag_bytes", copy) == 0, f.messages)
+                self.add(50, 25, copy)
+                until(lambda: f.figure("earlier_bytes", copy), f.messages)
+                self.add(75, 25, copy)
+                until(lambda: f.figure("earlier_bytes", copy) == 0, f.messages)
+                self.add(100, 1, copy)
+                until(lambda: sum(taken(server.db)) >= 101, f.messages)
+                self.assertEqual(f.stop(), 0)
+                self.assertEqual(taken(server.db), (101, 0))
 
     def test_a_proxy_with_small_bodies(self):
         server = Server(log=None)
