@@ -19,6 +19,14 @@ static inline bool test_long(void)
     return form && strcmp(form, "1") == 0;
 }
 
+#ifdef TB_PART
+/* Rounds of a random test: a sanitizer's build takes a part of them, the long form ten times as many. */
+static inline int test_rounds(int usual)
+{
+    return usual * (test_long() ? 10 : 1) / TB_PART;
+}
+#endif
+
 static inline uint64_t test_seed(void)
 {
     const char *given = getenv("TB_SEED");

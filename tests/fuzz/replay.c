@@ -1,14 +1,35 @@
-/* A fuzz target's seeds, each run once, without libFuzzer: replay of one folder. An input lies in a
- * block of just its size, so that the address sanitizer sees one byte too many. */
+/* All fuzz targets in one program, without libFuzzer: runs each seed of one folder once. An input lies in a block of just its
+ * size, so that the address sanitizer sees one byte too many. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+typedef int fuzz_target(const uint8_t *data, size_t size);
 
-static int replay_file(const char *folder, const char *name)
+#define TB_X(name) fuzz_target name;
+#include TB_LIST
+#undef TB_X
+
+static const struct {
+    const char *name;
+    fuzz_target *run;
+} targets[] = {
+#define TB_X(name) {#name, name},
+#include TB_LIST
+#undef TB_X
+};
+
+static fuzz_target *find_target(const char *name)
+{
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (strcmp(targets[i].name, name) == 0) return targets[i].run;
+    return NULL;
+}
+
+static int replay_file(fuzz_target *run, const char *folder, const char *name)
 {
     char path[4096];
     struct stat status;
@@ -24,7 +45,7 @@ static int replay_file(const char *folder, const char *name)
     fclose(file);
     printf("%s\n", path); /* the last one named is the one that fails */
     fflush(stdout);
-    LLVMFuzzerTestOneInput(data, size);
+    run(data, size);
     free(data);
     return 1;
 }
@@ -33,13 +54,15 @@ int main(int argc, char **argv)
 {
     int count = 0;
     const struct dirent *entry;
-    DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
+    fuzz_target *run = argc == 3 ? find_target(argv[1]) : NULL;
+    DIR *folder = run ? opendir(argv[2]) : NULL;
     if (!folder) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        fprintf(stderr, "usage: %s TARGET FOLDER\n", argv[0]);
         return 2;
     }
-    LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-    while ((entry = readdir(folder))) count += replay_file(argv[1], entry->d_name);
+    run((const uint8_t *)"", 0);
+    while ((entry = readdir(folder)))
+        count += replay_file(run, argv[2], entry->d_name);
     closedir(folder);
     printf("%d seeds\n", count);
     return count ? 0 : 1;

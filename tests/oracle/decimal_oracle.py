@@ -6,7 +6,7 @@ of ten and of two with their neighbours, 10^18 units, prices of 15 digits after 
 negatives. Every operation is asked of random pairs of them; the text reader gets good and damaged
 texts.
 
-    decimal_oracle.py --runner build/tests/oracle/decimal_runner [--count 1000000] [--seed N]
+    decimal_oracle.py --runner build/tests/oracle/decimal_runner [--count N] [--seed N]
 
 The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
@@ -19,7 +19,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, setcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import random_seed  # noqa: E402
+from script import LONG, random_seed  # noqa: E402
 
 setcontext(Context(prec=240, Emin=-9999, Emax=9999))
 MANTISSA_MAX = 2 ** 127 - 1
@@ -175,7 +175,7 @@ def same(answer, expected):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
-    parser.add_argument("--count", type=int, default=1000000)
+    parser.add_argument("--count", type=int, default=1_000_000 if LONG else 300_000)
     parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     args = parser.parse_args()
     rng = random.Random(random_seed(args.seed))

@@ -6,7 +6,7 @@ regular expression; it shares nothing with the engine but the sentences of its m
 questions, thick around every edge the contract names, go to the engine's runner and to the twin:
 code, field, message, first bucket and count must be the same in every answer.
 
-    range.py --runner build/tests/oracle/range_runner [--count 120000] [--seed N]
+    range.py --runner build/tests/oracle/range_runner [--count N] [--seed N]
 
 The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
@@ -21,7 +21,7 @@ from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import random_seed  # noqa: E402
+from script import LONG, random_seed  # noqa: E402
 
 UTC = timezone.utc
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -394,7 +394,7 @@ def missing_kinds(seen):
 def main():
     options = argparse.ArgumentParser(description="Compares the date-range rules with a twin.")
     options.add_argument("--runner", required=True)
-    options.add_argument("--count", type=int, default=120_000)
+    options.add_argument("--count", type=int, default=120_000 if LONG else 40_000)
     options.add_argument("--seed", type=int)
     args = options.parse_args()
     seed = random_seed(args.seed)

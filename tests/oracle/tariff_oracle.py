@@ -6,7 +6,7 @@ asked too, and their SHA-256 compared (or their refusal, where 10^18 units at a 
 the scale of the list); then random months are rated, whole and in stretches, at
 every threshold and its neighbours. Amounts are compared as text, segment by segment.
 
-    tariff_oracle.py --runner build/tests/oracle/tariff_runner [--count 100000] [--seed N]
+    tariff_oracle.py --runner build/tests/oracle/tariff_runner [--count N] [--seed N]
 
 The seed is printed and also taken from TB_SEED. Exit status 0: no difference.
 """
@@ -20,7 +20,7 @@ from decimal import Context, Decimal, setcontext
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import random_seed  # noqa: E402
+from script import LONG, random_seed  # noqa: E402
 
 setcontext(Context(prec=120))
 EXA = 10 ** 18
@@ -182,7 +182,7 @@ def make_cases(rng, count):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--runner", required=True)
-    parser.add_argument("--count", type=int, default=100000)
+    parser.add_argument("--count", type=int, default=1_000_000 if LONG else 60_000)
     parser.add_argument("--seed", type=int, help="else TB_SEED, or always the same")
     args = parser.parse_args()
     rng = random.Random(random_seed(args.seed))

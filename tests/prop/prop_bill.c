@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS (2000 / TB_PART)
+#define ROUNDS test_rounds(500)
 
 static void rate(const month *m, tb_bill *bill)
 {

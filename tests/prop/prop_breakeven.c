@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS (3000 / TB_PART)
+#define ROUNDS test_rounds(1000)
 
 static uint64_t seed, state;
 

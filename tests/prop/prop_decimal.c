@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS (100000 / TB_PART)
+#define ROUNDS test_rounds(30000)
 
 __extension__ typedef unsigned __int128 u128;
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS (100000 / TB_PART)
+#define ROUNDS test_rounds(30000)
 
 static uint64_t seed, state;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS (40000 / TB_PART)
+#define ROUNDS test_rounds(20000)
 
 static uint64_t seed, state;
 

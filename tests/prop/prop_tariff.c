@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS (20000 / TB_PART)
+#define ROUNDS test_rounds(8000)
 
 static uint64_t seed, state;
 

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from script import once, random_seed  # noqa: E402
+from script import LONG, once, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[3] / "build" / "dev")
 TOOL = BUILD / "tollbook"
