@@ -27,6 +27,7 @@ CATALOG = {"accounts": [{"id": 1, "name": "acme", "currency": "USD"}],
                       "created": "2026-01-05T00:00:00Z", "hostnames": [host],
                       "settings": {"OriginUrl": "https://o.example"}} for zone, host in HOSTS.items()]}
 CONTENT = b"content\n" * 50
+ANSWER_S = 15  # a server that has not answered by then cannot work here
 
 
 def program(name):
@@ -108,12 +109,14 @@ class Answer:
     def __init__(self, port, zone, data):
         self.zone = zone
         came = b""
-        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as s:
+        with socket.create_connection(("127.0.0.1", port), timeout=ANSWER_S) as s:
             try:
                 s.sendall(data)
                 s.shutdown(socket.SHUT_WR)
                 while more := s.recv(65536):
                     came += more
+            except TimeoutError:
+                raise AssertionError(f"no answer within {ANSWER_S} s, and {came!r}, to {data[:99]!r}") from None
             except OSError:  # it was closed before its end was sent
                 pass
         self.bytes = len(came)

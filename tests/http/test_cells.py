@@ -1,7 +1,7 @@
 """`follow` ships cells to a server that asks for them (serve --cells on): what it stores and answers is what it stores
 and answers of the same logs as lines, to the byte."""
-import contextlib
 import json
+import os
 import random
 import signal
 import unittest
@@ -120,10 +120,12 @@ class Cells(Case):
         return follower
 
     @staticmethod
-    @contextlib.contextmanager
-    def stopped(follower):
+    def append(follower, log, text):
+        """The follower stands still meanwhile: else where its pieces end would depend on when it looks."""
         follower.process.send_signal(signal.SIGSTOP)
-        yield
+        os.waitid(os.P_PID, follower.process.pid, os.WSTOPPED)
+        with open(log, "ab") as out:
+            out.write(text)
         follower.process.send_signal(signal.SIGCONT)
 
     def wait(self, follower, lines):
@@ -160,8 +162,7 @@ class Cells(Case):
                 text = made.some(form, rng.randrange(50, 600))
                 lines += text.count(b"\n")
                 for log, follower in zip(logs, followers):
-                    with self.stopped(follower), open(log, "ab") as out: # it would take a part of it, where it is quick
-                        out.write(text)
+                    self.append(follower, log, text)
                     self.wait(follower, lines)
             for follower in followers:
                 follower.stop()
@@ -184,8 +185,7 @@ class Cells(Case):
         follower = self.follow(cells, log)
         lines = 0
         for part in parts[1:4]:                        # lines that ask, then cells
-            with open(log, "ab") as out:
-                out.write(part)
+            self.append(follower, log, part)
             lines += part.count(b"\n")
             self.wait(follower, lines)
         self.assertGreaterEqual(self.batches(cells), 3)
@@ -226,8 +226,7 @@ class Cells(Case):
             text = made.some("vcombined", 300)
             lines += text.count(b"\n")
             for log, follower in zip(logs, followers):
-                with open(log, "ab") as out:
-                    out.write(text)
+                self.append(follower, log, text)
                 self.wait(follower, lines)
         for follower in followers:
             follower.stop()

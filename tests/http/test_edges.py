@@ -43,6 +43,12 @@ class Case(unittest.TestCase):
         self.follower = follower(self.edge.follow, self.server, self.folder, self.edge.places()).start()
         self.addCleanup(self.follower.close)
 
+    def answer(self, zone, data):
+        try:
+            return Answer(self.edge.port, zone, data)
+        except AssertionError as why:
+            raise AssertionError(f"{why}\n{self.edge.messages()}") from None
+
     def rows(self, sql):
         text = run("query", "--db", self.server.db, "--format", "tsv", sql).stdout.decode(errors="replace")
         return [row.split("\t") for row in text.splitlines()[1:]]
@@ -80,7 +86,7 @@ class Case(unittest.TestCase):
         rng = random.Random(SEED)
         answers = []
         for zone, data in (one for _ in range(self.edge.rounds) for one in requests(rng)):
-            answers.append(Answer(self.edge.port, zone, data))
+            answers.append(self.answer(zone, data))
             if len(answers) % 8 == 0:
                 self.edge.settle()
         self.holds(answers)
