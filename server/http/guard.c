@@ -3,10 +3,11 @@
 #include "http/guard.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "http/methods.h"
 
-/* 1: may stand in a header's name (RFC 9110 token). */
+/* 1: may stand in a token. */
 static const bool token[256] = {
     ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1,         ['&'] = 1,         ['\''] = 1,
     ['*'] = 1, ['+'] = 1, ['-'] = 1, ['.'] = 1,         ['^'] = 1,         ['_'] = 1,
@@ -73,15 +74,54 @@ static unsigned char control(unsigned char c)
     return (unsigned char)(((c < 32) & (c != '\t')) | (c == 127));
 }
 
-static bool clean(const char *name, size_t name_len, const char *value, size_t value_len)
+static bool clean(const char *value, size_t len)
 {
-    bool good = true;
     unsigned char bad = 0;
-    for (size_t i = 0; i < name_len; i++)
-        good &= token[(unsigned char)name[i]];
-    for (size_t i = 0; i < value_len; i++)
+    for (size_t i = 0; i < len; i++)
         bad |= control((unsigned char)value[i]);
-    return good && !bad;
+    return !bad;
+}
+
+bool guard_token(const char *text, size_t len)
+{
+    bool good = len > 0;
+    for (size_t i = 0; i < len; i++)
+        good &= token[(unsigned char)text[i]];
+    return good;
+}
+
+/* Without the spaces and tabs around it. */
+static tb_text trim(const char *text, size_t len)
+{
+    while (len > 0 && (*text == ' ' || *text == '\t'))
+        text++, len--;
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        len--;
+    return (tb_text){text, len};
+}
+
+/* Whether a list has this member, in any letter case. */
+static bool lists(tb_text list, const char *member, size_t member_len)
+{
+    for (const char *comma = list.data; comma; list.data = comma + 1) {
+        comma = memchr(list.data, ',', list.len);
+        const size_t len = comma ? (size_t)(comma - list.data) : list.len;
+        const tb_text one = trim(list.data, len);
+        if (one.len == member_len && strncasecmp(one.data, member, member_len) == 0) return true;
+        list.len -= len + (comma != NULL);
+    }
+    return false;
+}
+#define LISTS(list, member) lists(list, member, sizeof(member) - 1)
+
+static void take_list(guard *g, guard_name which, tb_text list)
+{
+    if (which == GUARD_EXPECT) {
+        g->continues |= LISTS(list, "100-continue");
+        return;
+    }
+    g->close |= LISTS(list, "close");
+    g->keep_alive |= LISTS(list, "keep-alive");
 }
 
 void guard_start(guard *g)
@@ -92,26 +132,27 @@ void guard_start(guard *g)
 void guard_header(guard *g, const char *name, size_t name_len, const char *value, size_t value_len)
 {
     if (g->code != TB_OK) return;
+    const tb_text text = trim(value, value_len);
     g->lines++;
-    g->bytes += name_len + value_len;
+    g->bytes += name_len + text.len;
     if (g->lines > GUARD_HEADERS_MAX || g->bytes > GUARD_BYTES_MAX) {
         refuse_request(g, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 12 KiB of them.");
         return;
     }
-    if (name_len == 0 || !clean(name, name_len, value, value_len)) {
-        refuse_request(g, TB_E_BAD_REQUEST, "A header line has an invalid name or a control byte.");
+    if (!guard_token(name, name_len) || !clean(text.data, text.len)) {
+        refuse_request(g, TB_E_BAD_REQUEST,
+                       "A header line has no valid name, is folded, holds a control byte, or does not end in CRLF.");
         return;
     }
-    guard_name which = find_name(name, name_len);
+    const guard_name which = find_name(name, name_len);
     if (which == GUARD_OTHER) return;
-    if (g->value[which].data && known[which].count != GUARD_LAST) {
-        if (known[which].count == GUARD_ONE)
-            refuse_request(g, TB_E_BAD_REQUEST, "A header that may appear once appears twice.");
-        return;
+    if (known[which].count == GUARD_EACH) {
+        take_list(g, which, text);
+    } else if (!g->value[which].data || known[which].count == GUARD_LAST) {
+        g->value[which] = text;
+    } else if (known[which].count == GUARD_ONE) {
+        refuse_request(g, TB_E_BAD_REQUEST, "A header that may appear once appears twice.");
     }
-    while (value_len > 0 && (value[value_len - 1] == ' ' || value[value_len - 1] == '\t'))
-        value_len--;
-    g->value[which] = (tb_text){value, value_len};
 }
 
 /* 1 to 18 digits, so that no sum with it overflows 64 bits. */
@@ -127,26 +168,26 @@ static bool read_length(tb_text text, uint64_t *ret_length)
     return true;
 }
 
-static bool is_chunked(tb_text text)
+bool guard_framing(guard *g)
 {
-    return text.len == 7 && same_name(text.data, "chunked", 7);
+    const tb_text *encoding = &g->value[GUARD_TRANSFER_ENCODING];
+    const tb_text *length = &g->value[GUARD_CONTENT_LENGTH];
+    g->chunked = encoding->data != NULL;
+    if (g->chunked)
+        return !length->data && encoding->len == 7 && same_name(encoding->data, "chunked", 7);
+    return !length->data || read_length(*length, &g->content_length);
 }
 
 tb_code guard_finish(guard *g, bool http11)
 {
     if (g->code != TB_OK) return g->code;
-    const tb_text *encoding = &g->value[GUARD_TRANSFER_ENCODING];
-    const tb_text *length = &g->value[GUARD_CONTENT_LENGTH];
     if (http11 && !g->value[GUARD_HOST].data)
         refuse_request(g, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
-    if (encoding->data && length->data)
+    if (!guard_framing(g) || (g->chunked && !http11))
         refuse_request(g, TB_E_BAD_REQUEST,
-                       "Content-Length and Transfer-Encoding exclude each other.");
-    if (encoding->data && (!http11 || !is_chunked(*encoding)))
-        refuse_request(g, TB_E_BAD_REQUEST, "Transfer-Encoding must be chunked, with HTTP/1.1.");
-    if (length->data && !read_length(*length, &g->content_length))
-        refuse_request(g, TB_E_BAD_REQUEST, "Content-Length is not a number of bytes.");
-    if (g->code == TB_OK) g->chunked = encoding->data != NULL;
+                       "The body's length is not given once, as a number or, with HTTP/1.1, as chunks.");
+    g->last = g->close || (!http11 && !g->keep_alive);
+    g->expect = g->continues && http11 && guard_has_body(g);
     return g->code;
 }
 

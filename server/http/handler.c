@@ -1,13 +1,13 @@
 /* The seam to libmicrohttpd 0.9.75. For one request the library calls:
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
- *   on_request  first call, head complete: judged (guard, route, key, body's announcement)
+ *   on_request  first call, head complete: judged (route, key, body's announcement)
  *   on_request  once for each piece of a body, or twice for one that comes apart: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
  *
- * Before any of it the wire has judged what came (receive.h).
+ * Before any of it the wire has read what came, and written it anew (wire.h).
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
  * the last call, unless the request is malformed or a body follows that nobody wants to read. */
@@ -31,8 +31,8 @@
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
-/* The library's memory of a connection, set to zero for each request: the guard's 4 KiB of target
- * and 12 KiB of headers, the entries of 64 headers, and the answer's head. */
+/* The library's memory of a connection, set to zero for each request: a head as the wire writes it, with the guard's
+ * 4 KiB of target and 12 KiB of headers at most, and the answer's head. */
 #define POOL_BYTES 24576
 #define IGNORED_MAX                                                                                \
     ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
@@ -76,12 +76,7 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     if (!r) return NULL;
     r->worker = w;
     r->mhd = mhd;
-    r->raw = uri;
-    r->target_len = strnlen(uri, GUARD_TARGET_MAX + 1);
-    if (r->target_len > GUARD_TARGET_MAX) {
-        r->too_long = true;
-        r->target_len = GUARD_TARGET_MAX;
-    }
+    r->target_len = strnlen(uri, GUARD_TARGET_MAX);
     memcpy(r->target, uri, r->target_len);
     r->target[r->target_len] = 0;
     spare_query(uri);
@@ -102,45 +97,29 @@ static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char
 {
     (void)kind;
     request *r = cls;
-    guard_header(&r->guard, name, name_len, value, value ? value_len : 0);
+    const guard_name which = wire_header(name, name_len);
+    if (which < GUARD_OTHER) r->guard.value[which] = (tb_text){value ? value : "", value ? value_len : 0};
     return MHD_YES;
 }
 
-/* What no other rule sees: bytes after a NUL in the target, and spaces around it, which the library
- * skips. The version follows the target's end in the line that the library has cut up. */
-static bool line_is_tight(const request *r, const char *method, const char *version)
+/* Takes over what the wire has judged. false: it was refused. */
+static bool take_head(request *r, const char *version)
 {
-    return (uintptr_t)r->raw == (uintptr_t)method + strlen(method) + 1 &&
-           (uintptr_t)version == (uintptr_t)r->raw + r->target_len + 1;
-}
-
-/* false: refused, and the connection is not to be trusted further. */
-static bool pass_guard(request *r, const char *method, const char *version)
-{
-    const char *why = NULL;
-    tb_code code = TB_OK;
+    const conn *k = r->conn;
     r->http11 = strcmp(version, "HTTP/1.1") == 0;
-    if (r->too_long) {
-        code = TB_E_URI_TOO_LONG;
-    } else if ((!r->http11 && strcmp(version, "HTTP/1.0") != 0) ||
-               !line_is_tight(r, method, version)) {
-        code = TB_E_BAD_REQUEST;
-        why = "The request line is not a method, a target and HTTP/1.1 or HTTP/1.0.";
-    } else {
-        code = guard_target(r->target, r->target_len, &r->path_len, &why);
+    MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
+    if (receive_refused(k)) {
+        refuse_request(r, k->wire.code, NULL, k->wire.why);
+        r->reply.close = true;
+        return false;
     }
-    if (code == TB_OK) {
-        guard_start(&r->guard);
-        MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
-        code = guard_finish(&r->guard, r->http11);
-        why = r->guard.why;
-    }
-    r->apart = receive_apart(r->conn);
-    if (r->apart) r->guard.content_length = r->conn->wire.length; /* in place of what stands for it */
-    if (code == TB_OK) return true;
-    refuse_request(r, code, NULL, why);
-    r->reply.close = true;
-    return false;
+    r->path_len = strcspn(r->target, "?");
+    const bool sound = guard_framing(&r->guard);
+    assert(sound); /* the wire wrote it */
+    (void)sound;
+    r->apart = receive_apart(k);
+    if (r->apart) r->guard.content_length = k->wire.length; /* in place of what stands for it */
+    return true;
 }
 
 static bool find_route(request *r)
@@ -236,7 +215,7 @@ static void judge(request *r, const char *method, const char *version)
     r->start_us = clock_mono_us();
     r->number = scramble(w->server->id_seed + ((uint64_t)w->index << 56) + ++w->requests);
     r->method = http_method_parse(method);
-    if (pass_guard(r, method, version) && find_route(r) && authenticate(r) && within_rate(r) &&
+    if (take_head(r, version) && find_route(r) && authenticate(r) && within_rate(r) &&
         has_store(r))
         accept_body(r);
 }

@@ -121,21 +121,24 @@ static ssize_t read_behind(conn *k, bool *ret_more)
     if (n <= 0) return n;
     *ret_more = (size_t)n == room;
     k->kept_len += (size_t)n;
-    k->kept_good = wire_scan(&k->wire, k->kept, k->kept_len);
+    const wire_step s = wire_scan(&k->wire, k->kept, k->kept_len);
+    k->kept_good = s.passed;
+    k->kept_len -= s.read - s.passed;
+    memmove(k->kept + s.passed, k->kept + s.read, k->kept_len - s.passed);
     return n;
 }
 
-/* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept.
- * */
+/* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept. */
 static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
     const size_t most = room < WIRE_HEAD_MAX ? room : WIRE_HEAD_MAX;
     const ssize_t n = from_system(k->fd, to, most, 0);
     if (n <= 0) return n;
-    const size_t good = wire_scan(&k->wire, to, (size_t)n), rest = (size_t)n - good;
-    *ret_good = good;
+    const wire_step s = wire_scan(&k->wire, to, (size_t)n);
+    const size_t rest = (size_t)n - s.read;
+    *ret_good = s.passed;
     *ret_more = (size_t)n == most || (rest > 0 && k->wire.state == WIRE_APART);
-    if (rest > 0 && k->wire.state != WIRE_BAD) keep(k, to + good, rest);
+    if (rest > 0 && k->wire.state < WIRE_END) keep(k, to + s.read, rest);
     return n;
 }
 
@@ -150,7 +153,7 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
         size_t good = 0;
         if (k->kept_good) {
             n += take_kept(k, to + n, room - n);
-        } else if (k->wire.state == WIRE_BAD) {
+        } else if (k->wire.state >= WIRE_END) {
             break;
         } else if (k->wire.state == WIRE_APART) {
             got = read_apart(k, to + n);
@@ -167,19 +170,37 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
     refuse_if_due(c, k);
     note_beginning(c, k);
     if (n > 0) return (ssize_t)n;
-    if (k->refused) return discard(k);
+    if (k->refused || k->wire.state == WIRE_END) return discard(k);
     errno = got < 0 ? why : EAGAIN;
     return got == 0 ? 0 : -1;
 }
 
-bool receive_apart(const conn *k)
+static bool is_newest(const conn *k)
 {
-    return k->wire.state == WIRE_APART && k->wire.heads == k->answered + 1;
+    return k->wire.heads == k->answered + 1;
 }
 
+bool receive_refused(const conn *k)
+{
+    return k->wire.state == WIRE_END && k->wire.code && is_newest(k);
+}
+
+bool receive_apart(const conn *k)
+{
+    return k->wire.state == WIRE_APART && is_newest(k);
+}
+
+void receive_end(conn *k)
+{
+    wire_end(&k->wire);
+    k->kept_len = k->kept_good = 0;
+}
+
+/* What is behind the last request is read, so that closing does not overtake its answer. */
 void receive_answered(conns *c, conn *k)
 {
     k->answered++;
+    if (k->wire.state == WIRE_END && k->wire.heads == k->answered) discard(k);
     refuse_if_due(c, k);
     note_beginning(c, k);
 }

@@ -11,9 +11,13 @@
 
 /* This thread reads for these connections from now on. */
 void receive_for(conns *c);
-/* Whether the body of the request whose head was passed on last comes apart (uploads.h). */
+/* Whether the request whose head was passed on last was refused: wire.code and why say so. */
+bool receive_refused(const conn *k);
+/* Whether its body comes apart (uploads.h). */
 bool receive_apart(const conn *k);
-/* The connection's last request has been answered: what was put off until then is done. */
+/* The answer that is sent now is the connection's last: nothing more is passed on, nor answered. */
+void receive_end(conn *k);
+/* A request of the connection has been answered: what was put off until then is done. */
 void receive_answered(conns *c, conn *k);
 
 #endif

@@ -17,6 +17,7 @@
 
 #include "http/clock.h"
 #include "http/query.h"
+#include "http/receive.h"
 #include "http/server.h"
 #include "http/stream.h"
 
@@ -280,6 +281,8 @@ bool reply_send(request *r)
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
+    if (r->reply.kind == REPLY_STREAM && !r->http11) r->reply.close = true; /* its end is the connection's */
+    if (r->reply.close) receive_end(r->conn);
     bool sent = false;
     if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;
     body b = choose_body(r);

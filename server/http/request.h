@@ -70,10 +70,9 @@ typedef struct request {
     struct worker *worker;
     conn *conn;
     struct MHD_Connection *mhd;
-    const char *raw; /* the target where the library keeps it, until its end is checked */
     const route *route;
     http_method method;
-    bool http11, too_long;
+    bool http11;
     bool begun;   /* the head has been judged */
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
@@ -85,7 +84,7 @@ typedef struct request {
     bool uploaded; /* it has been theirs */
     uint64_t uploaded_bytes; /* that /metrics does not count yet */
     struct request *upload_next, **upload_at; /* theirs */
-    guard guard;
+    guard guard; /* its values, and the body's framing */
     size_t target_len, path_len;
     tb_text id; /* the path's {id} */
     unsigned allow;

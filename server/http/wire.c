@@ -1,21 +1,17 @@
 #include "http/wire.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-#include "http/guard.h"
 
 #define EXTENSION_MAX 256  /* bytes of a chunk's size line behind the digits */
 #define TRAILER_MAX   4096 /* bytes behind the last chunk */
 #define DIGITS_MAX    16
-/* What the library has room for, beside an answer's head: the head's bytes and an entry for each line.
- * Within it the guard says what is too long, in the route's own form. */
-#define ROOM  22528
-#define ENTRY 80
+
+static_assert(GUARD_OTHER <= 26, "a letter for each header");
 
 static const char no_line[] = "The request line is not a method, a target and HTTP/1.1 or HTTP/1.0.";
-static const char no_header[] = "A header line has no name, is folded, or does not end in CRLF.";
-static const char no_framing[] = "The body's length is not given once, as a number or as chunks.";
+static const char no_trailer[] = "A trailer line has no name, is folded, or does not end in CRLF.";
 static const char no_chunk[] = "The body's chunks are malformed.";
 
 static bool bad(wire *w, tb_code code, const char *why)
@@ -27,139 +23,191 @@ static bool bad(wire *w, tb_code code, const char *why)
     return false;
 }
 
-/* --- a head --- */
+static void end_request(wire *w)
+{
+    w->state = w->last ? WIRE_END : WIRE_HEAD;
+    w->seen = 0;
+}
+
+/* --- reading a head --- */
 
 typedef struct head {
-    size_t target_len;
-    bool http11, has_length, chunked;
-    uint64_t length;
-    char *digits; /* of it */
-    size_t n_digits;
+    tb_text method, target, version;
+    bool http11;
+    guard guard;
 } head;
 
-/* METHOD SP TARGET SP HTTP/1.x, the target with or without spaces: the guard says what is wrong. */
-static bool judge_request(wire *w, head *h, const char *line, size_t len)
+/* METHOD SP TARGET SP HTTP/1.x; what is wrong with a target is the guard's to say. */
+static bool read_line(head *h, const char *line, size_t len)
 {
     static const char version[] = " HTTP/1.";
-    const size_t n = sizeof version - 1;
-    const char *space = memchr(line, ' ', len), *end = line + len - n - 1;
-    if (!space || space == line || len <= n + 1 || memcmp(end, version, n) != 0 ||
-        line[len - 1] < '0' || line[len - 1] > '9' || memchr(line, 0, len))
-        return bad(w, TB_E_BAD_REQUEST, no_line);
-    while (space < end && *space == ' ')
-        space++;
-    if (space >= end) return bad(w, TB_E_BAD_REQUEST, no_line);
-    h->target_len = (size_t)(end - space);
+    const size_t n = sizeof version; /* with its digit */
+    const char *space = memchr(line, ' ', len), *end = len > n ? line + len - n : line;
+    if (!space || space >= end || memcmp(end, version, n - 1) != 0 || memchr(line, 0, len)) return false;
+    h->method = (tb_text){line, (size_t)(space - line)};
+    h->target = (tb_text){space + 1, (size_t)(end - space - 1)};
+    h->version = (tb_text){end + 1, n - 1};
     h->http11 = line[len - 1] == '1';
-    return true;
+    return guard_token(h->method.data, h->method.len) && strspn(space, " ") <= h->target.len &&
+           (h->http11 || line[len - 1] == '0');
 }
 
-static bool same(const char *name, size_t len, const char *wanted, size_t wanted_len)
+/* Its lines behind the first one: `len` bytes, with the empty one or up to a bare LF. */
+static void read_headers(guard *g, const char *line, size_t len)
 {
-    return len == wanted_len && strncasecmp(name, wanted, len) == 0;
-}
-#define IS(name, len, wanted) same(name, len, wanted, sizeof(wanted) - 1)
-
-/* 1 to 18 digits, as the guard wants them. */
-static bool read_length(head *h, char *value, size_t len)
-{
-    if (h->has_length || len == 0 || len > 18) return false;
-    h->has_length = true;
-    h->digits = value;
-    h->n_digits = len;
-    for (size_t i = 0; i < len; i++) {
-        if (value[i] < '0' || value[i] > '9') return false;
-        h->length = h->length * 10 + (uint64_t)(value[i] - '0');
+    for (const char *end = line + len, *lf; line < end; line = lf + 1) {
+        lf = memchr(line, '\n', (size_t)(end - line));
+        const bool whole = lf > line && lf[-1] == '\r';
+        const size_t n = (size_t)(lf - line) - whole;
+        const char *colon = whole ? memchr(line, ':', n) : NULL;
+        if (whole && n == 0) return;
+        if (colon) guard_header(g, line, (size_t)(colon - line), colon + 1, n - (size_t)(colon + 1 - line));
+        else guard_header(g, line, 0, line, 0);
     }
-    return true;
 }
 
-static bool read_encoding(head *h, const char *value, size_t len)
+/* What is refused is in h->guard.code; what is no head at all makes the wire bad. */
+static void read_head(wire *w, head *h, const char *bytes, size_t len)
 {
-    if (h->chunked || !h->http11 || !IS(value, len, "chunked")) return false;
-    h->chunked = true;
-    return true;
+    const char *lf = memchr(bytes, '\n', len), *why = NULL;
+    if (lf == bytes || lf[-1] != '\r' || !read_line(h, bytes, (size_t)(lf - bytes) - 1)) {
+        bad(w, TB_E_BAD_REQUEST, no_line);
+        return;
+    }
+    size_t path_len;
+    const tb_code code = guard_target(h->target.data, h->target.len, &path_len, &why);
+    guard_start(&h->guard);
+    read_headers(&h->guard, lf + 1, len - (size_t)(lf + 1 - bytes));
+    guard_finish(&h->guard, h->http11);
+    if (code) {
+        h->guard.code = code;
+        h->guard.why = why;
+    }
 }
 
-static bool is_blank(char c)
+/* A head that has not ended within WIRE_HEAD_MAX bytes. */
+static void too_large(wire *w, const char *bytes)
 {
-    return c == ' ' || c == '\t';
+    head h;
+    const char *lf = memchr(bytes, '\n', WIRE_HEAD_MAX);
+    if (lf && !read_line(&h, bytes, (size_t)(lf - bytes) - 1)) bad(w, TB_E_BAD_REQUEST, no_line);
+    else if (!lf || h.target.len > GUARD_TARGET_MAX) bad(w, TB_E_URI_TOO_LONG, NULL);
+    else bad(w, TB_E_HEADERS_TOO_LARGE, NULL);
 }
 
-static bool judge_header(wire *w, head *h, char *line, size_t len)
+/* --- writing it anew --- */
+
+static char *put(char *to, const char *bytes, size_t len)
 {
-    const char *colon = memchr(line, ':', len);
-    if (!colon || colon == line || is_blank(*line) || memchr(line, 0, len))
-        return bad(w, TB_E_BAD_REQUEST, no_header);
-    char *value = line + (colon - line) + 1;
-    const size_t name_len = (size_t)(colon - line);
-    size_t n = len - name_len - 1;
-    while (n > 0 && is_blank(*value))
-        value++, n--;
-    while (n > 0 && is_blank(value[n - 1]))
-        n--;
-    if (IS(line, name_len, "cookie")) memcpy(line, WIRE_COOKIE, name_len);
-    if ((IS(line, name_len, "content-length") && !read_length(h, value, n)) ||
-        (IS(line, name_len, "transfer-encoding") && !read_encoding(h, value, n)))
-        return bad(w, TB_E_BAD_REQUEST, no_framing);
-    return true;
+    memcpy(to, bytes, len);
+    return to + len;
+}
+#define PUT(to, text) put(to, text, sizeof(text) - 1)
+
+guard_name wire_header(const char *name, size_t len)
+{
+    static const char length[] = "Content-Length", encoding[] = "Transfer-Encoding";
+    if (len == 1) return (guard_name)(*name - 'A');
+    if (len == sizeof length - 1 && memcmp(name, length, len) == 0) return GUARD_CONTENT_LENGTH;
+    if (len == sizeof encoding - 1 && memcmp(name, encoding, len) == 0) return GUARD_TRANSFER_ENCODING;
+    return GUARD_OTHER;
 }
 
-static bool too_large(wire *w, const head *h)
+/* Whether a handler reads it. The body's framing has names that the library knows. */
+static bool has_letter(const guard *g, unsigned i)
 {
-    return bad(w, h->target_len > GUARD_TARGET_MAX ? TB_E_URI_TOO_LONG : TB_E_HEADERS_TOO_LARGE, NULL);
+    return g->value[i].data && i != GUARD_HOST && i != GUARD_CONTENT_LENGTH && i != GUARD_TRANSFER_ENCODING;
 }
 
-static void begin_apart(wire *w, const head *h)
+static char *put_line(char *to, const head *h)
 {
-    w->state = WIRE_APART;
-    w->stand_ins = 0;
-    w->length = h->length;
-    memset(h->digits, '0', h->n_digits);
-    h->digits[h->n_digits - 1] = '0' + WIRE_STAND_INS;
+    tb_text target = h->target;
+    while (*target.data == ' ')
+        target.data++, target.len--;
+    if (target.len > GUARD_TARGET_MAX) target.len = GUARD_TARGET_MAX; /* it is refused */
+    to = put(to, h->method.data, h->method.len);
+    *to++ = ' ';
+    to = put(to, target.data, target.len);
+    *to++ = ' ';
+    return PUT(put(to, h->version.data, h->version.len), "\r\n");
 }
 
-static bool begin_body(wire *w, const head *h)
+static char *put_headers(char *to, const guard *g)
 {
-    if (h->chunked && h->has_length) return bad(w, TB_E_BAD_REQUEST, no_framing);
-    w->left = h->length;
-    w->seen = 0;
+    for (unsigned i = 0; i < GUARD_OTHER; i++) {
+        if (!has_letter(g, i)) continue;
+        *to++ = (char)('A' + i);
+        *to++ = ':';
+        to = PUT(put(to, g->value[i].data, g->value[i].len), "\r\n");
+    }
+    return to;
+}
+
+static char *put_framing(char *to, const guard *g, uint64_t length)
+{
+    if (g->chunked) to = PUT(to, "Transfer-Encoding:chunked\r\n");
+    else if (length > 0) to += sprintf(to, "Content-Length:%llu\r\n", (unsigned long long)length);
+    if (g->expect) to = PUT(to, "Expect:100-continue\r\n");
+    if (g->close) to = PUT(to, "Connection:close\r\n");
+    else if (g->keep_alive) to = PUT(to, "Connection:Keep-Alive\r\n");
+    return to;
+}
+
+/* Begins what follows the head: its body, the next one, or nothing. */
+static void begin_body(wire *w, const guard *g)
+{
     w->heads++;
-    if (h->chunked) w->state = WIRE_CHUNK_DIGITS;
-    else if (h->length > WIRE_APART_MIN) begin_apart(w, h);
-    else if (h->length > 0) w->state = WIRE_BODY;
-    return true;
+    w->last = g->last;
+    w->left = g->content_length;
+    w->seen = 0;
+    if (g->code) {
+        w->state = WIRE_END;
+        w->code = g->code;
+        w->why = g->why;
+    } else if (g->chunked) {
+        w->state = WIRE_CHUNK_DIGITS;
+        w->left = 0;
+    } else if (w->left > WIRE_APART_MIN) {
+        w->state = WIRE_APART;
+        w->stand_ins = 0;
+        w->length = w->left;
+    } else if (w->left > 0) {
+        w->state = WIRE_BODY;
+    } else {
+        end_request(w);
+    }
 }
 
-/* Bytes of the head that begins here; 0: it is not whole, or bad. */
-static size_t take_head(wire *w, char *bytes, size_t len)
+/* Where a head may end: behind its empty line, or behind a bare LF, which makes it none. 0: more has to come. */
+static size_t head_end(const char *bytes, size_t len, size_t *looked)
 {
-    head h = {0};
-    size_t at = 0, lines = 0;
-    bool good = true;
-    for (bool first = true; good; first = false, lines++) {
-        char *line = bytes + at;
-        const char *lf = memchr(line, '\n', len - at);
-        if (!lf) break;
-        const size_t n = (size_t)(lf - line);
-        at += n + 1;
-        if (first && at > WIRE_HEAD_MAX) h.target_len = n;
-        if (at > WIRE_HEAD_MAX || at + lines * ENTRY > ROOM)
-            good = too_large(w, &h);
-        else if (n == 0 || line[n - 1] != '\r')
-            good = bad(w, TB_E_BAD_REQUEST, first ? no_line : no_header);
-        else if (first)
-            good = judge_request(w, &h, line, n - 1);
-        else if (n > 1)
-            good = judge_header(w, &h, line, n - 1);
-        else
-            return begin_body(w, &h) ? at : 0;
-    }
-    if (good && len >= WIRE_HEAD_MAX) {
-        if (at == 0) h.target_len = len;
-        too_large(w, &h);
-    }
+    const char *from = bytes + *looked, *const end = bytes + len, *lf;
+    for (; (lf = memchr(from, '\n', (size_t)(end - from))); from = lf + 1)
+        if (lf == bytes || lf[-1] != '\r' || (lf - bytes >= 2 && lf[-2] == '\n')) return (size_t)(lf + 1 - bytes);
+    *looked = len;
     return 0;
+}
+
+/* Reads the head that begins here and writes it to `to`, which may lie before it. Its bytes; 0: it is not whole, or
+ * bad. */
+static size_t take_head(wire *w, char *bytes, size_t len, char *to, size_t *passed)
+{
+    const size_t end = head_end(bytes, len, &w->looked);
+    char anew[WIRE_HEAD_MAX];
+    head h;
+    if (end == 0 && len < WIRE_HEAD_MAX) return 0;
+    w->looked = 0;
+    if (end == 0 || end > WIRE_HEAD_MAX) too_large(w, bytes);
+    else read_head(w, &h, bytes, end);
+    if (w->state == WIRE_BAD) return 0;
+    begin_body(w, &h.guard);
+    char *at = put_headers(put_line(anew, &h), &h.guard);
+    if (!h.guard.code) at = put_framing(at, &h.guard, w->state == WIRE_APART ? WIRE_STAND_INS : w->left);
+    at = PUT(at, "\r\n");
+    assert((size_t)(at - anew) <= end);
+    memcpy(to, anew, (size_t)(at - anew));
+    *passed += (size_t)(at - anew);
+    return end;
 }
 
 /* Empty lines before a request are nothing. */
@@ -169,6 +217,15 @@ static size_t empty_lines(const char *bytes, size_t len)
     while (len - at >= 2 && bytes[at] == '\r' && bytes[at + 1] == '\n')
         at += 2;
     return at;
+}
+
+static size_t skip_empty_lines(wire *w, const char *bytes, size_t len)
+{
+    const size_t n = empty_lines(bytes, len);
+    w->seen += (unsigned)n;
+    if (n > 0) w->looked = 0;
+    if (w->seen > WIRE_HEAD_MAX) bad(w, TB_E_BAD_REQUEST, no_line);
+    return n;
 }
 
 /* --- a body --- */
@@ -219,13 +276,13 @@ static bool take_trailer(wire *w, char c)
     if (++w->seen > TRAILER_MAX) return bad(w, TB_E_HEADERS_TOO_LARGE, NULL);
     if (first) w->named = false;
     if (c == '\r') {
-        if (!first && !w->named) return bad(w, TB_E_BAD_REQUEST, no_header);
+        if (!first && !w->named) return bad(w, TB_E_BAD_REQUEST, no_trailer);
         w->named = !first; /* else it is the empty line */
         w->state = WIRE_TRAILER_LF;
         return true;
     }
-    if (is_control(c) || (first && (is_blank(c) || c == ':')))
-        return bad(w, TB_E_BAD_REQUEST, no_header);
+    if (is_control(c) || (first && (c == ' ' || c == '\t' || c == ':')))
+        return bad(w, TB_E_BAD_REQUEST, no_trailer);
     w->named |= c == ':';
     w->state = WIRE_TRAILER_LINE;
     return true;
@@ -251,35 +308,61 @@ static bool take_byte(wire *w, char c)
     case WIRE_CHUNK_END_LF: return expect(w, c, '\n', WIRE_CHUNK_DIGITS);
     case WIRE_TRAILER:
     case WIRE_TRAILER_LINE: return take_trailer(w, c);
-    case WIRE_TRAILER_LF: return expect(w, c, '\n', w->named ? WIRE_TRAILER : WIRE_HEAD);
+    case WIRE_TRAILER_LF:
+        if (!expect(w, c, '\n', WIRE_TRAILER)) return false;
+        if (!w->named) end_request(w);
+        return true;
     default: return false;
     }
 }
 
-static size_t take_bytes(wire *w, size_t len)
+/* Whether the byte that comes now is passed on: not what is an extension or a trailer. */
+static bool passes(const wire *w, char c)
+{
+    switch (w->state) {
+    case WIRE_CHUNK_DIGITS: return c != ';';
+    case WIRE_CHUNK_EXTENSION:
+    case WIRE_TRAILER: return c == '\r';
+    case WIRE_TRAILER_LINE: return false;
+    case WIRE_TRAILER_LF: return !w->named;
+    default: return true;
+    }
+}
+
+static size_t take_bytes(wire *w, const char *from, size_t len, char *to)
 {
     const size_t n = w->left < len ? (size_t)w->left : len;
     w->left -= n;
-    if (w->left == 0) w->state = w->state == WIRE_BODY ? WIRE_HEAD : WIRE_CHUNK_END;
+    if (to != from) memmove(to, from, n);
+    if (w->left > 0) return n;
+    if (w->state == WIRE_BODY) end_request(w);
+    else w->state = WIRE_CHUNK_END;
     return n;
 }
 
-size_t wire_scan(wire *w, char *bytes, size_t len)
+wire_step wire_scan(wire *w, char *bytes, size_t len)
 {
-    size_t at = 0;
-    while (at < len && w->state != WIRE_BAD && w->state != WIRE_APART) {
+    wire_step s = {0};
+    while (s.read < len && w->state < WIRE_APART) {
+        char *from = bytes + s.read, *to = bytes + s.passed;
+        size_t n;
         if (w->state == WIRE_BODY || w->state == WIRE_CHUNK_BYTES) {
-            at += take_bytes(w, len - at);
+            n = take_bytes(w, from, len - s.read, to);
+            s.passed += n;
         } else if (w->state == WIRE_HEAD) {
-            at += empty_lines(bytes + at, len - at);
-            const size_t n = take_head(w, bytes + at, len - at);
+            n = skip_empty_lines(w, from, len - s.read);
+            if (n == 0) n = take_head(w, from, len - s.read, to, &s.passed);
             if (n == 0) break;
-            at += n;
-        } else if (take_byte(w, bytes[at])) {
-            at++;
+        } else {
+            const bool pass = passes(w, *from);
+            if (!take_byte(w, *from)) break;
+            *to = *from;
+            s.passed += pass;
+            n = 1;
         }
+        s.read += n;
     }
-    return at;
+    return s;
 }
 
 void wire_give_up(wire *w)
@@ -287,21 +370,20 @@ void wire_give_up(wire *w)
     bad(w, TB_E_BUSY, NULL);
 }
 
+void wire_end(wire *w)
+{
+    w->state = WIRE_END;
+}
+
 char wire_stand_in(wire *w)
 {
-    if (++w->stand_ins == WIRE_STAND_INS && w->left == 0) w->state = WIRE_HEAD;
+    if (++w->stand_ins == WIRE_STAND_INS && w->left == 0) end_request(w);
     return 0;
 }
 
 bool wire_can_judge(const char *bytes, size_t len)
 {
     const size_t skip = empty_lines(bytes, len);
-    const char *p = bytes + skip, *const end = bytes + len;
-    if (len >= WIRE_HEAD_MAX) return true;
-    for (bool first = true; (p = memchr(p, '\n', (size_t)(end - p))); first = false) {
-        if (p == bytes + skip || p[-1] != '\r') return true;
-        if (!first && p - bytes >= 3 && p[-2] == '\n') return true;
-        p++;
-    }
-    return false;
+    size_t looked = 0;
+    return len >= WIRE_HEAD_MAX || head_end(bytes + skip, len - skip, &looked) > 0;
 }

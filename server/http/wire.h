@@ -1,13 +1,25 @@
-/* The wire: what a connection sends is judged here before libmicrohttpd 0.9.75 reads it. That answers
- * what it cannot read in HTML, some of it twice, takes a line without a name for a head's end, joins
- * folded lines to names, and has no room for a cookie of many crumbs. It only gets to see heads that it
- * and we read alike, and bodies whose framing is sound. What a request may say is not judged
- * here: that is the guard's, which can answer in the route's own form.
+/* The wire: the one reading of what a connection sends. A head is parsed and judged here (guard.h), and
+ * libmicrohttpd 0.9.75 gets it written anew from what was understood; a body is checked and passed on. So
+ * there is nothing that the library could read in another way: it takes a blank behind `chunked` for
+ * another encoding, a line without a name for a head's end, joins folded lines to names, has no room for a
+ * cookie of many crumbs or for 400 trailer lines, loses a request that expects a 100 for no body, and
+ * answers what it cannot read in HTML, some of it twice.
  *
- * What it keeps true: every byte passed on belongs to a head that was judged whole, or to the body that
- * such a head announced, up to and not including the first byte that is wrong. A cookie's name is
- * blotted out in place: the guard reads that header under the name that is left (WIRE_COOKIE), and the
- * library does not take it apart.
+ *     GET /statistics?x=y HTTP/1.1      as it came
+ *     B:8f2e...                         headers that mean something here: a letter for each (wire_header),
+ *     I:gzip                            the value without blanks around it; all others are left out
+ *     Content-Length:5                  or Transfer-Encoding:chunked, where there is a body
+ *     Expect:100-continue               where a body is to be asked for
+ *     Connection:close                  where the client says so; Keep-Alive with HTTP/1.0
+ *
+ * No client can name a header by its letter, for none of its names comes through. What is written is never
+ * longer than what came, so it takes its place; nor are chunks without extensions and trailers, which are
+ * judged and left out, and empty lines before a request.
+ *
+ * What it keeps true: every byte passed on belongs to a head that was judged whole, or to the body that such
+ * a head announced, up to and not including the first byte that is wrong. Of a head that is refused the
+ * request line passes, so that the handler can answer in the route's own form; it is the last one, and so
+ * is one that says close. Behind the last request nothing passes and nothing is answered.
  *
  * A body longer than WIRE_APART_MIN whose length is announced does not pass at all: others receive it
  * (uploads.h), and the library's connection has 24 KiB. In its place the library sees one of
@@ -19,12 +31,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tollbook/error.h"
+#include "http/guard.h"
 
-/* A head is at most the guard's target and headers, and what stands between them. */
+/* A head is at most the guard's target and headers, and what stands between them. So are the empty lines before it. */
 #define WIRE_HEAD_MAX 20480
-
-#define WIRE_COOKIE "xxxxxx" /* what stands in the place of "Cookie" */
 
 #define WIRE_APART_MIN ((uint64_t)64 << 10)
 #define WIRE_STAND_INS 2
@@ -32,7 +42,6 @@
 typedef enum wire_state {
     WIRE_HEAD, /* a request begins */
     WIRE_BODY, /* `left` bytes of it */
-    WIRE_APART, /* likewise; none of them passes */
     WIRE_CHUNK_DIGITS,
     WIRE_CHUNK_EXTENSION,
     WIRE_CHUNK_LF, /* of the size's line */
@@ -42,32 +51,46 @@ typedef enum wire_state {
     WIRE_TRAILER, /* a line begins */
     WIRE_TRAILER_LINE,
     WIRE_TRAILER_LF,
-    WIRE_BAD, /* code and why say what is wrong; nothing is passed on any more */
+    WIRE_APART, /* `left` bytes of a body, none of which passes */
+    WIRE_END,   /* the last request has passed; where it was refused, code and why say so */
+    WIRE_BAD,   /* code and why say what is wrong */
 } wire_state;
 
 typedef struct wire {
     wire_state state;
     bool in_body;  /* what is bad is a body, of a request whose head was passed on */
+    bool last;     /* nothing passes behind this request */
     bool named;    /* the trailer's line has its colon */
-    unsigned seen; /* digits of a chunk's size, bytes of its extension, or of the trailer */
+    unsigned seen; /* digits of a chunk's size, bytes of its extension, of the trailer, of empty lines */
     unsigned stand_ins; /* passed on, of a body that comes apart */
-    uint64_t length;    /* announced, of such a body */
+    size_t looked;      /* bytes of a head that hold no end of it */
+    uint64_t length;    /* announced, of a body that comes apart */
     uint64_t left;      /* of a body or a chunk */
-    uint64_t heads; /* passed on */
+    uint64_t heads;     /* passed on */
     tb_code code;
     const char *why;
 } wire;
 
-/* How many of these bytes can be passed on. The rest is bad, or the beginning of a head and has to be
- * shown again, with more behind it. A wire of zeros is a connection's beginning. */
-size_t wire_scan(wire *w, char *bytes, size_t len);
+typedef struct wire_step {
+    size_t read;   /* so many bytes need not be shown again */
+    size_t passed; /* what is to be passed on of them: it lies at their beginning now */
+} wire_step;
 
-/* From here on nothing passes, since what came could not be kept. */
+/* Reads these bytes. Those behind what was read are the beginning of a head, and have to be shown again, with
+ * more behind them; or nothing passes any more, or not here (WIRE_APART). A wire of zeros is a connection's
+ * beginning. */
+wire_step wire_scan(wire *w, char *bytes, size_t len);
+
+/* From here on nothing passes: since what came could not be kept, or since the last answer is under way. */
 void wire_give_up(wire *w);
+void wire_end(wire *w);
 
 /* WIRE_APART: the next byte that stands for the body. After the last one, where all of the body has come (left is 0),
  * the next head may come. */
 char wire_stand_in(wire *w);
+
+/* The header that the library was given by this name; GUARD_OTHER: none that a handler reads. */
+guard_name wire_header(const char *name, size_t len);
 
 /* Whether a head is whole, or wrong already: nothing more has to come to judge it. */
 bool wire_can_judge(const char *bytes, size_t len);
