@@ -141,6 +141,17 @@ class Guard(Case):
             wire.send(head.replace(b"vv", b"vvv", 1))
             self.assertEqual(wire.read().status, 431)
 
+    def test_the_largest_head_that_the_library_sees_has_room(self):
+        lines = [b"Host: X", b"Cookie: ", b"Accept: ", b"Origin: "]
+        room = 12288 - len(b"HostXCookieAcceptOrigin")
+        for share in (room // 3, room - 2, 1):
+            values = [share, (room - share) // 2, room - share - (room - share) // 2]
+            head = (b"GET /healthz?" + b"a=b&" * 1021 + b"abc HTTP/1.1\r\n" + lines[0] + b"\r\n" +
+                    b"".join(line + b"v" * n + b"\r\n" for line, n in zip(lines[1:], values)) + b"\r\n")
+            with self.server.wire() as wire:
+                wire.send(head * 5 + head.replace(b"vv", b"vvv", 1))
+                self.assertEqual([wire.read().status for _ in range(6)], [200] * 5 + [431], share)
+
     def test_what_is_fine(self):
         for name, data in FINE:
             with self.subTest(name), self.server.wire() as wire:
