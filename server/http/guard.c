@@ -103,14 +103,14 @@ static tb_text trim(const char *text, size_t len)
 /* Whether a list has this member, in any letter case. */
 static bool lists(tb_text list, const char *member, size_t member_len)
 {
-    for (const char *comma = list.data; comma; list.data = comma + 1) {
-        comma = memchr(list.data, ',', list.len);
-        const size_t len = comma ? (size_t)(comma - list.data) : list.len;
-        const tb_text one = trim(list.data, len);
+    const char *at = list.data, *const end = at + list.len;
+    for (;;) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const tb_text one = trim(at, (size_t)((comma ? comma : end) - at));
         if (one.len == member_len && strncasecmp(one.data, member, member_len) == 0) return true;
-        list.len -= len + (comma != NULL);
+        if (!comma) return false;
+        at = comma + 1;
     }
-    return false;
 }
 #define LISTS(list, member) lists(list, member, sizeof(member) - 1)
 
@@ -141,7 +141,7 @@ void guard_header(guard *g, const char *name, size_t name_len, const char *value
     }
     if (!guard_token(name, name_len) || !clean(text.data, text.len)) {
         refuse_request(g, TB_E_BAD_REQUEST,
-                       "A header line has no valid name, is folded, holds a control byte, or does not end in CRLF.");
+                       "A header line has no valid name, is folded, or holds a control byte.");
         return;
     }
     const guard_name which = find_name(name, name_len);

@@ -31,9 +31,6 @@
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
-/* The library's memory of a connection, set to zero for each request: a head as the wire writes it, with the guard's
- * 4 KiB of target and 12 KiB of headers at most, and the answer's head. */
-#define POOL_BYTES 24576
 #define IGNORED_MAX                                                                                \
     ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
 
@@ -590,7 +587,7 @@ struct MHD_Daemon *handler_start(worker *w)
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
                             MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64,
                             MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+                            (size_t)WIRE_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
                             (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, w,
                             MHD_OPTION_URI_LOG_CALLBACK, log_uri, w, MHD_OPTION_END);

@@ -11,6 +11,7 @@
 static_assert(GUARD_OTHER <= 26, "a letter for each header");
 
 static const char no_line[] = "The request line is not a method, a target and HTTP/1.1 or HTTP/1.0.";
+static const char no_crlf[] = "A line of the request's head does not end in CRLF.";
 static const char no_trailer[] = "A trailer line has no name, is folded, or does not end in CRLF.";
 static const char no_chunk[] = "The body's chunks are malformed.";
 
@@ -52,17 +53,16 @@ static bool read_line(head *h, const char *line, size_t len)
            (h->http11 || line[len - 1] == '0');
 }
 
-/* Its lines behind the first one: `len` bytes, with the empty one or up to a bare LF. */
+/* Its lines behind the first one: `len` bytes, with the empty one. */
 static void read_headers(guard *g, const char *line, size_t len)
 {
-    for (const char *end = line + len, *lf; line < end; line = lf + 1) {
-        lf = memchr(line, '\n', (size_t)(end - line));
-        const bool whole = lf > line && lf[-1] == '\r';
-        const size_t n = (size_t)(lf - line) - whole;
-        const char *colon = whole ? memchr(line, ':', n) : NULL;
-        if (whole && n == 0) return;
+    for (const char *const end = line + len - 2; line < end;) {
+        const char *lf = memchr(line, '\n', (size_t)(end + 2 - line));
+        const size_t n = (size_t)(lf - 1 - line);
+        const char *colon = memchr(line, ':', n);
         if (colon) guard_header(g, line, (size_t)(colon - line), colon + 1, n - (size_t)(colon + 1 - line));
-        else guard_header(g, line, 0, line, 0);
+        else guard_header(g, line, 0, line, n);
+        line = lf + 1;
     }
 }
 
@@ -70,11 +70,12 @@ static void read_headers(guard *g, const char *line, size_t len)
 static void read_head(wire *w, head *h, const char *bytes, size_t len)
 {
     const char *lf = memchr(bytes, '\n', len), *why = NULL;
-    if (lf == bytes || lf[-1] != '\r' || !read_line(h, bytes, (size_t)(lf - bytes) - 1)) {
-        bad(w, TB_E_BAD_REQUEST, no_line);
+    const bool whole = len >= 2 && bytes[len - 2] == '\r'; /* else its last line ends in a bare LF */
+    size_t path_len;
+    if (!whole || !read_line(h, bytes, (size_t)(lf - bytes) - 1)) {
+        bad(w, TB_E_BAD_REQUEST, whole ? no_line : no_crlf);
         return;
     }
-    size_t path_len;
     const tb_code code = guard_target(h->target.data, h->target.len, &path_len, &why);
     guard_start(&h->guard);
     read_headers(&h->guard, lf + 1, len - (size_t)(lf + 1 - bytes));

@@ -36,6 +36,10 @@
 /* A head is at most the guard's target and headers, and what stands between them. So are the empty lines before it. */
 #define WIRE_HEAD_MAX 20480
 
+/* The library's memory of a connection, set to zero for each request: a head as it is written here, with the guard's
+ * 4 KiB of target and 12 KiB of headers at most, and the answer's head. */
+#define WIRE_POOL 24576
+
 #define WIRE_APART_MIN ((uint64_t)64 << 10)
 #define WIRE_STAND_INS 2
 

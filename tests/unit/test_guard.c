@@ -87,10 +87,11 @@ START_TEST(what_may_stand_once_stands_once)
 }
 END_TEST
 
-START_TEST(values_lose_the_space_behind_them)
+START_TEST(values_lose_the_space_around_them)
 {
-    ck_assert_int_eq(one("AccessKey", "abc \t "), TB_OK);
+    ck_assert_int_eq(one("AccessKey", "\t abc \t "), TB_OK);
     ck_assert_uint_eq(g.value[GUARD_ACCESS_KEY].len, 3);
+    ck_assert_mem_eq(g.value[GUARD_ACCESS_KEY].data, "abc", 3);
     ck_assert_int_eq(one("AccessKey", "  "), TB_OK);
     ck_assert_uint_eq(g.value[GUARD_ACCESS_KEY].len, 0);
     ck_assert_ptr_nonnull(g.value[GUARD_ACCESS_KEY].data);
@@ -125,6 +126,40 @@ START_TEST(framing_is_one_of_length_and_chunks)
     add("Content-Length", "0");
     add("Transfer-Encoding", "chunked");
     ck_assert_int_eq(guard_finish(&g, true), TB_E_BAD_REQUEST);
+}
+END_TEST
+
+START_TEST(lists_count_over_all_their_lines)
+{
+    static const struct {
+        const char *first, *second;
+        bool http11, last;
+    } said[] = {{"close", "", true, true},          {"x", "a ,\tClose ", true, true}, {"closed", "clos", true, false},
+                {"keep-alive", "x", false, false},  {"", ",", false, true},          {"Keep-Alive", "close", false, true},
+                {"keep-alive", "close", true, true}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        start();
+        add("Connection", said[i].first);
+        add("connection", said[i].second);
+        ck_assert_int_eq(guard_finish(&g, said[i].http11), TB_OK);
+        ck_assert_msg(g.last == said[i].last, "row %zu", i);
+    }
+}
+END_TEST
+
+START_TEST(a_body_is_asked_for_where_there_is_one)
+{
+    start();
+    add("Expect", "100-Continue");
+    ck_assert_int_eq(guard_finish(&g, true), TB_OK);
+    ck_assert(!g.expect);
+    for (int http11 = 0; http11 < 2; http11++) {
+        start();
+        add("Content-Length", "1");
+        add("Expect", "a, 100-CONTINUE");
+        ck_assert_int_eq(guard_finish(&g, http11), TB_OK);
+        ck_assert_int_eq(g.expect, http11);
+    }
 }
 END_TEST
 
@@ -218,9 +253,11 @@ int main(void)
     tcase_add_test(tc, names_are_tokens);
     tcase_add_test(tc, values_hold_no_control_bytes);
     tcase_add_test(tc, what_may_stand_once_stands_once);
-    tcase_add_test(tc, values_lose_the_space_behind_them);
+    tcase_add_test(tc, values_lose_the_space_around_them);
     tcase_add_test(tc, a_length_is_digits);
     tcase_add_test(tc, framing_is_one_of_length_and_chunks);
+    tcase_add_test(tc, lists_count_over_all_their_lines);
+    tcase_add_test(tc, a_body_is_asked_for_where_there_is_one);
     tcase_add_test(tc, lines_and_bytes_are_bounded);
     tcase_add_test(tc, the_first_fault_stays);
     tcase_add_test(tc, targets_that_are_fine);

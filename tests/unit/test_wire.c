@@ -1,5 +1,6 @@
-/* The wire: what passes does not depend on how the bytes were cut; what is wrong stops right there. The
- * forms that are refused stand in tests/http/test_malformed.py. */
+/* The wire: what the library gets is what was understood, written anew; it does not depend on how the bytes
+ * were cut, and what is wrong stops right there. The forms that are refused stand in
+ * tests/http/test_malformed.py, how spellings are answered in test_framing.py. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,79 +8,186 @@
 
 #include "http/wire.h"
 
-#define HEAD "GET / HTTP/1.1\r\nHost: x\r\n"
+#define LINE "GET / HTTP/1.1\r\n"
+#define HEAD LINE "Host: x\r\n"
+#define KEYS "abcdefghijkl"
 
-/* `good`: how many bytes pass; `heads`: of how many requests. */
+/* Of requests with HTTP/1.1: their headers beside Host, with what is behind; and what is made of it. */
 static const struct {
-    const char *bytes;
-    size_t good;
+    const char *sent, *passed;
     unsigned heads;
-    tb_code code;
+    wire_state state;
 } rows[] = {
-    {"\r\n\r\n" HEAD "\r\n" HEAD "\r\n", 4 + 2 * 27, 2, TB_OK},
-    {HEAD "\r\n" HEAD, 27, 1, TB_OK},
-    {HEAD "Content-Length: 3\r\n\r\nabc" HEAD "\r\n", 27 + 19 + 3 + 27, 2, TB_OK},
-    {HEAD "Transfer-Encoding: chunked\r\n\r\n3;x\r\nabc\r\n0\r\nT: v\r\n\r\n" HEAD "\r\n",
-     27 + 28 + 5 + 5 + 3 + 6 + 2 + 27, 2, TB_OK},
-    {HEAD "\r\nGET / HTTP/2.0\r\n\r\n", 27, 1, TB_E_BAD_REQUEST},
-    {HEAD "Content-Length: 4, 4\r\n\r\n", 0, 0, TB_E_BAD_REQUEST},
-    {HEAD "Transfer-Encoding: chunked\r\n\r\n2\r\nabX", 27 + 28 + 3 + 2, 1, TB_E_BAD_REQUEST},
-    {HEAD "Transfer-Encoding: chunked\r\n\r\n0\r\nno\r\n", 27 + 28 + 3 + 2, 1, TB_E_BAD_REQUEST},
+    {HEAD "\r\n", LINE "\r\n", 1, WIRE_HEAD},
+    {"\r\n\r\n" HEAD "\r\n" "\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
+    {HEAD "\r\n" HEAD, LINE "\r\n", 1, WIRE_HEAD},
+    /* headers: a letter each, values without blanks; what means nothing is left out */
+    {HEAD "AccessKey:" KEYS " \t\r\nX-A: b\r\n\r\n", LINE "B:" KEYS "\r\n\r\n", 1, WIRE_HEAD},
+    {HEAD "cOOkie:\t a=b; c\r\nCookies: c\r\n\r\n", LINE "L:a=b; c\r\n\r\n", 1, WIRE_HEAD},
+    {HEAD "xxxxxx: a\r\nL: b\r\nB: c\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
+    {HEAD "X-Forwarded-For: a\r\nAccept: b\r\nx-forwarded-for: c\r\naccept: d\r\n\r\n", LINE "I:b\r\nN:c\r\n\r\n", 1,
+     WIRE_HEAD},
+    {HEAD "If-None-Match:\r\n\r\n", LINE "K:\r\n\r\n", 1, WIRE_HEAD},
+    /* one framing, in one spelling */
+    {HEAD "content-length:3 \r\n\r\nabc" HEAD "\r\n", LINE "Content-Length:3\r\n\r\nabc" LINE "\r\n", 2, WIRE_HEAD},
+    {HEAD "CONTENT-LENGTH: \t0003\t\r\n\r\nab", LINE "Content-Length:3\r\n\r\nab", 1, WIRE_BODY},
+    {HEAD "Content-Length: 0\r\n\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
+    {HEAD "transfer-encoding:CHUNKed\t\r\n\r\n3;x=y\r\nabc\r\n00\r\nT: v\r\nU:\r\n\r\n" HEAD "\r\n",
+     LINE "Transfer-Encoding:chunked\r\n\r\n3\r\nabc\r\n00\r\n\r\n" LINE "\r\n", 2, WIRE_HEAD},
+    /* a body is asked for where there is one */
+    {HEAD "Expect: 100-Continue \r\n\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
+    {HEAD "Expect:100-continue\r\nContent-Length:0\r\n\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
+    {HEAD "eXpect: x, 100-Continue\t\r\nContent-Length: 1\r\n\r\n", LINE "Content-Length:1\r\nExpect:100-continue\r\n\r\n", 1,
+     WIRE_BODY},
+    {HEAD "Expect: more\r\nContent-Length: 1\r\n\r\na", LINE "Content-Length:1\r\n\r\na", 1, WIRE_HEAD},
+    {"GET / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", "GET / HTTP/1.0\r\nContent-Length:1\r\n\r\n", 1,
+     WIRE_BODY},
+    /* behind the last request nothing passes */
+    {HEAD "Connection: x , CLOSE\r\n\r\n" HEAD "\r\n", LINE "Connection:close\r\n\r\n", 1, WIRE_END},
+    {HEAD "Connection: keep-alive\r\nconnection: close\r\n\r\nno", LINE "Connection:close\r\n\r\n", 1, WIRE_END},
+    {HEAD "Connection: closed\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
+    {HEAD "Connection: close\r\nContent-Length: 2\r\n\r\nabno", LINE "Content-Length:2\r\nConnection:close\r\n\r\nab", 1, WIRE_END},
+    {HEAD "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nno",
+     LINE "Transfer-Encoding:chunked\r\nConnection:close\r\n\r\n0\r\n\r\n", 1, WIRE_END},
+    {"GET / HTTP/1.0\r\n\r\n" HEAD "\r\n", "GET / HTTP/1.0\r\n\r\n", 1, WIRE_END},
+    {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n" HEAD "\r\n", "GET / HTTP/1.0\r\nConnection:Keep-Alive\r\n\r\n" LINE "\r\n", 2,
+     WIRE_HEAD},
+    /* of what is refused the line passes, without a body, and it is the last */
+    {HEAD "Content-Length : 9\r\n\r\n123456789" HEAD "\r\n", LINE "\r\n", 1, WIRE_END},
+    {HEAD "Content-Length: 4, 4\r\nOrigin: o\r\n\r\n", LINE "P:o\r\n\r\n", 1, WIRE_END},
+    {HEAD "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", LINE "\r\n", 1, WIRE_END},
+    {HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n", LINE "\r\n", 1, WIRE_END},
+    {"GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", 1, WIRE_END},
+    {HEAD "A: b\r\n c: d\r\n\r\n", LINE "\r\n", 1, WIRE_END},
+    {LINE "\r\n", LINE "\r\n", 1, WIRE_END},
+    {"GET  /a b  HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a b  HTTP/1.1\r\n\r\n", 1, WIRE_END},
+    /* what is no head, or no body, stops right there */
+    {HEAD "\r\nGET / HTTP/2.0\r\n\r\n", LINE "\r\n", 1, WIRE_BAD},
+    {"GET  HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
+    {"GET   HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
+    {HEAD "Accept: b\n\r\n", "", 0, WIRE_BAD},
+    {LINE "\n", "", 0, WIRE_BAD},
+    {"G(T / HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
+    {"\rGET / HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
+    {HEAD "Transfer-Encoding: chunked\r\n\r\n2\r\nabX", LINE "Transfer-Encoding:chunked\r\n\r\n2\r\nab", 1, WIRE_BAD},
+    {HEAD "Transfer-Encoding: chunked\r\n\r\n0\r\nno\r\n", LINE "Transfer-Encoding:chunked\r\n\r\n0\r\n", 1, WIRE_BAD},
 };
 
-/* Shows the bytes in two pieces, the second behind what did not pass of the first. */
-static size_t scan_cut(wire *w, char *bytes, size_t len, size_t cut)
+/* Shows `step` bytes more each time, behind those that were not read. What passes is returned, to be freed. */
+static char *scan_in_steps(wire *w, const char *sent, size_t len, size_t step)
 {
-    size_t good = wire_scan(w, bytes, cut);
-    if (w->state != WIRE_BAD) good += wire_scan(w, bytes + good, len - good);
-    return good;
+    char *bytes = malloc(len + 1), *passed = calloc(1, len + 1);
+    size_t shown = 0, rest = 0, n = 0;
+    while (shown < len && w->state < WIRE_APART) {
+        const size_t more = len - shown < step ? len - shown : step;
+        memcpy(bytes + rest, sent + shown, more);
+        shown += more;
+        const wire_step s = wire_scan(w, bytes, rest + more);
+        ck_assert_uint_le(s.passed, s.read);
+        memcpy(passed + n, bytes, s.passed);
+        n += s.passed;
+        rest += more - s.read;
+        memmove(bytes, bytes + s.read, rest);
+    }
+    free(bytes);
+    return passed;
 }
 
-START_TEST(a_cut_anywhere_changes_nothing)
+START_TEST(what_passes_is_written_anew_however_it_was_cut)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (size_t cut = 0, len = strlen(rows[i].bytes); cut <= len; cut++) {
+        for (size_t len = strlen(rows[i].sent), step = len; step > 0; step--) {
             wire w = {0};
-            char *bytes = strdup(rows[i].bytes);
-            const size_t good = scan_cut(&w, bytes, len, cut);
-            ck_assert_msg(good == rows[i].good && w.heads == rows[i].heads && w.code == rows[i].code,
-                          "row %zu cut at %zu: %zu bytes, %u heads, %s", i, cut, good,
-                          (unsigned)w.heads, tb_code_name(w.code));
-            free(bytes);
+            char *passed = scan_in_steps(&w, rows[i].sent, len, step);
+            ck_assert_msg(strcmp(passed, rows[i].passed) == 0 && w.heads == rows[i].heads && w.state == rows[i].state,
+                          "row %zu, %zu bytes at once: %u heads, state %d, and passed is\n%s", i, step, (unsigned)w.heads,
+                          (int)w.state, passed);
+            ck_assert_int_eq(w.state == WIRE_BAD, w.code != TB_OK && rows[i].state == WIRE_BAD);
+            free(passed);
         }
 }
 END_TEST
 
-START_TEST(a_cookie_has_no_name_and_all_else_is_as_it_was)
+START_TEST(a_header_has_its_name_back)
 {
-    char bytes[] = HEAD "cOOkie: a=b\r\nCookies: c\r\n\r\n";
-    wire w = {0};
-    ck_assert_uint_eq(wire_scan(&w, bytes, sizeof bytes - 1), sizeof bytes - 1);
-    ck_assert_str_eq(bytes, HEAD "xxxxxx: a=b\r\nCookies: c\r\n\r\n");
+    ck_assert_int_eq(wire_header("A", 1), GUARD_HOST);
+    ck_assert_int_eq(wire_header("L", 1), GUARD_COOKIE);
+    ck_assert_int_eq(wire_header("Content-Length", 14), GUARD_CONTENT_LENGTH);
+    ck_assert_int_eq(wire_header("Transfer-Encoding", 17), GUARD_TRANSFER_ENCODING);
+    ck_assert_int_eq(wire_header("Connection", 10), GUARD_OTHER);
+    ck_assert_int_eq(wire_header("Expect", 6), GUARD_OTHER);
 }
 END_TEST
 
 START_TEST(a_long_body_has_two_bytes_for_the_library)
 {
-    static const char *const lengths[][2] = {{"65537", "00002"}, {"000000000001000000", "000000000000000002"}};
+    static const char *const sent[] = {
+        HEAD "Content-Length: 65537\r\n\r\n" HEAD,
+        HEAD "Content-Length: 000000000001000000 \r\nExpect: 100-continue\r\nConnection: close\r\n\r\n" HEAD};
+    static const char *const passed[] = {
+        LINE "Content-Length:2\r\n\r\n", LINE "Content-Length:2\r\nExpect:100-continue\r\nConnection:close\r\n\r\n"};
     for (size_t i = 0; i < 2; i++) {
-        char bytes[200], seen[200];
         wire w = {0};
-        snprintf(bytes, sizeof bytes, HEAD "Content-Length: %s\r\n\r\n", lengths[i][0]);
-        snprintf(seen, sizeof seen, HEAD "Content-Length: %s\r\n\r\n", lengths[i][1]);
-        const size_t n = strlen(bytes);
-        memcpy(bytes + n, HEAD, sizeof HEAD);
-        ck_assert_uint_eq(wire_scan(&w, bytes, n + sizeof HEAD), n);
-        ck_assert_mem_eq(bytes, seen, n);
+        char *bytes = strdup(sent[i]);
+        const size_t head = strlen(sent[i]) - strlen(HEAD);
+        const wire_step s = wire_scan(&w, bytes, strlen(bytes));
+        ck_assert_uint_eq(s.read, head);
+        ck_assert_uint_eq(s.passed, strlen(passed[i]));
+        ck_assert_mem_eq(bytes, passed[i], s.passed);
         ck_assert_int_eq(w.state, WIRE_APART);
-        ck_assert_uint_eq(w.length, strtoull(lengths[i][0], NULL, 10));
+        ck_assert_uint_eq(w.length, i ? 1000000 : 65537);
         ck_assert_uint_eq(w.left, w.length);
-        ck_assert_uint_eq(wire_scan(&w, bytes + n, sizeof HEAD), 0);
+        ck_assert_uint_eq(wire_scan(&w, bytes + head, strlen(HEAD)).read, 0);
         wire_stand_in(&w);
         w.left = 0;
         ck_assert_int_eq(w.state, WIRE_APART);
         wire_stand_in(&w);
+        ck_assert_int_eq(w.state, i ? WIRE_END : WIRE_HEAD);
+        free(bytes);
+    }
+}
+END_TEST
+
+/* The longest value there is room for, and one byte more. */
+START_TEST(the_largest_head_passes)
+{
+    for (size_t more = 0; more < 2; more++) {
+        char *bytes = malloc(WIRE_HEAD_MAX), *at = bytes;
+        wire w = {0};
+        at += sprintf(at, "GET /%0*d HTTP/1.1\r\nHost:x\r\nAccept:", GUARD_TARGET_MAX - 1, 0);
+        const size_t value = GUARD_BYTES_MAX - strlen("HostxAccept") + more;
+        memset(at, 'v', value);
+        at += value;
+        at += sprintf(at, "\r\n\r\n");
+        const size_t len = (size_t)(at - bytes);
+        const wire_step s = wire_scan(&w, bytes, len);
+        ck_assert_uint_eq(s.read, len);
+        ck_assert_uint_eq(s.passed, more ? GUARD_TARGET_MAX + strlen("GET  HTTP/1.1\r\n\r\n")
+                                         : len - strlen("Host:x\r\n") - strlen("Accept") + 1);
+        ck_assert_int_eq(w.state, more ? WIRE_END : WIRE_HEAD);
+        ck_assert_int_eq(w.code, more ? TB_E_HEADERS_TOO_LARGE : TB_OK);
+        free(bytes);
+    }
+}
+END_TEST
+
+START_TEST(a_head_without_an_end_is_too_large)
+{
+    static const struct {
+        const char *begin;
+        tb_code code;
+    } heads[] = {{"GET /", TB_E_URI_TOO_LONG}, {HEAD "A:", TB_E_HEADERS_TOO_LARGE}, {"nonsense\r\n", TB_E_BAD_REQUEST}};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        char *bytes = malloc(WIRE_HEAD_MAX);
+        wire w = {0};
+        memset(bytes, 'a', WIRE_HEAD_MAX);
+        memcpy(bytes, heads[i].begin, strlen(heads[i].begin));
+        ck_assert_uint_eq(wire_scan(&w, bytes, WIRE_HEAD_MAX - 1).read, 0);
         ck_assert_int_eq(w.state, WIRE_HEAD);
+        ck_assert_uint_eq(wire_scan(&w, bytes, WIRE_HEAD_MAX).read, 0);
+        ck_assert_int_eq(w.state, WIRE_BAD);
+        ck_assert_int_eq(w.code, heads[i].code);
+        free(bytes);
     }
 }
 END_TEST
@@ -89,7 +197,7 @@ START_TEST(a_body_of_64_kib_passes)
     static char bytes[100 + (64 << 10)];
     wire w = {0};
     const size_t n = (size_t)sprintf(bytes, HEAD "Content-Length: %d\r\n\r\n", 64 << 10);
-    ck_assert_uint_eq(wire_scan(&w, bytes, sizeof bytes), n + (64 << 10));
+    ck_assert_uint_eq(wire_scan(&w, bytes, n + (64 << 10)).read, n + (64 << 10));
     ck_assert_int_eq(w.state, WIRE_HEAD);
 }
 END_TEST
@@ -112,9 +220,11 @@ int main(void)
 {
     Suite *suite = suite_create("wire");
     TCase *tc = tcase_create("scan");
-    tcase_add_test(tc, a_cut_anywhere_changes_nothing);
-    tcase_add_test(tc, a_cookie_has_no_name_and_all_else_is_as_it_was);
+    tcase_add_test(tc, what_passes_is_written_anew_however_it_was_cut);
+    tcase_add_test(tc, a_header_has_its_name_back);
     tcase_add_test(tc, a_long_body_has_two_bytes_for_the_library);
+    tcase_add_test(tc, the_largest_head_passes);
+    tcase_add_test(tc, a_head_without_an_end_is_too_large);
     tcase_add_test(tc, a_body_of_64_kib_passes);
     tcase_add_test(tc, a_head_can_be_judged_when_it_is_whole_or_wrong);
     suite_add_tcase(suite, tc);
