@@ -1,6 +1,7 @@
 /* Hostnames and their zones: a table with open addressing over the names in lower case. A declared name that is not
  * ASCII is there twice: as it is written, and as DNS, Host headers and logs have it (IDNA2008 with the mapping
  * of UTS 46, as browsers do it: "Bücher.example" is "xn--bcher-kva.example"). */
+#include "base/hash.h"
 #include "intake/columns.h"
 
 #include <idn2.h>
@@ -16,6 +17,7 @@ typedef struct slot {
 struct tb_known_hosts {
     slot *slots;
     size_t n, mask;
+    uint64_t seed; /* names that a log says are looked for, and some are added */
     int64_t other; /* of names that are not there; 0: they are nobody's */
     void (*missed)(void *ctx, const char *name, size_t len);
     void *ctx;
@@ -26,6 +28,7 @@ tb_code tb_known_hosts_new(tb_known_hosts **ret_hosts, tb_error *err)
     tb_known_hosts *hosts = calloc(1, sizeof *hosts);
     if (!hosts) return tb_no_memory(err);
     hosts->mask = 63;
+    hosts->seed = tb__hash_seed();
     hosts->slots = calloc(hosts->mask + 1, sizeof *hosts->slots);
     if (!hosts->slots) {
         free(hosts);
@@ -44,18 +47,10 @@ void tb_known_hosts_free(tb_known_hosts *hosts)
     free(hosts);
 }
 
-static uint64_t hash_host(const char *name, size_t len)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 29;
-}
-
 /* The slot of the name, or the free one where it goes. */
 static slot *slot_of(const tb_known_hosts *hosts, const char *name, size_t len)
 {
-    for (size_t i = hash_host(name, len);; i++) {
+    for (size_t i = XXH3_64bits_withSeed(name, len, hosts->seed);; i++) {
         slot *s = &hosts->slots[i & hosts->mask];
         if (!s->name || (s->len == len && memcmp(s->name, name, len) == 0)) return s;
     }

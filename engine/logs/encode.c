@@ -25,6 +25,7 @@ static const uint8_t kinds[TB__LOG_COUNT] = {
 
 /* A TEXT column in the making. */
 typedef struct texts {
+    uint64_t seed;        /* of the keys */
     uint16_t slot[SLOTS]; /* entry + 1 */
     uint64_t key[TB_LOGBLOCK_LINES];
     tb_text entry[TB_LOGBLOCK_LINES];
@@ -67,7 +68,10 @@ struct tb_logpack {
 static bool make_builder(tb_logpack *pack, int c)
 {
     switch ((tb__log_kind)kinds[c]) {
-    case TB__LOG_KIND_TEXT: return (pack->text[c] = malloc(sizeof *pack->text[c])) != NULL;
+    case TB__LOG_KIND_TEXT:
+        pack->text[c] = malloc(sizeof *pack->text[c]);
+        if (pack->text[c]) pack->text[c]->seed = tb__hash_seed();
+        return pack->text[c] != NULL;
     case TB__LOG_KIND_BINARY:
         pack->binary[c] = malloc(sizeof *pack->binary[c]);
         if (!pack->binary[c]) return false;
@@ -203,9 +207,7 @@ static void start_builders(tb_logpack *pack, size_t lines)
 
 static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
 {
-    if (t->key[e] != key) return false;
-    return key < TB__KEY_LONG || (t->entry[e].len == text.len &&
-                                  memcmp(t->entry[e].data, text.data, text.len) == 0);
+    return t->key[e] == key && t->entry[e].len == text.len && memcmp(t->entry[e].data, text.data, text.len) == 0;
 }
 
 /* The rows before this one have nothing in this column, and were passed over. */
@@ -231,12 +233,12 @@ static void add_entry(texts *t, size_t row, tb_text text, uint64_t key, uint16_t
 
 static void add_text(texts *t, size_t row, tb_text text)
 {
-    const uint64_t key = tb__text_key(text);
+    const uint64_t key = tb__text_key(text, t->seed);
     if (t->last_code && key == t->last && is_entry(t, t->last_code - 1u, key, text)) {
         t->code[row] = (uint16_t)(t->last_code - 1);
         return;
     }
-    size_t at = tb__key_place(key) & t->mask;
+    size_t at = key & t->mask;
     t->last = key;
     for (; t->slot[at]; at = (at + 1) & t->mask) {
         if (!is_entry(t, t->slot[at] - 1u, key, text)) continue;

@@ -10,7 +10,7 @@
 
 void tb__words_init(tb__words *w)
 {
-    *w = (tb__words){0};
+    *w = (tb__words){.seed = tb__hash_seed()};
 }
 
 void tb__words_release(tb__words *w)
@@ -19,7 +19,7 @@ void tb__words_release(tb__words *w)
     free(w->at);
     free(w->code);
     free(w->bytes);
-    tb__words_init(w);
+    *w = (tb__words){0};
 }
 
 void tb__words_forget(tb__words *w)
@@ -33,7 +33,7 @@ void tb__words_forget(tb__words *w)
 static void put(tb__words *w, size_t number)
 {
     const uint64_t key = tb__word_at(w, w->at[number])->key;
-    size_t i = tb__key_place(key) & w->mask;
+    size_t i = key & w->mask;
     while (w->slot[i].at)
         i = (i + 1) & w->mask;
     w->slot[i] = (tb__word_slot){key, w->at[number], (uint32_t)number};

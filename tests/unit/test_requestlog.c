@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "logs/record.h"
 #include "tollbook/requestlog.h"
 
 #define ZONE 101
@@ -515,6 +516,128 @@ START_TEST(more_lines_than_a_block_holds_and_none_are_refused)
 }
 END_TEST
 
+/* --- what a look for a text costs --- */
+
+#define TEXTS  200  /* of one length, all different */
+#define MANY   8000 /* the same, of which a block may be full */
+#define WAYS   4    /* in which they differ */
+#define LENGTH (TB__WORD_MAX + 8)
+
+/* Text i of a length: the same letters but for two, at the start, in the middle or at the end; or a number that ends it. */
+static tb_text differing(char *room, size_t len, int way, size_t i)
+{
+    const size_t ends[] = {2, len / 2 + 1, len, len};
+    size_t at = len < 2 ? len : ends[way], left = way == WAYS - 1 ? i * 7919 : i;
+    memset(room, '-', len);
+    for (; left > 0 && at > 0; left /= 36)
+        room[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
+    return (tb_text){room, len};
+}
+
+static size_t texts_of(size_t len)
+{
+    return len > 1 ? TEXTS : 36;
+}
+
+/* The most slots that a look may go through. */
+static size_t longest_run(const tb__words *words)
+{
+    size_t longest = 0, run = 0;
+    for (size_t i = 0; i < 2 * (words->mask + 1); i++) {
+        run = words->slot[i & words->mask].at ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    return longest;
+}
+
+/* Tables are at most half full: of random keys not one run in 10^11 comes near this. */
+static void check_runs(tb__words *words, size_t len, int way, size_t n)
+{
+    char room[LENGTH];
+    tb__words_forget(words);
+    for (size_t i = 0; i < n; i++) {
+        const tb_text text = differing(room, len, way, i);
+        ck_assert_uint_eq(tb__words_number(words, text, tb__words_key(words, text)), i + 1);
+    }
+    const size_t run = longest_run(words);
+    ck_assert_msg(run < 128, "%zu texts of %zu bytes: a run of %zu", n, len, run);
+}
+
+START_TEST(a_look_for_a_text_of_any_length_is_short)
+{
+    tb__words words;
+    tb__words_init(&words);
+    for (size_t len = 1; len <= TB__WORD_MAX; len++)
+        for (int way = 0; way < WAYS; way++)
+            check_runs(&words, len, way, texts_of(len));
+    for (size_t len = 4; len <= 40; len++)
+        check_runs(&words, len, WAYS - 1, MANY);
+    tb__words_release(&words);
+}
+END_TEST
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t distinct(uint64_t *keys, size_t n)
+{
+    size_t different = n > 0;
+    qsort(keys, n, sizeof *keys, ascending);
+    for (size_t i = 1; i < n; i++)
+        different += keys[i] != keys[i - 1];
+    return different;
+}
+
+/* As a line with the text in each of its columns has them; the path's, which is looked up while a block is packed, is
+ * the text's own. */
+static void keys_of(const tb_logwords *words, tb_text text, tb_logkeys *ret)
+{
+    tb_logline line = {0};
+#define TB_X(name, member) line.member = text;
+    TB__LOG_TEXTED(TB_X)
+#undef TB_X
+    tb_logwords_keys(words, &line, ret);
+    ret->of[TB__LOG_TEXTED_PATH] = tb__words_key(&words->of[TB__LOG_TEXTED_PATH], text);
+}
+
+START_TEST(different_texts_of_any_length_have_different_keys_in_every_column)
+{
+    static uint64_t keys[TB__LOG_TEXTED_COUNT][TEXTS];
+    char room[LENGTH];
+    tb_logwords *words = tb_logwords_new();
+    for (size_t len = 1; len <= LENGTH; len++)
+        for (int way = 0; way < WAYS; way++) {
+            const size_t n = texts_of(len);
+            for (size_t i = 0; i < n; i++) {
+                tb_logkeys of;
+                keys_of(words, differing(room, len, way, i), &of);
+                for (int c = 0; c < TB__LOG_TEXTED_COUNT; c++)
+                    keys[c][i] = of.of[c];
+            }
+            for (int c = 0; c < TB__LOG_TEXTED_COUNT; c++)
+                ck_assert_msg(distinct(keys[c], n) == n, "column %d, %zu bytes: texts share a key", c, len);
+        }
+    tb_logwords_free(words);
+}
+END_TEST
+
+/* Whoever knows the keys of one table knows nothing of another's. */
+START_TEST(each_table_has_keys_of_its_own)
+{
+    tb_logkeys a, b;
+    tb_logwords *one = tb_logwords_new(), *other = tb_logwords_new();
+    keys_of(one, (tb_text){"/index.html", 11}, &a);
+    keys_of(other, (tb_text){"/index.html", 11}, &b);
+    for (int c = 0; c < TB__LOG_TEXTED_COUNT; c++)
+        ck_assert_uint_ne(a.of[c], b.of[c]);
+    tb_logwords_free(one);
+    tb_logwords_free(other);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("requestlog");
@@ -534,6 +657,9 @@ int main(void)
     tcase_add_test(t, a_column_that_a_block_lacks_is_empty_to_filters);
     tcase_add_test(t, every_flipped_bit_and_every_cut_is_an_error);
     tcase_add_test(t, more_lines_than_a_block_holds_and_none_are_refused);
+    tcase_add_test(t, a_look_for_a_text_of_any_length_is_short);
+    tcase_add_test(t, different_texts_of_any_length_have_different_keys_in_every_column);
+    tcase_add_test(t, each_table_has_keys_of_its_own);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -2,6 +2,8 @@
  * outside the plain set, Pango lays it out; the choice depends on the text alone. */
 #include "print/pdf/pen.h"
 
+#include "base/hash.h"
+
 #include <hb.h>
 #include <pango/pangocairo.h>
 #include <stdlib.h>
@@ -91,6 +93,7 @@ struct tb__pen {
     tb__arena kept;  /* plain texts, whose shapes do not depend on the document */
     stroke *known[KNOWN];
     size_t n_known;
+    uint64_t seed; /* of their hashes */
     batch batch;
     tb__language language;
     const char *han; /* the language whose forms of Han a document takes */
@@ -148,6 +151,7 @@ tb_code tb__pen_new(tb__pen **ret_pen, tb_error *err)
 {
     tb__pen *pen = calloc(1, sizeof *pen);
     if (!pen) return tb_no_memory(err);
+    pen->seed = tb__hash_seed();
     tb__arena_init(&pen->inks, NULL);
     tb__arena_init(&pen->kept, NULL);
     pen->fonts = pango_cairo_font_map_new();
@@ -367,19 +371,10 @@ static void lay_out(tb__pen *pen, stroke *ink, double most)
 
 /* --- texts that were shaped before --- */
 
-/* FNV-1a. */
-static uint64_t hash_of(tb__style style, const char *text, size_t len)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)style;
-    for (size_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 29;
-}
-
 /* Where the text is known, or will be; NULL: there is no place left. */
 static stroke **place_of(tb__pen *pen, tb__style style, const char *text, size_t len)
 {
-    uint64_t at = hash_of(style, text, len);
+    uint64_t at = XXH3_64bits_withSeed(text, len, pen->seed + (uint64_t)style);
     if (pen->n_known > KNOWN * 3 / 4) return NULL;
     for (;; at++) {
         stroke **place = &pen->known[at & (KNOWN - 1)];

@@ -28,6 +28,7 @@ typedef struct dropping {
     form *forms;   /* of the lines to drop, ascending */
     bool *dropped; /* of each line: it was found */
     size_t n, left; /* lines */
+    uint64_t seed;  /* of their hashes */
     tb_logblock *block; /* the one being looked through */
     tb_logpack *pack;
     tb_logrow row;
@@ -47,13 +48,13 @@ static uint64_t text_hash(uint64_t seed, tb_text text)
     return text.len ? XXH3_64bits_withSeed(text.data, text.len, seed) : seed;
 }
 
-static uint64_t line_hash(const tb_logline *line)
+static uint64_t line_hash(const tb_logline *line, uint64_t seed)
 {
     const uint64_t numbers[3] = {(uint64_t)line->time_ms, line->bytes, line->body_bytes};
     const tb_text texts[] = {line->cache,  line->status, line->ip, line->referer,
                              line->origin, line->path,   line->edge, line->agent,
                              line->id,     line->country, line->range, line->authorization};
-    uint64_t hash = XXH3_64bits(numbers, sizeof numbers);
+    uint64_t hash = XXH3_64bits_withSeed(numbers, sizeof numbers, seed);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         hash = text_hash(hash, texts[i]);
     return hash;
@@ -75,8 +76,8 @@ static tb_code list_lines(dropping *d, size_t n, tb_error *err)
         tb_logline plain = d->row.line;
         plain.body_bytes = UINT64_MAX;
         plain.range.len = plain.authorization.len = 0;
-        d->forms[FORMS * i] = (form){line_hash(&d->row.line), i};
-        d->forms[FORMS * i + 1] = (form){line_hash(&plain), i};
+        d->forms[FORMS * i] = (form){line_hash(&d->row.line, d->seed), i};
+        d->forms[FORMS * i + 1] = (form){line_hash(&plain, d->seed), i};
     }
     d->n = d->left = n;
     if (!code && n > 0) qsort(d->forms, FORMS * n, sizeof *d->forms, by_hash);
@@ -110,7 +111,7 @@ static tb_code look_through(dropping *d, size_t n, size_t *ret_kept, tb_error *e
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         code = tb_logblock_row(d->block, i, &d->row, err);
-        if (code || drops(d, line_hash(&d->row.line))) continue;
+        if (code || drops(d, line_hash(&d->row.line, d->seed))) continue;
         d->times[kept] = tb_logblock_time(d->block, i);
         d->rows[kept++] = (uint16_t)i;
     }
@@ -165,6 +166,7 @@ static tb_code dropping_init(dropping *d, size_t n, tb_error *err)
 {
     d->block = tb_logblock_new();
     d->pack = tb_logpack_new();
+    d->seed = tb__hash_seed();
     d->forms = calloc(FORMS * n + 1, sizeof *d->forms);
     d->dropped = calloc(n + 1, sizeof *d->dropped);
     tb_buf_init(&d->out, TB_LOGBLOCK_MAX, NULL);
