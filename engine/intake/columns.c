@@ -64,6 +64,10 @@ TB__INLINE bool take_left(const tb__column *column, rest *r, tb__part *ret)
         const char *stop = tb__find(r->from, r->to, column->stop);
         if (stop) at = stop;
     }
+    if (column->port) {
+        const char *colon = memrchr(r->from, ':', (size_t)(at - r->from));
+        if (colon) at = colon;
+    }
     *ret = (tb__part){r->from, (size_t)(at - r->from)};
     r->from = at;
     return true;

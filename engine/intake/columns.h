@@ -52,6 +52,7 @@ typedef enum tb__kind {
     TB__KIND_TOKEN,   /* letters, digits, '_', '-', '.' */
     TB__KIND_ADDRESS, /* a token, ':', '%' */
     TB__KIND_NAME,    /* of a server: no space, quote, '/', ':', '|', ',', ';' */
+    TB__KIND_SITE,    /* a server's name or address: a name, ':' */
     TB__KIND_HOST,    /* a client's, as a server lets it through: no space or '/' */
     TB__KIND_LOCAL,   /* 17/May/2015:10:05:03 +0000 */
     TB__KIND_BRACKETED, /* the same in brackets */
@@ -73,6 +74,7 @@ typedef struct tb__column {
     uint8_t role, kind, width;     /* width 0: any */
     uint8_t rank;                  /* among columns of the same role */
     bool path;                     /* begins with '/', or is missing */
+    bool port;                     /* a port is behind it: it ends at the last colon before what ends that */
     bool stops;                    /* closed from the left by this character; else it ends with its stretch */
     char stop;
 } tb__column;
@@ -225,7 +227,8 @@ bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);
 /* The cache status that a server's word stands for: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. */
 tb_cache tb__cache_word(tb__part word);
-/* A hostname in lower case without port and last point; the length, 0: it is none. */
+/* A hostname in lower case without port and last point, an address in the one form that all its spellings have; the
+ * length, 0: it is none. */
 size_t tb__host_fold(tb__part text, char to[TB_HOST_MAX]);
 
 extern const uint16_t tb__kind_class[256]; /* bit per kind */

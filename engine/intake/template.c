@@ -89,6 +89,17 @@ static bool holds(uint8_t kind, char c)
     return tb__kind_class[(unsigned char)c] >> kind & 1;
 }
 
+/* "%v:%p". The colons of an IPv6 address are its own: such a name ends at the last one before what ends its port. */
+static bool has_port(const tb_log_columns *c, const tb__stretch *s, size_t i)
+{
+    const tb__column *column = &c->column[s->first + i], *port = column + 1;
+    if (i + 1 == s->n || (column->kind != TB__KIND_NAME && column->kind != TB__KIND_HOST)) return false;
+    if (port->kind != TB__KIND_NUMBER || port->literal_len != 1 || c->literals[port->literal] != ':') return false;
+    const bool last = i + 2 == s->n;
+    const uint16_t behind = last ? s->tail : port[1].literal, len = last ? s->tail_len : port[1].literal_len;
+    return len == 0 || (c->literals[behind] != ':' && !holds(column->kind, c->literals[behind]));
+}
+
 /* Whether column i ends before what follows it, whatever a client sends. A stretch's last one without a
  * tail ends with it. */
 static bool closed_left(const tb_log_columns *c, const tb__stretch *s, size_t i)
@@ -96,6 +107,7 @@ static bool closed_left(const tb_log_columns *c, const tb__stretch *s, size_t i)
     const tb__column *column = &c->column[s->first + i];
     const bool last = i + 1 == s->n;
     if (column->width) return true;
+    if (has_port(c, s, i)) return closed_left(c, s, i + 1);
     const uint16_t literal = last ? s->tail : column[1].literal;
     const uint16_t len = last ? s->tail_len : column[1].literal_len;
     if (len) return !holds(column->kind, c->literals[literal]);
@@ -112,6 +124,11 @@ static void note_stop(tb_log_columns *c, const tb__stretch *s, size_t i)
     const uint16_t len = last ? s->tail_len : column[1].literal_len;
     column->stops = len || !last;
     column->stop = len ? c->literals[literal] : '/';
+    column->port = has_port(c, s, i);
+    if (!column->port) return;
+    note_stop(c, s, i + 1);
+    column->stops = column[1].stops;
+    column->stop = column[1].stop;
 }
 
 static bool closed_right(const tb_log_columns *c, const tb__stretch *s, size_t i)
@@ -120,6 +137,14 @@ static bool closed_right(const tb_log_columns *c, const tb__stretch *s, size_t i
     if (column->width) return true;
     if (column->literal_len == 0) return i == 0 && column->kind != TB__KIND_TEXT;
     return !holds(column->kind, c->literals[column->literal + column->literal_len - 1]);
+}
+
+/* A name that is read from its end may be an IPv6 address too, unless a colon is in front of it. */
+static void take_address(tb_log_columns *c, const tb__stretch *s, size_t i)
+{
+    tb__column *column = &c->column[s->first + i];
+    const bool colon = column->literal_len && c->literals[column->literal + column->literal_len - 1] == ':';
+    if (column->kind == TB__KIND_NAME && !colon) column->kind = TB__KIND_SITE;
 }
 
 /* Several open columns stand together: none between them may be counted. */
@@ -147,7 +172,7 @@ static tb_code close_stretch(const tb__template *t, tb__stretch *s)
     while (s->left < s->n && closed_left(c, s, s->left))
         note_stop(c, s, s->left++);
     while (s->left + s->right < s->n && closed_right(c, s, s->n - s->right - 1u))
-        s->right++;
+        take_address(c, s, s->n - ++s->right);
     for (size_t i = 0; i < s->n; i++)
         s->user |= c->column[s->first + i].role == TB__ROLE_USER;
     const size_t open = (size_t)s->n - s->left - s->right;

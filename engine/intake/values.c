@@ -7,15 +7,15 @@
 #include "intake/columns.h"
 #include "tollbook/calendar.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #define K(name) (1u << TB__KIND_##name)
 
 enum {
-    DIGITS = K(TEXT) | K(NUMBER) | K(DECIMAL) | K(TOKEN) | K(ADDRESS) | K(NAME) | K(HOST) | K(LOCAL) |
-             K(BRACKETED) | K(ISO),
-    LETTERS = K(TEXT) | K(TOKEN) | K(ADDRESS) | K(NAME) | K(HOST) | K(LOCAL) | K(BRACKETED) | K(ISO),
-    PLAIN = K(TEXT) | K(NAME) | K(HOST),
+    PLAIN = K(TEXT) | K(NAME) | K(SITE) | K(HOST),
+    LETTERS = PLAIN | K(TOKEN) | K(ADDRESS) | K(LOCAL) | K(BRACKETED) | K(ISO),
+    DIGITS = LETTERS | K(NUMBER) | K(DECIMAL),
     SPACES = K(TEXT) | K(LOCAL) | K(BRACKETED)
 };
 
@@ -33,7 +33,7 @@ const uint16_t tb__kind_class[256] = {
     ['.'] = PLAIN | K(DECIMAL) | K(TOKEN) | K(ADDRESS) | K(ISO),
     ['/'] = K(TEXT) | K(LOCAL) | K(BRACKETED),
     ['0' ... '9'] = DIGITS,
-    [':'] = K(TEXT) | K(ADDRESS) | K(HOST) | K(LOCAL) | K(BRACKETED) | K(ISO),
+    [':'] = K(TEXT) | K(ADDRESS) | K(SITE) | K(HOST) | K(LOCAL) | K(BRACKETED) | K(ISO),
     [';'] = K(TEXT) | K(HOST),
     ['<' ... '@'] = PLAIN,
     ['A' ... 'Z'] = LETTERS,
@@ -359,6 +359,20 @@ static size_t without_port(const char *p, size_t len)
     return bracket || !memchr(p, ':', at - 1) ? at - 1 : len;
 }
 
+/* An IPv6 address as it is printed, and the IPv4 address that one of ::ffff:0:0/96 is; the length, 0: it is none. */
+static size_t fold_address(const char *p, size_t len, char to[TB_HOST_MAX])
+{
+    struct in6_addr address;
+    char copy[INET6_ADDRSTRLEN];
+    if (len >= sizeof copy || !memchr(p, ':', len) || memchr(p, 0, len)) return 0;
+    memcpy(copy, p, len);
+    copy[len] = 0;
+    if (inet_pton(AF_INET6, copy, &address) != 1) return 0;
+    const bool v4 = IN6_IS_ADDR_V4MAPPED(&address);
+    inet_ntop(v4 ? AF_INET : AF_INET6, address.s6_addr + (v4 ? 12 : 0), to, TB_HOST_MAX);
+    return strlen(to);
+}
+
 size_t tb__host_fold(tb__part text, char to[TB_HOST_MAX])
 {
     const char *p = text.at;
@@ -366,6 +380,8 @@ size_t tb__host_fold(tb__part text, char to[TB_HOST_MAX])
     if (len > 0 && p[len - 1] == '.') len--;
     if (len > 2 && p[0] == '[' && p[len - 1] == ']') p++, len -= 2;
     if (len == 0 || len >= TB_HOST_MAX) return 0;
+    const size_t address = fold_address(p, len, to);
+    if (address) return address;
     for (size_t i = 0; i < len; i++) {
         const char c = p[i];
         to[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;

@@ -760,6 +760,81 @@ START_TEST(an_address_keeps_its_colons)
 }
 END_TEST
 
+START_TEST(an_address_is_found_however_it_is_written)
+{
+    has("2001:db8::1", 301);
+    has("[2001:0DB8:0:0::2]", 302);
+    has("192.0.2.7", 303);
+    has("::ffff:198.51.100.9", 304);
+    static const char *const ones[] = {"2001:db8:0::1", "[2001:db8:0:0:0:0:0:1]", "2001:DB8:0000::0001",
+                                       "[2001:db8:0::1]:443", "[2001:db8::0.0.0.1]"};
+    for (size_t i = 0; i < sizeof ones / sizeof *ones; i++)
+        ck_assert_msg(zone_of(ones[i]) == 301, "%s", ones[i]);
+    ck_assert_int_eq(zone_of("2001:db8::2"), 302);
+    ck_assert_int_eq(zone_of("[::ffff:192.0.2.7]:80"), 303);
+    ck_assert_int_eq(zone_of("::FFFF:c000:207"), 303);
+    ck_assert_int_eq(zone_of("198.51.100.9"), 304);
+    has("2001:db8:0:0::1", 305); /* one address, two zones */
+    ck_assert_int_eq(zone_of("2001:db8::1"), 0);
+    static const char *const texts[] = {"fe80::1%eth0", "2001:db8::1::2", "2001:db8:::1", "[2001:db8::g]"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        has(texts[i], 400 + (int64_t)i); /* no addresses: texts like others */
+        ck_assert_msg(zone_of(texts[i]) == 400 + (int64_t)i, "%s", texts[i]);
+    }
+    ck_assert_int_eq(tb_known_hosts_find(hosts, "2001:db8::2\0x", 13), 0);
+}
+END_TEST
+
+/* A line of each format with a host that is an address. */
+START_TEST(an_address_is_a_host_in_every_format)
+{
+#define REQUEST "[17/Nov/2026:10:05:03 +0200] \"GET / HTTP/1.1\" 200 7"
+    static const struct {
+        const char *format, *before, *after;
+        bool port; /* behind the host, always; so an address may be without brackets */
+    } cases[] = {
+        {"vcombined", "", " 192.0.2.1 - - " REQUEST " \"-\" \"M\"", true},
+        {"apache:%v:%p %h %l %u %t \"%r\" %>s %O", "", " 192.0.2.1 - a b " REQUEST, true},
+        {"apache:%v %h %l %u %t \"%r\" %>s %O", "", " 192.0.2.1 - a b " REQUEST, false},
+        {"apache:%v:%p|%h|%t \"%r\" %>s %O", "", "|192.0.2.1|" REQUEST, true},
+        {"apache:%u %v:%p %t \"%r\" %>s %O", "a b ", " " REQUEST, true},
+        {"apache:%u %v %t \"%r\" %>s %O", "a b ", " " REQUEST, false},
+        {"apache:%t \"%r\" %>s %O %v", REQUEST " ", "", false},
+        {"apache:%t \"%r\" %>s %O %v:%p", REQUEST " ", "", true},
+        {"apache:\"%v:%p\" %t \"%r\" %>s %O", "\"", "\" " REQUEST, true},
+        {"apache:\"%{Host}i\" %t \"%r\" %>s %O", "\"", "\" " REQUEST, false},
+        {"nginx:$host:$server_port $remote_addr - $remote_user [$time_local] \"$request\" $status $bytes_sent", "",
+         " 192.0.2.1 - a b " REQUEST, true},
+        {"nginx:$server_name:$server_port $remote_addr [$time_local] \"$request\" $status $bytes_sent", "",
+         " 192.0.2.1 " REQUEST, true},
+        {"nginx:$server_name $remote_addr [$time_local] \"$request\" $status $bytes_sent", "", " 192.0.2.1 " REQUEST,
+         false},
+        {"nginx:[$time_local] \"$request\" $status $bytes_sent \"$http_host\"", REQUEST " \"", "\"", false},
+        {"nginx:$host:$server_port$request_uri $msec $status $bytes_sent", "", "/a:7/b 1794900000.250 200 7", true},
+    };
+#undef REQUEST
+    has("2001:db8::1", 301);
+    has("192.0.2.7", 303);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const sites[][2] = {{"[2001:db8:0::1]", "301"}, {"192.0.2.7", "303"}, {"a.example", "101"},
+                                               {"2001:db8::1", "301"}};
+        use(cases[i].format);
+        for (size_t k = 0; k < sizeof sites / sizeof *sites; k++) {
+            char line[256];
+            snprintf(line, sizeof line, "%s%s%s%s", cases[i].before, sites[k][0], cases[i].port ? ":443" : "",
+                     cases[i].after);
+            takes(line);
+            ck_assert_msg(hit.zone == atoi(sites[k][1]), "%s: %s", cases[i].format, line);
+        }
+    }
+    use("vcombined"); /* the port is none of the host's */
+    takes("[2001:db8::1]:443 192.0.2.1 - - [17/Nov/2026:10:05:03 +0200] \"GET / HTTP/1.1\" 200 7 \"-\" \"M\"");
+    is(logline.origin, "https://[2001:db8::1]");
+    refuses("a.example 192.0.2.1 - - [17/Nov/2026:10:05:03 +0200] \"GET / HTTP/1.1\" 200 7 \"-\" \"M\"",
+            TB_REJECT_FORMAT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("intake_columns");
@@ -791,6 +866,8 @@ int main(void)
     tcase_add_test(t, a_byte_order_mark_is_passed_over);
     tcase_add_test(t, a_name_in_another_script_is_found_as_dns_has_it);
     tcase_add_test(t, an_address_keeps_its_colons);
+    tcase_add_test(t, an_address_is_found_however_it_is_written);
+    tcase_add_test(t, an_address_is_a_host_in_every_format);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
