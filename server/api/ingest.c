@@ -340,6 +340,11 @@ static void put_fits(tb_buf *out, const feed_fits *fits)
 static void put_warning(tb_buf *out, const feed_report *report)
 {
     feed_form form;
+    if (report->host_in_front && report->accepted) {
+        tb_buf_fmt(out, "\"A host stands in front of the first line (%s), and every line counts for the one pull zone "
+                        "that zone names.\"", feed_form_what(report->host_form));
+        return;
+    }
     if (report->rejected == 0 || report->rejected * 2 < report->lines) {
         tb_buf_str(out, "null");
         return;

@@ -285,6 +285,7 @@ static int send_new(sending *s)
     s->reader.layout = s->reader.heads ? &s->layout : NULL;
     if (feed_reader_head(&s->reader, &s->head, &empty, &err)) return fail(s, &err);
     const tb_text beginning = feed_reader_beginning(&s->reader);
+    s->report.host_in_front = feed_fits_host(&s->layout, beginning, &s->report.host_form);
     if (tb_log_layout_head(&s->layout, beginning.data, beginning.len, &err)) return fail(s, &err);
     if (empty && !s->batch) return 0;
     int status = remote_known_read(&s->client, s->subject, s->batch, s->head, &known);

@@ -116,6 +116,15 @@ static void say_fit(const cli_call *call, const char *path, const feed_report *r
         cli_say(call, "%s: every line was refused, and no other format takes most of them.", path);
 }
 
+/* Lines that were taken, of several hosts perhaps, and are all one pull zone's. */
+static void say_host(const cli_call *call, const char *path, const feed_report *report)
+{
+    char text[FEED_HOST_WARNING];
+    if (!report->host_in_front || report->accepted == 0) return;
+    feed_fits_warn(report->host_form, text);
+    cli_say(call, "%s: %s", path, text);
+}
+
 static void say_counts(const cli_call *call, const char *path, const feed_report *report)
 {
     char ambiguous[120] = "";
@@ -142,6 +151,7 @@ int take_say(const cli_call *call, const char *path, const feed_report *report)
     } else {
         say_counts(call, path, report);
     }
+    say_host(call, path, report);
     say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)

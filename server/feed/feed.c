@@ -40,6 +40,8 @@ void feed_report_add(feed_report *all, const feed_report *piece)
     for (int form = 0; form < FEED_FORM_COUNT; form++)
         all->fits.taken[form] += piece->fits.taken[form];
     all->known_lines += piece->known_lines;
+    if (piece->host_in_front) all->host_form = piece->host_form;
+    all->host_in_front |= piece->host_in_front;
 }
 
 /* --- what is known --- */
@@ -129,6 +131,7 @@ static void leave_earlier(feed_run *run)
 static tb_code take_fields(feed_run *run, tb_error *err)
 {
     const tb_text beginning = feed_reader_beginning(&run->reader);
+    run->report.host_in_front = feed_fits_host(&run->own_options.layout, beginning, &run->report.host_form);
     return tb_log_layout_head(&run->own_options.layout, beginning.data, beginning.len, err);
 }
 

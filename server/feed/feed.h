@@ -84,6 +84,8 @@ typedef struct feed_report {
     uint64_t lines, accepted, rejected; /* of the new part of the input */
     uint64_t ambiguous;                 /* of accepted: with columns that could not be told apart */
     feed_fits fits;                     /* of its refused lines */
+    bool host_in_front;                 /* combined lines that begin with a host, which their zone does not go by */
+    feed_form host_form;                /* by which it would */
     uint64_t known_lines, known_bytes;  /* skipped: the store had them */
     uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
     uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */

@@ -1,6 +1,8 @@
 /* Each form is asked through its own reader, so that what is said to fit does. */
 #include "feed/fit.h"
 
+#include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tollbook/event.h"
@@ -36,11 +38,50 @@ static const struct {
     [FEED_FORM_PIPE] = {"pipe", ""},
     [FEED_FORM_COMBINED] = {"combined", ""},
     [FEED_FORM_VCOMBINED] = {"vcombined", ""},
+    [FEED_FORM_VHOST] = {FEED_VHOST, ""},
+    [FEED_FORM_VHOST_COMMON] = {FEED_VHOST_COMMON, ""},
     [FEED_FORM_CLOUDFRONT] = {"cloudfront", ""},
     [FEED_FORM_CADDY] = {"json", "caddy"},
     [FEED_FORM_CLOUDFLARE] = {"json", "cloudflare"},
     [FEED_FORM_FASTLY] = {"json", "fastly"},
 };
+
+#define ANY_TIME (INT64_MAX / 2) /* as now: no line is too new */
+
+static tb_text take_word(tb_text *line)
+{
+    const char *space = memchr(line->data, ' ', line->len);
+    const tb_text word = {line->data, space ? (size_t)(space - line->data) : line->len};
+    const size_t taken = word.len + (space != NULL);
+    *line = (tb_text){line->data + taken, line->len - taken};
+    return word;
+}
+
+static bool is_address(tb_text text)
+{
+    struct in6_addr address;
+    char copy[INET6_ADDRSTRLEN];
+    if (text.len >= sizeof copy) return false;
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = 0;
+    return inet_pton(AF_INET, copy, &address) == 1 || inet_pton(AF_INET6, copy, &address) == 1;
+}
+
+/* A combined line begins with the client's address and "-", in whose place hardly a user name is: so it has a host in
+ * front where it begins with a name, or has an address behind its first word. */
+static bool has_host_in_front(const char *line, size_t len)
+{
+    tb_text rest = {line, len};
+    const tb_text first = take_word(&rest), second = take_word(&rest);
+    return is_address(second) || (memchr(first.data, '.', first.len) && !is_address(first));
+}
+
+/* Which forms a line may have that begins with a host, or with none. */
+static bool may_be(feed_form form, bool host)
+{
+    if (form == FEED_FORM_VCOMBINED || form == FEED_FORM_VHOST || form == FEED_FORM_VHOST_COMMON) return host;
+    return form != FEED_FORM_COMBINED || !host;
+}
 
 static bool is_line(feed_form form, int64_t now_ms, const char *line, size_t len)
 {
@@ -84,12 +125,38 @@ void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *la
     if (len == 0 || len > TB_REJECT_TEXT_MAX || fits->looked == FEED_FIT_LINES) return;
     memcpy(copy, line, len);
     memset(copy + len, 0, TB_INTAKE_SLACK);
-    const bool log = kind == TB_BATCH_LOG;
+    const bool log = kind == TB_BATCH_LOG, host = has_host_in_front(copy, len);
     fits->looked++;
     for (int form = 0; form < FEED_FORM_COUNT; form++)
-        if (layouts[form].format && !(log && is_own((feed_form)form, layout)))
+        if (layouts[form].format && may_be((feed_form)form, host) && !(log && is_own((feed_form)form, layout)))
             fits->taken[form] += is_line((feed_form)form, layout->now_ms, copy, len);
     if (log) fits->taken[FEED_FORM_ROWS] += is_row(layout->now_ms, copy, len);
+}
+
+bool feed_fits_host(const tb_log_layout *layout, tb_text beginning, feed_form *ret_form)
+{
+    static const feed_form with_host[] = {FEED_FORM_VCOMBINED, FEED_FORM_VHOST, FEED_FORM_VHOST_COMMON};
+    char line[TB_REJECT_TEXT_MAX + TB_INTAKE_SLACK] = {0};
+    const char *end = beginning.len ? memchr(beginning.data, '\n', beginning.len) : NULL;
+    const size_t len = end ? (size_t)(end - beginning.data) : beginning.len;
+    if (layout->format != TB_FORMAT_COMBINED || len == 0 || len > TB_REJECT_TEXT_MAX) return false;
+    memcpy(line, beginning.data, len);
+    if (!has_host_in_front(line, len) || !is_line(FEED_FORM_COMBINED, ANY_TIME, line, len)) return false;
+    for (size_t i = 0; i < sizeof with_host / sizeof *with_host; i++) {
+        *ret_form = with_host[i];
+        if (is_line(with_host[i], ANY_TIME, line, len)) return true;
+    }
+    *ret_form = FEED_FORM_VHOST;
+    return true;
+}
+
+void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING])
+{
+    snprintf(text, FEED_HOST_WARNING,
+             "warning: a host stands in front of its first line, and --zone gives every line to one pull zone, whatever "
+             "its host. %s gives each line to the pull zone that has its host. Lines that were taken: "
+             "`tollbook ingest --withdraw` takes them back.",
+             feed_form_command(form));
 }
 
 bool feed_fits_best(const feed_fits *fits, feed_form *ret_form)

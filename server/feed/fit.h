@@ -1,15 +1,23 @@
 /* What refused lines are, where they are not what they were taken for: a sample of them is tried in the
- * other forms that an input may have. */
+ * other forms that an input may have. And what lines of the combined format are that were taken, though each has the
+ * virtual host in front, which would tell whose it is. */
 #ifndef TOLLBOOK_SERVER_FEED_FIT_H
 #define TOLLBOOK_SERVER_FEED_FIT_H
 
 #include "tollbook/store.h"
 
+#define FEED_VHOST_COMMON "apache:%v %h %l %u %t \"%r\" %>s %O"
+#define FEED_VHOST        FEED_VHOST_COMMON " \"%{Referer}i\" \"%{User-Agent}i\""
+
 /* X(NAME, name in an answer, what its lines are, command that takes them). Of several the first is named. */
 #define FEED_FORMS(X)                                                                              \
     X(PIPE, "pipe", "lines of the pipe format", "tollbook ingest --format pipe")                   \
-    X(VCOMBINED, "vcombined", "lines of the combined format with a host in front",                 \
+    X(VCOMBINED, "vcombined", "lines of the combined format with a host and a port in front",      \
       "tollbook ingest --format vcombined")                                                        \
+    X(VHOST, "vhost", "lines of the combined format with a host in front",                         \
+      "tollbook ingest --format '" FEED_VHOST "' --region CODE")                                   \
+    X(VHOST_COMMON, "vhostCommon", "lines of the common format with a host in front",              \
+      "tollbook ingest --format '" FEED_VHOST_COMMON "' --region CODE")                            \
     X(COMBINED, "combined", "lines of the combined format",                                        \
       "tollbook ingest --format combined --zone ID --region CODE")                                 \
     X(CLOUDFRONT, "cloudfront", "lines of CloudFront's standard logs",                             \
@@ -42,6 +50,11 @@ const char *feed_form_command(feed_form form);
 /* Looks at one refused line, unless enough were. */
 void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *layout,
                     const char *line, size_t len);
+/* Whether a combined log has a host in front of its first line, and is of this form. */
+bool feed_fits_host(const tb_log_layout *layout, tb_text beginning, feed_form *ret_form);
+/* What is to be said then, and done. */
+#define FEED_HOST_WARNING 400
+void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING]);
 /* The form that would have taken more than half of them. */
 bool feed_fits_best(const feed_fits *fits, feed_form *ret_form);
 

@@ -172,6 +172,15 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     return code;
 }
 
+static void warn_of_host(const follow_log *log, const follow_room *room)
+{
+    feed_form form;
+    char text[FEED_HOST_WARNING];
+    if (!feed_fits_host(&room->options->layout, feed_reader_beginning(log->reader), &form)) return;
+    feed_fits_warn(form, text);
+    room->options->say(room->options->ctx, log->path, text);
+}
+
 /* A reader at the beginning of a log whose source is open. */
 static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
 {
@@ -186,6 +195,7 @@ static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source
         return code;
     }
     code = feed_reader_head(log->reader, &log->head, &empty, err);
+    if (code == TB_OK) warn_of_host(log, room);
     if (code == TB_OK) code = catch_up(log, room, err);
     log->begun = code == TB_OK && !stopped(room);
     return code;

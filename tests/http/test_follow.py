@@ -142,6 +142,11 @@ class Local(unittest.TestCase):
         self.assertEqual(stored(self.db), ({102: 1}, {102: 77}))
         self.assertIn("Combined lines have no zone", self.follower(options=("--format", "combined")).once(expect=2))
 
+    def test_combined_lines_with_a_host_in_front_are_a_warning(self):
+        self.log.write_bytes(b'a.example 192.0.2.1 - - [03/Nov/2026:12:00:00 +0000] "GET /a HTTP/1.1" 200 77 "-" "agent"\n')
+        said = self.follower(options=("--format", "combined", "--zone", "102", "--region", "DE")).once()
+        self.assertIn(f"{self.log}: warning: a host stands in front of its first line", said)
+
     def test_a_byte_order_mark_costs_no_line(self):
         mark = b"\xef\xbb\xbf"
         self.log.write_bytes(mark + lines(0, 3))

@@ -46,7 +46,7 @@ class Ingest(Case):
         combined = b'192.0.2.7 - - [03/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 51 "-" "agent"\n'
         answer = self.post(combined * 3).json()
         self.assertEqual((answer["accepted"], answer["rejected"]), (0, 3))
-        none = dict.fromkeys(("pipe", "combined", "vcombined", "cloudfront", "caddy", "cloudflare",
+        none = dict.fromkeys(("pipe", "combined", "vcombined", "vhost", "vhostCommon", "cloudfront", "caddy", "cloudflare",
                               "fastly", "buckets"), 0)
         self.assertEqual(answer["fits"], {**none, "looked": 3, "combined": 3})
         self.assertIn("Every line was refused: 3 of the 3 looked at are lines of the combined format",
@@ -57,6 +57,10 @@ class Ingest(Case):
         self.assertIn("Most lines were refused: 2 of the 2", mostly["warning"])
         rows = self.post(b'{"zone":101,"hour":"2026-11-03T10:00:00Z","region":"DE","requests":5}\n')
         self.assertIn("usage rows", rows.json()["warning"])
+        fronted = self.post(b"a.example " + combined, "/ingest/logs?format=combined&zone=101&region=DE").json()
+        self.assertIn("A host stands in front of the first line (lines of the combined format with a host in front)",
+                      fronted["warning"])
+        self.assertIsNone(self.post(combined, "/ingest/logs?format=combined&zone=101&region=DE").json()["warning"])
         logs = self.post(self.lines(2), "/ingest/buckets?onError=skip").json()
         self.assertEqual(logs["fits"], {**none, "looked": 2, "pipe": 2})
 

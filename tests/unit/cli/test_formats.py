@@ -176,6 +176,54 @@ class Formats(Case):
                 continue
             self.assertIn(named[name], self.take("".join(lines), status=1, name=f"{number}.log").err)
 
+    COMMON = '192.0.2.1 - - [01/Nov/2026:00:06:45 +0000] "GET / HTTP/1.1" 200 5'
+    COMBINED = COMMON + ' "-" "M"'
+
+    def anew(self):
+        for file in self.folder.glob("advised.db*"):
+            file.unlink()
+        self.fresh("advised.db")
+
+    def advised(self, log, *words):
+        """The command that a run of refused lines names, as words; None: it names none."""
+        said = self.take(log, *words, name="advised.log", db="advised.db", status=1).err
+        found = re.search(r": (tollbook ingest .*) takes them\.", said)
+        return shlex.split(found[1].replace("CODE", "DE")) if found else None
+
+    def test_no_advice_gives_the_lines_of_two_hosts_to_one_zone(self):
+        """Virtual hosts in front, with a port and without, of both formats, and in the client's place."""
+        for number, (front, line, by) in enumerate((
+                ("{} ", self.COMBINED, "pipe"), ("{} ", self.COMBINED, "vcombined"), ("{} ", self.COMMON, "pipe"),
+                ("{}:443 ", self.COMBINED, "pipe"), ("{} ", self.COMBINED.replace("192.0.2.1 -", "2001:db8::7 -"), "pipe"),
+                ("{} ", self.COMBINED.replace("- - [", "- john doe ["), "pipe"))):
+            with self.subTest(front=front, line=line, by=by):
+                log = "".join(f"{front.format(host)}{line}\n" for host in ("a.example", "cdn.example"))
+                self.anew()
+                words = self.advised(log, "--format", by)[2:]
+                self.assertNotIn("--zone", words)
+                self.assertIn("2 accepted, 0 rejected", self.take(log, *words, name=f"{number}.log", db="advised.db").err)
+                self.assertEqual(self.query("SELECT zone, requests FROM buckets ORDER BY 1", "advised.db"),
+                                 [["101", "1"], ["102", "1"]])
+        self.anew()
+        self.assertIsNone(self.advised(f"a.example {self.COMMON[10:]}\n" * 3))
+        for plain in (self.COMBINED, self.COMBINED.replace("- - [", "- john doe ["), self.COMMON,
+                      self.COMBINED.replace("192.0.2.1", "2001:db8::7")):
+            self.anew()
+            self.assertIn("combined", self.advised(plain + "\n"))
+
+    def test_combined_lines_with_a_host_in_front_are_a_warning(self):
+        with_zone = ("--format", "combined", "--zone", "101")
+        for number, (log, command) in enumerate((
+                (f"a.example {self.COMBINED}\n", "--format 'apache:%v %h %l"), (f"a.example:443 {self.COMBINED}\n", "--format vcombined"),
+                (f"a.example {self.COMMON}\n", "--format 'apache:%v %h %l"), (f"a.example {self.COMMON[10:]}\n", "--format 'apache:%v"))):
+            said = self.take(log, *with_zone, name=f"{number}.log").err
+            self.assertIn("1 accepted, 0 rejected", said)
+            self.assertIn("warning: a host stands in front of its first line", said)
+            self.assertIn(command, said)
+        for number, log in enumerate((self.COMBINED, self.COMMON, self.COMBINED.replace("- - [", "- john doe ["),
+                                      self.COMBINED.replace("192.0.2.1", "2001:db8::7"))):
+            self.assertNotIn("warning", self.take(log + "\n", *with_zone, name=f"plain{number}.log").err)
+
     def test_bad_options(self):
         for words, says in (
                 (("--format", "xml"), '--format: "xml" is no format'),
