@@ -1,6 +1,7 @@
 /* account list: whom the operator bills, with the running month so far and what stands in the ledger.
  *
- * next: "MONTH SHOWN LAST": the month, how many were listed so far, and the last of them. */
+ * next: "MONTH TOTAL LISTED SHOWN ID ID ...": the month, how many accounts there are, how many are listed
+ * of them and were so far, and those that are left. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,12 @@ typedef struct listing {
     const char *sort;  /* a word of SORTS */
     bool is_descending, table;
     int64_t limit, page;
-    int64_t *accounts; /* those that are listed, in their order */
+    int64_t *accounts; /* the first call: those that there are, in their order */
     size_t n;
+    size_t listed;     /* of them, on this page */
     size_t shown;      /* in all calls so far */
-    int64_t last;      /* the last of them */
+    const char *left;  /* the accounts that are left, as in next */
+    tb_buf all;        /* what that points into in the first call */
     bool here;         /* some of them in this call */
 } listing;
 
@@ -116,8 +119,9 @@ static void put_listed_row(const listed *of, tb_buf *out)
     tb_buf_str(out, "\n");
 }
 
-static tb_code show_listed(listing *l, int64_t account, tb_error *err)
+static tb_code show_listed(void *ctx, int64_t account, tb_error *err)
 {
+    listing *l = ctx;
     listed of = {.account = account};
     tb_buf_init(&of.name, 1 << 16, NULL);
     tb_code code = read_listed(l, &of, err);
@@ -126,19 +130,10 @@ static tb_code show_listed(listing *l, int64_t account, tb_error *err)
         if (l->table) put_listed_row(&of, &l->reply->out);
         else put_listed(&of, l->shown == 0, &l->reply->out);
         l->here = true;
-        l->last = account;
         l->shown++;
     }
     tb_buf_release(&of.name);
     return code;
-}
-
-static tb_code keep_listing(const listing *l, size_t done, size_t total, tb_error *err)
-{
-    const tb_ops *ops = l->ops;
-    if (done % 64 != 63) return TB_OK;
-    if (ops->step && !ops->step(ops->ctx, done + 1, total)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
-    return ops->drain ? ops->drain(ops->ctx, &l->reply->out, err) : TB_OK;
 }
 
 /* --- in which order --- */
@@ -196,7 +191,8 @@ static tb_code sort_by_keys(listing *l, tb_error *err)
     for (size_t i = 0; !code && i < l->n; i++) {
         keys[i].account = l->accounts[i];
         code = read_key(l, &keys[i], err);
-        if (!code) code = keep_listing(l, i, l->n, err);
+        if (!code && l->ops->step && !l->ops->step(l->ops->ctx, i + 1, l->n))
+            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
     }
     if (!code) qsort_r(keys, l->n, sizeof *keys, by_key, &l->is_descending);
     for (size_t i = 0; !code && i < l->n; i++)
@@ -226,28 +222,23 @@ static tb_code choose_accounts(listing *l, tb_error *err)
 
 /* --- which of them --- */
 
-/* By number the list goes on behind the last account, whatever was declared or dropped since the last
- * call; in another order at the next place. */
-static size_t first_listed(const listing *l)
+/* Those of the page. */
+static tb_code put_listed_page(listing *l, tb_error *err)
 {
-    size_t at = (size_t)(l->page - 1) * (size_t)l->limit;
-    if (!l->shown || l->is_descending || !is_sorted_by(l, "account")) return at + l->shown;
-    while (at < l->n && l->accounts[at] <= l->last)
-        at++;
-    return at;
+    const size_t limit = (size_t)l->limit, first = (size_t)(l->page - 1) * limit;
+    if (first < l->n) l->listed = l->n - first < limit ? l->n - first : limit;
+    tb_code code = tb__put_accounts(&l->all, l->listed ? l->accounts + first : NULL, l->listed, err);
+    l->left = l->all.data;
+    return code;
 }
 
 static tb_code show_all_listed(listing *l, tb_error *err)
 {
-    const size_t limit = (size_t)l->limit, most = l->ops->drain ? SIZE_MAX : AT_ONCE;
-    size_t i = first_listed(l), done = 0;
-    tb_code code = TB_OK;
-    for (; !code && i < l->n && l->shown < limit && done < most; i++, done++) {
-        code = show_listed(l, l->accounts[i], err);
-        if (!code) code = keep_listing(l, done, l->n, err);
-    }
-    if (!code && i < l->n && l->shown < limit)
-        tb_buf_fmt(&l->reply->next, "%" PRId64 " %zu %" PRId64, l->month, l->shown, l->last);
+    tb__account_walk walk = {l->left, AT_ONCE, l->shown, l->listed, show_listed, l, &l->reply->out};
+    tb_code code = tb__walk_accounts(l->ops, &walk, err);
+    if (!code && *walk.left)
+        tb_buf_fmt(&l->reply->next, "%" PRId64 " %zu %zu %zu %s", l->month, l->n, l->listed, l->shown,
+                   walk.left);
     return code;
 }
 
@@ -264,7 +255,8 @@ static void put_listing_head(const listing *l)
 
 static tb_code list_chosen(listing *l, tb_error *err)
 {
-    tb_code code = choose_accounts(l, err);
+    tb_code code = l->left ? TB_OK : choose_accounts(l, err);
+    if (!code && !l->left) code = put_listed_page(l, err);
     if (code) return code;
     put_listing_head(l);
     code = show_all_listed(l, err);
@@ -277,13 +269,18 @@ static tb_code list_chosen(listing *l, tb_error *err)
 static tb_code read_listing(const tb_args *args, listing *l, tb_error *err)
 {
     const char *text = args->next;
-    int64_t shown = 0;
+    int64_t counts[3];
     if (l->page > 1 && !tb_arg_given(args, "limit"))
         return tb_fail(err, TB_E_VALIDATION, "limit", "It is missing: it says how many accounts a page has.");
-    if (text && (!tb__next_number(&text, &l->month) || !tb__next_number(&text, &shown) ||
-                 !tb__next_number(&text, &l->last) || *text || l->month > tb_month_from_us(l->ops->now_us)))
+    if (!text) return TB_OK;
+    if (!tb__next_number(&text, &l->month) || l->month > tb_month_from_us(l->ops->now_us))
         return tb__next_wrong(err);
-    l->shown = (size_t)shown;
+    for (size_t i = 0; i < 3; i++)
+        if (!tb__next_number(&text, &counts[i]) || !*text) return tb__next_wrong(err);
+    l->n = (size_t)counts[0];
+    l->listed = (size_t)counts[1];
+    l->shown = (size_t)counts[2];
+    l->left = text;
     return TB_OK;
 }
 
@@ -301,7 +298,9 @@ static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, 
     tb_code code = read_listing(args, &l, err);
     if (!code) code = tb_month_books_read(ops->store, &l.books, err);
     if (code) return code;
+    tb_buf_init(&l.all, TB_REPLY_MAX, NULL);
     code = list_chosen(&l, err);
+    tb_buf_release(&l.all);
     free(l.accounts);
     tb_month_books_release(&l.books);
     return code;

@@ -4,7 +4,7 @@
  *
  * Where the reply is drained it grows with the accounts, and its rows are in `out` alone.
  *
- * next: "ACCOUNTS LACKING FIELDS LAST": counts so far, and the account that was looked at last. */
+ * next: "TOTAL DONE LACKING FIELDS ID ID ...": accounts, counts so far, and the accounts that are left. */
 #include "ops/invoice_check.h"
 
 #include <inttypes.h>
@@ -27,9 +27,10 @@ typedef struct check_run {
     bool json;   /* what is printed */
     tb_buf name; /* of the account that is looked at */
     /* Of all calls so far. */
-    size_t accounts, lacking, fields;
-    int64_t last;
-    bool listed; /* something is in this call's answer */
+    size_t total, accounts, lacking, fields;
+    const char *left; /* the accounts that are left, as in next */
+    tb_buf all;       /* what that points into in the first call */
+    bool listed;      /* something is in this call's answer */
 } check_run;
 
 static const char *const norms[] = {
@@ -167,7 +168,6 @@ static tb_code check_account(void *ctx, int64_t account, tb_error *err)
     }
     run->accounts++;
     run->lacking += run->fields > before;
-    run->last = account;
     return code;
 }
 
@@ -178,10 +178,11 @@ static tb_code read_next(check_run *run, const char *text, tb_error *err)
     int64_t counts[4];
     for (size_t i = 0; i < 4; i++)
         if (!tb__next_number(&text, &counts[i])) return tb__next_wrong(err);
-    run->accounts = (size_t)counts[0];
-    run->lacking = (size_t)counts[1];
-    run->fields = (size_t)counts[2];
-    run->last = counts[3];
+    run->total = (size_t)counts[0];
+    run->accounts = (size_t)counts[1];
+    run->lacking = (size_t)counts[2];
+    run->fields = (size_t)counts[3];
+    run->left = text;
     return TB_OK;
 }
 
@@ -208,13 +209,13 @@ static void open_forms(const check_run *run, bool first)
         tb_buf_str(&run->reply->out, "account\tname\tinvoice\tfield\twhy\n");
 }
 
-static void close_forms(const check_run *run, bool more)
+static void close_forms(const check_run *run)
 {
     tb_reply *reply = run->reply;
     tb_buf_fmt(&reply->json, "],\"accounts\":%zu,\"lacking\":%zu}", run->accounts, run->lacking);
-    if (more) {
-        tb_buf_fmt(&reply->next, "%zu %zu %zu %" PRId64, run->accounts, run->lacking, run->fields,
-                   run->last);
+    if (*run->left) {
+        tb_buf_fmt(&reply->next, "%zu %zu %zu %zu %s", run->total, run->accounts, run->lacking,
+                   run->fields, run->left);
         return;
     }
     if (run->json)
@@ -224,29 +225,34 @@ static void close_forms(const check_run *run, bool more)
     say_end(run);
 }
 
-static tb_code check_accounts(check_run *run, const int64_t *accounts, size_t n, tb_error *err)
+static tb_code list_accounts(check_run *run, tb_error *err)
 {
-    const tb__account_walk walk = {accounts, n, run->last, check_account, run, &run->reply->out};
-    bool more = false;
-    tb_code code = tb__walk_accounts(run->ops, &walk, &more, err);
-    if (!code) close_forms(run, more);
+    int64_t *accounts = NULL;
+    tb_code code = tb_issue_accounts(run->ops->store, run->month, run->account, &accounts, &run->total,
+                                     err);
+    if (!code) code = tb__put_accounts(&run->all, accounts, run->total, err);
+    run->left = run->all.data;
+    free(accounts);
+    return code;
+}
+
+static tb_code check_accounts(check_run *run, tb_error *err)
+{
+    tb__account_walk walk = {run->left, TB__ACCOUNTS_AT_ONCE, run->accounts, run->total, check_account,
+                             run, &run->reply->out};
+    tb_code code = tb__walk_accounts(run->ops, &walk, err);
+    run->left = walk.left;
+    if (!code) close_forms(run);
     return code;
 }
 
 static tb_code run_check(check_run *run, const tb_args *args, tb_error *err)
 {
-    int64_t *accounts = NULL;
-    size_t n = 0;
     tb_code code = tb_month_books_read(run->ops->store, &run->books, err);
-    if (!code && args->next) code = read_next(run, args->next, err);
-    if (!code)
-        code = tb_issue_accounts(run->ops->store, run->month, run->account, &accounts, &n, err);
-    if (!code) {
-        open_forms(run, !args->next);
-        code = check_accounts(run, accounts, n, err);
-    }
-    free(accounts);
-    return code;
+    if (!code) code = args->next ? read_next(run, args->next, err) : list_accounts(run, err);
+    if (code) return code;
+    open_forms(run, !args->next);
+    return check_accounts(run, err);
 }
 
 tb_code tb__invoice_check(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -258,8 +264,10 @@ tb_code tb__invoice_check(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
                      .account = tb_arg_number(args, "account", 0),
                      .json = tb_arg_is(args, "format", "json")};
     tb_buf_init(&run.name, 4096, NULL);
+    tb_buf_init(&run.all, TB_REPLY_MAX, NULL);
     tb_code code = run_check(&run, args, err);
     tb_buf_release(&run.name);
+    tb_buf_release(&run.all);
     tb_month_books_release(&run.books);
     return code;
 }

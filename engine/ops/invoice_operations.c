@@ -96,12 +96,10 @@ static tb_code list_accounts(month_run *run, tb_error *err)
     int64_t *accounts = NULL;
     tb_code code = tb_issue_accounts(run->ops->store, run->month, run->account, &accounts,
                                      &run->total, err);
-    for (size_t i = 0; !code && i < run->total; i++)
-        tb_buf_fmt(&run->everybody, "%s%" PRId64, i ? " " : "", accounts[i]);
-    tb_buf_add(&run->everybody, "", 1);
+    if (!code) code = tb__put_accounts(&run->everybody, accounts, run->total, err);
     run->left = run->everybody.data;
     free(accounts);
-    return code ? code : tb_buf_check(&run->everybody, err);
+    return code;
 }
 
 /* --- showing an invoice --- */

@@ -2,6 +2,7 @@
  * snapshot ends, the transaction is rolled back. */
 #include "ops/operations.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -263,21 +264,25 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return tb__audit(ops, args, err);
 }
 
-#define ACCOUNTS_AT_ONCE 200
-
-tb_code tb__walk_accounts(const tb_ops *ops, const tb__account_walk *walk, bool *ret_more, tb_error *err)
+tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err)
 {
-    size_t i = 0, done = 0;
+    for (size_t i = 0; i < n; i++)
+        tb_buf_fmt(out, "%s%" PRId64, i ? " " : "", accounts[i]);
+    tb_buf_add(out, "", 1);
+    return tb_buf_check(out, err);
+}
+
+tb_code tb__walk_accounts(const tb_ops *ops, tb__account_walk *walk, tb_error *err)
+{
     tb_code code = TB_OK;
-    while (i < walk->n && walk->accounts[i] <= walk->last)
-        i++;
-    for (; !code && i < walk->n && (ops->drain || done < ACCOUNTS_AT_ONCE); i++, done++) {
-        code = walk->look(walk->ctx, walk->accounts[i], err);
+    int64_t account = 0;
+    for (size_t i = 0; !code && *walk->left && (ops->drain || i < walk->most); i++) {
+        if (!tb__next_number(&walk->left, &account)) return tb__next_wrong(err);
+        code = walk->look(walk->ctx, account, err);
         if (!code && ops->drain) code = ops->drain(ops->ctx, walk->out, err);
-        if (!code && ops->step && !ops->step(ops->ctx, i + 1, walk->n))
+        if (!code && ops->step && !ops->step(ops->ctx, walk->done + i + 1, walk->total))
             code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
     }
-    *ret_more = i < walk->n;
     return code;
 }
 

@@ -64,18 +64,20 @@ TB_MUST_USE tb_code tb__told_end(const tb_ops *ops, const tb_args *args, tb__tol
 bool tb__next_number(const char **next, int64_t *ret);
 TB_MUST_USE tb_code tb__next_wrong(tb_error *err);
 
-/* A month's accounts, ascending, each looked at: those behind `last`, 200 a call, all of them where the reply
- * is drained (into out). *ret_more: some are left for the next call. */
+/* Accounts that several calls look at are listed by the first call and travel in `next`, "ID ID ...": so a
+ * call costs the accounts that it looks at, however many there are. Adds them, and a NUL. */
+TB_MUST_USE tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err);
+/* Looks at each account of `left`, at `most` a call, or at all where the reply is drained (into out). */
 typedef struct tb__account_walk {
-    const int64_t *accounts;
-    size_t n;
-    int64_t last;
+    const char *left; /* terminated; in the end the accounts for the next call, "": none */
+    size_t most;
+    size_t done, total; /* accounts of all calls, those done before this one: for progress */
     tb_code (*look)(void *ctx, int64_t account, tb_error *err);
     void *ctx;
     tb_buf *out;
 } tb__account_walk;
-TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, const tb__account_walk *walk, bool *ret_more,
-                                      tb_error *err);
+TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, tb__account_walk *walk, tb_error *err);
+#define TB__ACCOUNTS_AT_ONCE 200 /* `most`, where each is rated */
 
 /* What remains of an account's invoices and debits now, and how much of it is past its due date. */
 TB_MUST_USE tb_code tb__account_owes(const tb_ops *ops, int64_t account, tb_decimal *ret_owed,

@@ -3,7 +3,7 @@
  *
  * Where the reply is drained it grows with the accounts, and its rows are in `out` alone.
  *
- * next: "ACCOUNTS WRONG LAST": counts so far, and the account that was looked at last. */
+ * next: "TOTAL DONE WRONG ID ID ...": accounts, counts so far, and the accounts that are left. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,9 +46,10 @@ typedef struct preview_run {
     tb_buf wrong;            /* JSON of what looks wrong with it, and its words for people */
     tb_buf words;
     /* Of all calls so far. */
-    size_t accounts, n_wrong;
-    int64_t last;
-    bool listed; /* something is in this call's answer */
+    size_t total, accounts, n_wrong;
+    const char *left; /* the accounts that are left, as in next */
+    tb_buf all;       /* what that points into in the first call */
+    bool listed;      /* something is in this call's answer */
 } preview_run;
 
 /* --- a month --- */
@@ -353,7 +354,6 @@ static tb_code preview_account(void *ctx, int64_t account, tb_error *err)
     put_account(run, account, f);
     run->accounts++;
     run->n_wrong += run->wrong.len > 0;
-    run->last = account;
     return TB_OK;
 }
 
@@ -366,8 +366,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Those of the month and those of the month before, each once. */
-static tb_code list_accounts(const preview_run *run, int64_t account, int64_t **ret, size_t *ret_n,
-                             tb_error *err)
+static tb_code list_accounts(preview_run *run, int64_t account, tb_error *err)
 {
     int64_t *now = NULL, *last = NULL;
     size_t n = 0, n_last = 0, kept = 0;
@@ -382,9 +381,11 @@ static tb_code list_accounts(const preview_run *run, int64_t account, int64_t **
         qsort(all, n + n_last, sizeof *all, by_number);
         for (size_t i = 0; i < n + n_last; i++)
             if (!kept || all[kept - 1] != all[i]) all[kept++] = all[i];
-        *ret = all;
-        *ret_n = kept;
+        run->total = kept;
+        code = tb__put_accounts(&run->all, all, kept, err);
+        run->left = run->all.data;
     }
+    free(all);
     free(now);
     free(last);
     return code;
@@ -417,12 +418,12 @@ static tb_code open_forms(preview_run *run, bool first, tb_error *err)
     return code;
 }
 
-static void close_forms(const preview_run *run, bool more)
+static void close_forms(const preview_run *run)
 {
     tb_reply *reply = run->reply;
     tb_buf_fmt(&reply->json, "],\"accounts\":%zu,\"wrong\":%zu}", run->accounts, run->n_wrong);
-    if (more) {
-        tb_buf_fmt(&reply->next, "%zu %zu %" PRId64, run->accounts, run->n_wrong, run->last);
+    if (*run->left) {
+        tb_buf_fmt(&reply->next, "%zu %zu %zu %s", run->total, run->accounts, run->n_wrong, run->left);
         return;
     }
     if (run->json)
@@ -432,12 +433,13 @@ static void close_forms(const preview_run *run, bool more)
                  run->n_wrong, run->n_wrong == 1 ? "looks" : "look");
 }
 
-static tb_code preview_accounts(preview_run *run, const int64_t *accounts, size_t n, tb_error *err)
+static tb_code preview_accounts(preview_run *run, tb_error *err)
 {
-    const tb__account_walk walk = {accounts, n, run->last, preview_account, run, &run->reply->out};
-    bool more = false;
-    tb_code code = tb__walk_accounts(run->ops, &walk, &more, err);
-    if (!code) close_forms(run, more);
+    tb__account_walk walk = {run->left, TB__ACCOUNTS_AT_ONCE, run->accounts, run->total, preview_account,
+                             run, &run->reply->out};
+    tb_code code = tb__walk_accounts(run->ops, &walk, err);
+    run->left = walk.left;
+    if (!code) close_forms(run);
     return code;
 }
 
@@ -446,28 +448,26 @@ static tb_code read_next(preview_run *run, const char *text, tb_error *err)
     int64_t counts[3];
     for (size_t i = 0; i < 3; i++)
         if (!tb__next_number(&text, &counts[i])) return tb__next_wrong(err);
-    run->accounts = (size_t)counts[0];
-    run->n_wrong = (size_t)counts[1];
-    run->last = counts[2];
+    run->total = (size_t)counts[0];
+    run->accounts = (size_t)counts[1];
+    run->n_wrong = (size_t)counts[2];
+    run->left = text;
     return TB_OK;
 }
 
 static tb_code run_preview(preview_run *run, const tb_args *args, tb_error *err)
 {
-    int64_t *accounts = NULL;
-    size_t n = 0;
     tb_code code = tb_arg_decimal(args, "times", TIMES_SCALE, &run->times, err);
     if (!code) code = tb_arg_decimal(args, "hours", TIMES_SCALE, &run->hours, err);
     if (!code && (tb_decimal_sign(run->times) <= 0 || tb_decimal_sign(run->hours) <= 0))
         code = tb_fail(err, TB_E_VALIDATION, tb_decimal_sign(run->times) <= 0 ? "times" : "hours",
                        "A number of times is more than 0.");
     if (!code) code = tb_month_books_read(run->ops->store, &run->books, err);
-    if (!code && args->next) code = read_next(run, args->next, err);
-    if (!code) code = list_accounts(run, tb_arg_number(args, "account", 0), &accounts, &n, err);
+    if (!code)
+        code = args->next ? read_next(run, args->next, err)
+                          : list_accounts(run, tb_arg_number(args, "account", 0), err);
     if (!code) code = open_forms(run, !args->next, err);
-    if (!code) code = preview_accounts(run, accounts, n, err);
-    free(accounts);
-    return code;
+    return code ? code : preview_accounts(run, err);
 }
 
 static tb_code preview(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -479,10 +479,12 @@ static tb_code preview(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_err
     tb_buf_init(&run.name, 4096, NULL);
     tb_buf_init(&run.wrong, 16384, NULL);
     tb_buf_init(&run.words, 16384, NULL);
+    tb_buf_init(&run.all, TB_REPLY_MAX, NULL);
     tb_code code = run_preview(&run, args, err);
     tb_buf_release(&run.name);
     tb_buf_release(&run.wrong);
     tb_buf_release(&run.words);
+    tb_buf_release(&run.all);
     tb_month_books_release(&run.books);
     return code;
 }
