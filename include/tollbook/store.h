@@ -172,10 +172,10 @@ TB_MUST_USE tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us
 TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
                                             tb_error *err);
 /* Lets go of what is too old at now_us, in the caller's transaction: request logs (logstore.h), shield events
- * (eventstore.h) and the text of refused lines. Of each no more than there is room for: 0 is left of it where there
- * may be more. SIZE_MAX: all. */
+ * (eventstore.h), the text of refused lines, and segments of a log by themselves: those that go on from each other become
+ * one. Of each no more than there is room for: 0 is left of it where there may be more. SIZE_MAX: all. */
 typedef struct tb_ageing {
-    size_t log_blocks, event_blocks, texts;
+    size_t log_blocks, event_blocks, texts, segments;
 } tb_ageing;
 TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_error *err);
 /* New locations of zones and accounts are noted side by side until there are many, and then move to where each belongs.
@@ -333,7 +333,7 @@ TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
 /* One digest over all that only grows (ledger, invoices, inputs, books, what was declared, keys), to
  * be kept elsewhere: who edits the file and makes every seal and chain fit again is found by it. A
  * word of hexadecimal digits and hyphens, terminated. Any reader can make it. */
-#define TB_ANCHOR_MAX 256
+#define TB_ANCHOR_MAX 384
 TB_MUST_USE tb_code tb_store_anchor(tb_store *store, char ret_digest[TB_ANCHOR_MAX], tb_error *err);
 /* Whether all that an anchor covered is there and as it was; what was added since is no difference.
  * Differences as in tb_store_verify. TB_E_VALIDATION: no digest. */

@@ -13,6 +13,7 @@
 #define BLOCKS_GO   128  /* too old blocks, of logs and of events, that go with a segment */
 #define LINES_BLOCK 64   /* and one more for so many lines that it brings, which cost it as much */
 #define TEXTS_GO    4096 /* likewise texts of refused lines, and twice as many as it brings */
+#define SEGMENTS_GO 64   /* old segments that become part of another one */
 #define AHEAD_HOURS 24   /* no time zone is so far ahead: the clock is behind, or the time is wrong */
 
 uint64_t feed_run_flushed(const feed_run *run)
@@ -367,8 +368,8 @@ static tb_code drop_aged(feed_run *run, tb_error *err)
 {
     const size_t lines = run->options->cells ? 0 : (size_t)run->accepted;
     const size_t blocks = BLOCKS_GO + lines / LINES_BLOCK;
-    tb_ageing room = {blocks, blocks, TEXTS_GO + 2 * (size_t)run->rejected};
-    if (run->own || run->options->alone) room = (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    tb_ageing room = {blocks, blocks, TEXTS_GO + 2 * (size_t)run->rejected, SEGMENTS_GO};
+    if (run->own || run->options->alone) room = (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
     return tb_store_drop_aged(run->store, run->options->now_us, &room, err);
 }
 

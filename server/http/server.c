@@ -464,6 +464,7 @@ static bool start_chores(server *s)
 
 #define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
 #define IDLE_TEXTS  16384
+#define IDLE_SEGMENTS 2048
 
 /* What became too old by a moment. */
 typedef struct ageing {
@@ -475,9 +476,9 @@ typedef struct ageing {
 static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 {
     ageing *a = ctx;
-    tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS};
+    tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS, IDLE_SEGMENTS};
     tb_code code = tb_store_drop_aged(store, a->now_us, &room, err);
-    a->more = !room.log_blocks || !room.event_blocks || !room.texts;
+    a->more = !room.log_blocks || !room.event_blocks || !room.texts || !room.segments;
     bool waits = false;
     if (!code) code = tb_store_place_series(store, &waits, err);
     a->more |= waits;

@@ -185,8 +185,8 @@ static tb_code drop_aged(tb_store *store, tb_error *err)
 {
     tb_ageing room = {0};
     tb_code code = TB_OK;
-    while (!code && !(room.log_blocks && room.event_blocks && room.texts)) {
-        room = (tb_ageing){1, 1, 1};
+    while (!code && !(room.log_blocks && room.event_blocks && room.texts && room.segments)) {
+        room = (tb_ageing){1, 1, 1, 1};
         code = tb_store_drop_aged(store, NOW_US, &room, err);
     }
     return code;

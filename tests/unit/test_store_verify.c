@@ -731,6 +731,103 @@ START_TEST(lost_changed_and_added_rungs_are_found)
 }
 END_TEST
 
+/* --- segments that are folded --- */
+
+#define SOURCES 3
+#define ROUNDS  500 /* a piece of each log in a round */
+
+static void add_pieces(fixture *f, uint64_t round)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    for (uint64_t log = 0; log < SOURCES; log++) {
+        tb_segment s = {.kind = TB_BATCH_LOG, .source = "edge-log", .start = round * 100, .length = round * 100 + 100,
+                        .head = {log, 1}, .hash = {log, round}, .ambiguous = round, .now_us = NOW_US + (int64_t)round};
+        ok(tb_store_add_segment(f->store, &s, NULL, &err));
+    }
+    ok(tb_store_commit(f->store, &err));
+}
+
+static void fold_pieces(fixture *f, size_t most)
+{
+    tb_ageing room = {.segments = most};
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_drop_aged(f->store, NOW_US + ROUNDS + TB_US_PER_DAY, &room, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+static uint64_t against(fixture *f, const char *digest)
+{
+    tb_error err = {0};
+    uint64_t differences = 99;
+    found = (sentences){.n = 0};
+    ok(tb_store_verify_against(f->store, digest, on_sentence, &found, &differences, &err));
+    return differences;
+}
+
+/* Digests of before, of between and of after agree with what is there, and the file grows by logs. */
+START_TEST(segments_that_are_folded_stay_anchored)
+{
+    enum { BLOCK = 256, ANCHORS = 6 };
+    static const char *const edits[] = {
+        "UPDATE segment SET sums='{\"ambiguous\":\"1\"}' WHERE id=255", "DELETE FROM segment WHERE id=255",
+        "UPDATE segment SET hash=zeroblob(16) WHERE id=510", "UPDATE segment SET start=start-100 WHERE id=511",
+        "UPDATE segment SET source='x' WHERE id>1490",
+    };
+    static char digest[ANCHORS][TB_ANCHOR_MAX];
+    tb_error err = {0};
+    fixture f;
+    fixture_init(&f);
+    sql(&f, "UPDATE meta SET value=255 WHERE name='fold_ids'");
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        if (round % 100 == 37) ok(tb_store_anchor(f.store, digest[round / 100], &err));
+        add_pieces(&f, round);
+        if (round % 100 == 80) fold_pieces(&f, 70);
+    }
+    ok(tb_store_anchor(f.store, digest[ANCHORS - 1], &err));
+    fold_pieces(&f, SIZE_MAX);
+    const int64_t blocks = SOURCES * ROUNDS / BLOCK, tail = SOURCES * ROUNDS % BLOCK + 1;
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM segment"), SOURCES * blocks + tail);
+    ck_assert_msg(verify(&f) == 0, "%s", found.text);
+    for (int i = 0; i < ANCHORS; i++) {
+        ck_assert_msg(against(&f, digest[i]) == 0, "%d: %s", i, found.text);
+        ck_assert_uint_eq(found.n, i < ANCHORS - 2); /* some were folded since that it had one by one */
+    }
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        sql(&f, "SAVEPOINT edited");
+        edit(f.store->db, edits[i]);
+        ck_assert_msg(against(&f, digest[ANCHORS - 1]) == 1, "%s", edits[i]);
+        ck_assert_msg(verify(&f) > 0, "%s", edits[i]);
+        sql(&f, "ROLLBACK TO edited; RELEASE edited");
+    }
+    fixture_release(&f);
+}
+END_TEST
+
+/* Neither those of before, nor those that are not due. */
+START_TEST(no_other_segment_changes)
+{
+    static const char *const edits[] = {
+        "DELETE FROM segment WHERE id=4", "UPDATE segment SET start=0 WHERE id=4", "DELETE FROM segment WHERE id=1",
+        "UPDATE segment SET start=0,lines_before=0 WHERE id=1", "UPDATE segment SET sums='{}' WHERE id=3",
+        "UPDATE segment SET start=start-1,length=length+1 WHERE id=3", "UPDATE segment SET seal=0,hash=head WHERE id=3",
+    };
+    fixture f;
+    fixture_init(&f);
+    for (uint64_t round = 0; round < 2; round++)
+        add_pieces(&f, round);
+    sql(&f, "UPDATE meta SET value=2 WHERE name='segments_before'; UPDATE meta SET value=3 WHERE name='segments_folding'");
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        char *message = NULL;
+        ck_assert_int_eq(sqlite3_exec(f.store->db, edits[i], NULL, NULL, &message) & 0xff, SQLITE_CONSTRAINT);
+        ck_assert_str_eq(message, "segments are append-only");
+        sqlite3_free(message);
+    }
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(refused_lines_that_were_not_kept_are_no_difference)
 {
     fixture f;
@@ -815,6 +912,8 @@ int main(void)
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
     tcase_add_test(t, lost_and_moved_countries_are_found);
     tcase_add_test(t, a_changed_segment_is_found);
+    tcase_add_test(t, segments_that_are_folded_stay_anchored);
+    tcase_add_test(t, no_other_segment_changes);
     tcase_add_test(t, lost_changed_and_added_rungs_are_found);
     tcase_add_test(t, refused_lines_that_were_not_kept_are_no_difference);
     tcase_add_test(t, what_was_declared_changed_deleted_and_restored_agrees);

@@ -263,7 +263,7 @@ static tb_ageing drop(tb_store *store, tb_ageing room)
 START_TEST(what_is_too_old_goes_hour_by_hour_where_others_wait)
 {
     const int64_t due = NOW_MS - TB_LOG_KEPT_MS, day = due / 86400000;
-    const tb_ageing some = {9, 9, 9};
+    const tb_ageing some = {9, 9, 9, 9};
     tb_store *store = start();
     shard.oldest = (uint32_t)day;
     for (int64_t hour = 1; hour <= 9; hour++) {
@@ -289,7 +289,7 @@ START_TEST(what_is_too_old_goes_hour_by_hour_where_others_wait)
     end(store);
     store = start();
     shard.oldest = (uint32_t)day - 3;
-    ck_assert_uint_gt(drop(store, (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX}).log_blocks, 0);
+    ck_assert_uint_gt(drop(store, (tb_ageing){SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX}).log_blocks, 0);
     ck_assert_int_eq(meta(store, "log_before"), due); /* nobody waits */
     end(store);
     store = start();

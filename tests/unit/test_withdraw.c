@@ -2,6 +2,7 @@
  * that never took it. TB_SEED reruns a failing run. */
 #include "feed/withdraw.h"
 #include "seed.h"
+#include "store/core/internal.h"
 #include "store_fixture.h"
 #include "usage_cells.h"
 
@@ -68,11 +69,11 @@ typedef struct input {
 
 static input inputs[LOGS];
 
-static void put_log_line(input *in)
+static void put_log_line(input *in, bool junk)
 {
     static const char *const edges[] = {"DE", "UK", "NY", "SG"};
     const long long ms = NOW_MS - 71LL * 3600000 + (long long)draw(70 * 3600) * 1000;
-    if (draw(9) == 0) {
+    if (junk && draw(9) == 0) {
         in->len += (size_t)sprintf(in->bytes + in->len, "not a line %llu\n",
                                    (unsigned long long)draw(1000));
         return;
@@ -105,6 +106,7 @@ static void put_row(input *in)
 static void make_input(input *in, unsigned number)
 {
     const size_t lines = 5 + draw(300);
+    const bool junk = draw(2);
     in->len = 0;
     in->rows = draw(4) == 0;
     in->packed = draw(4) == 0;
@@ -113,7 +115,7 @@ static void make_input(input *in, unsigned number)
     if (!in->rows) in->len = (size_t)sprintf(in->bytes, "first line of log %u\n", number);
     for (size_t i = 0; i < lines; i++) {
         if (in->rows) put_row(in);
-        else put_log_line(in);
+        else put_log_line(in, junk);
         if (i == lines / 2) in->half = in->len;
     }
 }
@@ -394,6 +396,40 @@ static void check_never_taken(void)
     fixture_release(&other);
 }
 
+/* --- segments that are folded --- */
+
+static uint64_t folded; /* rows that went, in all */
+
+static int64_t ask(const char *sql)
+{
+    sqlite3_stmt *s;
+    ck_assert_int_eq(sqlite3_prepare_v2(f.store->db, sql, -1, &s, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
+    const int64_t value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+/* Blocks of so many ids, a power of 2. */
+static void set_block(int ids)
+{
+    char sql[80];
+    snprintf(sql, sizeof sql, "UPDATE meta SET value=%d WHERE name='fold_ids'", ids - 1);
+    ck_assert_int_eq(sqlite3_exec(f.store->db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+/* A day later: `most` rows at most. Nothing else is too old. */
+static void fold_segments(size_t most)
+{
+    tb_ageing room = {.segments = most};
+    tb_error err = {0};
+    const int64_t rows = ask("SELECT count(*) FROM segment");
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_drop_aged(f.store, NOW_US + TB_US_PER_DAY, &room, &err));
+    ok(tb_store_commit(f.store, &err));
+    folded += (uint64_t)(rows - ask("SELECT count(*) FROM segment"));
+}
+
 /* --- tests --- */
 
 static void take_somehow(input *in)
@@ -454,16 +490,19 @@ START_TEST(what_changes_after_it_was_parsed_is_seen)
 }
 END_TEST
 
+/* Whatever is folded meanwhile. */
 START_TEST(what_is_withdrawn_was_never_taken)
 {
     const int rounds = test_long() ? 200 : usage_plane_shards() ? 1 : TB_PART > 1 ? 2 : 8;
     for (int round = 0; round < rounds; round++) {
         set_up();
+        set_block(1 << draw(6));
         for (unsigned i = 0; i < LOGS; i++)
             make_input(&inputs[i], i);
         for (unsigned step = 0; step < usage_plane_part(24, 12); step++) {
             input *in = &inputs[draw(LOGS)];
             if (draw(6) == 0) fixture_fold(&f);
+            if (draw(3) == 0) fold_segments(draw(2) ? SIZE_MAX : 1 + draw(20));
             if (draw(5) < 3) take_somehow(in);
             else withdraw_somehow(in);
             if (step % 6 == 5) check_never_taken();
@@ -473,6 +512,7 @@ START_TEST(what_is_withdrawn_was_never_taken)
         check_never_taken();
         tear_down();
     }
+    ck_assert_uint_gt(folded, 0);
 }
 END_TEST
 
@@ -830,16 +870,6 @@ START_TEST(what_others_brought_is_never_taken_off)
 }
 END_TEST
 
-static int64_t ask(const char *sql)
-{
-    sqlite3_stmt *s;
-    ck_assert_int_eq(sqlite3_prepare_v2(f.store->db, sql, -1, &s, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_step(s), SQLITE_ROW);
-    const int64_t value = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return value;
-}
-
 /* Counters and countries, once each: what comes meanwhile waits. */
 START_TEST(usage_that_waits_is_folded_part_by_part)
 {
@@ -1039,6 +1069,77 @@ START_TEST(a_body_of_many_segments_goes_in_rounds)
 }
 END_TEST
 
+/* Pieces of a log, a day later, are what one large segment would have left: known whole, grown, compressed and as a
+ * beginning, and withdrawn as a whole. */
+START_TEST(pieces_that_are_folded_are_still_known)
+{
+    static input in, start;
+    feed_withdrawn done;
+    feed_report report;
+    tb_error err = {0};
+    fixture never;
+    set_up();
+    set_block(64);
+    take_line_by_line(&in);
+    feed_options options = options_of(&in);
+    fold_segments(SIZE_MAX);
+    const unsigned left = count_rows("segment");
+    ck_assert_uint_eq(left, MANY / 64 + MANY % 64 + 1);
+    ck_assert_int_eq(ask("SELECT sum(accepted) FROM segment"), MANY);
+    fixture_verify(&f);
+    for (int packed = 0; packed < 2; packed++) {
+        ok(feed_file(f.store, write_bytes(&f, in.bytes, in.len, packed), &options, &report, &err));
+        ck_assert(report.nothing_new && report.known_lines == MANY);
+    }
+    start = in;
+    for (start.len = in.len / 5; start.bytes[start.len - 1] != '\n'; start.len--) {}
+    ok(feed_file(f.store, write_bytes(&f, start.bytes, start.len, false), &options, &report, &err));
+    ck_assert(report.nothing_new && report.earlier_copy);
+    in.len += (size_t)sprintf(in.bytes + in.len, LINE("x") LINE("y"));
+    ok(feed_file(f.store, write_bytes(&f, in.bytes, in.len, true), &options, &report, &err));
+    ck_assert(report.lines == 2 && report.known_lines == MANY);
+    ck_assert_int_eq(withdraw(&start, start.len, false, &done, &err) == TB_OK && done.segments, 0);
+    ok(withdraw(&in, in.len, true, &done, &err));
+    ck_assert_uint_eq(done.lines, MANY + 2);
+    ck_assert_int_eq(ask("SELECT count(*) FROM withdrawal"), left + 1);
+    fixture_init(&never);
+    fixture_apply(&never, CATALOG, NOW_US, NULL);
+    check_same(&f, &never);
+    fixture_verify(&f);
+    fixture_release(&never);
+    tear_down();
+}
+END_TEST
+
+/* What would be lost stays as it is: of a younger day, withdrawn, refused, named, another one's beginning. */
+START_TEST(pieces_that_say_more_are_not_folded)
+{
+    static const char *const cases[] = {
+        "UPDATE segment SET added_us=added_us+1 WHERE id=7",
+        "UPDATE segment SET source='another' WHERE id IN(2,4,6,8)",
+        "UPDATE segment SET name=id",
+        "UPDATE segment SET final=1",
+        "UPDATE segment SET rejected=1,lines_before=2*(id-1)",
+        "INSERT INTO withdrawal VALUES(4,1,1,'',0,0);INSERT INTO withdrawal VALUES(8,1,1,'',0,0)",
+        "INSERT INTO segment SELECT id+100,kind,name,source,start,length+1,hash,head,lines_before,accepted,rejected,final,"
+        "added_us,sums,seal FROM segment WHERE id IN(2,4,6,8)",
+    };
+    static input in;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_up();
+        set_block(8);
+        take_line_by_line(&in);
+        edit(f.store->db, "DELETE FROM segment WHERE id>9");
+        edit(f.store->db, cases[i]);
+        const unsigned all = count_rows("segment");
+        fold_segments(SIZE_MAX);
+        ck_assert_msg(count_rows("segment") == all, "%s: %u of %u rows", cases[i],
+                      count_rows("segment"), all);
+        tear_down();
+    }
+}
+END_TEST
+
 /* An entry tells of no other undo, whoever names it. */
 START_TEST(an_entry_is_of_its_undo_alone)
 {
@@ -1094,6 +1195,8 @@ int main(void)
     tcase_add_test(t, kept_lines_go_whatever_is_kept_now);
     tcase_add_test(t, what_was_let_go_is_named_as_the_cause);
     tcase_add_test(t, a_body_of_many_segments_goes_in_rounds);
+    tcase_add_test(t, pieces_that_are_folded_are_still_known);
+    tcase_add_test(t, pieces_that_say_more_are_not_folded);
     tcase_add_test(t, an_entry_is_of_its_undo_alone);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -71,6 +71,7 @@ struct tb_store {
     tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
     tb_u128 rung_seals;                      /* of the running segment's rungs */
     uint64_t cells;                          /* of the running segment: usage/cells.h */
+    struct tb__segment_fold *segment_fold;   /* writer: logs/segment_fold.c; NULL: nothing is being folded */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;
@@ -161,6 +162,8 @@ TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */
 void tb__segment_reset(tb_store *store);
+/* What was being folded is looked for anew. */
+void tb__segment_fold_free(tb_store *store);
 TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
 /* Makes the region table hold exactly these. */
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,

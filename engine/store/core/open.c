@@ -465,6 +465,7 @@ void tb_store_close(tb_store *store)
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
     tb__log_folding_free(store->folding);
+    tb__segment_fold_free(store);
     free(store->path);
     free(store);
 }
@@ -513,6 +514,7 @@ static void forget(tb_store *store, bool whole)
     memcpy(seals->more, seals->marked, sizeof seals->more);
     store->next_series = 0;
     tb__segment_reset(store);
+    tb__segment_fold_free(store);
     tb__late_forget(store);
     tb__late_drop(store);
     if (store->usage) tb__usage_forget(store, whole);

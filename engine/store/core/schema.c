@@ -730,10 +730,29 @@ static const char v23[] =
                                    " AND w.owner=NEW.owner AND w.edge=NEW.edge)")
     "CREATE VIEW unassigned AS " SERIES_UNASSIGNED("series_placed") " UNION " SERIES_UNASSIGNED("series_new") ";";
 
+#define SEGMENT_FOLDS                                                                              \
+    "OLD.name IS NULL AND OLD.rejected=0 AND OLD.id>(SELECT value FROM meta WHERE name='segments_before')" \
+    " AND OLD.id<=(SELECT value FROM meta WHERE name='segments_folding')"
+/* Segments that go on from each other are folded into one: see logs/segment_fold.c, also for the values of meta. */
+static const char v24[] =
+    "INSERT INTO meta(name,value) VALUES('fold_ids',65535);"
+    "INSERT INTO meta(name,value) SELECT n.column1,(SELECT coalesce(max(id),0) FROM segment)"
+    " FROM (VALUES('segments_before'),('segments_folding'),('segments_folded')) AS n;"
+    "DROP TRIGGER segment_no_update; DROP TRIGGER segment_no_delete;"
+    TB__SEAL_CHANGED(segment, "id=NEW.id") TB__SEAL_GONE(segment)
+    "CREATE TRIGGER segment_no_update BEFORE UPDATE OF " TB__C_segment("") " ON segment WHEN NOT("
+    "NEW.id=OLD.id AND NEW.kind=OLD.kind AND OLD.name IS NULL AND NEW.name IS NULL AND NEW.source=OLD.source"
+    " AND NEW.start<OLD.start AND NEW.length=OLD.length AND NEW.hash=OLD.hash AND NEW.head=OLD.head"
+    " AND NEW.lines_before+NEW.accepted=OLD.lines_before+OLD.accepted AND NEW.rejected=OLD.rejected"
+    " AND NEW.final=OLD.final AND NEW.added_us=OLD.added_us AND " SEGMENT_FOLDS ") BEGIN"
+    " SELECT raise(ABORT,'segments are append-only'); END;"
+    "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment WHEN NOT(" SEGMENT_FOLDS ") BEGIN"
+    " SELECT raise(ABORT,'segments are append-only'); END;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */
 const char tb__schema_sha256[] =
-    "54880a38fdd146a0e9b10b7269713274e38d4b0bb21ee8b0750ea89caca56b4b";
+    "2cc65b47ce3670e478e335294c3a0edd712fa50c13bb13833acf3dd60ec02fbe";

@@ -54,6 +54,10 @@
 
 /* Segment s was not withdrawn. */
 #define TB__LIVE(s) "NOT EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
+/* As tb__segment_row has them. */
+#define TB__SEGMENT_COLUMNS(s)                                                                     \
+    s "id," s "kind," s "start," s "length," s "lines_before," s "accepted," s "rejected," s "final," s "added_us," \
+    s "name," s "source," s "sums," s "hash," s "head"
 /* Of a segment's sums: what its lines come to. */
 #define TB__COUNTED "key NOT IN('rejects_kept','rung_seals')"
 
@@ -353,6 +357,16 @@
       " json_each(sums) WHERE " TB__COUNTED " UNION ALL SELECT key,value FROM json_each(?2) WHERE "\
       TB__COUNTED " AND (key<>'cells' OR sums->>'$.cells' IS NOT NULL)) GROUP BY key,value"        \
       " HAVING count(*)<>2),head FROM segment WHERE id=?1 AND " TB__LIVE("segment"))               \
+    /* rows of ids that go together: see segment_fold.c. All of a block are read, by their ids */      \
+    X(SEGMENT_NEWEST, "SELECT max(id) FROM segment")                                               \
+    X(SEGMENT_ADDED, "SELECT added_us FROM segment WHERE id<=?1 ORDER BY id DESC LIMIT 1")         \
+    X(SEGMENT_BLOCK, "SELECT " TB__SEGMENT_COLUMNS("") " FROM segment NOT INDEXED WHERE id BETWEEN ?1 AND ?2" \
+                     " ORDER BY head,kind,start,length,id")                                        \
+    X(SEGMENT_RUN, "SELECT " TB__SEGMENT_COLUMNS("s.") "," TB__LIVE("s") " FROM segment a CROSS JOIN segment b"\
+                   " CROSS JOIN segment s WHERE a.id=?1 AND b.id=?2 AND s.head=a.head AND s.kind=a.kind"\
+                   " AND s.start>=a.start AND s.start<b.length ORDER BY s.start,s.length,s.id")    \
+    X(SEGMENT_FOLD, "UPDATE segment SET start=?2,lines_before=?3,accepted=?4,sums=?5 WHERE id=?1") \
+    X(SEGMENT_FOLDED, "DELETE FROM segment WHERE id=?1")                                           \
     X(SEGMENT_HEAD, "SELECT head,kind,start,length FROM segment WHERE id=?1")                      \
     X(WITHDRAWN_ANY, "SELECT EXISTS(SELECT 1 FROM withdrawal)")                                    \
     X(WITHDRAWAL_INSERT, "INSERT INTO withdrawal(" TB__C_withdrawal("") ")VALUES(?1,"              \

@@ -1,5 +1,5 @@
 /* What becomes too old by itself, together. */
-#include "store/core/internal.h"
+#include "store/logs/segment.h"
 #include "tollbook/event.h"
 #include "tollbook/logstore.h"
 
@@ -17,5 +17,6 @@ tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_
     tb_code code = forgive(tb_store_drop_some_logs(store, before_ms, &room->log_blocks, NULL, err));
     if (!code)
         code = forgive(store->plane.events->drop(store, tb_event_first_day(now_ms), &room->event_blocks, NULL, err));
-    return code ? code : tb_store_forget_some_rejects(store, now_us, &room->texts, err);
+    if (!code) code = tb_store_forget_some_rejects(store, now_us, &room->texts, err);
+    return code ? code : tb__segments_fold(store, now_us, &room->segments, err);
 }

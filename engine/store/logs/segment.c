@@ -28,29 +28,80 @@ tb_code tb__segment_id(tb_store *store, tb_error *err)
     return tb__int_of(store, TB__SQL_SEGMENT_NEXT, NULL, 0, 1, &store->next_segment, err);
 }
 
-static void sum_json(tb_buf *out, const char *name, tb_u128 sum)
+/* Behind the metrics. Those of rungs and cells are modulo 2^64. */
+static const char *const other_sums[TB__SUMS - TB_METRIC_COUNT] = {
+    TB__COUNTRY_REQUESTS, TB__COUNTRY_BYTES, TB__REJECTS_KEPT, TB__RUNG_SEALS, TB__AMBIGUOUS, TB__HEADS, TB__CELLS};
+#define SUM_RUNG_SEALS (TB_METRIC_COUNT + 3)
+#define SUM_CELLS      (TB_METRIC_COUNT + 6)
+
+static const char *sum_name(int i)
 {
-    char digits[TB_U128_TEXT_MAX];
-    if (!sum) return;
-    tb_buf_str(out, out->len ? "\",\"" : "{\"");
-    tb_buf_str(out, name);
-    tb_buf_str(out, "\":\"");
-    tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, sum) - digits));
+    return i < TB_METRIC_COUNT ? tb_metric_table[i].name : other_sums[i - TB_METRIC_COUNT];
 }
 
 /* {"requests":"123",…}: decimal text, for sums may pass 2^63. Zero sums are left out. */
+void tb__sums_put(const tb_u128 of[TB__SUMS], tb_buf *out)
+{
+    char digits[TB_U128_TEXT_MAX];
+    for (int i = 0; i < TB__SUMS; i++) {
+        if (!of[i]) continue;
+        tb_buf_str(out, out->len ? "\",\"" : "{\"");
+        tb_buf_str(out, sum_name(i));
+        tb_buf_str(out, "\":\"");
+        tb_buf_add(out, digits, (size_t)(tb_put_u128(digits, of[i]) - digits));
+    }
+    tb_buf_str(out, out->len ? "\"}" : "{}");
+}
+
 void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out)
 {
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        sum_json(out, tb_metric_table[m].name, store->sums[m]);
-    sum_json(out, TB__COUNTRY_REQUESTS, store->country_requests);
-    sum_json(out, TB__COUNTRY_BYTES, store->country_bytes);
-    sum_json(out, TB__REJECTS_KEPT, store->rejects_kept);
-    sum_json(out, TB__RUNG_SEALS, store->rung_seals);
-    sum_json(out, TB__AMBIGUOUS, segment->ambiguous);
-    sum_json(out, TB__HEADS, segment->heads);
-    sum_json(out, TB__CELLS, store->cells);
-    tb_buf_str(out, out->len ? "\"}" : "{}");
+    tb_u128 of[TB__SUMS];
+    const tb_u128 others[] = {store->country_requests, store->country_bytes, store->rejects_kept, store->rung_seals,
+                              segment->ambiguous,      segment->heads,       store->cells};
+    memcpy(of, store->sums, sizeof store->sums);
+    memcpy(of + TB_METRIC_COUNT, others, sizeof others);
+    tb__sums_put(of, out);
+}
+
+/* Passes over a text in quotes. */
+static bool take_quoted(const char **at, const char *end, tb_text *ret)
+{
+    if (*at == end || **at != '"') return false;
+    const char *first = *at + 1, *last = memchr(first, '"', (size_t)(end - first));
+    if (!last) return false;
+    *ret = (tb_text){first, (size_t)(last - first)};
+    *at = last + 1;
+    return true;
+}
+
+static bool add_sum(tb_text name, tb_text digits, tb_u128 of[TB__SUMS])
+{
+    tb_u128 value = 0;
+    int i = 0;
+    while (i < TB__SUMS && (strlen(sum_name(i)) != name.len || memcmp(sum_name(i), name.data, name.len) != 0))
+        i++;
+    if (i == TB__SUMS || digits.len < 1 || digits.len + 1 >= TB_U128_TEXT_MAX) return false;
+    for (size_t k = 0; k < digits.len; k++) {
+        if (digits.data[k] < '0' || digits.data[k] > '9') return false;
+        value = value * 10 + (unsigned)(digits.data[k] - '0');
+    }
+    of[i] += value;
+    if (i == SUM_RUNG_SEALS || i == SUM_CELLS) of[i] = (uint64_t)of[i];
+    return true;
+}
+
+bool tb__sums_add(tb_text text, tb_u128 of[TB__SUMS])
+{
+    const char *at = text.data, *end = at + text.len;
+    tb_text name, digits;
+    if (text.len == 2 && memcmp(at, "{}", 2) == 0) return true;
+    for (char before = '{'; at < end && *at == before; before = ',') {
+        at++;
+        if (!take_quoted(&at, end, &name) || at == end || *at++ != ':' || !take_quoted(&at, end, &digits) ||
+            !add_sum(name, digits, of))
+            return false;
+    }
+    return at + 1 == end && *at == '}';
 }
 
 /* Big-endian, so that the bytes read like the number. */

@@ -25,6 +25,44 @@ tb_hash128 tb__hash_from(const uint8_t *in); /* NULL: 0 */
 void tb__known_from(sqlite3_stmt *s, tb_known *ret);
 /* The running segment's sums, as segment.sums has them. */
 void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out);
+/* The same of numbers: those of the metrics, then of the words above in their order. */
+#define TB__SUMS (TB_METRIC_COUNT + 7)
+void tb__sums_put(const tb_u128 of[TB__SUMS], tb_buf *out);
+/* Adds what such a text says. false: it cannot be read. */
+bool tb__sums_add(tb_text text, tb_u128 of[TB__SUMS]);
+
+/* --- segments that go together: see segment_fold.c --- */
+
+/* A row's numbers, in the order of the statements SEGMENT_BLOCK and SEGMENT_RUN. */
+typedef enum tb__segment_number {
+    TB__G_ID, TB__G_KIND, TB__G_START, TB__G_LENGTH, TB__G_LINES_BEFORE, TB__G_ACCEPTED, TB__G_REJECTED, TB__G_FINAL,
+    TB__G_ADDED,
+    TB__SEGMENT_NUMBERS
+} tb__segment_number;
+typedef struct tb__segment_row {
+    int64_t number[TB__SEGMENT_NUMBERS];
+    tb_text name, source, sums; /* name.data NULL: it has none */
+    uint8_t hash[16], head[16];
+} tb__segment_row;
+/* Rows as the one that they are folded into. */
+typedef struct tb__segment_group {
+    size_t n; /* rows */
+    int64_t number[TB__SEGMENT_NUMBERS];
+    bool named, readable; /* readable: its rows' sums could be read */
+    tb_buf name, source, sums;
+    uint8_t hash[16], head[16];
+    tb_u128 of[TB__SUMS];
+} tb__segment_group;
+void tb__segment_group_init(tb__segment_group *group);
+void tb__segment_group_release(tb__segment_group *group);
+typedef tb_code tb__segment_group_fn(void *ctx, const tb__segment_group *group, tb_error *err);
+/* Calls fn for each group of the rows with ids from first to last: a part of a block, or all of it. */
+TB_MUST_USE tb_code tb__segment_groups(tb_store *store, int64_t first, int64_t last, tb__segment_group_fn *fn, void *ctx,
+                                       tb_error *err);
+/* The last id of the block that begins behind `after`. */
+TB_MUST_USE tb_code tb__segment_block(tb_store *store, int64_t after, int64_t *ret_end, tb_error *err);
+/* Folds *room rows at most, and lessens it by them: 0 left, and there may be more. */
+TB_MUST_USE tb_code tb__segments_fold(tb_store *store, int64_t now_us, size_t *room, tb_error *err);
 /* A block of request logs: its row, its place in the R*Tree and the sum of seals. */
 TB_MUST_USE tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info,
                                    const void *bytes, size_t len, tb_error *err);

@@ -8,12 +8,17 @@
  * of today's file as that stood then: later rows are left out, and what was closed later than that
  * version was open. Numbers are hexadecimal:
  *
- *     PARTS-VERSION-ROWS-...-SHA256
+ *     PARTS-VERSION-ROWS-...-SHA256-SHA256
+ *
+ * Segments of inputs are folded (logs/segment_fold.c): the last part hashes what each group of them is folded into, as
+ * far as their blocks were full. The newest ones, whose block was not, have the second hash, row by row. It can be made
+ * again until their block is folded, a day after it became full; then it is said that they are not compared.
+ * Segments from before schema 24 are never folded, and the digests of that time cover each.
  *
  * Invariant: a part's rows up to a version (?1) and a number of rows (?2) never change by anything
  * that the store does; a later migration keeps the columns named here as they are. New parts come
  * last, so that older digests can still be checked. */
-#include "store/core/internal.h"
+#include "store/logs/segment.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -22,6 +27,8 @@
 #include <string.h>
 
 #define FOR_EVER        "9223372036854775807"
+#define SEGMENT                                                                                    \
+    "id,kind,name,source,start,length,hash,head,lines_before,accepted,rejected,final,added_us,sums"
 #define OPEN_THEN(what) "iif(closed_version>?1," FOR_EVER "," what ")"
 /* Things that were declared by then: whose they are never changes. */
 #define DECLARED(table, columns)                                                                   \
@@ -38,9 +45,9 @@ static const part parts[] = {
     {"ledger entries", "SELECT coalesce(max(id),0) FROM ledger",
      "SELECT id,account,at_us,kind,currency,amount,reference,note,chain FROM ledger"
      " WHERE id<=?2 ORDER BY id"},
-    {"segments of inputs", "SELECT coalesce(max(id),0) FROM segment",
-     "SELECT id,kind,name,source,start,length,hash,head,lines_before,accepted,rejected,final,"
-     "added_us,sums FROM segment WHERE id<=?2 ORDER BY id"},
+    {"segments of inputs", "SELECT min(coalesce(max(id),0),(SELECT value FROM meta WHERE name='segments_before'))"
+                           " FROM segment",
+     "SELECT " SEGMENT " FROM segment WHERE id<=?2 ORDER BY id"},
     {"keys", "SELECT coalesce(max(id),0) FROM key",
      "SELECT id,account,roles,hash,hint,created_us,sealed,"
      "iif(revoked_version>?1," FOR_EVER ",revoked_us) FROM key WHERE id<=?2 ORDER BY id"},
@@ -92,14 +99,21 @@ static const part parts[] = {
     {"closings", "SELECT coalesce(max(id),0) FROM closing",
      "SELECT id,month,closed_us,version,entries,sha256,document,"
      "iif(reopened_version>?1," FOR_EVER ",reopened_us) FROM closing WHERE id<=?2 ORDER BY id"},
+    {"segments of inputs", "SELECT coalesce(max(id),0) FROM segment", NULL},
 };
 
-#define PARTS ((int)(sizeof parts / sizeof *parts))
+#define PARTS  ((int)(sizeof parts / sizeof *parts))
+#define GROUPS (PARTS - 1) /* of segments */
+/* The newest segments: those behind ?1. */
+static const char newest_rows[] = "SELECT " SEGMENT " FROM segment WHERE id>?1 AND id<=?2 ORDER BY id";
+
+#define SHA256 (crypto_hash_sha256_BYTES * 2)
 
 typedef struct anchor {
     int64_t parts, version;
     int64_t rows[PARTS];
-    char sha256[crypto_hash_sha256_BYTES * 2 + 1];
+    int64_t full; /* segments up to it are hashed by groups */
+    char sha256[SHA256 + 1], newest[SHA256 + 1]; /* newest: "" in older digests */
 } anchor;
 
 /* --- its text --- */
@@ -111,7 +125,7 @@ static void put_anchor(const anchor *a, char out[TB_ANCHOR_MAX])
     for (int64_t i = 0; i < a->parts; i++)
         if (parts[i].count)
             n += snprintf(out + n, TB_ANCHOR_MAX - (size_t)n, "-%" PRIx64, (uint64_t)a->rows[i]);
-    snprintf(out + n, TB_ANCHOR_MAX - (size_t)n, "-%s", a->sha256);
+    snprintf(out + n, TB_ANCHOR_MAX - (size_t)n, "-%s-%s", a->sha256, a->newest);
 }
 
 /* Up to 15 digits, without zeros before them, and the hyphen behind. */
@@ -128,6 +142,14 @@ static bool take_number(const char **text, int64_t *ret)
     return true;
 }
 
+static bool take_hash(const char **text, char ret[SHA256 + 1])
+{
+    if (strspn(*text, "0123456789abcdef") != SHA256) return false;
+    memcpy(ret, *text, SHA256);
+    *text += SHA256;
+    return true;
+}
+
 static bool take_anchor(const char *text, anchor *ret)
 {
     *ret = (anchor){.parts = 0};
@@ -136,31 +158,33 @@ static bool take_anchor(const char *text, anchor *ret)
         return false;
     for (int64_t i = 0; i < ret->parts; i++)
         if (parts[i].count && !take_number(&text, &ret->rows[i])) return false;
-    if (strlen(text) != sizeof ret->sha256 - 1 ||
-        strspn(text, "0123456789abcdef") != sizeof ret->sha256 - 1)
-        return false;
-    memcpy(ret->sha256, text, sizeof ret->sha256);
-    return true;
+    return take_hash(&text, ret->sha256) && (ret->parts <= GROUPS || (*text++ == '-' && take_hash(&text, ret->newest))) &&
+           !*text;
 }
 
 /* --- what it covers --- */
 
-/* Type and length first, so that no two rows hash alike. */
+/* Type and length first, so that no two rows hash alike. number: an integer, or of how many bytes. */
+static void hash_typed(crypto_hash_sha256_state *hash, int type, uint64_t number, const void *bytes)
+{
+    uint8_t head[9] = {(uint8_t)type};
+    for (int i = 0; i < 8; i++)
+        head[1 + i] = (uint8_t)(number >> (8 * i));
+    crypto_hash_sha256_update(hash, head, sizeof head);
+    if (bytes) crypto_hash_sha256_update(hash, bytes, number);
+}
+
 static bool hash_value(crypto_hash_sha256_state *hash, sqlite3_stmt *s, int column)
 {
     const int type = sqlite3_column_type(s, column);
     uint64_t number = (uint64_t)sqlite3_column_int64(s, column);
     const void *bytes = NULL;
-    uint8_t head[9] = {(uint8_t)type};
     if (type != SQLITE_INTEGER) {
         bytes = sqlite3_column_blob(s, column);
         number = (uint64_t)sqlite3_column_bytes(s, column);
         if (!bytes && number) return false;
     }
-    for (int i = 0; i < 8; i++)
-        head[1 + i] = (uint8_t)(number >> (8 * i));
-    crypto_hash_sha256_update(hash, head, sizeof head);
-    if (bytes) crypto_hash_sha256_update(hash, bytes, number);
+    hash_typed(hash, type, number, bytes);
     return true;
 }
 
@@ -174,20 +198,71 @@ static tb_code prepare(tb_store *store, const char *sql, const int64_t values[2]
     return TB_OK;
 }
 
-static tb_code hash_part(tb_store *store, const anchor *a, int64_t i,
+static tb_code hash_rows(tb_store *store, const char *sql, const int64_t values[2],
                          crypto_hash_sha256_state *hash, tb_error *err)
 {
-    const int64_t values[2] = {a->version, a->rows[i]};
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = prepare(store, parts[i].rows, values, &s, err);
+    tb_code code = prepare(store, sql, values, &s, err);
     if (code) return code;
-    crypto_hash_sha256_update(hash, (const unsigned char *)parts[i].name,
-                              strlen(parts[i].name) + 1);
     while (!code && !(code = tb__step(store, s, &row, err)) && row)
         for (int c = 0; !code && c < sqlite3_column_count(s); c++)
             if (!hash_value(hash, s, c)) code = tb_no_memory(err);
     sqlite3_finalize(s);
+    return code;
+}
+
+static void hash_text(crypto_hash_sha256_state *hash, const tb_buf *text)
+{
+    hash_typed(hash, SQLITE_TEXT, text->len, text->data);
+}
+
+/* As the row that the group is folded into. */
+static tb_code hash_group(void *ctx, const tb__segment_group *g, tb_error *err)
+{
+    crypto_hash_sha256_state *hash = ctx;
+    if (!g->readable)
+        return tb_fail(err, TB_E_CORRUPT, "segment", "Segment %" PRId64 ": its sums cannot be read.", g->number[TB__G_ID]);
+    for (int i = 0; i < TB__SEGMENT_NUMBERS; i++)
+        hash_typed(hash, SQLITE_INTEGER, (uint64_t)g->number[i], NULL);
+    if (g->named) hash_text(hash, &g->name);
+    else hash_typed(hash, SQLITE_NULL, 0, NULL);
+    hash_text(hash, &g->source);
+    hash_text(hash, &g->sums);
+    hash_typed(hash, SQLITE_BLOB, sizeof g->hash, g->hash);
+    hash_typed(hash, SQLITE_BLOB, sizeof g->head, g->head);
+    return TB_OK;
+}
+
+/* Block by block; a->full is then the last one's end. */
+static tb_code hash_groups(tb_store *store, anchor *a, crypto_hash_sha256_state *hash, tb_error *err)
+{
+    int64_t end = 0;
+    tb_code code = tb__meta_get(store, "segments_before", &a->full, err);
+    while (!code && !(code = tb__segment_block(store, a->full, &end, err)) && end <= a->rows[GROUPS]) {
+        code = tb__segment_groups(store, a->full + 1, end, hash_group, hash, err);
+        a->full = end;
+    }
+    return code;
+}
+
+static tb_code hash_part(tb_store *store, anchor *a, int64_t i, crypto_hash_sha256_state *hash, tb_error *err)
+{
+    const int64_t values[2] = {a->version, a->rows[i]};
+    crypto_hash_sha256_update(hash, (const unsigned char *)parts[i].name, strlen(parts[i].name) + 1);
+    return parts[i].rows ? hash_rows(store, parts[i].rows, values, hash, err) : hash_groups(store, a, hash, err);
+}
+
+/* Behind a->full. */
+static tb_code hash_newest(tb_store *store, anchor *a, tb_error *err)
+{
+    const int64_t values[2] = {a->full, a->rows[GROUPS]};
+    unsigned char bytes[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    tb_code code = hash_rows(store, newest_rows, values, &hash, err);
+    crypto_hash_sha256_final(&hash, bytes);
+    if (!code) sodium_bin2hex(a->newest, sizeof a->newest, bytes, sizeof bytes);
     return code;
 }
 
@@ -239,6 +314,7 @@ tb_code tb_store_anchor(tb_store *store, char ret_digest[TB_ANCHOR_MAX], tb_erro
     if (code) return code;
     code = reach(store, PARTS, &now, err);
     if (!code) code = hash_all(store, &now, err);
+    if (!code) code = hash_newest(store, &now, err);
     if (own) tb_store_read_end(store);
     if (!code) put_anchor(&now, ret_digest);
     return code;
@@ -276,6 +352,33 @@ static void tell_gone(telling *t, const anchor *then, const anchor *now)
     }
 }
 
+static void tell_changed(telling *t)
+{
+    tell(t, "Something that the anchor covers has changed since the anchor was made.");
+}
+
+/* Those that were folded since are left to the anchors that came later: that is said, and no difference. */
+static tb_code compare_newest(tb_store *store, const anchor *then, anchor *again, telling *t, tb_error *err)
+{
+    const int64_t left = then->rows[GROUPS] - again->full;
+    int64_t folding = 0;
+    char text[200];
+    if (left <= 0) return TB_OK;
+    tb_code code = tb__meta_get(store, "segments_folding", &folding, err);
+    if (code) return code;
+    if (folding <= again->full) {
+        code = hash_newest(store, again, err);
+        if (!code && strcmp(again->newest, then->newest) != 0) tell_changed(t);
+        return code;
+    }
+    snprintf(text, sizeof text,
+             "The last %" PRId64 " of %" PRId64 " segments of inputs that the anchor covers were folded since and are "
+             "not compared: a later anchor covers them.",
+             left, then->rows[GROUPS]);
+    if (t->say) t->say(t->ctx, text);
+    return TB_OK;
+}
+
 static tb_code compare(tb_store *store, const anchor *then, telling *t, tb_error *err)
 {
     anchor now, again = *then;
@@ -284,8 +387,8 @@ static tb_code compare(tb_store *store, const anchor *then, telling *t, tb_error
     tell_gone(t, then, &now);
     if (t->n) return TB_OK;
     code = hash_all(store, &again, err);
-    if (!code && strcmp(again.sha256, then->sha256) != 0)
-        tell(t, "Something that the anchor covers has changed since the anchor was made.");
+    if (!code && strcmp(again.sha256, then->sha256) != 0) tell_changed(t);
+    else if (!code && then->parts > GROUPS) code = compare_newest(store, then, &again, t, err);
     return code;
 }
 

@@ -137,7 +137,10 @@ static const char *const references[] = {
     "CAST(coalesce(" SUM_OF("heads") ",'0') AS INTEGER) AS heads FROM segment WHERE kind=1)"
     " WHERE CAST(added AS INTEGER)<>accepted-heads",
     "SELECT format('Segment %d is missing: segment %d follows segment %d.',before+1,id,before) FROM"
-    " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1",
+    " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1"
+    /* but for those that were folded into others */
+    " AND NOT(before>=(SELECT value FROM meta WHERE name='segments_before')"
+    " AND id<=(SELECT value FROM meta WHERE name='segments_folding'))",
     /* the catalogue: what stands is what was declared last */
     THINGS "SELECT format('%s %d has %d declarations in force.',t.name,t.id,count(d.id)) FROM t"
     " LEFT JOIN declaration d ON d.kind=t.kind AND d.id=t.id AND d.to_us=" FOR_EVER
