@@ -18,9 +18,15 @@ configure_package_config_file(${TB_PACKAGING}/tollbookConfig.cmake.in
 write_basic_package_version_file(${TB_PACKAGED}/tollbookConfigVersion.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
 
+# What is installed finds its libraries as the system does: the build's folder is no longer named.
+function(tb_forget_build component installed)
+  install(CODE "file(RPATH_REMOVE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${installed}\")" COMPONENT ${component})
+endfunction()
+
 install(TARGETS tollbook_shared
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   NAMELINK_COMPONENT development)
+tb_forget_build(library ${CMAKE_INSTALL_LIBDIR}/libtollbook.so.${PROJECT_VERSION})
 # Found by its name, as all libraries are, or where this configuration installs it.
 install(TARGETS tollbook_print
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT print NAMELINK_SKIP)
@@ -38,6 +44,7 @@ install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libtoll
 # --- the server ---
 
 install(TARGETS tollbook RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
+tb_forget_build(server ${CMAKE_INSTALL_BINDIR}/tollbook)
 install(TARGETS tollbook_buckets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/tollbook
   COMPONENT server)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook COMPONENT server)

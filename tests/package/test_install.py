@@ -13,6 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import elf  # noqa: E402
 import script  # noqa: E402, F401: skips are told
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
@@ -133,6 +134,11 @@ class Installed(unittest.TestCase):
             self.assertTrue(any(file.endswith(end) for file in found), end)
         headers = {path.name for path in (SOURCE / "include" / "tollbook").iterdir()}
         self.assertEqual({Path(f).name for f in found if f.startswith("include/tollbook/")}, headers)
+
+    def test_libraries_are_found_as_the_system_finds_them(self):
+        paths = {path.name: elf.library_path(path) for path in elf.binaries(self.prefix)}
+        self.assertEqual(len(paths), 4)
+        self.assertEqual({name: path for name, path in paths.items() if path}, {})
 
     def test_the_unit_starts_what_is_installed(self):
         unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
