@@ -12,7 +12,6 @@
 #include "http/clock.h"
 
 #define POLL_NS  200000000 /* between two looks for what is due, or for a commit */
-#define EVERY_US INT64_C(60000000)
 #define ALL_US   INT64_C(3600000000)
 
 /* A write, and its end. */
@@ -218,24 +217,25 @@ static tb_code go_round(courier *c, bool all, uint64_t *ret_version, tb_error *e
     return code;
 }
 
-typedef struct rounds {
-    int64_t last_us, last_all_us; /* monotonic */
-    uint64_t version;
-    bool again; /* over all: the last round did not note everything */
-    bool said;  /* that it failed */
-} rounds;
+const courier_rounds courier_no_round = {.next_us = INT64_MIN, .last_all_us = INT64_MIN / 2};
 
-/* Whether a round is due, and over what. The ledger's entries and declarations change the version too. */
-static bool is_due(const courier *c, const rounds *r, int64_t now_us, bool *ret_all)
+bool courier_round_due(const courier_rounds *r, int64_t now_us, uint64_t version, bool *ret_all)
 {
-    uint64_t version = 0;
     *ret_all = r->again || now_us - r->last_all_us >= ALL_US;
-    if (now_us - r->last_us < EVERY_US) return false;
-    if (*ret_all) return true;
-    return tb_store_version(c->alerts, &version, NULL) == TB_OK && version != r->version;
+    return now_us >= r->next_us && (*ret_all || version != r->version);
 }
 
-static void say_failed(rounds *r, tb_code code, const tb_error *err)
+void courier_round_over(courier_rounds *r, bool all, bool moved, tb_code code, int64_t began_us, int64_t ended_us)
+{
+    const int64_t share_us = 9 * (ended_us - began_us);
+    const int64_t pause_us = share_us < ROUND_PAUSE_US ? ROUND_PAUSE_US : share_us;
+    r->again = code || moved;
+    /* What changes after a round over all need not wait. */
+    if (!all || code) r->next_us = ended_us + (pause_us < ROUND_PAUSE_MOST_US ? pause_us : ROUND_PAUSE_MOST_US);
+    if (all) r->last_all_us = began_us;
+}
+
+static void say_failed(courier_rounds *r, tb_code code, const tb_error *err)
 {
     if (code && !r->said) fprintf(stderr, "tollbook serve: alerts: %s\n", err->message);
     r->said = code != TB_OK;
@@ -244,21 +244,21 @@ static void say_failed(rounds *r, tb_code code, const tb_error *err)
 static void *run_looker(void *arg)
 {
     courier *c = arg;
-    rounds r = {.last_us = INT64_MIN / 2, .last_all_us = INT64_MIN / 2};
+    courier_rounds r = courier_no_round;
     bool all;
     pthread_mutex_lock(&c->lock);
     while (!courier_stopping(c)) {
-        const int64_t now_us = clock_mono_us();
-        if (!is_due(c, &r, now_us, &all)) {
+        const int64_t began_us = clock_mono_us();
+        uint64_t version = 0;
+        if (tb_store_version(c->alerts, &version, NULL)) version = r.version;
+        if (!courier_round_due(&r, began_us, version, &all)) {
             wait_a_while(c);
             continue;
         }
         tb_error err;
         const tb_code code = go_round(c, all, &r.version, &err);
         say_failed(&r, code, &err);
-        r.again = code || c->moved;
-        if (!all || code) r.last_us = now_us; /* what changes after a round over all need not wait */
-        if (all) r.last_all_us = now_us;
+        courier_round_over(&r, all, c->moved, code, began_us, clock_mono_us());
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;

@@ -1,8 +1,8 @@
 /* The courier: sends the messages that wait in the store's outbox, and looks at the alerts that put some
  * there. Each of a few threads takes a message that is due, sends it, and has the writer note what came of
  * it; the store is the queue, so a stop or a crash loses none, and one that was sent and not noted is sent
- * again under its id. One more thread looks at the alerts: after a commit, but at most once a minute, and
- * at all of them every hour. What sending and looking are, its maker says. */
+ * again under its id. One more thread looks at the alerts in rounds: after a commit, and at all of them every
+ * hour. What sending and looking are, its maker says. */
 #ifndef TOLLBOOK_SERVER_HTTP_COURIER_H
 #define TOLLBOOK_SERVER_HTTP_COURIER_H
 
@@ -50,5 +50,23 @@ void courier_read_figures(const courier *c, courier_figures *ret); /* NULL is fi
 void courier_halt(courier *c);
 void courier_join(courier *c);
 void courier_free(courier *c);
+
+/* When the next round begins. A round after a commit begins ROUND_PAUSE_US after the one before, or as much later as keeps the
+ * rounds to a tenth of a thread's time, but not more than ROUND_PAUSE_MOST_US. */
+#define ROUND_PAUSE_US      INT64_C(10000000)
+#define ROUND_PAUSE_MOST_US INT64_C(60000000)
+
+typedef struct courier_rounds {
+    int64_t next_us, last_all_us; /* monotonic */
+    uint64_t version;             /* of the store, when the last round began */
+    bool again;                   /* over all: the last round did not note everything */
+    bool said;                    /* that it failed */
+} courier_rounds;
+
+extern const courier_rounds courier_no_round;
+/* Whether a round is due, and over what. The ledger's entries and declarations change the version too. */
+bool courier_round_due(const courier_rounds *r, int64_t now_us, uint64_t version, bool *ret_all);
+/* moved: as courier_work.note says. */
+void courier_round_over(courier_rounds *r, bool all, bool moved, tb_code code, int64_t began_us, int64_t ended_us);
 
 #endif

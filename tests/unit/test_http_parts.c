@@ -11,6 +11,7 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/conns.h"
+#include "http/courier.h"
 #include "http/keys.h"
 #include "http/latest.h"
 #include "http/limit.h"
@@ -20,6 +21,71 @@
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
+
+/* --- the rounds of alerts --- */
+
+#define SECOND INT64_C(1000000)
+
+/* A commit at each of these seconds; rounds that take so long. *ret_longest: from a commit to the end of the round that saw it. */
+static unsigned go_rounds(const int *commits, size_t n, int64_t took_us, int64_t *ret_longest)
+{
+    courier_rounds r = courier_no_round;
+    unsigned rounds = 0;
+    size_t seen = 0;
+    *ret_longest = 0;
+    for (int64_t now = 0; now < 300 * SECOND; now += SECOND / 5) {
+        uint64_t version = 0;
+        bool all;
+        while (version < n && commits[version] * SECOND <= now)
+            version++;
+        if (!courier_round_due(&r, now, version, &all)) continue;
+        for (r.version = version; seen < version; seen++)
+            if (now + took_us - commits[seen] * SECOND > *ret_longest) *ret_longest = now + took_us - commits[seen] * SECOND;
+        courier_round_over(&r, all, false, TB_OK, now, now + took_us);
+        now += took_us;
+        rounds++;
+    }
+    ck_assert_uint_eq(seen, n);
+    return rounds;
+}
+
+START_TEST(a_commit_right_after_another_is_looked_at_within_twenty_seconds)
+{
+    static const struct {
+        int commits[8];
+        size_t n;
+        int64_t took_us, longest; /* seconds */
+        unsigned rounds;
+    } cases[] = {
+        {{20}, 1, SECOND / 10, 1, 2},
+        {{20, 21}, 2, SECOND / 10, 11, 3},
+        {{20, 21, 22, 31, 32, 33}, 6, SECOND / 10, 11, 4},
+        {{20, 21}, 2, SECOND, 12, 3},
+        {{20, 21}, 2, 20 * SECOND, 100, 3}, /* of a busy server the share is bounded */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t longest;
+        ck_assert_uint_eq(go_rounds(cases[i].commits, cases[i].n, cases[i].took_us, &longest), cases[i].rounds);
+        ck_assert_msg(longest <= cases[i].longest * SECOND, "case %zu: %lld us", i, (long long)longest);
+    }
+}
+END_TEST
+
+START_TEST(a_round_that_failed_is_gone_over_all_again)
+{
+    courier_rounds r = courier_no_round;
+    bool all;
+    ck_assert(courier_round_due(&r, 0, 0, &all) && all);
+    courier_round_over(&r, true, false, TB_OK, 0, 1);
+    ck_assert(!courier_round_due(&r, 3599 * SECOND, 0, &all) && !all);
+    ck_assert(courier_round_due(&r, 3600 * SECOND, 0, &all) && all);
+    courier_round_over(&r, true, false, TB_E_IO, 3600 * SECOND, 3600 * SECOND);
+    ck_assert(!courier_round_due(&r, 3609 * SECOND, 0, &all));
+    ck_assert(courier_round_due(&r, 3610 * SECOND, 0, &all) && all);
+    courier_round_over(&r, true, true, TB_OK, 3610 * SECOND, 3610 * SECOND);
+    ck_assert(courier_round_due(&r, 3610 * SECOND, 0, &all) && all);
+}
+END_TEST
 
 /* --- pool --- */
 
@@ -744,6 +810,8 @@ int main(void)
     Suite *suite = suite_create("http parts");
     TCase *tc = tcase_create("parts");
     tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_commit_right_after_another_is_looked_at_within_twenty_seconds);
+    tcase_add_test(tc, a_round_that_failed_is_gone_over_all_again);
     tcase_add_test(tc, a_block_is_taken_again_and_keeps_its_bytes_when_it_grows);
     tcase_add_test(tc, blocks_have_the_next_size_up);
     tcase_add_test(tc, what_the_cache_does_not_take_goes_out_in_its_own_memory);

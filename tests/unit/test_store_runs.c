@@ -2,6 +2,10 @@
  * once. */
 #include "billing_fixture.h"
 
+#include "store/core/internal.h"
+#include "store/usage/run.h"
+#include "tollbook/usagepack.h"
+
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,"
     "\"account\":1,\"name\":\"a\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]}";
@@ -434,7 +438,124 @@ START_TEST(verify_finds_what_is_billed_twice)
 }
 END_TEST
 
-/* A file from before runs were remembered knows those that made an invoice. */
+/* --- numbers that no row can have --- */
+
+static void seal_run(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    sqlite3_result_int64(ctx, tb__seal_run(sqlite3_value_int64(argv[0]), TB__RUN_CHUNKS, 0, 1, 0, "", 0));
+}
+
+static void damage(fixture *f, const char *text)
+{
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3_create_function(db, "tb_test_seal", 1, SQLITE_UTF8, NULL, seal_run, NULL, NULL);
+    edit(db, text);
+    sqlite3_close(db);
+}
+
+#define TOO_LARGE "9007199254740992" /* 2^53 */
+#define LARGEST   "9223372036854775807"
+
+static tb_code add_usage(fixture *f, tb_error *err)
+{
+    static uint64_t number = 2000;
+    const tb_row rows[2] = {row_of(101, "DE", (int32_t)at(10, 6, 0), TB_M_BYTES, 7),
+                            row_of(101, "FR", (int32_t)at(10, 6, 0), TB_M_BYTES, 7)};
+    tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {++number, 1},
+                          .head = {number, 1}, .accepted = 2, .final = true, .now_us = NOW_US};
+    tb_code code = add_rows(f, rows, 2, err);
+    return code ? code : tb_store_add_segment(f->store, &segment, NULL, err);
+}
+
+static tb_code add_run(fixture *f, tb_error *err)
+{
+    tb_code code = tb_store_gather(f->store, true, err);
+    return code ? code : add_usage(f, err);
+}
+
+static tb_code read_month(fixture *f, tb_error *err)
+{
+    tb_bill_source bill;
+    tb_code code = tb_store_bill_input(f->store, 1, OCTOBER, TB_NOW, NULL, 0, NOW_US, &bill, err);
+    if (!code) tb_bill_source_release(&bill);
+    return code;
+}
+
+static tb_code read_zone(fixture *f, tb_error *err)
+{
+    const tb_view view = {1, 101, -1};
+    tb_series series;
+    tb_code code = tb_series_init(&series, (tb_range){at(10, 1, 0), 31 * 24, true}, TB_METRIC_BIT(TB_M_BYTES), NULL, err);
+    if (!code) code = tb_store_read_series(f->store, &view, &series, err);
+    tb_series_release(&series);
+    return code;
+}
+
+static tb_code note_month(fixture *f, tb_error *err)
+{
+    return tb_store_note_run(f->store, 2, OCTOBER, TB_RUN_NOTHING, "", NOW_US, err);
+}
+
+static tb_code make_invoice(fixture *f, tb_error *err)
+{
+    tb_invoice i = invoice_of(f, 2, OCTOBER, "1.00");
+    bool known;
+    tb_code code = tb_store_finalize(f->store, &i, finish_text, &i, &known, err);
+    tb_invoice_release(&i);
+    return code;
+}
+
+START_TEST(a_number_that_no_row_can_have_is_damage)
+{
+    static const struct {
+        const char *sql;
+        tb_code (*act)(fixture *f, tb_error *err);
+    } cases[] = {
+        {"UPDATE segment SET id=" TOO_LARGE " WHERE id=2", add_usage},
+        {"UPDATE segment SET id=" LARGEST " WHERE id=2", add_usage},
+        {"UPDATE edge SET id=" TOO_LARGE, add_usage},
+        {"UPDATE edge SET id=" LARGEST, add_usage},
+        {"UPDATE late SET id=" LARGEST, add_usage},
+        {"UPDATE meta SET value=" LARGEST " WHERE name='data_version'", add_usage},
+        {"UPDATE meta SET value=" LARGEST " WHERE name='series_id'", add_usage},
+        {"UPDATE meta SET value=1<<46 WHERE name='series_id'", add_usage},
+        {"UPDATE series_placed SET id=1<<46;UPDATE series_new SET id=1<<46", add_usage},
+        {"INSERT INTO usage_run VALUES(" TOO_LARGE ",0,0,1,0,tb_test_seal(" TOO_LARGE "),x'')", add_run},
+        {"INSERT INTO usage_run VALUES(" LARGEST ",0,0,1,0,tb_test_seal(" LARGEST "),x'')", add_run},
+        {"INSERT INTO usage_run VALUES(" TOO_LARGE ",0,0,1,0,tb_test_seal(" TOO_LARGE "),x'')", read_month},
+        {"UPDATE series_placed SET id=1<<46;UPDATE series_new SET id=1<<46", read_zone},
+        {"UPDATE month_run SET id=" TOO_LARGE " WHERE id=(SELECT max(id) FROM month_run)", note_month},
+        {"UPDATE month_run SET id=" LARGEST " WHERE id=(SELECT max(id) FROM month_run)", note_month},
+        {"UPDATE invoice SET id=" LARGEST, make_invoice},
+        {"UPDATE invoice SET serial=" LARGEST, make_invoice},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        fixture f;
+        tb_error err = {0};
+        fixture_init_in_file(&f);
+        fixture_apply(&f, catalog, us_at(9, 1, 0), NULL);
+        add_book(&f, "a", "2026-01-01T00:00:00Z");
+        add_bytes(&f, 101, "DE", at(10, 4, 0), 1000);
+        tb_invoice first = finalize(&f, 1, OCTOBER, "6.00");
+        tb_invoice_release(&first);
+        note(&f, 1, OCTOBER, TB_RUN_NOTHING, "");
+        add_bytes(&f, 101, "DE", at(10, 5, 0), 7);
+        tb_store_close(f.store);
+        damage(&f, cases[n].sql);
+        fixture_open(&f, true);
+        ok(tb_store_begin(f.store, &err));
+        const tb_code code = cases[n].act(&f, &err);
+        const tb_code end = code ? code : tb_store_commit(f.store, &err);
+        ck_assert_msg(end == TB_E_CORRUPT, "%s: %s: %s", cases[n].sql, tb_code_name(end), err.message);
+        ck_assert_msg(strstr(err.message, "estore a backup") != NULL, "%s: %s", cases[n].sql, err.message);
+        if (tb_store_begin(f.store, &err) == TB_OK) tb_store_rollback(f.store);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("runs");
@@ -449,6 +570,7 @@ int main(void)
     tcase_add_test(t, an_undone_run_makes_nothing_late);
     tcase_add_test(t, verify_finds_changed_runs);
     tcase_add_test(t, verify_finds_what_is_billed_twice);
+    tcase_add_test(t, a_number_that_no_row_can_have_is_damage);
     Suite *s = suite_create("store_runs");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -31,6 +31,7 @@
 #include <stdlib.h>
 
 #define ROWS_MAX ((size_t)256 << 20) /* bytes of unsent rows of one shard and table */
+#define EPOCHS   (INT64_C(1) << (62 - TB__CH_ID_BITS)) /* spans of ids, at most, with room for the next */
 
 static const tb__counters clickhouse_counters = {
     .begin = tb__ch_batch_begin,
@@ -205,6 +206,7 @@ static tb_code begin_writing(tb_store *store, tb_error *err)
     ch->looks = false;
     const bool copy = f.known && f.used > f.known;
     int64_t epoch = f.used > f.claimed ? f.used : f.claimed;
+    if (!code && epoch) code = tb__check_id("usage_epoch", epoch, EPOCHS, err);
     if (!code) code = tb__ch_begin_claims(store, f.known > 0, epoch + 1, err);
     if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
     if (!code) code = tb_store_write(store, begin_span, &epoch, err);

@@ -169,6 +169,21 @@ tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int
     return TB_OK;
 }
 
+tb_code tb__check_id(const char *table, int64_t id, int64_t end, tb_error *err)
+{
+    if (id > 0 && id < end) return TB_OK;
+    return tb_fail(err, TB_E_CORRUPT, table,
+                   "The database is damaged: table %s has the number %lld, which no row can have. Restore a backup "
+                   "(docs/operations.md).",
+                   table, (long long)id);
+}
+
+tb_code tb__next_id(tb_store *store, tb__statement next, const char *table, int64_t *ret_id, tb_error *err)
+{
+    tb_code code = tb__int_of(store, next, NULL, 0, 1, ret_id, err);
+    return code ? code : tb__check_id(table, *ret_id, TB__ID_END, err);
+}
+
 tb_code tb__collect(tb_store *store, sqlite3_stmt *statement, const tb__rows *rows, void *ret_list,
                     size_t *ret_n, tb_error *err)
 {

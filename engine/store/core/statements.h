@@ -233,6 +233,9 @@
     X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT scope,owner FROM series_placed WHERE (scope,owner)<=(?1,?2) UNION"\
                    " SELECT scope,owner FROM series_new WHERE (scope,owner)<=(?1,?2) ORDER BY 1,2)") \
     X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")                \
+    X(SERIES_NEXT, "SELECT value+1 FROM meta WHERE name='series_id'")                              \
+    /* what the running transaction will commit */                                                  \
+    X(VERSION_NEXT, "SELECT value+1 FROM meta WHERE name='data_version'")                          \
     X(BUMP_VERSION, "UPDATE meta SET value=value+1 WHERE name='data_version'")                     \
     /* usage */                                                                                    \
     X(CHUNK_PUT, "INSERT INTO chunk VALUES(?,?)" TB__CHUNK_JOINS)                                  \

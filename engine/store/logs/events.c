@@ -179,7 +179,7 @@ static tb_code add_runs(adding *a, const tb_event_ref *refs, size_t n, tb_error 
 static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added, tb_error *err)
 {
     adding a = {.store = store};
-    tb_code code = tb__int_of(store, TB__SQL_EVENTS_NEXT, NULL, 0, 1, &a.next_id, err);
+    tb_code code = tb__next_id(store, TB__SQL_EVENTS_NEXT, "event_block", &a.next_id, err);
     if (!code) code = add_runs(&a, refs, n, err);
     if (!code) *ret_added = a.added;
     return code;

@@ -215,7 +215,7 @@ static tb_code put_lines(tb_store *store, tb_logwords *words, int64_t zone, int6
         tb_loginfo info;
         n = j->n - from < TB_LOGBLOCK_LINES ? j->n - from : TB_LOGBLOCK_LINES;
         code = pack_some(j, words, zone, from, &n, &info, err);
-        if (!code && !id) code = tb__int_of(store, TB__SQL_LOG_NEXT, NULL, 0, 1, &id, err);
+        if (!code && !id) code = tb__next_id(store, TB__SQL_LOG_NEXT, "log_block", &id, err);
         if (!code) code = tb__log_insert(store, id, &info, j->out.data, j->out.len, err);
     }
     return code;
@@ -298,7 +298,7 @@ tb_code tb__log_place_block(tb_store *store, const tb_loginfo *info, tb_text byt
     if (code) return code;
     n = choose_within(store, list, n, *info);
     if (n) return join_block(store, info, bytes, list, n, err);
-    code = tb__int_of(store, TB__SQL_LOG_NEXT, NULL, 0, 1, &id, err);
+    code = tb__next_id(store, TB__SQL_LOG_NEXT, "log_block", &id, err);
     return code ? code : tb__log_insert(store, id, info, bytes.data, bytes.len, err);
 }
 

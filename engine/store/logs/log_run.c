@@ -89,7 +89,7 @@ static tb_code insert_run(tb_store *store, const tb_logmixed *mixed, int64_t *re
                        .first_ms = mixed->info.first_ms,
                        .last_ms = mixed->info.last_ms};
     sqlite3_stmt *s;
-    tb_code code = tb__int_of(store, TB__SQL_LOG_RUN_NEXT, NULL, 0, 1, &run.id, err);
+    tb_code code = tb__next_id(store, TB__SQL_LOG_RUN_NEXT, "log_run", &run.id, err);
     if (code) return code;
     run.seal = tb__seal_log_run(&run, mixed->directory, mixed->block);
     const int64_t row[5] = {run.id, run.first_ms, run.last_ms, run.lines, run.seal};

@@ -25,7 +25,7 @@ int64_t tb_store_segment_newest(const tb_store *store)
 tb_code tb__segment_id(tb_store *store, tb_error *err)
 {
     if (store->next_segment) return TB_OK;
-    return tb__int_of(store, TB__SQL_SEGMENT_NEXT, NULL, 0, 1, &store->next_segment, err);
+    return tb__next_id(store, TB__SQL_SEGMENT_NEXT, "segment", &store->next_segment, err);
 }
 
 /* Behind the metrics. Those of rungs and cells are modulo 2^64. */

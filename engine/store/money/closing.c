@@ -155,7 +155,7 @@ tb_code tb_store_next_closing(tb_store *store, tb_closing *ret_closing, tb_error
 {
     tb_closing next = {.document = NULL};
     tb_ledger_head head;
-    tb_code code = tb__int_of(store, TB__SQL_CLOSING_NEXT, NULL, 0, 1, &next.id, err);
+    tb_code code = tb__next_id(store, TB__SQL_CLOSING_NEXT, "closing", &next.id, err);
     if (!code) code = tb_store_version(store, &next.version, err);
     if (!code) code = tb_store_ledger_head(store, &head, err);
     if (code) return code;
@@ -169,7 +169,7 @@ static tb_code has_moved(tb_store *store, const tb_closing *closing, bool *ret_m
 {
     const int64_t values[2] = {(int64_t)closing->version, (int64_t)closing->entries};
     int64_t next = 0, moved = 0;
-    tb_code code = tb__int_of(store, TB__SQL_CLOSING_NEXT, NULL, 0, 1, &next, err);
+    tb_code code = tb__next_id(store, TB__SQL_CLOSING_NEXT, "closing", &next, err);
     if (!code) code = tb__int_of(store, TB__SQL_CLOSING_MOVED, values, 2, 0, &moved, err);
     *ret_moved = moved || next != closing->id;
     for (int64_t m = closing->month - TB_CLOSING_MONTHS; m <= closing->month; m++)

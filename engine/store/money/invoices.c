@@ -254,6 +254,8 @@ static tb_code next_place(tb_store *store, tb_invoice *invoice, place *ret, tb_e
     ret->id = sqlite3_column_int64(s, 1);
     code = tb__copy_text(s, 2, invoice->previous, sizeof invoice->previous, err);
     sqlite3_reset(s);
+    if (!code) code = tb__check_id("invoice", ret->serial, TB__ID_END, err);
+    if (!code) code = tb__check_id("invoice", ret->id, TB__ID_END, err);
     if (code) return code;
     snprintf(invoice->number, sizeof invoice->number, "%04d-%06" PRId64, (int)ret->year,
              ret->serial);

@@ -176,9 +176,8 @@ tb_code tb__late_write(tb_store *store, tb_error *err)
     int64_t first = 0, version = 0;
     tb_code code = sift(store, err);
     if (!code && !store->n_late) return TB_OK;
-    if (!code) code = tb__meta_get(store, "data_version", &version, err);
-    if (!code) code = tb__int_of(store, TB__SQL_LATE_NEXT, NULL, 0, 1, &first, err);
-    version++; /* what this transaction will commit */
+    if (!code) code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &version, err);
+    if (!code) code = tb__next_id(store, TB__SQL_LATE_NEXT, "late", &first, err);
     if (!code) code = store->n_late < TRIGGERED_MAX ? insert_all(store, TB__SQL_LATE_INSERT, first, version, err)
                                                     : insert_many(store, first, version, err);
     tb__late_drop(store);

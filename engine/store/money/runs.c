@@ -35,7 +35,7 @@ tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err)
     int64_t row[4] = {0, run->account, run->month, 0}; /* id, ..., watermark */
     sqlite3_stmt *s;
     tb_code code = tb__meta_get(store, "data_version", &row[3], err);
-    if (!code) code = tb__int_of(store, TB__SQL_RUN_NEXT, NULL, 0, 1, &row[0], err);
+    if (!code) code = tb__next_id(store, TB__SQL_RUN_NEXT, "month_run", &row[0], err);
     if (!code) code = tb__sql_ints(store, TB__SQL_RUN_INSERT, row, 4, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 5, names[run->outcome], -1, SQLITE_STATIC);

@@ -25,7 +25,7 @@ static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *r
         sqlite3_reset(s);
         return TB_OK;
     }
-    rc = tb__int_of(store, TB__SQL_EDGE_NEXT, NULL, 0, 1, ret, err);
+    rc = tb__next_id(store, TB__SQL_EDGE_NEXT, "edge", ret, err);
     if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
     if (rc) return rc;
     sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);

@@ -153,6 +153,7 @@ static void show_waiting(cursor *c)
 static int enter_series(cursor *c)
 {
     int64_t series = sqlite3_column_int64(c->series, 1);
+    if (series < 1 || series > TB__SERIES_MAX) return SQLITE_CORRUPT_VTAB;
     int64_t first = tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.first / HOURS);
     int64_t last = tb__chunk_key(series, TB__GRAIN_HOURS, c->bounds.last / HOURS);
     tb_error err;

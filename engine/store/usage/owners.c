@@ -150,8 +150,9 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     tb_code code = tb__sql_ints(store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const tb__member m = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
-        if (m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) note_series(owner, owner->all = m.series);
-        else code = tb__owner_add(owner, m, err);
+        code = tb__check_id("series", m.series, TB__SERIES_MAX, err);
+        if (!code && m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) note_series(owner, owner->all = m.series);
+        else if (!code) code = tb__owner_add(owner, m, err);
         if (code) sqlite3_reset(s);
     }
     if (!code && owner->scope == TB__SCOPE_ZONE)
@@ -171,13 +172,15 @@ static tb_code new_row(tb_store *store, const tb__owner *owner, tb__member membe
 
 static tb_code load_series_ids(tb_store *store, tb_error *err)
 {
-    int64_t last = 0;
+    int64_t next = 0;
     if (store->next_series) return TB_OK;
     tb_code code = tb__meta_get(store, "series_before", &store->usage->series_before, err);
-    if (!code) code = tb__meta_get(store, "series_id", &last, err);
-    store->usage->series_id = last;
-    if (!code) store->next_series = last + 1;
-    return code;
+    if (!code) code = tb__next_id(store, TB__SQL_SERIES_NEXT, "series", &next, err);
+    if (!code) code = tb__check_id("series", next, TB__SERIES_MAX, err);
+    if (code) return code;
+    store->usage->series_id = next - 1;
+    store->next_series = next;
+    return TB_OK;
 }
 
 /* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to

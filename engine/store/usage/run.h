@@ -86,6 +86,7 @@ TB_MUST_USE tb_code tb__run_join(tb__run_kind kind, const tb__run_entry *list, s
 /* A run's directory has the first key of each page. */
 #define TB__RUN_PAGE_BITS 10
 #define TB__RUN_PAGES     (1 << TB__RUN_PAGE_BITS) /* of a run, at most */
+#define TB__RUN_END       (INT64_C(1) << (63 - TB__RUN_PAGE_BITS)) /* ids of runs are below it */
 
 static inline int64_t tb__run_page_id(int64_t run, size_t page)
 {

@@ -128,7 +128,7 @@ static tb_code add_run(tb__runs *runs, tb__run_kind kind, struct tb__run_list *b
     size_t len = (size_t)sqlite3_column_bytes(s, 5);
     list->rows_version = sqlite3_column_int64(s, 7);
     if (sqlite3_column_type(s, 0) == SQLITE_NULL) return TB_OK;
-    if (!directory || len % sizeof(tb__run_key) || len > TB__RUN_PAGES * sizeof(tb__run_key) ||
+    if (run.id < 1 || run.id >= TB__RUN_END || !directory || len % sizeof(tb__run_key) || len > TB__RUN_PAGES * sizeof(tb__run_key) ||
         run.seal != tb__seal_run(run.id, kind, run.level, run.entries, run.sum, directory, len))
         return run_damaged(runs, run.id, err);
     tb_code code = tb__grow(&list->run, list->n, &list->cap, sizeof run, err);

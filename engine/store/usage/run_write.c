@@ -100,7 +100,7 @@ static tb_code put_run(tb_store *store, int64_t id, const tb__run_what *what, co
 
 static tb_code next_id(tb_store *store, int64_t *ret_id, tb_error *err)
 {
-    return tb__int_of(store, TB__SQL_USAGE_RUN_NEXT, NULL, 0, 1, ret_id, err);
+    return tb__next_id(store, TB__SQL_USAGE_RUN_NEXT, "usage_run", ret_id, err);
 }
 
 tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next, void *ctx,

@@ -340,12 +340,11 @@ tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range 
 static tb_code take_summed(sqlite3_stmt *row, void *item, tb_error *err)
 {
     tb_summed *of = item;
-    (void)err;
     *of = (tb_summed){.id = sqlite3_column_int64(row, 0),
                       .series = sqlite3_column_int64(row, 1),
                       .created_us = sqlite3_column_int64(row, 2),
                       .there = sqlite3_column_int(row, 3) != 0};
-    return TB_OK;
+    return of->series ? tb__check_id("series", of->series, TB__SERIES_MAX, err) : TB_OK; /* 0: it has none */
 }
 
 /* --- all zones of a scope --- */
