@@ -346,3 +346,18 @@ class Time(ConsoleCase):
         self.open(page, "/zones/101?from=2024-01-01&to=2024-02-01&tab=optimizer")
         self.assertIn("go back one year", page.text("main"))
         self.assertEqual(page.text(".trouble"), "")
+
+    def test_a_ratio_of_nothing_is_a_gap(self):
+        page = self.signed_in(path="/zones/101?range=7d&tab=optimizer")
+        page.wait("document.querySelectorAll('.chart-title').length === 4")
+        page.script("document.querySelectorAll('figcaption > button').forEach((button) => button.click())")
+        files, _, reduction, processing = page.wait("""(tables => tables.length === 4 && tables.every(one => one.length) && tables)(
+            [...document.querySelectorAll('.chart-table')].map(one => [...one.querySelectorAll('tbody tr')].map(row => row.lastElementChild.textContent)))""")
+        self.assertIn("0", files)
+        self.assertEqual([one == "0" for one in files], [one == "–" for one in reduction])
+        self.assertEqual(["–" if one == "0" else "" for one in files], ["–" if one == "–" else "" for one in processing])
+
+    def test_a_link_within_text_is_not_told_by_its_colour_alone(self):
+        page = self.signed_in(path="/zones/999999")
+        page.find(".empty a")
+        self.assertEqual(page.script("return getComputedStyle(document.querySelector('.empty a')).textDecorationLine"), "underline")

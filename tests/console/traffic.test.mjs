@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {againstText, beside, bucketEnd, finished, partBefore, sparkUntilNow, untilNow} from "../../server/console/js/traffic.js";
+import {againstText, beside, bucketEnd, finished, ofSomething, partBefore, sparkUntilNow, stretches, untilNow} from "../../server/console/js/traffic.js";
 
 const at = (...times) => times.map((time) => Date.parse(time));
 const NOW = Date.parse("2026-11-04T09:17:00Z");
@@ -14,6 +14,14 @@ test("what has not begun is a gap; what is running is not finished", () => {
   assert.equal(finished(at("2026-11-03", "2026-11-04"), "day", NOW), 1);
   assert.equal(finished(at("2026-10-01", "2026-11-01"), "month", NOW), 1);
   assert.equal(bucketEnd(Date.parse("2026-12-01"), "month"), Date.parse("2027-01-01"));
+});
+
+test("a ratio of nothing is a gap, and a line has the stretches between gaps", () => {
+  assert.deepEqual(ofSomething([50, 0, 0, "7"], [2, 0, 3, "1"]), [50, null, 0, "7"]);
+  assert.deepEqual(ofSomething([0], []), [null]);
+  assert.deepEqual(stretches([null, 1, 2, null, 0, undefined, 5]), [[1, 3], [4, 5], [6, 7]]);
+  assert.deepEqual(stretches([null]), []);
+  assert.deepEqual(stretches([1, 2]), [[0, 2]]);
 });
 
 test("a row's small line ends with what is over", () => {

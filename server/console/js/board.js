@@ -28,7 +28,7 @@ export function board(page, options = {}) {
   const past = (values, at) => untilNow(values, at, page.now());
 
   function drawTiles(at) {
-    const against = againstText(data, page.now()), done = finished(at, data.by, page.now());
+    const against = againstText(data, page.now()), done = finished(at, data.by, page.now()), begun = at.filter((ms) => ms < page.now()).length;
     const had = document.activeElement?.closest?.(".tile")?.dataset.figure;
     fill(tiles, FIGURES.map((one) => {
       const now = data.totals[one.total], before = data.previous?.[one.total];
@@ -38,7 +38,7 @@ export function board(page, options = {}) {
         el("span", {class: "name"}, one.name),
         el("span", {class: "value"}, figure(one.total, now, one.short(now), one.full(now))),
         changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.full(before)}, ${against}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
-        sparkline(past(one.points(data.points), at).slice(0, done > 1 ? done : at.length).filter((value) => value !== null), {width: 160, height: 28, label: `${one.name} over this time`}));
+        sparkline(one.points(data.points).slice(0, done > 1 ? done : begun), {width: 160, height: 28, label: `${one.name} over this time`}));
     }));
     if (had) tiles.querySelector(`[data-figure="${had}"]`)?.focus();
   }

@@ -20,7 +20,7 @@ import {colour, el, fill, svg} from "./dom.js";
 import {bucket, compact, number, NOTHING} from "./format.js";
 import {niceTop, timeTicks, valueTicks} from "./ticks.js";
 import {table} from "./table.js";
-import {bucketEnd, finished} from "./traffic.js";
+import {bucketEnd, finished, stretches} from "./traffic.js";
 
 const groups = new Map();
 const live = new Set();
@@ -360,12 +360,17 @@ export function chart(options) {
   return self;
 }
 
-/** A line the size of a word; its numbers are in the row beside it. */
+/** A line the size of a word; its numbers are in the row beside it. null is a gap. */
 export function sparkline(values, options = {}) {
   const {width = 96, height = 24, label = "over time"} = options;
-  const known = values.map((value) => Number(value ?? 0));
-  const most = Math.max(1e-9, ...known), step = known.length > 1 ? (width - 2) / (known.length - 1) : 0;
-  const points = known.map((value, at) => `${(1 + at * step).toFixed(1)},${(height - 1.5 - (height - 3) * value / most).toFixed(1)}`);
+  const numbers = values.map((value) => Number(value ?? 0));
+  const most = Math.max(1e-9, ...numbers), step = values.length > 1 ? (width - 2) / (values.length - 1) : 0;
+  const x = (at) => (1 + at * step).toFixed(1);
+  const points = numbers.map((value, at) => `${x(at)},${(height - 1.5 - (height - 3) * value / most).toFixed(1)}`);
+  const drawn = (first, end) => {
+    const line = points.slice(first, end).join(" ");
+    return [svg("polygon", {points: `${x(first)},${height} ${line} ${x(end - 1)},${height}`}), svg("polyline", {points: end - first > 1 ? line : `${line} ${line}`})];
+  };
   return svg("svg", {class: "spark", viewBox: `0 0 ${width} ${height}`, width, height, preserveAspectRatio: "none", role: "img", "aria-label": label},
-    known.length > 1 ? [svg("polygon", {points: `1,${height} ${points.join(" ")} ${width - 1},${height}`}), svg("polyline", {points: points.join(" ")})] : []);
+    values.length > 1 ? stretches(values).flatMap(([first, end]) => drawn(first, end)) : []);
 }

@@ -26,6 +26,20 @@ export const times = (points) => points.at.map(toMs);
 /** Series end with the clock: a bucket that has not begun is a gap, not a zero. */
 export const untilNow = (values, at, now) => values.map((value, n) => (at[n] >= now ? null : value));
 
+/** A ratio or a mean of nothing is a gap, not a zero. counts: what each is of. */
+export const ofSomething = (values, counts) => values.map((value, n) => (Number(counts[n]) ? value : null));
+
+/** The stretches of values between gaps: [first, end], end not in it. */
+export function stretches(values) {
+  const found = [];
+  values.forEach((value, n) => {
+    if (value === null || value === undefined) return;
+    if (found.length && found.at(-1)[1] === n) found.at(-1)[1] = n + 1;
+    else found.push([n, n + 1]);
+  });
+  return found;
+}
+
 /** When the bucket that begins at ms ends. */
 export function bucketEnd(ms, by) {
   const at = new Date(ms);

@@ -7,17 +7,18 @@ import {el, figure, fill, later} from "../dom.js";
 import {bytes, bytesFull, compact, count, milliseconds, number, percent} from "../format.js";
 import {featureDays, formatDate, write, zoomTo} from "../range.js";
 import {groups} from "../settings.js";
-import {untilNow} from "../traffic.js";
+import {ofSomething, untilNow} from "../traffic.js";
 
 const TYPES = ["premium", "volume"];
 
-/* A tab that is one of the zone's statistics: what is asked, tiles, charts; on: the setting it belongs to. */
+/* A tab that is one of the zone's statistics: what is asked, tiles, charts; on: the setting it belongs to. A chart's series: its
+ * name, its field, and for a ratio the field that counts what it is of. */
 const FEATURES = {
   optimizer: {name: "Optimizer", path: "optimizer/statistics", on: "OptimizerEnabled", totals: [
     ["TotalRequestsOptimized", "Files optimized", compact, number], ["TotalTrafficSaved", "Traffic saved", bytes, bytesFull],
     ["AverageCompressionRatio", "Average reduction", percent, (v) => percent(v, 2)], ["AverageProcessingTime", "Processing time", milliseconds, milliseconds]], charts: [
     ["Files optimized", [["files", "RequestsOptimizedChart"]], compact, number], ["Traffic saved", [["bytes saved", "TrafficSavedChart"]], bytes, bytesFull],
-    ["Average reduction", [["percent", "AverageCompressionChart"]], percent, percent], ["Processing time", [["per file", "AverageProcessingTimeChart"]], milliseconds, milliseconds]]},
+    ["Average reduction", [["percent", "AverageCompressionChart", "RequestsOptimizedChart"]], percent, percent], ["Processing time", [["per file", "AverageProcessingTimeChart", "RequestsOptimizedChart"]], milliseconds, milliseconds]]},
   shield: {name: "Origin shield", path: "originshield/queuestatistics", on: "EnableOriginShield", totals: [], charts: [
     ["Requests at the origin shield, at most", [["at once", "ConcurrentRequestsChart"], ["waiting", "QueuedRequestsChart"]], compact, number]]},
   safehop: {name: "SafeHop", path: "safehop/statistics", on: "EnableSafeHop", totals: [
@@ -102,9 +103,11 @@ function feature(page, id, what) {
   function draw() {
     fill(tiles, what.totals.map(([field, name, short, full]) => el("div", {class: "tile"}, el("span", {class: "name"}, name),
       el("span", {class: "value"}, figure(field, data[field], short(data[field]), full(data[field]))))));
+    const values = (field) => Object.values(data[field] ?? {});
     for (const {series, chart: drawn} of charts) {
       const at = Object.keys(data[series[0][1]] ?? {}).map(Date.parse);
-      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now: page.now(), series: series.map(([name, field]) => ({name, values: untilNow(Object.values(data[field] ?? {}), at, page.now())}))});
+      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now: page.now(), series: series.map(([name, field, of]) => (
+        {name, values: untilNow(of ? ofSomething(values(field), values(of)) : values(field), at, page.now())}))});
     }
   }
 
