@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "http/new_file.h"
 
 #define FIGURES_MOST ((size_t)64 << 20)
 #define OLD_S        90 /* a follower writes as often as it looks, and it may wait for a server */
@@ -15,31 +16,12 @@
 
 /* --- writing --- */
 
-static bool write_whole(const char *path, const tb_buf *text)
-{
-    size_t at = 0;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return false;
-    while (at < text->len) {
-        ssize_t n = write(fd, text->data + at, text->len - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) break;
-        at += (size_t)n;
-    }
-    int why = errno;
-    bool closed = close(fd) == 0;
-    if (at < text->len) errno = why;
-    return at == text->len && closed;
-}
-
 void figures_write(const cli_call *call, const char *path, const tb_buf *text)
 {
     static bool said;
-    char next[4096];
     tb_error err;
-    int n = snprintf(next, sizeof next, "%s.new", path);
-    bool ok = tb_buf_check(text, &err) == TB_OK && n > 0 && (size_t)n < sizeof next;
-    if (ok && write_whole(next, text) && rename(next, path) == 0) {
+    errno = ENOMEM;
+    if (tb_buf_check(text, &err) == TB_OK && new_file_put(AT_FDCWD, path, 0644, text->data, text->len)) {
         said = false;
         return;
     }
@@ -47,7 +29,6 @@ void figures_write(const cli_call *call, const char *path, const tb_buf *text)
         cli_say(call, "--metrics %s cannot be written: %s. Shipping goes on.", path,
                 strerror(errno));
     said = true;
-    unlink(next);
 }
 
 /* --- showing --- */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/new_file.h"
 #include "tollbook/document.h"
 
 static tb_code folder_fail(const folder *f, const char *name, const char *what, tb_error *err)
@@ -17,26 +18,13 @@ static tb_code folder_fail(const folder *f, const char *name, const char *what, 
                    what, strerror(errno));
 }
 
-/* The process that writes a file called ".NAME.PID.part"; 0: it is none of these. */
-static long part_owner(const char *name)
-{
-    const size_t len = strlen(name);
-    const char *end = name + len - (len > 5 ? 5 : 0);
-    if (*name != '.' || strcmp(end, ".part") != 0) return 0;
-    const char *at = end;
-    long owner = 0, place = 1;
-    for (; at > name && end - at < 9 && at[-1] >= '0' && at[-1] <= '9'; at--, place *= 10)
-        owner += (at[-1] - '0') * place;
-    return at > name && at[-1] == '.' ? owner : 0;
-}
-
 /* What a run that was killed has left of its last file. */
 static void clean_up(const folder *f)
 {
     DIR *all = fdopendir(openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const struct dirent *one;
     while (all && (one = readdir(all)) != NULL) {
-        const long owner = part_owner(one->d_name);
+        const long owner = new_file_owner(one->d_name);
         if (owner > 0 && kill((pid_t)owner, 0) && errno == ESRCH) unlinkat(f->fd, one->d_name, 0);
     }
     if (all) closedir(all);
@@ -97,35 +85,13 @@ static bool is_same(const folder *f, const char *name, const char *data, size_t 
     return same && at == len;
 }
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
-/* Under a name of this process first, so that no half of a file ever has its own. */
 tb_code folder_put(folder *f, const char *name, const char *data, size_t len, tb_error *err)
 {
-    char part[300];
+    new_file file;
     if (!*name || *name == '.' || strchr(name, '/') || strlen(name) > 250)
         return tb_fail(err, TB_E_BAD_INPUT, NULL, "\"%.60s\" is no name of a file.", name);
     if (is_same(f, name, data, len)) return TB_OK;
-    snprintf(part, sizeof part, ".%s.%ld.part", name, (long)getpid());
-    const int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(f->fd, part, how, 0666);
-    if (fd < 0 && errno == EEXIST && unlinkat(f->fd, part, 0) == 0) fd = openat(f->fd, part, how, 0666);
-    if (fd < 0) return folder_fail(f, name, "It cannot be made", err);
-    bool ok = write_all(fd, data, len) && fsync(fd) == 0;
-    const int why = errno;
-    if (close(fd) == 0 && ok && renameat(f->fd, part, f->fd, name) == 0) return TB_OK;
-    if (!ok) errno = why;
-    tb_code code = folder_fail(f, name, "It cannot be written", err);
-    unlinkat(f->fd, part, 0);
-    return code;
+    if (!new_file_open(&file, f->fd, name, 0666)) return folder_fail(f, name, "It cannot be made", err);
+    const bool written = new_file_write(&file, data, len) && fsync(file.fd) == 0;
+    return new_file_end(&file, written) ? TB_OK : folder_fail(f, name, "It cannot be written", err);
 }

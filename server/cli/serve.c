@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "api/routes.h"
 #include "cli/signals.h"
 #include "feed/feed.h"
+#include "http/new_file.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -214,17 +216,13 @@ static void raise_file_limit(server_options *o)
                                                           : LOBBY_LEAST;
 }
 
-/* Under another name first, so that whoever waits for the file finds it whole. */
 static int write_port(const cli_call *call, const server *s)
 {
     const char *path = cli_text(call, "port-file");
-    char part[4096];
+    char port[16];
     if (!path) return 0;
-    int n = snprintf(part, sizeof part, "%s.part", path);
-    FILE *f = n > 0 && (size_t)n < sizeof part ? fopen(part, "w") : NULL;
-    bool ok = f && fprintf(f, "%u\n", listen_port(s->listener, 0)) > 0;
-    if (f) ok &= fclose(f) == 0;
-    if (ok && rename(part, path) == 0) return 0;
+    const int n = snprintf(port, sizeof port, "%u\n", listen_port(s->listener, 0));
+    if (new_file_put(AT_FDCWD, path, 0666, port, (size_t)n)) return 0;
     cli_say(call, "The port file %s cannot be written: %s.", path, strerror(errno));
     return tb_code_exit(TB_E_IO);
 }

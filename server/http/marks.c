@@ -1,5 +1,3 @@
-/* A mark gets its name last, by a rename, so whoever reads it finds it whole, whoever wrote it
- * before. */
 #include "http/marks.h"
 
 #include <errno.h>
@@ -11,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/new_file.h"
 #include "tollbook/calendar.h"
 
 #define MOMENT 20 /* 2026-11-04T09:00:00Z */
@@ -36,27 +35,24 @@ static bool is_written(const char *db)
     return path_of(db, ".lock", lock) && access(lock, F_OK) == 0;
 }
 
-/* Everybody may read it: the server need not run as the user who makes backups. */
-static bool write_moment(int fd, int64_t now_us)
+/* Everybody may read it: the server need not run as the user who makes backups. Root's is the database's owner's. */
+static bool write_moment(new_file *f, const char *db, int64_t now_us)
 {
     char text[MOMENT + 1];
+    struct stat st;
     tb_time_format(now_us, text);
     text[MOMENT] = '\n';
-    return fchmod(fd, 0644) == 0 && write(fd, text, sizeof text) == (ssize_t)sizeof text;
+    if (geteuid() == 0 && (stat(db, &st) != 0 || fchown(f->fd, st.st_uid, st.st_gid) != 0)) return false;
+    return fchmod(f->fd, 0644) == 0 && new_file_write(f, text, sizeof text);
 }
 
 tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err)
 {
-    char path[PATH_MAX], part[PATH_MAX];
+    char path[PATH_MAX];
+    new_file f;
     if (!is_written(db) || !path_of(db, suffixes[which], path)) return TB_OK;
-    const int n = snprintf(part, sizeof part, "%s.XXXXXX", path);
-    const int fd = n > 0 && (size_t)n < sizeof part ? mkostemp(part, O_CLOEXEC) : -1;
-    bool good = fd >= 0 && write_moment(fd, now_us);
-    if (fd >= 0) good &= close(fd) == 0;
-    if (good && rename(part, path) == 0) return TB_OK;
-    const int why = errno;
-    if (fd >= 0) unlink(part);
-    return tb_fail(err, TB_E_IO, NULL, "%s cannot be written: %s.", path, strerror(why));
+    if (new_file_open(&f, AT_FDCWD, path, 0600) && new_file_end(&f, write_moment(&f, db, now_us))) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%s cannot be written: %s.", path, strerror(errno));
 }
 
 bool mark_read(const char *db, mark_kind which, int64_t *ret_us)

@@ -361,10 +361,105 @@ def backups_destroy_nothing(path):
     require(stored(db) == 100, stored(db))
 
 
+NOBODY = 65534
+
+
+def of_root_and_its_owner(path):
+    """What root makes beside another user's database is that user's; where it is not, the message says whose it is."""
+    if os.geteuid() != 0:
+        print("skipped: only root gives files away")
+        return
+    (path / "db").mkdir()
+    os.chmod(path, 0o755)
+    db = make(path / "db" / "t.db")
+    program = shutil.copy(TOLLBOOK, path / "tollbook")
+    for one in (path / "db", *(path / "db").iterdir()):
+        os.chown(one, NOBODY, NOBODY)
+    nobody = {"program": program, "user": NOBODY, "group": NOBODY, "extra_groups": []}
+    try:
+        run("--version", **nobody)
+    except OSError:
+        print("skipped: another user cannot run a program here")
+        return
+    lock = Path(f"{db}.lock")
+    lock.unlink(missing_ok=True)
+    run("ingest", "--db", db, "-", stdin=lines(rng, 10))
+    run("verify", "--db", db)
+    owners = {one.name: (one.stat().st_uid, one.stat().st_gid) for one in (path / "db").iterdir()}
+    require({"t.db", "t.db.lock", "t.db.last-verify"} <= set(owners) and set(owners.values()) == {(NOBODY, NOBODY)}, owners)
+    run("ingest", "--db", db, "-", stdin=lines(rng, 10), **nobody)
+    for file in (lock, db):
+        os.chown(file, 0, 0)
+        os.chmod(file, 0o600 if file == lock else 0o644)
+        done = run("ingest", "--db", db, "-", stdin=lines(rng, 10), expect=(3,), **nobody)
+        require(f"{file}: Permission denied; it belongs to user 0 (root), and this is user {NOBODY}".encode() in done.stderr,
+                done.stderr)
+        os.chown(file, NOBODY, NOBODY)
+
+
+def planted(path):
+    """A symbolic link under a name beside a file that is written is never followed, nor is another's file emptied."""
+    victim = path / "victim"
+
+    def plant(*names):
+        victim.write_text("mine\n")
+        for name in names:
+            (path / name).symlink_to(victim)
+
+    def untouched(what):
+        require(victim.read_text() == "mine\n", what, "wrote through a link", victim.read_bytes()[:80])
+        require(sorted(one.name for one in path.iterdir() if one.name.endswith((".part", ".new"))) == [], what, "left", list(path.iterdir()))
+
+    db = make(path / "t.db")
+    # Who plants a link may know the number of the process: here it is that of the shell, which becomes tollbook.
+    for words, file in ((f"serve --db {db} --listen 127.0.0.1:0 --threads 1 --port-file {path}/F", "F"),
+                        (f"follow --db {db} --once --metrics {path}/F {path}/log", "F"),
+                        (f"verify --db {db}", "t.db.last-verify")):
+        (path / "log").write_bytes(lines(rng, 10))
+        (path / file).unlink(missing_ok=True)
+        plant("F.new", "F.part", file)
+        process = subprocess.Popen(["sh", "-c", f"ln -s {victim} {path}/.{file}.$$.part && exec {TOLLBOOK} {words}"],
+                                   env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if words.startswith("serve"):
+            end = time.monotonic() + PATIENCE
+            while (path / file).is_symlink():
+                require(process.poll() is None and time.monotonic() < end, "no port file")
+                time.sleep(0.002)
+            process.terminate()
+        _, said = process.communicate(timeout=PATIENCE)
+        require(process.returncode == 0, words, process.returncode, said)
+        require(not (path / file).is_symlink() and (path / file).read_text() != "mine\n", words, "wrote no file of its own")
+        for name in ("F.new", "F.part"):
+            (path / name).unlink()
+        untouched(words)
+    plant("b.partial", "i.db")
+    done = run("backup", "--db", db, "--to", path / "b", expect=(3,))
+    require(b"b.partial is in the way; remove it" in done.stderr, done.stderr)
+    victim.unlink()
+    done = run("init", "--db", path / "i.db", expect=(3,))
+    require(b"symbolic link" in done.stderr and not victim.exists(), done.stderr)
+    for make_lock, says in ((lambda lock: lock.symlink_to(victim), b"is no regular file"), (lambda lock: os.link(victim, lock), b"is no lock file"),
+                            (os.mkfifo, b"is no lock file")):
+        victim.write_text("mine\n")
+        lock = Path(f"{db}.lock")
+        lock.unlink()
+        make_lock(lock)
+        done = run("ingest", "--db", db, "-", stdin=lines(rng, 10), expect=(3,))
+        require(says in done.stderr and b"remove it" in done.stderr, done.stderr)
+        untouched(says)
+        lock.unlink()
+        run("ingest", "--db", db, "-", stdin=lines(rng, 10))
+    if os.geteuid() == 0:  # who owns the file reads what is written to it
+        (path / "c.partial").touch()
+        os.chown(path / "c.partial", NOBODY, NOBODY)
+        done = run("backup", "--db", db, "--to", path / "c", expect=(3,))
+        require(b"c.partial is in the way; remove it" in done.stderr, done.stderr)
+
+
 if not shutil.which("unshare"):
     print("unshare is not here: no bind mounts")
 for case in (second_writers, at_once, the_lock_ends_with_its_process, older_versions, other_names,
-             linked_while_it_runs, one_wal_of_two_files, backups_destroy_nothing):
+             linked_while_it_runs, one_wal_of_two_files, backups_destroy_nothing, of_root_and_its_owner, planted):
     with folder() as name:
         case(Path(os.path.realpath(name)))
     print(f"{case.__name__}: as it should be", flush=True)

@@ -27,23 +27,24 @@ static tb_code io_failed(tb_error *err, const char *path)
                    strerror(errno));
 }
 
-/* What lies there is emptied, so it must be nobody's: not the database itself, nor a file of another
- * name too. Looked at before it is opened: closing a database drops SQLite's locks on it. */
+/* What lies there is emptied, so it must be an earlier backup's of this user: not the database itself, nor a file of another
+ * name too, nor another user's, who could read the copy. Looked at before it is opened: closing a database drops SQLite's
+ * locks on it. */
 static tb_code check_free(const tb_store *store, const char *partial, tb_error *err)
 {
     struct stat st;
     if (lstat(partial, &st) != 0) return TB_OK;
-    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && !tb__is_held(store->held, &st)) return TB_OK;
+    if (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && !tb__is_held(store->held, &st)) return TB_OK;
     return tb_fail(err, TB_E_IO, NULL, "%s is in the way; remove it or name another file.", partial);
 }
 
-/* Whether what is locked still lies there: the backup that had the lock before may have given it its
- * name, and then it is whole and no longer ours to write. */
+/* Whether what is locked still lies there, and is what check_free allows: the backup that had the lock before may have given
+ * it its name, and then it is whole and no longer ours to write. */
 static bool lies_there(int fd, const char *path)
 {
     struct stat own, there;
     return fstat(fd, &own) == 0 && lstat(path, &there) == 0 && own.st_ino == there.st_ino &&
-           own.st_dev == there.st_dev;
+           own.st_dev == there.st_dev && own.st_nlink == 1 && own.st_uid == geteuid();
 }
 
 /* A place for the copy that nobody else writes: the file is ours while the lock is held. */

@@ -263,14 +263,30 @@ static tb_code check_names(const char *path, tb_error *err)
     return TB_OK;
 }
 
+/* Why this user may not write a file of the database: by errno, and by the file's owner. */
+static tb_code may_not_write(const char *path, tb_error *err)
+{
+    const int why = errno;
+    struct stat st;
+    if (why == ENOSPC || why == EDQUOT)
+        return tb_fail(err, TB_E_DISK_FULL, NULL, "%s: %s; make room on its disk.", path, strerror(why));
+    if (lstat(path, &st) != 0)
+        return tb_fail(err, TB_E_READ_ONLY, NULL, "%s: %s; its folder must be writable by this user.", path, strerror(why));
+    if (!S_ISREG(st.st_mode))
+        return tb_fail(err, TB_E_READ_ONLY, NULL, "%s is no regular file (%s); remove it.", path, strerror(why));
+    if (st.st_uid != geteuid())
+        return tb_fail(err, TB_E_READ_ONLY, NULL,
+                       "%s: %s; it belongs to user %u%s, and this is user %u: run this as that user, or give the file to this "
+                       "one (chown).",
+                       path, strerror(why), st.st_uid, st.st_uid == 0 ? " (root)" : "", geteuid());
+    return tb_fail(err, TB_E_READ_ONLY, NULL, "%s is read-only (%s); give this user write permission.", path, strerror(why));
+}
+
 static tb_code open_to_write(file *f, const char *path, tb_error *err)
 {
     struct stat st;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return tb_fail(err, TB_E_READ_ONLY, NULL,
-                       "%s is read-only (%s); give this user write permission.", path,
-                       strerror(errno));
+    if (fd < 0) return may_not_write(path, err);
     if (fstat(fd, &st) == 0 && same(inode_of(&st), f->is)) {
         f->lock_fd = fd;
         return TB_OK;
@@ -292,15 +308,39 @@ static tb_code take_file(file *f, const char *path, const char *name, tb_error *
     return TB_OK;
 }
 
+/* Makes FILE.lock. Root's is the database's owner's, as SQLite's files beside it are; one that is there stays its owner's. */
+static int make_mark(const char *mark, const char *path)
+{
+    struct stat st;
+    const int fd = open(mark, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    /* Where it cannot be given away, its owner's next writer says so. */
+    if (fd >= 0 && geteuid() == 0 && (stat(path, &st) != 0 || fchown(fd, st.st_uid, st.st_gid) != 0)) errno = 0;
+    return fd;
+}
+
+/* What has another name too is another's file, and would be emptied. */
+static tb_code open_mark(const char *mark, const char *path, int *ret_fd, tb_error *err)
+{
+    struct stat st;
+    int fd = make_mark(mark, path);
+    if (fd < 0 && errno == EEXIST) fd = open(mark, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return may_not_write(mark, err);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1) {
+        *ret_fd = fd;
+        return TB_OK;
+    }
+    close(fd);
+    return tb_fail(err, TB_E_READ_ONLY, NULL, "%s is no lock file of tollbook's; remove it.", mark);
+}
+
 /* FILE.lock: for older versions, and for people. */
 static tb_code take_mark(const char *path, const char *name, int *ret_fd, tb_error *err)
 {
     char mark[PATH_MAX + 8], holder[HOLDER_MAX + 1];
+    int fd = -1;
     snprintf(mark, sizeof mark, "%s.lock", path);
-    int fd = open(mark, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_READ_ONLY, NULL,
-                       "%s: %s; its folder must be writable by this user.", mark, strerror(errno));
+    tb_code code = open_mark(mark, path, &fd, err);
+    if (code) return code;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         const ssize_t n = pread(fd, holder, HOLDER_MAX, 0);
         holder[n > 0 ? n : 0] = 0;
@@ -332,9 +372,7 @@ static tb_code take_wal(tb__held *held, tb_error *err)
     held->wal = (inode){0, 0};
     held->wal_fd = open(held->wal_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (held->wal_fd < 0 && errno == ENOENT) return TB_OK;
-    if (held->wal_fd < 0 || fstat(held->wal_fd, &st) != 0)
-        return tb_fail(err, TB_E_READ_ONLY, NULL, "%s: %s; give this user write permission.",
-                       held->wal_path, strerror(errno));
+    if (held->wal_fd < 0 || fstat(held->wal_fd, &st) != 0) return may_not_write(held->wal_path, err);
     held->wal = inode_of(&st);
     return take(held->wal_fd, held->path, held->file->name, err);
 }

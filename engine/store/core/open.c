@@ -289,12 +289,16 @@ static tb_code check_blank(const char *path, const tb_store_options *options, tb
     return exists_already(path, err);
 }
 
-/* Empty, for its lock: a file that is there is left alone. */
+/* Empty, for its lock: a file that is there is left alone, and one is not made where a symbolic link leads. */
 static tb_code make_file(const char *path, tb_error *err)
 {
     struct stat st;
     if (stat(path, &st) == 0 || errno != ENOENT) return TB_OK;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0644);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0644);
+    if (fd < 0 && errno == EEXIST && stat(path, &st) == 0) return TB_OK; /* another creation was faster */
+    if (fd < 0 && errno == ENOENT && lstat(path, &st) == 0)
+        return tb_fail(err, TB_E_IO, NULL, "%s is a symbolic link to a file that is not there; remove it or name another file.",
+                       path);
     if (fd < 0)
         return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_READ_ONLY, NULL,
                        "%s: %s; its folder must be there and writable by this user.", path,
