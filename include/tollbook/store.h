@@ -89,7 +89,7 @@ TB_MUST_USE tb_code tb_store_mark(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_keep_mark(tb_store *store, tb_error *err);
 void tb_store_back_to_mark(tb_store *store);
 /* Moves committed pages from the WAL into the file when the WAL has grown past its bound, or
- * always when `all`. Never fails the data: an error leaves the WAL as it is. */
+ * always when `all`. A WAL that a reader let grow to twice the bound is emptied by the first call after the reader. Never fails the data: an error leaves the WAL as it is. */
 void tb_store_checkpoint(tb_store *store, bool all);
 /* Empties the WAL where it may still hold logs or refused lines that were dropped. */
 void tb_store_scrub(tb_store *store);

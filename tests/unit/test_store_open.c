@@ -638,6 +638,41 @@ START_TEST(a_checkpoint_empties_the_wal_into_the_file)
 }
 END_TEST
 
+static off_t wal_size(const fixture *f)
+{
+    struct stat st;
+    char wal[160];
+    snprintf(wal, sizeof wal, "%s-wal", f->path);
+    ck_assert_int_eq(stat(wal, &st), 0);
+    return st.st_size;
+}
+
+START_TEST(a_wal_that_grew_beside_a_reader_is_cut_once_it_is_gone)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_store *looking;
+    uint64_t version;
+    fixture_init(&f);
+    ok(tb_store_open(f.path, &reader, &looking, &err));
+    ok(tb_store_read_begin(looking, &err));
+    ok(tb_store_version(looking, &version, &err));
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(sqlite3_exec(f.store->db, "CREATE TABLE much(b);INSERT INTO much VALUES(zeroblob(20000000))", NULL, NULL, NULL),
+                     SQLITE_OK);
+    ok(tb_store_commit(f.store, &err));
+    for (int i = 0; i < 2; i++) {
+        tb_store_checkpoint(f.store, false);
+        ck_assert_int_gt(wal_size(&f), 20000000);
+    }
+    tb_store_read_end(looking);
+    tb_store_checkpoint(f.store, false);
+    ck_assert_int_eq(wal_size(&f), 0);
+    tb_store_close(looking);
+    fixture_release(&f);
+}
+END_TEST
+
 enum { NOTHING, COMMIT, ROLLBACK, CHECKPOINT, EMPTYING, STEPS };
 
 static void checkpoint(tb_store *store, int mode)
@@ -749,6 +784,7 @@ int main(void)
     tcase_add_test(t, a_mark_that_cannot_be_gone_back_to_loses_the_transaction);
     tcase_add_test(t, a_checkpoint_empties_the_wal_into_the_file);
     tcase_add_test(t, a_snapshot_is_gone_on_with_until_something_is_committed);
+    tcase_add_test(t, a_wal_that_grew_beside_a_reader_is_cut_once_it_is_gone);
     tcase_add_test(t, a_snapshot_gives_way_to_a_checkpoint);
     tcase_add_test(t, closing_nothing_is_fine);
     tcase_set_timeout(t, 120);

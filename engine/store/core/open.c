@@ -30,6 +30,7 @@
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
 #define CHECKPOINT_PAGES 1000 /* of 8 KiB */
+#define CUT_PAGES        2000 /* a WAL that grew beside a reader: its file becomes empty once the reader is gone */
 
 /* --- the connection --- */
 
@@ -583,7 +584,7 @@ void tb_store_back_to_mark(tb_store *store)
 
 void tb_store_checkpoint(tb_store *store, bool all)
 {
-    const bool empty = all || store->scrub;
+    const bool empty = all || store->scrub || store->wal_pages >= CUT_PAGES;
     if (!all && store->wal_pages < CHECKPOINT_PAGES) return;
     if (!all) sqlite3_busy_timeout(store->db, 0); /* readers are not waited for: there is a next time */
     int rc = sqlite3_wal_checkpoint_v2(
