@@ -499,7 +499,10 @@ static bool on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, true);
         return false;
     }
-    if (s->options.idle) return false;
+    if (s->options.idle) {
+        tb_store_checkpoint(store, false);
+        return false;
+    }
     tb_code code = tb_store_write(store, drop_old, &old, &err);
     if (code == TB_OK) on_committed(s, store, false);
     tb_store_checkpoint(store, false);
