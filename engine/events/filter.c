@@ -7,6 +7,7 @@
 #include "events/events.h"
 
 #include "model/document.h"
+#include "tollbook/json.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -281,6 +282,10 @@ tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms, tb_ev
 {
     parser p = {.now_ms = now_ms, .err = err};
     tb__arena strings;
+    if (!tb_json_fits(body, len))
+        return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                       "The body has more than %zu JSON values (an object or a list counts as four).",
+                       TB_JSON_VALUES_MAX);
     p.q = calloc(1, sizeof *p.q);
     if (!p.q) return tb_no_memory(p.err);
     tb__arena_init(&p.q->memory, NULL);

@@ -2,7 +2,6 @@
  * operation reads is within its bounds. jansson says whether a body is JSON and reads its small
  * members; where a document's bytes begin and end is found by walking over text that is known to be
  * well formed, so that its numbers stay decimals. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,17 +309,12 @@ static tb_code add_member(tb_args *args, const char *name, const json_t *value, 
 
 tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err)
 {
-    json_error_t where;
+    tb_error why;
     const char *name;
     json_t *value;
     tb_code code = TB_OK;
-    json_t *root = json_loadb(body, len, JSON_REJECT_DUPLICATES, &where);
-    if (!root || !json_is_object(root)) {
-        code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
-                       root ? "it is another value" : where.text);
-        json_decref(root);
-        return code;
-    }
+    json_t *root = tb__body_read(body, len, &why);
+    if (!root) return tb_fail(err, why.code, NULL, "%s", why.message);
     json_object_foreach(root, name, value)
     {
         if (!code) code = add_member(args, name, value, tb__slice_member(body, len, name), err);

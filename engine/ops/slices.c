@@ -5,6 +5,25 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "tollbook/json.h"
+
+json_t *tb__body_read(const char *text, size_t len, tb_error *err)
+{
+    json_error_t where;
+    if (!tb_json_fits(text, len)) {
+        tb_fail(err, TB_E_TOO_LARGE, NULL,
+                "The body has more than %zu JSON values (an object or a list counts as four). Send fewer at a time.",
+                TB_JSON_VALUES_MAX);
+        return NULL;
+    }
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
+    if (json_is_object(root)) return root;
+    tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
+            root ? "it is another value" : where.text);
+    json_decref(root);
+    return NULL;
+}
+
 static const char *skip_space(const char *at, const char *end)
 {
     while (at < end && strchr(" \t\r\n", *at))

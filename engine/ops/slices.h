@@ -1,8 +1,14 @@
-/* Where the values of a JSON text begin and end. The text is known to be well formed. */
+/* A request's body of JSON, and where the values of a text begin and end that is known to be well formed. */
 #ifndef TOLLBOOK_OPS_SLICES_H
 #define TOLLBOOK_OPS_SLICES_H
 
-#include <stddef.h>
+#include <jansson.h>
+
+#include "tollbook/error.h"
+
+/* The object that a body is; the caller gives it back. NULL: TB_E_VALIDATION, it is none; TB_E_TOO_LARGE, it has
+ * more than TB_JSON_VALUES_MAX values, which is found before any memory is taken for them. */
+json_t *tb__body_read(const char *text, size_t len, tb_error *err);
 
 typedef struct tb__slice {
     const char *text; /* NULL: there is none */

@@ -3,7 +3,6 @@
 #include "tollbook/whatifbody.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,19 +97,14 @@ static tb_code read_all(json_t *root, const char *text, size_t len, tb_whatif_bo
 
 tb_code tb_whatif_body_parse(const char *text, size_t len, tb_whatif_body *ret, tb_error *err)
 {
-    json_error_t where;
+    tb_error why;
     tb_whatif_body body = {.n_scenarios = 0};
     if (len > TB_WHATIF_BODY_MAX)
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "The body has %zu bytes; it may have at most "
                                         "%zu.",
                        len, TB_WHATIF_BODY_MAX);
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
-    if (!root || !json_is_object(root)) {
-        tb_code code = tb_fail(err, TB_E_VALIDATION, NULL, "The body is not a JSON object: %.160s.",
-                               root ? "it is another value" : where.text);
-        json_decref(root);
-        return code;
-    }
+    json_t *root = tb__body_read(text, len, &why);
+    if (!root) return tb_fail(err, why.code, NULL, "%s", why.message);
     tb_code code = read_all(root, text, len, &body, err);
     json_decref(root);
     if (!code) *ret = body;

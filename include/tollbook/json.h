@@ -1,6 +1,6 @@
 /* Writes numbers and strings as JSON text, and text in HTML pages. Nothing else does; there is no
  * locale, and no double in a counter. The writers return the end of what they wrote and need the
- * room their names' constants give. */
+ * room their names' constants give. tb_json_fits judges a text before it is read. */
 #ifndef TOLLBOOK_JSON_H
 #define TOLLBOOK_JSON_H
 
@@ -27,6 +27,13 @@ void tb_json_point(tb_buf *out, size_t from);
 
 /* Appends a quoted, escaped JSON string. Bytes that are not UTF-8 become U+FFFD. */
 void tb_json_string(tb_buf *out, const char *text, size_t len);
+
+/* A tree of values in memory takes many times its text: `{},` is 3 bytes, and some 350 once it is built. Whoever
+ * builds one of a text that came from outside asks first whether it has at most TB_JSON_VALUES_MAX values, an
+ * object or a list counting as four; within it a tree takes less than 20 MB beside its strings. The text need
+ * not be well formed. */
+#define TB_JSON_VALUES_MAX ((size_t)1 << 17)
+bool tb_json_fits(const char *text, size_t len);
 
 /* Appends the text, its & < > and " as entities, so that it stands for itself in an element and in
  * a quoted attribute of HTML. */

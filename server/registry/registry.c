@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "registry/fetch.h"
+#include "tollbook/json.h"
 
 #define MANIFEST_MAX ((size_t)4 << 20) /* the least that registries have to take */
 #define TOKEN_MAX    16384
@@ -142,9 +143,16 @@ static tb_code token_url(asking *a, tb_error *err)
     return ok ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s: its challenge is too long.", a->q->url);
 }
 
+/* NULL: the answer is no JSON, or more than any manifest and token has. */
+static json_t *read_answer(const asking *a)
+{
+    const tb_buf *body = &a->f.body;
+    return body->data && tb_json_fits(body->data, body->len) ? json_loadb(body->data, body->len, 0, NULL) : NULL;
+}
+
 static tb_code read_token(asking *a, tb_error *err)
 {
-    json_t *answer = json_loadb(a->f.body.data ? a->f.body.data : "", a->f.body.len, 0, NULL);
+    json_t *answer = read_answer(a);
     const char *token = json_string_value(json_object_get(answer, "token"));
     if (!token) token = json_string_value(json_object_get(answer, "access_token"));
     size_t len = token ? strlen(token) : 0;
@@ -218,7 +226,7 @@ static tb_code hash_manifest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_err
         return tb_fail(err, TB_E_REGISTRY, NULL,
                        "%s says that the manifest's digest is %s; it is %s.", a->q->url,
                        a->f.digest, digest);
-    json_t *document = json_loadb(body, a->f.body.len, 0, NULL);
+    json_t *document = read_answer(a);
     /* Of version 1 the hash is not that of the bytes: signatures lie among them. */
     const bool manifest = json_integer_value(json_object_get(document, "schemaVersion")) == 2;
     json_decref(document);

@@ -32,7 +32,7 @@ SEES = {
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
              "invoice", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
-    "registry": {"base"},
+    "registry": {"base", "encode"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
     "webhook": {"base"},
     # Carries statements to usage servers: it knows neither usage nor SQL.

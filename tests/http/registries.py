@@ -272,6 +272,10 @@ class Odd(Python):
             handler.reply(200, MANIFEST, Docker_Content_Digest=LIE)
 
     @staticmethod
+    def many(handler):
+        handler.reply(200, MANIFEST[:-1] + b',"more":[' + b"{}," * (1 << 20) + b"{}]}")
+
+    @staticmethod
     def old(handler):
         handler.reply(200, b'{"schemaVersion":1,"signatures":[]}')
 

@@ -258,6 +258,7 @@ class OddRegistries(Digest):
     def test_no_manifest_no_answer_no_server(self):
         self.failed(image("odd", "page"), "did not answer with a manifest")
         self.failed(image("odd", "old"), "did not answer with a manifest")
+        self.failed(image("odd", "many"), "did not answer with a manifest")  # a million values
         self.failed(image("odd", "failing"), "HTTP 500")
 
         self.failed(image("odd", "failing"), "HTTP 500 for a manifest")

@@ -1,8 +1,10 @@
 """POST /billing/what-if on the real server: whose months, bounds, forms, and others at work."""
 import json
+import os
 import signal
 import threading
 import unittest
+from pathlib import Path
 
 from harness import CATALOG, Case, Server, run, together
 
@@ -218,6 +220,27 @@ class Whatif(Case):
             return None
 
         self.assertEqual(len(together(2, work)[0]), 1, "bytes too few to be billed")
+
+
+@unittest.skipIf(os.environ.get("TB_VARIANT"), "a sanitizer takes memory of its own")
+class Memory(Case):
+    """Many small values in a body must not take many times its bytes, nor stay in memory."""
+
+    def status(self, name):
+        text = Path(f"/proc/{self.server.process.pid}/status").read_text()
+        return int(text.split(name + ":")[1].split()[0]) >> 10
+
+    def ask(self, path, body, key):
+        return self.server.ask("POST", path, key, body, Content_Type="application/json").status
+
+    def test_bodies_of_small_values(self):
+        before = self.status("VmRSS")
+        for path, key in (("/billing/what-if", "user"), ("/operations/whatif", "operator")):
+            for n, status in ((1 << 20, 413), (26000, 400)):  # far too many, and about as many as may be
+                body = b'{"scenarios":[' + b"{}," * n + b"{}]}"
+                answers = together(9, lambda _, p=path, b=body, k=key: self.ask(p, b, k))
+                self.assertEqual(answers, [status] * 9, (path, n))
+        self.assertLess(self.status("VmHWM") - before, 64)
 
 
 class Stopping(unittest.TestCase):

@@ -107,6 +107,10 @@ START_TEST(too_much_is_refused)
     refuses(body, "filters[0].value", NULL);
     sprintf(body, "{" WINDOW ",\"query\":\"%01025d\"}", 0);
     refuses(body, "query", NULL);
+    for (n = 0; n < 132000; n++)
+        memcpy(body + 3 * n, "[],", 3);
+    tb_event_query *q;
+    ck_assert_int_eq(tb_event_query_parse(body, 3 * (size_t)n, NOW_MS, &q, &err), TB_E_TOO_LARGE);
     free(body);
 }
 END_TEST

@@ -301,11 +301,37 @@ START_TEST(a_length_whose_worst_case_overflows_is_refused)
 }
 END_TEST
 
+/* `open`, then as many of `one` as make `values` values, an object or a list counting as four. */
+static bool fits(const char *open, const char *one, size_t values)
+{
+    const size_t step = strlen(one), n = strlen(open);
+    char *text = malloc(n + values * step);
+    memcpy(text, open, n);
+    for (size_t i = 0; i < values; i++)
+        memcpy(text + n + i * step, one, step);
+    const bool few = tb_json_fits(text, n + values * step);
+    free(text);
+    return few;
+}
+
+START_TEST(values_are_counted_before_a_tree_is_built)
+{
+    const size_t most = TB_JSON_VALUES_MAX;
+    ck_assert(fits("[0", ",0", most - 5) && !fits("[0", ",0", most - 4));
+    ck_assert(fits("", "[", (most - 1) / 4) && !fits("", "[", (most - 1) / 4 + 1));
+    ck_assert(fits("", "{\"a\":", (most - 1) / 4) && !fits("", "{\"a\":", (most - 1) / 4 + 1));
+    ck_assert(fits("\"\\\"", ",", 2 * most)); /* within a string nothing counts */
+    ck_assert(!fits("\"\\\\\"", ",", most)); /* which ends at a quote that is not escaped */
+    ck_assert(tb_json_fits("", 0) && tb_json_fits("\"\\", 2));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json");
     TCase *t = tcase_create("json");
     tcase_add_test(t, integers_around_every_power_of_ten);
+    tcase_add_test(t, values_are_counted_before_a_tree_is_built);
     tcase_add_test(t, integers_never_write_past_their_room);
     tcase_add_test(t, wide_integers_around_their_blocks);
     tcase_add_test(t, integral_doubles_have_no_point);
