@@ -1,7 +1,7 @@
 /* libjwt checks the signature; what it leaves open is settled here. It takes the algorithm from the
  * token, so that one signed "HS256" with a public key's text would pass: the algorithm is compared
  * with the configured one. It takes padding, other spellings of a signature and extensions that it
- * does not know: the form is read here first. And time is the caller's. */
+ * does not know, and an algorithm in any letter case: the form is read here first. And time is the caller's. */
 #include "http/token.h"
 
 #include <jansson.h>
@@ -86,11 +86,13 @@ static json_t *read_part(const char *part, size_t len)
     return NULL;
 }
 
-/* No extension is understood here, and `crit` names those that must be (RFC 7515, 4.1.11). */
-static bool read_header(const char *part, size_t len)
+/* The algorithm in its one spelling. No extension is understood here, and `crit` names those that must be (RFC 7515,
+ * 4.1.11). */
+static bool read_header(const char *part, size_t len, const char *algorithm)
 {
     json_t *header = read_part(part, len);
-    const bool good = header && !json_object_get(header, "crit");
+    const char *alg = text_of(header, "alg");
+    const bool good = alg && strcmp(alg, algorithm) == 0 && !json_object_get(header, "crit");
     json_decref(header);
     return good;
 }
@@ -111,11 +113,11 @@ static bool is_signature(const char *part, size_t len)
 }
 
 /* The form: three parts with a dot between. The signature is not looked at. */
-static bool read_token(const char *text, token_claims *claims)
+static bool read_token(const char *text, const char *algorithm, token_claims *claims)
 {
     const char *payload = strchr(text, '.');
     const char *signature = payload ? strchr(payload + 1, '.') : NULL;
-    return signature && read_header(text, (size_t)(payload - text)) &&
+    return signature && read_header(text, (size_t)(payload - text), algorithm) &&
            read_payload(payload + 1, (size_t)(signature - payload - 1), claims) &&
            is_signature(signature + 1, strlen(signature + 1));
 }
@@ -129,7 +131,7 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
         return false;
     memcpy(copy, text.data, text.len);
     copy[text.len] = 0;
-    bool good = read_token(copy, &claims) && claims.from_s <= now_s && now_s < claims.until_s &&
+    bool good = read_token(copy, jwt_alg_str(algorithms[key->algorithm]), &claims) && claims.from_s <= now_s && now_s < claims.until_s &&
                 jwt_decode(&jwt, copy, key->bytes, key->len) == 0 && jwt &&
                 jwt_get_alg(jwt) == algorithms[key->algorithm];
     jwt_free(jwt);

@@ -61,11 +61,11 @@ class Keys:
     def sign(self, header, claims, key):
         """A token as another issuer would make it."""
         text = f"{b64(header)}.{b64(claims)}".encode()
-        if header["alg"].startswith("HS"):
+        if header["alg"].upper().startswith("HS"):
             done = hmac.new(key, text, hashlib.sha256).digest()
         else:
             done = openssl("dgst", "-sha256", "-sign", self.path / key, stdin=text)
-            if header["alg"] == "ES256":
+            if header["alg"].upper() == "ES256":
                 done = raw_signature(done)
         return f"{text.decode()}.{b64(done)}"
 
@@ -162,6 +162,7 @@ class Algorithm:
             start = f"{b64({'alg': alg, 'typ': 'JWT'})}.{claims}"
             forged += [start, f"{start}.", f"{start}.{signature}"]
         forged += [KEYS.sign({"alg": other}, CLAIMS, {"RS256": "rsa", "ES256": "ec"}[other])]
+        forged += [self.signed(CLAIMS, {"alg": alg}) for alg in (self.name.lower(), self.name.title())]
         tampered = b64({**CLAIMS, "sub": "2"})
         forged += [f"{head}.{tampered}.{signature}", f"{head}.{claims}.", f"{head}.{claims}",
                    f"{head}.{claims}.{signature[:-4]}", f"{head}.{claims}.{signature}AAAA",
