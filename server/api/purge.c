@@ -33,6 +33,8 @@ static tb_code take_value(purge_work *work, const char *field, const char *text,
         return tb_fail(err, TB_E_VALIDATION, field,
                        "%s must be 1 to %d characters without control characters.", field,
                        VALUE_MAX);
+    if (text[0] == '-') /* programs that the hook hands it to would take it for an option */
+        return tb_fail(err, TB_E_VALIDATION, field, "%s must not begin with \"-\".", field);
     memcpy(work->value, text, len);
     work->value[len] = 0;
     return TB_OK;
