@@ -100,7 +100,10 @@ typedef struct tb_hash128 {
 
 typedef enum tb_batch_kind { TB_BATCH_LOG = 1, TB_BATCH_BUCKETS = 2 } tb_batch_kind;
 
-#define TB_BATCH_NAME_MAX 255
+/* A batch is known by its name: the id that a command line or a key of account 0 gave, or "account 7/ID" where a
+ * key of account 7 gave it, so that ids of one account are nothing to another. */
+#define TB_BATCH_ID_MAX   255
+#define TB_BATCH_NAME_MAX (TB_BATCH_ID_MAX + 28)
 
 /* One committed segment of an input: the bytes start..length of it. A small input is one segment.
  * hash is XXH3-128 over the first `length` decompressed bytes; head is the same over the first line
@@ -216,6 +219,10 @@ TB_MUST_USE tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_h
                                        tb_error *err);
 TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                            size_t *ret_n, tb_error *err);
+/* Whether a batch is known by a bare id that a key of this account gave: builds up to 1.1 stored it so. What a
+ * token brought does not say of which account it was, and counts too. */
+TB_MUST_USE tb_code tb_store_batch_is_bare(tb_store *store, const char *id, int64_t account, bool *ret_so,
+                                           tb_error *err);
 
 /* Rungs: hashes of an input's prefixes, at the first line end at or past 512 bytes and each doubling
  * of it. A shorter copy of a known log that ends between two segment ends is told by them. */

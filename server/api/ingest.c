@@ -90,18 +90,32 @@ static tb_code read_policy(api_ingest *in, tb_text on_error, tb_error *err)
     return TB_OK;
 }
 
+tb_code api_batch_name(const request *r, const char *field, tb_text id, char name[TB_BATCH_NAME_MAX + 1],
+                       tb_error *err)
+{
+    tb_store *store = r->worker->store;
+    bool bare = r->account == 0;
+    if (!feed_batch_name(id.data, id.len) || (r->account && id.len > TB_BATCH_ID_MAX))
+        return tb_fail(err, TB_E_VALIDATION, field,
+                       "%s must be 1 to %d printable ASCII characters without a space at either end.", field,
+                       TB_BATCH_ID_MAX);
+    snprintf(name, TB_BATCH_NAME_MAX + 1, "%.*s", (int)id.len, id.data);
+    if (bare) return TB_OK;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_store_batch_is_bare(store, name, r->account, &bare, err);
+    tb_store_read_end(store);
+    if (!code && !bare)
+        snprintf(name, TB_BATCH_NAME_MAX + 1, "account %" PRId64 "/%.*s", r->account, (int)id.len, id.data);
+    return code;
+}
+
 static tb_code read_batch(const request *r, api_ingest *in, tb_error *err)
 {
     tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
     if (!id.data) return TB_OK;
-    if (!feed_batch_name(id.data, id.len))
-        return bad(err, "Idempotency-Key",
-                   "Idempotency-Key must be 1 to 255 printable ASCII characters without a space at "
-                   "either end.");
-    memcpy(in->batch, id.data, id.len);
-    in->batch[id.len] = 0;
     in->options.batch = in->batch;
-    return TB_OK;
+    return api_batch_name(r, "Idempotency-Key", id, in->batch, err);
 }
 
 /* A log's body is an input of its own, or the piece of one that these parameters name. */

@@ -42,6 +42,9 @@ static inline api_ingest *api_ingest_of(const request *r)
 
 /* Makes it, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
+/* The name by which the store knows the batch that this request's key calls `id`. field: where the id was given. */
+TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text id,
+                                   char name[TB_BATCH_NAME_MAX + 1], tb_error *err);
 /* Parses the body, here or on the intake's threads, and then gives it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);

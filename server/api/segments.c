@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "api/pieces.h"
+#include "api/ingest.h"
 #include "tollbook/cellbatch.h"
 #include "tollbook/json.h"
 #include "tollbook/withdraw.h"
@@ -52,10 +52,7 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
         return bad(err, "head", "Give head, or batch: one of them.");
     if (a->head.len && !piece_hash(a->head, &a->hash))
         return bad(err, "head", "head must be 32 hexadecimal digits.");
-    if (a->batch.len > TB_BATCH_NAME_MAX || (a->batch.len && memchr(a->batch.data, 0, a->batch.len)))
-        return bad(err, "batch", "batch must be 1 to 255 bytes.");
-    if (a->batch.len) memcpy(a->name, a->batch.data, a->batch.len);
-    return TB_OK;
+    return a->batch.len ? api_batch_name(r, "batch", a->batch, a->name, err) : TB_OK;
 }
 
 static void put_segment(tb_buf *out, const tb_known *one)

@@ -212,6 +212,25 @@ class Ingest(Case):
             self.refused(self.post(wrong, Idempotency_Key="b-1"), 409, "batch.conflict")
         self.assertEqual(self.total(), before + 4)
 
+    def test_a_batch_id_is_its_account_s(self):
+        self.server.keys.setdefault("theirs", self.new_key(2, "Ingest"))
+        bodies = {key: self.lines(i + 2) for i, key in enumerate(("ingest", "theirs", "operator"))}
+        for again in (False, True):
+            for i, (key, body) in enumerate(bodies.items()):
+                self.taken(self.post(body, key=key, Idempotency_Key="own"), *((0, 0, i + 2, True) if again else (i + 2,)))
+                known = self.server.get("/ingest/segments?batch=own", key).json()["segments"]
+                self.assertEqual([s["accepted"] for s in known], [i + 2])
+        self.refused(self.post(bodies["theirs"], key="ingest", Idempotency_Key="own"), 409, "batch.conflict")
+        back = self.post(bodies["theirs"], "/ingest/logs/withdraw", "operator", Idempotency_Key="account 2/own").json()
+        self.assertEqual((back["segments"], back["accepted"]), (1, 3))
+        self.taken(self.post(bodies["theirs"], key="theirs", Idempotency_Key="own"), 3)
+
+    def new_key(self, account, role):
+        made = self.server.ask("POST", "/keys", "operator", json.dumps({"account": account, "roles": [role]}).encode(),
+                               Content_Type="application/json")
+        self.assertEqual(made.status, 201, made.body)
+        return made.json()["Key"]
+
     def segments(self, **query):
         text = "&".join(f"{k}={v}" for k, v in query.items())
         answer = self.server.get("/ingest/segments?" + text, "ingest")

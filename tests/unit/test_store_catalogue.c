@@ -255,6 +255,39 @@ START_TEST(segments_are_known_by_head_and_by_name_and_cannot_be_changed)
 }
 END_TEST
 
+static bool is_bare(fixture *f, const char *id, int64_t account)
+{
+    tb_error err;
+    bool so;
+    ok(tb_store_batch_is_bare(f->store, id, account, &so, &err));
+    return so;
+}
+
+START_TEST(an_id_that_was_stored_bare_is_the_account_s_whose_key_brought_it)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_key key = {.account = 7, .roles = UINT32_C(1) << TB_ROLE_INGEST, .created_us = NOW_US};
+    fixture_init(&f);
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_key_add(f.store, &key, &err));
+    char by_key[40];
+    snprintf(by_key, sizeof by_key, "http, key %lld", (long long)key.id);
+    const char *const sources[] = {by_key, "http, token", "http", "x.log", "http, key 99"};
+    for (int i = 0; i < 5; i++) {
+        const char name[2] = {(char)('a' + i), 0};
+        const tb_segment s = {.kind = TB_BATCH_LOG, .name = name, .source = sources[i], .length = 100,
+                              .hash = {1, (uint64_t)i}, .head = {3, 4}, .accepted = 5, .final = true};
+        ok(tb_store_add_segment(f.store, &s, NULL, &err));
+    }
+    ok(tb_store_commit(f.store, &err));
+    ck_assert(is_bare(&f, "a", 7) && !is_bare(&f, "a", 8));
+    ck_assert(is_bare(&f, "b", 7) && is_bare(&f, "c", 7)); /* nothing tells of which account these were */
+    ck_assert(!is_bare(&f, "d", 7) && !is_bare(&f, "e", 7) && !is_bare(&f, "x", 7));
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(rungs_are_kept_once_and_found_by_head)
 {
     fixture f;
@@ -296,6 +329,7 @@ int main(void)
     tcase_add_test(tests, another_accounts_zone_is_like_one_that_does_not_exist);
     tcase_add_test(tests, a_key_is_found_by_its_hash_and_revoked_once);
     tcase_add_test(tests, segments_are_known_by_head_and_by_name_and_cannot_be_changed);
+    tcase_add_test(tests, an_id_that_was_stored_bare_is_the_account_s_whose_key_brought_it);
     tcase_add_test(tests, rungs_are_kept_once_and_found_by_head);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

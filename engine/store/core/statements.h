@@ -338,6 +338,9 @@
     X(SEGMENTS_BY_NAME,                                                                            \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE name=?1 AND " TB__LIVE("segment") " ORDER BY start,length")             \
+    X(BATCH_IS_BARE, "SELECT 1 FROM segment WHERE name=?1 AND " TB__LIVE("segment")                \
+      " AND (source IN('http','http, token') OR source LIKE 'http, key %' AND ?2="                 \
+      "(SELECT account FROM key WHERE id=CAST(substr(source,11) AS INTEGER)))")                    \
     X(WITHDRAWN_END,                                                                               \
       "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
       " AND lines_before+accepted+rejected=?4 AND NOT " TB__LIVE("segment") " LIMIT 1")            \

@@ -244,6 +244,18 @@ tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
+tb_code tb_store_batch_is_bare(tb_store *store, const char *id, int64_t account, bool *ret_so, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_BATCH_IS_BARE, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, account);
+    code = tb__step(store, s, ret_so, err);
+    sqlite3_reset(s);
+    return code;
+}
+
 /* --- rungs --- */
 
 int64_t tb__seal_rung(const void *head, int64_t length, const void *hash)
