@@ -37,6 +37,25 @@ size_t tb__utf8_step(const char *text, size_t len)
     return need;
 }
 
+size_t tb__printable_step(const char *text, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
+    const size_t n = tb__utf8_step(text, len);
+    if (n == 2) return s[0] == 0xC2 && s[1] < 0xA0 ? 0 : n;
+    if (n < 3) return n;
+    const bool last_of_plane = (s[n - 2] & 0x3F) == 0x3F && (s[n - 1] & 0x3E) == 0x3E && (s[n - 3] & 0x0F) == 0x0F;
+    const bool arabic = n == 3 && s[0] == 0xEF && s[1] == 0xB7 && s[2] >= 0x90 && s[2] <= 0xAF;
+    return last_of_plane || arabic ? 0 : n;
+}
+
+bool tb__is_printable(const char *text, size_t len)
+{
+    for (size_t at = 0, n; at < len; at += n)
+        if ((n = tb__printable_step(text + at, len - at)) == 0) return false;
+    return true;
+}
+
 /* Eight bytes at once: bit 7 of a byte of the mask is set where the byte is a control character, a
  * quote, a backslash or not ASCII. A borrow can only mark bytes behind one that is marked rightly,
  * so a zero mask is always right, and the first marked byte is found byte by byte. */

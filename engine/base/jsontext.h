@@ -3,11 +3,18 @@
 #ifndef TOLLBOOK_BASE_JSONTEXT_H
 #define TOLLBOOK_BASE_JSONTEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Length of the well-formed UTF-8 sequence (RFC 3629: shortest form, no surrogates, at most
  * U+10FFFF) that starts text, 1..4; 0 if there is none. len > 0. */
 size_t tb__utf8_step(const char *text, size_t len);
+
+/* Length of the character that starts text, where it can be printed: 0 for one that is not UTF-8, a control character
+ * (C0, DEL, C1) or a noncharacter (U+FDD0 to U+FDEF, the last two of each plane), which neither XML nor a PDF takes. */
+size_t tb__printable_step(const char *text, size_t len);
+/* Whether all of text can be printed. */
+bool tb__is_printable(const char *text, size_t len);
 
 /* How many of the first bytes are ASCII that stands in a JSON string as it is. */
 size_t tb__plain_run(const char *text, size_t len);

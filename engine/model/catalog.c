@@ -6,6 +6,7 @@
  * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
 #include "model/catalog_private.h"
 
+#include "base/jsontext.h"
 #include "model/alerts.h"
 #include "model/containers.h"
 #include "model/declared.h"
@@ -30,6 +31,7 @@ typedef struct parser {
     const char *key;
     size_t key_len;
     size_t element; /* of a list under key; NO_ELEMENT if there is none */
+    bool stored;    /* it was taken before: what was allowed then stays so */
 } parser;
 
 #define NO_ELEMENT SIZE_MAX
@@ -611,6 +613,19 @@ static const key_rule *find_rule(const listing *list, const tb__node *key)
     return NULL;
 }
 
+/* Documents print names, labels and parties, so their texts must be printable. Settings and certificates are not
+ * printed, and may have several lines. */
+static tb_code check_printable(const parser *p, const key_rule *rule, uint32_t value)
+{
+    if (p->stored || rule->set == set_settings || rule->set == check_hostnames) return TB_OK;
+    for (uint32_t at = value; at < p->doc.nodes[value].next; at++) {
+        const tb__node *node = &p->doc.nodes[at];
+        if (node->type == TB__STRING && !tb__is_printable(node->text, node->len))
+            return refuse_node(p, node, "Must hold no control characters, and no noncharacters such as U+FFFF.");
+    }
+    return TB_OK;
+}
+
 static tb_code read_members(parser *p, const listing *list, uint32_t object, char *thing)
 {
     uint32_t seen = 0;
@@ -621,6 +636,7 @@ static tb_code read_members(parser *p, const listing *list, uint32_t object, cha
         const key_rule *rule = find_rule(list, &p->doc.nodes[key]);
         if (!rule) return refuse_node(p, &p->doc.nodes[key], "Unknown key.");
         tb_code code = rule->set(p, key + 1, thing + rule->offset);
+        if (!code) code = check_printable(p, rule, key + 1);
         if (code) return code;
         seen |= UINT32_C(1) << (rule - list->rules);
     }
@@ -689,7 +705,9 @@ static tb_code judge_seller(parser *p, uint32_t value)
 
 static tb_code read_seller(parser *p, uint32_t value)
 {
+    static const key_rule seller = {.name = "seller"};
     tb_code code = judge_seller(p, value);
+    if (!code) code = check_printable(p, &seller, value);
     if (code) return code;
     p->out->seller = tb__document_canonical(&p->doc, value, p->kept, NULL);
     return p->out->seller ? TB_OK : tb_no_memory(p->err);
@@ -751,7 +769,7 @@ static tb_code judge_root(parser *p, const listing *list)
 tb_code tb__catalog_judge(const char *list, const char *text, size_t len, tb_error *err)
 {
     tb__arena kept;
-    parser p = {.kept = &kept, .err = err, .element = NO_ELEMENT};
+    parser p = {.kept = &kept, .err = err, .element = NO_ELEMENT, .stored = true};
     size_t at = 0;
     while (at < sizeof lists / sizeof *lists - 1 && strcmp(lists[at].name, list) != 0)
         at++;

@@ -138,16 +138,6 @@ static bool is_word(const char *words, const char *text, size_t len)
     return false;
 }
 
-static bool is_plain(const char *text, size_t len)
-{
-    for (size_t i = 0; i < len;) {
-        size_t n = tb__utf8_step(text + i, len - i);
-        if (n == 0 || (unsigned char)text[i] < 0x20 || text[i] == 0x7f) return false;
-        i += n;
-    }
-    return true;
-}
-
 static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_error *err)
 {
     if (len == 0 && p->min)
@@ -159,7 +149,7 @@ static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_er
     if (p->max && len > (size_t)p->max)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; it may have at most %lld.",
                        len, (long long)p->max);
-    if (is_plain(text, len)) return TB_OK;
+    if (tb__is_printable(text, len)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, p->name,
                    "It has control characters, or is not UTF-8.");
 }

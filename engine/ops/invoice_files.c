@@ -32,9 +32,9 @@ static void say_unknown(const tb__invoice_files *f, const char *name)
                      name, TB__COUNTED(n, "character"));
 }
 
-static bool is_own_trouble(tb_code code)
+bool tb__is_own_trouble(tb_code code)
 {
-    return code == TB_E_VALIDATION || code == TB_E_OVERFLOW;
+    return code == TB_E_VALIDATION || code == TB_E_OVERFLOW || code == TB_E_INTERNAL || code == TB_E_CORRUPT;
 }
 
 static tb_code write_draft(const tb_shown *shown, const tb_statement *draft, tb_buf *out,
@@ -46,12 +46,20 @@ static tb_code write_draft(const tb_shown *shown, const tb_statement *draft, tb_
     return code;
 }
 
-static tb_code refuse(tb__invoice_files *f, int64_t account, const char *number, const tb_error *why)
+void tb__say_refused(tb_reply *reply, const tb_invoice *invoice, const tb_statement *draft, const tb_error *why)
 {
-    if (*number) tb_reply_say(f->reply, "%s: %s", number, why->message);
-    else tb_reply_say(f->reply, "account %" PRId64 ": %s", account, why->message);
-    f->refused++;
-    return TB_OK;
+    if (invoice)
+        tb_reply_say(reply, "%s (account %" PRId64 "): %s", invoice->number, invoice->account, why->message);
+    else
+        tb_reply_say(reply, "account %" PRId64 ": %s", draft->account, why->message);
+}
+
+/* The next document gets a printer that has drawn nothing yet. */
+static tb_code renew_printer(tb__invoice_files *f, tb_error *err)
+{
+    if (!f->shown.printer) return TB_OK;
+    tb__invoice_files_release(f);
+    return tb_printer_new(&f->shown.printer, err);
 }
 
 /* Its number is made of digits and a dash, so it names a file. */
@@ -67,9 +75,10 @@ static tb_code make_file(tb__invoice_files *f, const char *name, const tb_invoic
         say_unknown(f, name);
         code = tb__reply_file(f->ops, f->reply, &(tb__made){name, tb_shown_mark(f->shown.form), &bytes}, err);
         f->made += !code;
-    } else if (is_own_trouble(code) || bytes.failed) { /* too long: the others are not */
-        code = refuse(f, invoice ? invoice->account : draft->account, invoice ? invoice->number : "",
-                      &why);
+    } else if (tb__is_own_trouble(code) || bytes.failed) { /* too long: the others are not */
+        tb__say_refused(f->reply, invoice, draft, &why);
+        f->refused++;
+        code = renew_printer(f, err);
     } else {
         code = tb_fail(err, code, why.field, "%s", why.message);
     }

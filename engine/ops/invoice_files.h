@@ -27,6 +27,10 @@ void tb__invoice_files_release(tb__invoice_files *files);
  * trouble: it is said and counted. */
 TB_MUST_USE tb_code tb__invoice_file(tb__invoice_files *files, const tb_invoice *invoice,
                                      const tb_statement *draft, tb_error *err);
+/* Whether others can be shown where one failed with this code. */
+bool tb__is_own_trouble(tb_code code);
+/* Says why an invoice, or a draft where invoice is NULL, is not shown. */
+void tb__say_refused(tb_reply *reply, const tb_invoice *invoice, const tb_statement *draft, const tb_error *why);
 /* TB_E_VALIDATION: there are several, and no folder. That is nobody's own trouble: the run ends. */
 TB_MUST_USE tb_code tb__invoice_files_check(const tb__invoice_files *files, tb_error *err);
 /* Says what became of all of them. Whether everything that was wanted is there. */

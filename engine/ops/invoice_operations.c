@@ -120,8 +120,15 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
     }
     if (run->apart) return tb__invoice_file(&run->files, invoice, draft, err);
     const bool first = shown == run->left_out; /* the group counts those too */
-    return invoice ? tb_shown_stored(&run->shown_as, invoice, first, out, err)
-                   : tb_shown_draft(&run->shown_as, draft, first, out, err);
+    const size_t before = out->len;
+    tb_error why = {0};
+    tb_code code = invoice ? tb_shown_stored(&run->shown_as, invoice, first, out, &why)
+                           : tb_shown_draft(&run->shown_as, draft, first, out, &why);
+    if (!tb__is_own_trouble(code)) return code ? tb_fail(err, code, why.field, "%s", why.message) : TB_OK;
+    out->len = before;
+    tb__say_refused(run->reply, invoice, draft, &why);
+    run->left_out++;
+    return TB_OK;
 }
 
 static tb_code drain(month_run *run, tb_error *err)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/jsontext.h"
 #include "base/list.h"
 
 void tb__maker_keep(tb__maker *m, tb_code code)
@@ -49,25 +50,6 @@ tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const
 
 /* --- texts --- */
 
-/* Bytes of the character at `at`, 0 where it is not one of UTF-8. */
-static size_t character(const unsigned char *at, size_t left)
-{
-    const size_t n = *at < 0x80   ? 1
-                     : *at < 0xC2 ? 0
-                     : *at < 0xE0 ? 2
-                     : *at < 0xF0 ? 3
-                     : *at < 0xF5 ? 4
-                                  : 0;
-    if (n == 0 || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((at[i] & 0xC0) != 0x80) return 0;
-    if (*at == 0xE0 && at[1] < 0xA0) return 0;
-    if (*at == 0xED && at[1] >= 0xA0) return 0;
-    if (*at == 0xF0 && at[1] < 0x90) return 0;
-    if (*at == 0xF4 && at[1] >= 0x90) return 0;
-    return n;
-}
-
 /* Controls, line ends, and marks that turn the direction of what comes after them (U+202A to
  * U+202E, U+2066 to U+2069), which could make a figure beside a name look like another. */
 static bool is_control(const unsigned char *at, size_t n)
@@ -82,17 +64,16 @@ static bool is_control(const unsigned char *at, size_t n)
 /* No byte becomes more than three. */
 static size_t clean(char *to, const char *text, size_t len)
 {
-    const unsigned char *at = (const unsigned char *)text;
     char *out = to;
     for (size_t i = 0, n; i < len; i += n ? n : 1) {
-        n = character(at + i, len - i);
-        if (n == 0) {
+        n = tb__utf8_step(text + i, len - i);
+        if (n && is_control((const unsigned char *)text + i, n)) {
+            *out++ = ' ';
+        } else if (!n || !tb__printable_step(text + i, n)) {
             memcpy(out, "\uFFFD", 3);
             out += 3;
-        } else if (is_control(at + i, n)) {
-            *out++ = ' ';
         } else {
-            memcpy(out, at + i, n);
+            memcpy(out, text + i, n);
             out += n;
         }
     }

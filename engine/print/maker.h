@@ -23,8 +23,8 @@ tb__block *tb__maker_block(tb__maker *m, tb__block_kind kind, const char *text);
 tb__row *tb__maker_row(tb__maker *m, tb__row_kind kind);
 tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const char *value);
 
-/* What was written to m->out, for good; m->out is empty again. Bytes that are not UTF-8 become
- * U+FFFD, control characters and characters that turn the direction of others become spaces. */
+/* What was written to m->out, for good; m->out is empty again. Bytes that are not UTF-8 and
+ * noncharacters become U+FFFD, control characters and characters that turn the direction of others become spaces. */
 const char *tb__maker_text(tb__maker *m);
 const char *tb__maker_copy(tb__maker *m, const char *text);
 const char *tb__maker_word(const tb__maker *m, tb__word word); /* static */

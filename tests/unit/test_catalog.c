@@ -308,6 +308,43 @@ START_TEST(names_have_1_to_255_bytes)
 }
 END_TEST
 
+#define UNPRINTABLE "Must hold no control characters, and no noncharacters such as U+FFFF."
+
+/* The catalogue with a text in the place of its '%'. */
+static const char *with_text(const char *catalogue, const char *text)
+{
+    static char whole[400];
+    const int at = (int)strcspn(catalogue, "%");
+    snprintf(whole, sizeof whole, "%.*s%s%s", at, catalogue, text, catalogue + at + 1);
+    return whole;
+}
+
+START_TEST(texts_that_documents_print_are_printable)
+{
+    static const char *const bad[] = {"\\u001b[2J", "\\u007f", "\\u009b1m", "\ufffe", "\uffff", "\ufdd0",
+                                      "\U0001fffe", "\U0010ffff"};
+    static const struct {
+        const char *catalogue, *field; /* %: the text */
+    } places[] = {
+        {"{\"accounts\":[{\"id\":1,\"name\":\"a%\"}]}", "accounts[0].name"},
+        {"{\"accounts\":[{\"id\":1,\"name\":\"a\",\"tax\":[{\"name\":\"V%\",\"percent\":5}]}]}", "accounts[0].tax"},
+        {"{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":2,\"account\":1,\"name\":\"%\"}]}", "zones[0].name"},
+        {"{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"shield_zones\":[{\"id\":2,\"account\":1,\"name\":\"%\"}]}",
+         "shield_zones[0].name"},
+        {"{\"accounts\":[],\"regions\":[{\"id\":1,\"code\":\"DE\",\"name\":\"EU: F%\",\"billing\":\"EU\"}]}", "regions[0].name"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+            refused(with_text(places[i].catalogue, bad[k]), places[i].field, UNPRINTABLE);
+        tb_catalog c = take(with_text(places[i].catalogue, "\u00a0\u6771\ufffd\U0001f600\U0001fffd"));
+        tb_catalog_release(&c);
+    }
+    tb_catalog c = take("{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":2,\"account\":1,\"name\":\"z\","
+                        "\"settings\":{\"ErrorPageCustomCode\":\"<p>\\n</p>\"}}]}"); /* is not printed */
+    tb_catalog_release(&c);
+}
+END_TEST
+
 #define WHOLE                                                                                      \
     "Must be a percent from 0 to 100, a list of rates, or an object of names and percents."
 #define PERCENT "Must be a percent from 0 to 100 with at most 15 digits after the point."
@@ -770,6 +807,7 @@ static void add_refusals(TCase *t)
     tcase_add_test(t, wrong_types_are_refused);
     tcase_add_test(t, ids_are_1_to_2_to_the_63_minus_1);
     tcase_add_test(t, names_have_1_to_255_bytes);
+    tcase_add_test(t, texts_that_documents_print_are_printable);
     tcase_add_test(t, tax_and_discounts_are_judged_as_bills_read_them);
     tcase_add_test(t, places_within_settings_and_hostnames_are_whole_paths);
     tcase_add_test(t, hostnames_are_strings_or_objects);

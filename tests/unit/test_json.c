@@ -301,6 +301,24 @@ START_TEST(a_length_whose_worst_case_overflows_is_refused)
 }
 END_TEST
 
+START_TEST(what_can_be_printed)
+{
+    for (uint32_t c = 1; c < 0x110000; c++) {
+        char text[4];
+        const size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+        static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
+        for (size_t i = n - 1; i > 0; i--)
+            text[i] = (char)(0x80 | (c >> 6 * (n - 1 - i) & 0x3F));
+        text[0] = (char)(n == 1 ? c : lead[n] | c >> 6 * (n - 1));
+        const bool none = c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0xD800 && c < 0xE000) ||
+                          (c >= 0xFDD0 && c < 0xFDF0) || (c & 0xFFFE) == 0xFFFE;
+        if (tb__printable_step(text, n) != (none ? 0 : n)) ck_abort_msg("U+%04X", c);
+    }
+    ck_assert(tb__is_printable("", 0) && tb__is_printable("a\u00a0b", 4));
+    ck_assert(!tb__is_printable("a\nb", 3) && !tb__is_printable("a\xff", 2) && !tb__is_printable("a\xe6\x9d", 3));
+}
+END_TEST
+
 /* `open`, then as many of `one` as make `values` values, an object or a list counting as four. */
 static bool fits(const char *open, const char *one, size_t values)
 {
@@ -332,6 +350,7 @@ int main(void)
     TCase *t = tcase_create("json");
     tcase_add_test(t, integers_around_every_power_of_ten);
     tcase_add_test(t, values_are_counted_before_a_tree_is_built);
+    tcase_add_test(t, what_can_be_printed);
     tcase_add_test(t, integers_never_write_past_their_room);
     tcase_add_test(t, wide_integers_around_their_blocks);
     tcase_add_test(t, integral_doubles_have_no_point);

@@ -387,11 +387,11 @@ START_TEST(names_may_be_of_any_script_or_none)
     p.buyer.text[TB_PARTY_NAME] = "\u05d7\u05d1\u05e8\u05d4";
     p.zones[0].name = "\u6771\u4eac";
     p.zones[1].name =
-        "a\xff\x01z\u202eb\u2067"; /* no UTF-8, a control, marks that turn what follows */
+        "a\xff\x01z\u202eb\u2067\uffff\U0010fffe"; /* no UTF-8, a control, marks that turn what follows, noncharacters */
     char *html = html_of(&p);
     HAS(html, "<strong dir=\"auto\">\u05d7\u05d1\u05e8\u05d4</strong>");
     HAS(html, "<bdi dir=\"auto\">\u6771\u4eac</bdi>");
-    HAS(html, "a\ufffd z b ");
+    HAS(html, "a\ufffd z b \ufffd\ufffd");
     free(html);
 }
 END_TEST

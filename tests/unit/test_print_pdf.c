@@ -327,7 +327,7 @@ static uint64_t next_random(uint64_t *state)
 static void random_text(uint64_t *state, char out[256])
 {
     static const uint32_t starts[] = {' ',    'A',    '0',    0xE0,    0x5D0, 0x627,  0x905, 0xE01,
-                                      0x3042, 0x4E00, 0xAC00, 0x1F600, 0x300, 0x200B, 0x2028};
+                                      0x3042, 0x4E00, 0xAC00, 0x1F600, 0x300, 0x200B, 0x2028, 0xFDD0, 0xFFE8, 0x10FFE8};
     size_t len = next_random(state) % 252, at = 0;
     const bool one_word = next_random(state) % 4 == 0;
     while (at < len) {

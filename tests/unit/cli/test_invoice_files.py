@@ -4,6 +4,7 @@ import http.server
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import threading
 import unittest
@@ -49,6 +50,24 @@ class Files(Both):
             self.assertEqual(os.listdir(self.folder / "out"), [])
             done = self.both("invoice", "--number", "2026-000001", "--format", form, status=1)
             self.assertIn("Account 1 lacks seller.name (BT-27) and", done.err)
+
+    def test_one_that_cannot_be_shown_stops_no_other(self):
+        """The middle one's text was damaged: the others are made, in a folder and in one stream."""
+        with sqlite3.connect(self.folder / "l.db") as db:
+            for name, in db.execute("SELECT name FROM sqlite_master WHERE type='trigger' AND tbl_name='invoice'").fetchall():
+                db.execute(f"DROP TRIGGER {name}")
+            account, = db.execute("SELECT account FROM invoice WHERE number='2026-000002'").fetchone()
+            db.execute("UPDATE invoice SET document=substr(document,1,length(document)-9) WHERE number='2026-000002'")
+        for form, end in (("pdf", "pdf"), ("csv", "csv"), ("html", "html")):
+            done = self.run_tool("invoice", *MONTH, "--out", f"o-{form}", "--format", form, "--db", "l.db", status=1)
+            self.assertEqual(sorted(os.listdir(self.folder / f"o-{form}")), [f"2026-000001.{end}", f"2026-000003.{end}"])
+            self.assertIn(f"2026-000002 (account {account}): ", done.err)
+            self.assertIn("1 invoice refused, for the reason above.", done.err)
+        done = self.run_tool("invoice", *MONTH, "--format", "csv", "--db", "l.db", status=1)
+        self.assertIn("2026-000001", done.out)
+        self.assertIn("2026-000003", done.out)
+        self.assertNotIn("2026-000002", done.out)
+        self.assertIn(f"2026-000002 (account {account}): ", done.err)
 
     def test_drafts_and_void_ones_are_left_out_and_named(self):
         self.both("invoice", "--void", "2026-000002")
