@@ -17,6 +17,7 @@
 struct webhook {
     CURL *curl;
     size_t head, body; /* bytes of the answer */
+    bool head_over;    /* the empty line behind its last status came */
     const webhook_message *message;
 };
 
@@ -134,8 +135,9 @@ static size_t count_body(char *bytes, size_t size, size_t n, void *ctx)
 static size_t count_head(char *bytes, size_t size, size_t n, void *ctx)
 {
     webhook *w = ctx;
-    (void)bytes;
     w->head += size * n;
+    if (size * n <= 2) w->head_over = true;
+    else if (size * n > 5 && memcmp(bytes, "HTTP/", 5) == 0) w->head_over = false;
     return w->head > WEBHOOK_ANSWER_MAX ? 0 : size * n;
 }
 
@@ -219,6 +221,7 @@ static webhook_answer answer_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERRO
     long status = 0;
     curl_off_t after_s = 0;
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (rc == CURLE_OK && !w->head_over) rc = CURLE_PARTIAL_FILE; /* libcurl takes a head without its end */
     const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
     if (rc != CURLE_OK && !cut) {
         snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.", curl_easy_strerror(rc));
@@ -235,6 +238,7 @@ webhook_answer webhook_send(webhook *w, const webhook_message *message, const we
     struct curl_slist *lines = NULL;
     webhook_answer answer = {0, 0};
     w->head = w->body = 0;
+    w->head_over = false;
     w->message = message;
     if (add_fields(message, secrets, &lines)) {
         set_up(w, lines);
