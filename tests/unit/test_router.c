@@ -1,5 +1,7 @@
 /* The router over a small table, and the rules that the real table keeps. */
 #include <check.h>
+#include <curl/curl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/routes.h"
@@ -158,6 +160,44 @@ START_TEST(the_consoles_rows_are_the_last)
 }
 END_TEST
 
+static size_t allocated;
+
+static void *count_malloc(size_t size)
+{
+    allocated++;
+    return malloc(size);
+}
+
+static void *count_calloc(size_t n, size_t size)
+{
+    allocated++;
+    return calloc(n, size);
+}
+
+static void *count_realloc(void *old, size_t size)
+{
+    allocated++;
+    return realloc(old, size);
+}
+
+static char *count_strdup(const char *text)
+{
+    allocated++;
+    return strdup(text);
+}
+
+/* libcurl, which threads of the server share, is ready before there are any: who comes later cannot give it other
+ * functions for its memory. */
+START_TEST(libcurl_is_ready_once_the_server_starts)
+{
+    api_start();
+    ck_assert_int_eq(curl_global_init_mem(CURL_GLOBAL_DEFAULT, count_malloc, free, count_realloc, count_strdup,
+                                          count_calloc), CURLE_OK);
+    curl_easy_cleanup(curl_easy_init());
+    ck_assert_uint_eq(allocated, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("router");
@@ -171,6 +211,7 @@ int main(void)
     tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
     tcase_add_test(tc, the_consoles_rows_are_the_last);
     tcase_add_test(tc, the_real_table_opens_what_it_should);
+    tcase_add_test(tc, libcurl_is_ready_once_the_server_starts);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -37,6 +37,22 @@ static char *written(const tb_statement *s, const tb_invoice_names *names)
     return text_of(&out);
 }
 
+/* The first price behind `mark` is `price` for `base` of a unit. */
+static void expect_price(const char *text, const char *mark, const char *price, const char *unit,
+                         const char *base)
+{
+    char wanted[128], based[128];
+    const char *at = strstr(text, mark);
+    ck_assert_msg(at != NULL, "lacks %s", mark);
+    at = strstr(at, "<cbc:PriceAmount");
+    ck_assert_ptr_nonnull(at);
+    snprintf(wanted, sizeof wanted, "<cbc:PriceAmount currencyID=\"USD\">%s</", price);
+    snprintf(based, sizeof based, "<cbc:BaseQuantity unitCode=\"%s\">%s</", unit, base);
+    ck_assert_msg(strncmp(at, wanted, strlen(wanted)) == 0, "%s: %.80s", wanted, at);
+    at = strstr(at, "<cbc:BaseQuantity");
+    ck_assert_msg(at && strncmp(at, based, strlen(based)) == 0, "%s: %.80s", based, at);
+}
+
 START_TEST(test_zones_have_their_names_or_numbers)
 {
     const tb_zone_name zones[] = {{101, "main & \"more\"", NULL}, {102, " ", NULL}};
@@ -50,6 +66,29 @@ START_TEST(test_zones_have_their_names_or_numbers)
     free(text);
     text = written(&f.s, NULL);
     ck_assert_ptr_nonnull(strstr(text, "<cbc:Name>Bandwidth, zone 101, EU<"));
+    free(text);
+}
+END_TEST
+
+/* A price is the tier's where quantity times price comes to the amount; else it is the amount, of
+ * the whole quantity. */
+START_TEST(test_a_row_has_its_tiers_price_where_that_comes_to_its_amount)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    f.lines[1].n_shares = 0; /* a row for each tier */
+    char *text = written(&f.s, NULL);
+    expect_price(text, "500000</cbc:InvoicedQuantity>", "0.005", "E34", "1");
+    expect_price(text, "1500000</cbc:InvoicedQuantity>", "0.65", "C62", "1000000");
+    free(text);
+    f.lines[4].amount = dec("0.99"); /* 1.5 million at 0.65 are 0.975 */
+    text = written(&f.s, NULL);
+    expect_price(text, "1500000</cbc:InvoicedQuantity>", "0.65", "C62", "1000000");
+    free(text);
+    f.lines[4].amount = dec("1.00");
+    text = written(&f.s, NULL);
+    expect_price(text, "1500000</cbc:InvoicedQuantity>", "1", "C62", "1500000");
     free(text);
 }
 END_TEST
@@ -163,6 +202,7 @@ int main(void)
     Suite *suite = suite_create("ubl");
     TCase *all = tcase_create("all");
     tcase_add_test(all, test_zones_have_their_names_or_numbers);
+    tcase_add_test(all, test_a_row_has_its_tiers_price_where_that_comes_to_its_amount);
     tcase_add_test(all, test_any_bytes_become_xml);
     tcase_add_test(all, test_what_lacks_something_is_refused);
     tcase_add_test(all, test_a_buffer_that_is_too_small_stays_as_it_was);
