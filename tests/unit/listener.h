@@ -55,22 +55,37 @@ static inline bool listener_reads(listener *l, int fd)
     return true;
 }
 
+static inline void listener_send(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        const ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+        if (n <= 0) return;
+        text += n;
+        len -= (size_t)n;
+    }
+}
+
+/* Says that the connection ends, so that no other request is sent on it. */
+static inline void listener_answers(int fd, const char *text)
+{
+    const char *line = strncmp(text, "HTTP/", 5) == 0 ? strstr(text, "\r\n") : NULL;
+    const size_t len = line ? (size_t)(line - text) + 2 : 0;
+    listener_send(fd, text, len);
+    if (line) listener_send(fd, "Connection: close\r\n", 19);
+    listener_send(fd, text + len, strlen(text + len));
+    close(fd);
+}
+
 static inline void *listener_run(void *arg)
 {
     listener *l = arg;
     for (int fd; (fd = accept(l->fd, NULL, NULL)) >= 0;) {
         listener_bound(fd);
         const char *text = listener_reads(l, fd) ? l->answer(l->ctx, l->request) : "";
-        if (text || l->n_held == LISTENER_HELD) {
-            for (size_t len = text ? strlen(text) : 0, at = 0; at < len;) {
-                const ssize_t n = send(fd, text + at, len - at, MSG_NOSIGNAL);
-                if (n <= 0) break;
-                at += (size_t)n;
-            }
-            close(fd);
-        } else {
+        if (text || l->n_held == LISTENER_HELD)
+            listener_answers(fd, text ? text : "");
+        else
             l->held[l->n_held++] = fd;
-        }
     }
     return NULL;
 }

@@ -169,8 +169,8 @@ typedef struct plane {
     const tb_usage_client *client;
     tb_buf answer;
     tb_error err;
-    const char *text; /* for each statement; NULL: it gets no answer */
-    char last[2048];  /* the last statement's request */
+    const char *text;              /* for each statement; NULL: it gets no answer */
+    char last[2048], killed[2048]; /* the last statement's request, the last KILL QUERY's */
     _Atomic int statements, kills;
 } plane;
 
@@ -188,6 +188,7 @@ static const char *reply_to(void *ctx, const char *request)
     plane *p = ctx;
     if (strstr(request, "\r\n\r\nSELECT 1 FORMAT")) return CLICKHOUSE("200 OK", "2") "1\n";
     if (strstr(request, "\r\n\r\nKILL QUERY ")) {
+        snprintf(p->killed, sizeof p->killed, "%s", request);
         atomic_fetch_add(&p->kills, 1);
         return DONE;
     }
@@ -392,9 +393,32 @@ START_TEST(a_statement_given_up_is_ended_at_the_server_too)
 }
 END_TEST
 
+/* Statements end in any order; a KILL QUERY spares those that are on their way to its server. */
+START_TEST(a_kill_names_what_still_runs)
+{
+    plane *p = new_plane();
+    usage_running first, second, third, elsewhere, given_up;
+    char wanted[2 * USAGE_ID_MAX + 64];
+    usage_watch_begin(p->s, 1, &first);
+    usage_watch_begin(p->s, 1, &second);
+    usage_watch_begin(p->s, 1, &third);
+    usage_watch_end(p->s, &second, false);
+    usage_watch_end(p->s, &first, false);
+    usage_watch_begin(p->s, 0, &elsewhere);
+    usage_watch_begin(p->s, 1, &given_up);
+    snprintf(wanted, sizeof wanted, " AND query_id NOT IN('','%s') ASYNC ", third.id);
+    usage_watch_end(p->s, &given_up, true);
+    usage_servers_close(p->s); /* waits for it */
+    p->s = NULL;
+    ck_assert_int_eq(atomic_load(&p->kills), 1);
+    ck_assert_msg(strstr(p->killed, wanted) != NULL, "lacks %s: %s", wanted, p->killed);
+    end_plane(p);
+}
+END_TEST
+
 int main(void)
 {
-    alarm(60); /* a test that hangs has failed */
+    alarm(30); /* a test that hangs has failed */
     TCase *t = tcase_create("usage servers");
     tcase_add_test(t, an_address_names_shards_and_a_database);
     tcase_add_test(t, what_is_no_address_is_refused_with_the_reason);
@@ -407,6 +431,7 @@ int main(void)
     tcase_add_test(t, a_server_that_is_away_is_asked_nothing);
     tcase_add_test(t, a_thread_that_must_not_wait_asks_no_server);
     tcase_add_test(t, rows_go_to_several_servers_side_by_side);
+    tcase_add_test(t, a_kill_names_what_still_runs);
     tcase_add_test(t, a_statement_given_up_is_ended_at_the_server_too);
     Suite *s = suite_create("usage servers");
     suite_add_tcase(s, t);
