@@ -184,8 +184,9 @@ tb_code guard_finish(guard *g, bool http11)
     if (http11 && !g->value[GUARD_HOST].data)
         refuse_request(g, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
     if (!guard_framing(g) || (g->chunked && !http11))
-        refuse_request(g, TB_E_BAD_REQUEST,
-                       "The body's length is not given once, as a number or, with HTTP/1.1, as chunks.");
+        refuse_request(
+            g, TB_E_BAD_REQUEST,
+            "The body's length is not given once, as a number or, with HTTP/1.1, as chunks.");
     g->last = g->close || (!http11 && !g->keep_alive);
     g->expect = g->continues && http11 && guard_has_body(g);
     return g->code;

@@ -61,7 +61,7 @@ typedef struct guard {
     unsigned lines;
     size_t bytes;
     bool close, keep_alive, continues; /* tokens of Connection and Expect */
-    tb_text value[GUARD_OTHER];     /* of each name, without the blanks around it; data NULL: absent */
+    tb_text value[GUARD_OTHER];        /* of each name, without the blanks around it; data NULL: absent */
     /* After guard_finish: */
     uint64_t content_length; /* 0 where absent */
     bool chunked;

@@ -106,6 +106,7 @@ static bool take_head(request *r, const char *version)
     r->http11 = strcmp(version, "HTTP/1.1") == 0;
     MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
     if (receive_refused(k)) {
+        conns_count_malformed(r->worker->server->conns);
         refuse_request(r, k->wire.code, NULL, k->wire.why);
         r->reply.close = true;
         return false;

@@ -200,7 +200,7 @@ void receive_end(conn *k)
 void receive_answered(conns *c, conn *k)
 {
     k->answered++;
-    if (k->wire.state == WIRE_END && k->wire.heads == k->answered) discard(k);
+    if (k->wire.state == WIRE_END) discard(k);
     refuse_if_due(c, k);
     note_beginning(c, k);
 }

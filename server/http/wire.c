@@ -1,12 +1,14 @@
 #include "http/wire.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define EXTENSION_MAX 256  /* bytes of a chunk's size line behind the digits */
 #define TRAILER_MAX   4096 /* bytes behind the last chunk */
 #define DIGITS_MAX    16
+#define LENGTH_LINE   64 /* bytes of "Content-Length:", 18 digits and its end fit in */
 
 static_assert(GUARD_OTHER <= 26, "a letter for each header");
 
@@ -114,10 +116,10 @@ guard_name wire_header(const char *name, size_t len)
     return GUARD_OTHER;
 }
 
-/* Whether a handler reads it. The body's framing has names that the library knows. */
+/* All but the body's framing, which has names that the library knows. */
 static bool has_letter(const guard *g, unsigned i)
 {
-    return g->value[i].data && i != GUARD_HOST && i != GUARD_CONTENT_LENGTH && i != GUARD_TRANSFER_ENCODING;
+    return g->value[i].data && i != GUARD_CONTENT_LENGTH && i != GUARD_TRANSFER_ENCODING;
 }
 
 static char *put_line(char *to, const head *h)
@@ -147,7 +149,7 @@ static char *put_headers(char *to, const guard *g)
 static char *put_framing(char *to, const guard *g, uint64_t length)
 {
     if (g->chunked) to = PUT(to, "Transfer-Encoding:chunked\r\n");
-    else if (length > 0) to += sprintf(to, "Content-Length:%llu\r\n", (unsigned long long)length);
+    else if (length > 0) to += snprintf(to, LENGTH_LINE, "Content-Length:%" PRIu64 "\r\n", length);
     if (g->expect) to = PUT(to, "Expect:100-continue\r\n");
     if (g->close) to = PUT(to, "Connection:close\r\n");
     else if (g->keep_alive) to = PUT(to, "Connection:Keep-Alive\r\n");

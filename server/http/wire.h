@@ -6,8 +6,8 @@
  * answers what it cannot read in HTML, some of it twice.
  *
  *     GET /statistics?x=y HTTP/1.1      as it came
- *     B:8f2e...                         headers that mean something here: a letter for each (wire_header),
- *     I:gzip                            the value without blanks around it; all others are left out
+ *     A:example.net                     headers that mean something here: a letter for each (wire_header),
+ *     B:8f2e...                         the value without blanks around it; all others are left out
  *     Content-Length:5                  or Transfer-Encoding:chunked, where there is a body
  *     Expect:100-continue               where a body is to be asked for
  *     Connection:close                  where the client says so; Keep-Alive with HTTP/1.0

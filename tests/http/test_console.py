@@ -346,6 +346,8 @@ class Console(Case):
             self.refused(self.ask("GET", "/statistics", {"Cookie": value}), 401, "authentication.failed")
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good} ;b=2"}).status, 401)
         self.assertEqual(self.ask("GET", "/statistics", {"Cookie": f"a=1;{good};b=2"}).status, 200)
+        for name in ("xxxxxx", "L", "Cookies"):  # no other header is a cookie, whatever it is called inside
+            self.assertEqual(self.ask("GET", "/statistics", {name: good}).status, 401, name)
 
     def test_of_several_cookies_the_one_that_is_good_counts(self):
         good, other = self.cookie("user")["Cookie"], self.cookie("other")["Cookie"]

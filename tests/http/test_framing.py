@@ -78,12 +78,11 @@ BEHIND = [
 
 
 def table():
-    """Name, bytes, the statuses that must come, whether a body is asked for."""
+    """Name, bytes, and the statuses that must come."""
     for version, target, header, spelling, beside, behind in itertools.product(
             (b"HTTP/1.1", b"HTTP/1.0"), (b"/healthz", b"/statistics"), HEADERS, SPELLINGS, BESIDE, BEHIND):
-        if not spelling[3] and (version != b"HTTP/1.1" or target != b"/healthz" or beside[0]):
-            continue
-        if beside[0] and target != b"/healthz":
+        beyond = (version != b"HTTP/1.1") + (target != b"/healthz") + bool(beside[0])
+        if beyond > (1 if spelling[3] else 0):
             continue
         name, line, body, new, old = header
         way = (new if version == b"HTTP/1.1" else old) if spelling[2] else WRONG

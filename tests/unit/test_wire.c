@@ -10,6 +10,7 @@
 
 #define LINE "GET / HTTP/1.1\r\n"
 #define HEAD LINE "Host: x\r\n"
+#define ANEW LINE "A:x\r\n"
 #define KEYS "abcdefghijkl"
 
 /* Of requests with HTTP/1.1: their headers beside Host, with what is behind; and what is made of it. */
@@ -18,59 +19,59 @@ static const struct {
     unsigned heads;
     wire_state state;
 } rows[] = {
-    {HEAD "\r\n", LINE "\r\n", 1, WIRE_HEAD},
-    {"\r\n\r\n" HEAD "\r\n" "\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
-    {HEAD "\r\n" HEAD, LINE "\r\n", 1, WIRE_HEAD},
+    {HEAD "\r\n", ANEW "\r\n", 1, WIRE_HEAD},
+    {"\r\n\r\n" HEAD "\r\n" "\r\n" HEAD "\r\n", ANEW "\r\n" ANEW "\r\n", 2, WIRE_HEAD},
+    {HEAD "\r\n" HEAD, ANEW "\r\n", 1, WIRE_HEAD},
     /* headers: a letter each, values without blanks; what means nothing is left out */
-    {HEAD "AccessKey:" KEYS " \t\r\nX-A: b\r\n\r\n", LINE "B:" KEYS "\r\n\r\n", 1, WIRE_HEAD},
-    {HEAD "cOOkie:\t a=b; c\r\nCookies: c\r\n\r\n", LINE "L:a=b; c\r\n\r\n", 1, WIRE_HEAD},
-    {HEAD "xxxxxx: a\r\nL: b\r\nB: c\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
-    {HEAD "X-Forwarded-For: a\r\nAccept: b\r\nx-forwarded-for: c\r\naccept: d\r\n\r\n", LINE "I:b\r\nN:c\r\n\r\n", 1,
+    {HEAD "AccessKey:" KEYS " \t\r\nX-A: b\r\n\r\n", ANEW "B:" KEYS "\r\n\r\n", 1, WIRE_HEAD},
+    {HEAD "cOOkie:\t a=b; c\r\nCookies: c\r\n\r\n", ANEW "L:a=b; c\r\n\r\n", 1, WIRE_HEAD},
+    {HEAD "xxxxxx: a\r\nL: b\r\nB: c\r\n\r\n", ANEW "\r\n", 1, WIRE_HEAD},
+    {HEAD "X-Forwarded-For: a\r\nAccept: b\r\nx-forwarded-for: c\r\naccept: d\r\n\r\n", ANEW "I:b\r\nN:c\r\n\r\n", 1,
      WIRE_HEAD},
-    {HEAD "If-None-Match:\r\n\r\n", LINE "K:\r\n\r\n", 1, WIRE_HEAD},
+    {HEAD "If-None-Match:\r\n\r\n", ANEW "K:\r\n\r\n", 1, WIRE_HEAD},
     /* one framing, in one spelling */
-    {HEAD "content-length:3 \r\n\r\nabc" HEAD "\r\n", LINE "Content-Length:3\r\n\r\nabc" LINE "\r\n", 2, WIRE_HEAD},
-    {HEAD "CONTENT-LENGTH: \t0003\t\r\n\r\nab", LINE "Content-Length:3\r\n\r\nab", 1, WIRE_BODY},
-    {HEAD "Content-Length: 0\r\n\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
+    {HEAD "content-length:3 \r\n\r\nabc" HEAD "\r\n", ANEW "Content-Length:3\r\n\r\nabc" ANEW "\r\n", 2, WIRE_HEAD},
+    {HEAD "CONTENT-LENGTH: \t0003\t\r\n\r\nab", ANEW "Content-Length:3\r\n\r\nab", 1, WIRE_BODY},
+    {HEAD "Content-Length: 0\r\n\r\n" HEAD "\r\n", ANEW "\r\n" ANEW "\r\n", 2, WIRE_HEAD},
     {HEAD "transfer-encoding:CHUNKed\t\r\n\r\n3;x=y\r\nabc\r\n00\r\nT: v\r\nU:\r\n\r\n" HEAD "\r\n",
-     LINE "Transfer-Encoding:chunked\r\n\r\n3\r\nabc\r\n00\r\n\r\n" LINE "\r\n", 2, WIRE_HEAD},
+     ANEW "Transfer-Encoding:chunked\r\n\r\n3\r\nabc\r\n00\r\n\r\n" ANEW "\r\n", 2, WIRE_HEAD},
     /* a body is asked for where there is one */
-    {HEAD "Expect: 100-Continue \r\n\r\n" HEAD "\r\n", LINE "\r\n" LINE "\r\n", 2, WIRE_HEAD},
-    {HEAD "Expect:100-continue\r\nContent-Length:0\r\n\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
-    {HEAD "eXpect: x, 100-Continue\t\r\nContent-Length: 1\r\n\r\n", LINE "Content-Length:1\r\nExpect:100-continue\r\n\r\n", 1,
+    {HEAD "Expect: 100-Continue \r\n\r\n" HEAD "\r\n", ANEW "\r\n" ANEW "\r\n", 2, WIRE_HEAD},
+    {HEAD "Expect:100-continue\r\nContent-Length:0\r\n\r\n\r\n", ANEW "\r\n", 1, WIRE_HEAD},
+    {HEAD "eXpect: x, 100-Continue\t\r\nContent-Length: 1\r\n\r\n", ANEW "Content-Length:1\r\nExpect:100-continue\r\n\r\n", 1,
      WIRE_BODY},
-    {HEAD "Expect: more\r\nContent-Length: 1\r\n\r\na", LINE "Content-Length:1\r\n\r\na", 1, WIRE_HEAD},
+    {HEAD "Expect: more\r\nContent-Length: 1\r\n\r\na", ANEW "Content-Length:1\r\n\r\na", 1, WIRE_HEAD},
     {"GET / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n", "GET / HTTP/1.0\r\nContent-Length:1\r\n\r\n", 1,
      WIRE_BODY},
     /* behind the last request nothing passes */
-    {HEAD "Connection: x , CLOSE\r\n\r\n" HEAD "\r\n", LINE "Connection:close\r\n\r\n", 1, WIRE_END},
-    {HEAD "Connection: keep-alive\r\nconnection: close\r\n\r\nno", LINE "Connection:close\r\n\r\n", 1, WIRE_END},
-    {HEAD "Connection: closed\r\n\r\n", LINE "\r\n", 1, WIRE_HEAD},
-    {HEAD "Connection: close\r\nContent-Length: 2\r\n\r\nabno", LINE "Content-Length:2\r\nConnection:close\r\n\r\nab", 1, WIRE_END},
+    {HEAD "Connection: x , CLOSE\r\n\r\n" HEAD "\r\n", ANEW "Connection:close\r\n\r\n", 1, WIRE_END},
+    {HEAD "Connection: keep-alive\r\nconnection: close\r\n\r\nno", ANEW "Connection:close\r\n\r\n", 1, WIRE_END},
+    {HEAD "Connection: closed\r\n\r\n", ANEW "\r\n", 1, WIRE_HEAD},
+    {HEAD "Connection: close\r\nContent-Length: 2\r\n\r\nabno", ANEW "Content-Length:2\r\nConnection:close\r\n\r\nab", 1, WIRE_END},
     {HEAD "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nno",
-     LINE "Transfer-Encoding:chunked\r\nConnection:close\r\n\r\n0\r\n\r\n", 1, WIRE_END},
+     ANEW "Transfer-Encoding:chunked\r\nConnection:close\r\n\r\n0\r\n\r\n", 1, WIRE_END},
     {"GET / HTTP/1.0\r\n\r\n" HEAD "\r\n", "GET / HTTP/1.0\r\n\r\n", 1, WIRE_END},
-    {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n" HEAD "\r\n", "GET / HTTP/1.0\r\nConnection:Keep-Alive\r\n\r\n" LINE "\r\n", 2,
+    {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n" HEAD "\r\n", "GET / HTTP/1.0\r\nConnection:Keep-Alive\r\n\r\n" ANEW "\r\n", 2,
      WIRE_HEAD},
     /* of what is refused the line passes, without a body, and it is the last */
-    {HEAD "Content-Length : 9\r\n\r\n123456789" HEAD "\r\n", LINE "\r\n", 1, WIRE_END},
-    {HEAD "Content-Length: 4, 4\r\nOrigin: o\r\n\r\n", LINE "P:o\r\n\r\n", 1, WIRE_END},
-    {HEAD "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", LINE "\r\n", 1, WIRE_END},
-    {HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n", LINE "\r\n", 1, WIRE_END},
+    {HEAD "Content-Length : 9\r\n\r\n123456789" HEAD "\r\n", ANEW "\r\n", 1, WIRE_END},
+    {HEAD "Content-Length: 4, 4\r\nOrigin: o\r\n\r\n", ANEW "P:o\r\n\r\n", 1, WIRE_END},
+    {HEAD "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", ANEW "\r\n", 1, WIRE_END},
+    {HEAD "Transfer-Encoding: gzip, chunked\r\n\r\n", ANEW "\r\n", 1, WIRE_END},
     {"GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", 1, WIRE_END},
-    {HEAD "A: b\r\n c: d\r\n\r\n", LINE "\r\n", 1, WIRE_END},
+    {HEAD "A: b\r\n c: d\r\n\r\n", ANEW "\r\n", 1, WIRE_END},
     {LINE "\r\n", LINE "\r\n", 1, WIRE_END},
-    {"GET  /a b  HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a b  HTTP/1.1\r\n\r\n", 1, WIRE_END},
+    {"GET  /a b  HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a b  HTTP/1.1\r\nA:x\r\n\r\n", 1, WIRE_END},
     /* what is no head, or no body, stops right there */
-    {HEAD "\r\nGET / HTTP/2.0\r\n\r\n", LINE "\r\n", 1, WIRE_BAD},
+    {HEAD "\r\nGET / HTTP/2.0\r\n\r\n", ANEW "\r\n", 1, WIRE_BAD},
     {"GET  HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
     {"GET   HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
     {HEAD "Accept: b\n\r\n", "", 0, WIRE_BAD},
     {LINE "\n", "", 0, WIRE_BAD},
     {"G(T / HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
     {"\rGET / HTTP/1.1\r\n\r\n", "", 0, WIRE_BAD},
-    {HEAD "Transfer-Encoding: chunked\r\n\r\n2\r\nabX", LINE "Transfer-Encoding:chunked\r\n\r\n2\r\nab", 1, WIRE_BAD},
-    {HEAD "Transfer-Encoding: chunked\r\n\r\n0\r\nno\r\n", LINE "Transfer-Encoding:chunked\r\n\r\n0\r\n", 1, WIRE_BAD},
+    {HEAD "Transfer-Encoding: chunked\r\n\r\n2\r\nabX", ANEW "Transfer-Encoding:chunked\r\n\r\n2\r\nab", 1, WIRE_BAD},
+    {HEAD "Transfer-Encoding: chunked\r\n\r\n0\r\nno\r\n", ANEW "Transfer-Encoding:chunked\r\n\r\n0\r\n", 1, WIRE_BAD},
 };
 
 /* Shows `step` bytes more each time, behind those that were not read. What passes is returned, to be freed. */
@@ -125,7 +126,7 @@ START_TEST(a_long_body_has_two_bytes_for_the_library)
         HEAD "Content-Length: 65537\r\n\r\n" HEAD,
         HEAD "Content-Length: 000000000001000000 \r\nExpect: 100-continue\r\nConnection: close\r\n\r\n" HEAD};
     static const char *const passed[] = {
-        LINE "Content-Length:2\r\n\r\n", LINE "Content-Length:2\r\nExpect:100-continue\r\nConnection:close\r\n\r\n"};
+        ANEW "Content-Length:2\r\n\r\n", ANEW "Content-Length:2\r\nExpect:100-continue\r\nConnection:close\r\n\r\n"};
     for (size_t i = 0; i < 2; i++) {
         wire w = {0};
         char *bytes = strdup(sent[i]);
@@ -162,8 +163,8 @@ START_TEST(the_largest_head_passes)
         const size_t len = (size_t)(at - bytes);
         const wire_step s = wire_scan(&w, bytes, len);
         ck_assert_uint_eq(s.read, len);
-        ck_assert_uint_eq(s.passed, more ? GUARD_TARGET_MAX + strlen("GET  HTTP/1.1\r\n\r\n")
-                                         : len - strlen("Host:x\r\n") - strlen("Accept") + 1);
+        ck_assert_uint_eq(s.passed, more ? GUARD_TARGET_MAX + strlen("GET  HTTP/1.1\r\nA:x\r\n\r\n")
+                                         : len - strlen("HostAccept") + strlen("AI"));
         ck_assert_int_eq(w.state, more ? WIRE_END : WIRE_HEAD);
         ck_assert_int_eq(w.code, more ? TB_E_HEADERS_TOO_LARGE : TB_OK);
         free(bytes);
