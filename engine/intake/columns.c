@@ -8,6 +8,7 @@
 #include "intake/reject.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* --- templates --- */
 
@@ -382,6 +383,14 @@ static void judge_country(tb__part text, tb_hit *hit)
         hit->country = (uint16_t)((text.at[0] & 0xdf) << 8 | (text.at[1] & 0xdf));
 }
 
+static tb_cache judge_cache(const tb_log_columns *c, tb__part text)
+{
+    if (!text.at) return TB_CACHE_UNKNOWN;
+    if (!c->hit_len) return tb__cache_word(text);
+    const bool hit = text.len == c->hit_len && strncasecmp(text.at, c->literals + c->hit, text.len) == 0;
+    return hit ? TB_CACHE_SERVED : TB_CACHE_OTHER;
+}
+
 static bool judge_columns(const tb_log_layout *layout, tb__memo *memo, tb__columns_parts *parts,
                   tb_hit *hit, tb__part *ret_stop, tb_reject_reason *ret_reason)
 {
@@ -402,8 +411,7 @@ static bool judge_columns(const tb_log_layout *layout, tb__memo *memo, tb__colum
     *ret_reason = TB_REJECT_EDGE;
     if (!judge_region(layout, *ret_stop, hit)) return false;
     judge_country(parts->of[TB__ROLE_COUNTRY], hit);
-    const tb__part cache = parts->of[TB__ROLE_CACHE];
-    hit->cache = (uint8_t)(cache.at ? tb__cache_word(cache) : TB_CACHE_UNKNOWN);
+    hit->cache = (uint8_t)judge_cache(c, parts->of[TB__ROLE_CACHE]);
     return true;
 }
 

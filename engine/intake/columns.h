@@ -112,6 +112,7 @@ struct tb_log_columns {
     char fields[TB_LOG_TEXT_MAX];
     char literals[TB__LITERALS];
     char edge[TB_EDGE_MAX];
+    uint16_t hit, hit_len; /* JSON: in literals, what a cached answer's status says; hit_len 0: tb__cache_word knows */
     uint16_t format_len, map_len;
     char format[TB_LOG_TEXT_MAX], map[TB_LOG_TEXT_MAX]; /* as they were given */
 };
@@ -225,7 +226,8 @@ bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX]);
 /* "2015-05-17" and "10:05:03", UTC. */
 bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);
-/* The cache status that a server's word stands for: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. */
+/* The cache status that a server's word stands for: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. A number, or a yes
+ * or no, is none: only who writes the log knows to what question. */
 tb_cache tb__cache_word(tb__part word);
 /* A hostname in lower case without port and last point, an address in the one form that all its spellings have; the
  * length, 0: it is none. */

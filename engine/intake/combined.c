@@ -194,6 +194,7 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
     if (!(quoted ? take_quoted(r, &token, &len) : take_word(r, &token, &len))) return false;
     if (r->at != r->end) return false;
     bool good = tb__cache_parse(token, len, &cache);
+    if (good && !quoted && !tb__cache_tells(token, len)) cache = TB_CACHE_UNKNOWN;
     if (quoted && cache == TB_CACHE_OTHER && !is_origins(token, len)) {
         good = false;
         cache = TB_CACHE_UNKNOWN;

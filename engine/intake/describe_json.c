@@ -135,6 +135,28 @@ static tb_code add_preset(mapping *m, const char *word, size_t len)
     return refuse_word(m, word, len);
 }
 
+/* "cache=theirs:true": which value of theirs is a cached answer's; *len becomes that of theirs. */
+static tb_code take_hit(mapping *m, const char *path, size_t *len)
+{
+    tb_log_columns *to = m->to;
+    const char *colon = memrchr(path, ':', *len);
+    to->hit_len = 0;
+    if (!colon) return TB_OK;
+    const size_t n = (size_t)(path + *len - colon) - 1;
+    if (n == 0)
+        return tb_fail(m->err, TB_E_VALIDATION, "map",
+                       "\"%.*s\" at byte %zu of the map has no value behind its colon: cache=THEIRS:VALUE, the value "
+                       "that a cached answer has.",
+                       (int)(*len < 60 ? *len : 60), path, (size_t)(path - m->text) + 1);
+    if (n > TB_LOG_TEXT_MAX + 32u - to->literals_len) return too_many(m);
+    memcpy(to->literals + to->literals_len, colon + 1, n);
+    to->hit = to->literals_len;
+    to->hit_len = (uint16_t)n;
+    to->literals_len = (uint16_t)(to->literals_len + n);
+    *len = (size_t)(colon - path);
+    return TB_OK;
+}
+
 static tb_code add_pair(mapping *m, const char *pair, size_t len, bool preset)
 {
     const char *equals = memchr(pair, '=', len);
@@ -147,7 +169,9 @@ static tb_code add_pair(mapping *m, const char *pair, size_t len, bool preset)
             return tb_fail(m->err, TB_E_VALIDATION, "map", "The map names %s twice.", ours[i].name);
         if (!preset) m->named |= bit;
         m->preset = preset;
-        return add_path(m, ours[i].role, equals + 1, len - name_len - 1);
+        size_t path_len = len - name_len - 1;
+        tb_code code = ours[i].role == TB__ROLE_CACHE ? take_hit(m, equals + 1, &path_len) : TB_OK;
+        return code ? code : add_path(m, ours[i].role, equals + 1, path_len);
     }
     return refuse_word(m, pair, name_len);
 }

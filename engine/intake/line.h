@@ -51,6 +51,7 @@ bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len
 
 /* Cache status of a token of 1 .. TB__CACHE_TOKEN_MAX bytes; false where it is no token. */
 #define TB__CACHE_TOKEN_MAX 32
+bool tb__cache_tells(const char *word, size_t len); /* it is neither a number nor a yes or no */
 bool tb__cache_parse(const char *token, size_t len, tb_cache *ret_cache);
 
 /* The clock window of every record: true, or the reason. */

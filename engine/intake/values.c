@@ -332,8 +332,17 @@ static size_t word_length(const char *p, const char *end)
     return len;
 }
 
+bool tb__cache_tells(const char *word, size_t len)
+{
+    static const char *const answers[] = {"true", "false", "yes", "no"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strlen(answers[i]) == len && same_word(word, answers[i], len)) return false;
+    return len == 0 || !tb__digit(*word);
+}
+
 tb_cache tb__cache_word(tb__part word)
 {
+    if (!tb__cache_tells(word.at, word.len)) return TB_CACHE_UNKNOWN;
     const char *p = word.at, *end = p + word.len;
     size_t len = word_length(p, end);
     if (len == 5 && word.len > 6 && p[5] == ' ' && same_word(p, "cache", 5)) { /* mod_cache's */

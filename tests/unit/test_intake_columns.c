@@ -426,6 +426,29 @@ START_TEST(objects_of_one_shape_are_read_as_if_each_stood_alone)
 }
 END_TEST
 
+START_TEST(a_map_may_say_what_a_cached_answer_says)
+{
+    use_with("json", "time=t,status=s,bytes=b,cache=r.hit", 1, "");
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{\"hit\":true}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    use_with("json", "time=t,status=s,bytes=b,cache=r.hit:true", 1, "");
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{\"hit\":true}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{\"hit\":false}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{\"hit\":\"TRUE\"}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    takes("{\"t\":1794900000,\"s\":200,\"b\":7,\"r\":{\"hit\":null}}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
+    use_with("json", "fastly,cache=c:1", 1, "");
+    takes("{\"timestamp\":1794900000,\"response_status\":200,\"response_body_size\":7,\"c\":1,\"response_state\":\"x\"}");
+    ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
+    fails_with("json", "time=t,status=s,bytes=b,cache=c:", 1, "map", "\"c:\" at byte 31 of the map has no value");
+}
+END_TEST
+
 START_TEST(a_map_that_cannot_be_compiled_says_where)
 {
     fails_with("json", "", 0, "map", "JSON lines need a map");
@@ -676,7 +699,10 @@ START_TEST(times_and_cache_words_of_all_servers)
                  {"hitmiss", TB_CACHE_OTHER},      {"cache hit: x", TB_CACHE_SERVED},
                  {"cache miss", TB_CACHE_OTHER},   {"revalidated", TB_CACHE_REVALIDATED},
                  {"RefreshHit", TB_CACHE_REVALIDATED}, {"-", TB_CACHE_OTHER}, {"", TB_CACHE_OTHER},
-                 {"Stale", TB_CACHE_SERVED},       {"dynamic", TB_CACHE_OTHER}};
+                 {"Stale", TB_CACHE_SERVED},       {"dynamic", TB_CACHE_OTHER},
+                 {"true", TB_CACHE_UNKNOWN},       {"False", TB_CACHE_UNKNOWN}, {"1", TB_CACHE_UNKNOWN},
+                 {"0", TB_CACHE_UNKNOWN},          {"2.0", TB_CACHE_UNKNOWN},   {"YES", TB_CACHE_UNKNOWN},
+                 {"no", TB_CACHE_UNKNOWN},         {"none", TB_CACHE_OTHER},    {"truehit", TB_CACHE_OTHER}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         ck_assert_msg(tb__cache_word((tb__part){words[i].word, strlen(words[i].word)}) ==
                           words[i].cache, "%s", words[i].word);
@@ -853,6 +879,7 @@ int main(void)
     tcase_add_test(t, a_map_finds_its_fields_wherever_they_stand);
     tcase_add_test(t, texts_in_json_end_where_their_quote_does);
     tcase_add_test(t, objects_of_one_shape_are_read_as_if_each_stood_alone);
+    tcase_add_test(t, a_map_may_say_what_a_cached_answer_says);
     tcase_add_test(t, a_map_that_cannot_be_compiled_says_where);
     tcase_add_test(t, a_head_names_the_columns);
     tcase_add_test(t, times_and_cache_words_of_all_servers);

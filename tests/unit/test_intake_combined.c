@@ -77,6 +77,8 @@ START_TEST(a_field_after_the_agent_is_the_cache_status)
     ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
     accepts(GET "200 1" AGENT " \"MISS\"");
     ck_assert_uint_eq(hit.cache, TB_CACHE_OTHER);
+    accepts(GET "200 1" AGENT " 1"); /* a time, a length, a yes: of something */
+    ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
     refuses(GET "200 1" AGENT " H!T", TB_REJECT_CACHE, sizeof GET "200 1" AGENT " ");
     refuses(GET "200 1" AGENT " HIT 0.003", TB_REJECT_COMBINED, sizeof GET "200 1" AGENT " HIT");
     refuses(GET "200 1" AGENT " ", TB_REJECT_COMBINED, sizeof GET "200 1" AGENT " ");
