@@ -6,6 +6,8 @@
  * library's own limit. */
 #include "feed/source.h"
 
+#include "feed/foreign.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -379,6 +381,7 @@ void feed_source_close(feed_source *source)
 tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret_n, tb_error *err)
 {
     size_t have = 0;
+    const bool first = source->plain_read == 0;
     const uint64_t left =
         source->plain_end > source->plain_read ? source->plain_end - source->plain_read : 0;
     if (cap > left) cap = (size_t)left;
@@ -396,7 +399,7 @@ tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret
                            (unsigned long long)source->plain_max);
     }
     *ret_n = have;
-    return TB_OK;
+    return first ? feed_foreign_check(buf, have, err) : TB_OK;
 }
 
 bool feed_source_seekable(const feed_source *source)

@@ -2,7 +2,7 @@
  *
  * gzip (any number of members) and zstd (any number of frames) are told by their first bytes.
  * Compressed input that is damaged, cut off or followed by something else is TB_E_BAD_INPUT with
- * the byte of the stored input where reading stopped. A source belongs to one thread at a time. */
+ * the byte of the stored input where reading stopped; so is a file of another kind (foreign.h). A source belongs to one thread at a time. */
 #ifndef TOLLBOOK_SERVER_FEED_SOURCE_H
 #define TOLLBOOK_SERVER_FEED_SOURCE_H
 

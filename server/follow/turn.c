@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "feed/foreign.h"
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -28,40 +29,14 @@ bool follow_is_logs(tb_code code)
 
 /* --- beginning --- */
 
-/* What is no log and cannot be read: packed by a program that is not known here. */
-static const char *foreign(const char *bytes, size_t n)
-{
-    static const struct {
-        const char *magic;
-        size_t len;
-        const char *name;
-    } all[] = {
-        {"\xfd"
-         "7zXZ",
-         5, "xz"},
-        {"BZh", 3, "bzip2"},
-        {"\x04\x22\x4d\x18", 4, "lz4"},
-        {"\x1f\x9d", 2, "compress"},
-        {"PK\x03\x04", 4, "zip"},
-        {"7z\xbc\xaf", 4, "7z"},
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (n >= all[i].len && memcmp(bytes, all[i].magic, all[i].len) == 0) return all[i].name;
-    return NULL;
-}
-
 /* Whether the first line is there, so that its hash is for good. */
 static tb_code has_head(const follow_log *log, bool *ret_has, tb_error *err)
 {
     char bytes[TB_HEAD];
     size_t n;
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
+    if (code == TB_OK) code = feed_foreign_check(bytes, n, err);
     if (code) return code;
-    const char *name = foreign(bytes, n);
-    if (name)
-        return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                       "It is packed with %s, which is not read: pack logs with gzip or zstd.",
-                       name);
     *ret_has = n == sizeof bytes || (n > 0 && memchr(bytes, '\n', n));
     return TB_OK;
 }

@@ -369,7 +369,7 @@ class Local(unittest.TestCase):
         self.assertEqual(f.stop(), 0)
         said = f.messages()
         for word in ("dir: It is no file", "unreadable: Reading failed", "fifo: It is no file",
-                     "other.xz: It is packed with xz", "a.log: It is no file"):
+                     "other.xz: It is a file of xz, which is not read", "a.log: It is no file"):
             self.assertEqual(said.count(word), 1, said)
         self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
 

@@ -877,6 +877,50 @@ START_TEST(damaged_compressed_input_or_something_after_it_is_an_error)
 }
 END_TEST
 
+START_TEST(a_file_that_is_unpacked_elsewhere_is_named_with_the_command)
+{
+    static char tar[600] = "access.log";
+    memcpy(tar + 257, "ustar", 6);
+    const struct {
+        const char *bytes;
+        size_t len;
+        const char *says;
+    } files[] = {
+#define B(bytes, says) {bytes, sizeof bytes - 1, says}
+        B("BZh91AY&SY\x7f\1\2\3", "bzip2 -dc FILE | tollbook ingest -"),
+        B("\xfd" "7zXZ\0\0\4", "xz -dc FILE |"),
+        B("\x5d\0\0\x80\0\xff", "xz -dc FILE |"),
+        B("LZIP\1\x14", "lzip -dc FILE |"),
+        B("\x04\x22\x4d\x18\x64", "lz4 -dc FILE |"),
+        B("\x89LZO\0\r\n", "lzop -dc FILE |"),
+        B("\xff\x06\0\0sNaPpY", "snzip -dc FILE |"),
+        B("\x1f\x9d\x90", "gzip -dc FILE |"),
+        B("PK\3\4\x14", "unzip -p FILE |"),
+        B("7z\xbc\xaf\x27\x1c", "7z x -so FILE |"),
+        B("Rar!\x1a\7\1", "unrar p -inul FILE |"),
+        B("PAR1\x15\4", "duckdb"),
+        B("\xff\xfe" "1\0" "9\0", "iconv -f UTF-16 -t UTF-8 FILE |"),
+        B("\xfe\xff\0" "1", "iconv -f UTF-16"),
+        B("\xff\xfe\0\0" "1\0\0\0", "iconv -f UTF-32"),
+        B("LPKSHHRH\0", "journalctl -o cat --file FILE |"),
+#undef B
+        {tar, sizeof tar, "tar -xOf FILE |"},
+    };
+    static char packed[4096];
+    feed_options options = plain_options();
+    feed_report report;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        tb_error err = {0};
+        ck_assert_msg(feed_code(files[i].bytes, files[i].len, &options, &report, &err) == TB_E_BAD_INPUT, "%s", files[i].says);
+        ck_assert_msg(strstr(err.message, files[i].says), "%s", err.message);
+        const size_t n = pack_gzip(files[i].bytes, files[i].len, packed, sizeof packed); /* in gzip too: logs.tar.gz */
+        ck_assert_int_eq(feed_code(packed, n, &options, &report, &err), TB_E_BAD_INPUT);
+    }
+    ck_assert_uint_eq(segments(), 0);
+    ck_assert_uint_eq(feed_ok("BZh91AY&SY|200|\n", 16, &options).rejected, 1); /* a client's: a line like others */
+}
+END_TEST
+
 /* --- named batches --- */
 
 START_TEST(a_named_batch_names_exactly_its_bytes)
@@ -1431,6 +1475,7 @@ int main(void)
     tcase_add_test(tc, a_grown_compressed_log_adds_only_its_new_lines);
     tcase_add_test(tc, compressed_input_cut_anywhere_is_an_error_that_names_the_byte);
     tcase_add_test(tc, damaged_compressed_input_or_something_after_it_is_an_error);
+    tcase_add_test(tc, a_file_that_is_unpacked_elsewhere_is_named_with_the_command);
     tcase_add_test(tc, a_named_batch_names_exactly_its_bytes);
     tcase_add_test(tc, a_named_batch_that_was_cut_short_goes_on);
     tcase_add_test(tc, an_empty_input_is_no_line_and_an_empty_named_one_is_a_batch);
