@@ -50,6 +50,8 @@ typedef enum tb__kind {
     TB__KIND_NUMBER,  /* digits, '-' */
     TB__KIND_DECIMAL, /* digits, '.', '-' */
     TB__KIND_TOKEN,   /* letters, digits, '_', '-', '.' */
+    TB__KIND_LIST,    /* decimals with ", " and " : " between them */
+    TB__KIND_PROTOCOL, /* HTTP/1.1: a token, '/' */
     TB__KIND_ADDRESS, /* a token, ':', '%' */
     TB__KIND_NAME,    /* of a server: no space, quote, '/', ':', '|', ',', ';' */
     TB__KIND_SITE,    /* a server's name or address: a name, ':' */

@@ -1,5 +1,6 @@
 /* What follows the name in an nginx log_format directive: escape=..., quoted pieces, variables.
  *
+ * A variable whose values nginx makes, or checks, is in the table with what these may hold: a column beside it is told apart.
  * Variables that are not in the table (a map's, a module's) hold any text and are passed over. */
 #include "intake/columns.h"
 #include "intake/chars.h"
@@ -50,17 +51,47 @@ static const named variables[] = {
     V("content_length", NONE, TEXT, 0, 0),
     V("gzip_ratio", NONE, DECIMAL, 0, 0),
     V("hostname", NONE, NAME, 0, 0),
+    V("http2", NONE, TOKEN, 0, 0),
+    V("http3", NONE, TOKEN, 0, 0),
+    V("https", NONE, TOKEN, 0, 0),
+    V("limit_conn_status", NONE, TOKEN, 0, 0),
+    V("limit_rate", NONE, NUMBER, 0, 0),
+    V("limit_req_status", NONE, TOKEN, 0, 0),
     V("nginx_version", NONE, TOKEN, 0, 0),
     V("pid", NONE, NUMBER, 0, 0),
     V("pipe", NONE, TOKEN, 0, 0),
+    V("proxy_protocol_addr", NONE, ADDRESS, 0, 0),
+    V("proxy_protocol_port", NONE, NUMBER, 0, 0),
+    V("proxy_protocol_server_addr", NONE, ADDRESS, 0, 0),
+    V("proxy_protocol_server_port", NONE, NUMBER, 0, 0),
+    V("realip_remote_addr", NONE, ADDRESS, 0, 0),
+    V("realip_remote_port", NONE, NUMBER, 0, 0),
     V("remote_port", NONE, NUMBER, 0, 0),
+    V("request_completion", NONE, TOKEN, 0, 0),
     V("request_length", NONE, NUMBER, 0, 0),
     V("request_method", NONE, TOKEN, 0, 0),
     V("request_time", NONE, DECIMAL, 0, 0),
     V("server_addr", NONE, ADDRESS, 0, 0),
     V("server_port", NONE, NUMBER, 0, 0),
+    V("server_protocol", NONE, PROTOCOL, 0, 0),
     V("ssl_cipher", NONE, TOKEN, 0, 0),
+    V("ssl_curve", NONE, TOKEN, 0, 0),
+    V("ssl_early_data", NONE, NUMBER, 0, 0),
     V("ssl_protocol", NONE, TOKEN, 0, 0),
+    V("ssl_session_id", NONE, TOKEN, 0, 0),
+    V("ssl_session_reused", NONE, TOKEN, 0, 0),
+    V("tcpinfo_rcv_space", NONE, NUMBER, 0, 0),
+    V("tcpinfo_rtt", NONE, NUMBER, 0, 0),
+    V("tcpinfo_rttvar", NONE, NUMBER, 0, 0),
+    V("tcpinfo_snd_cwnd", NONE, NUMBER, 0, 0),
+    V("upstream_bytes_received", NONE, LIST, 0, 0),
+    V("upstream_bytes_sent", NONE, LIST, 0, 0),
+    V("upstream_connect_time", NONE, LIST, 0, 0),
+    V("upstream_header_time", NONE, LIST, 0, 0),
+    V("upstream_queue_time", NONE, LIST, 0, 0),
+    V("upstream_response_length", NONE, LIST, 0, 0),
+    V("upstream_response_time", NONE, LIST, 0, 0),
+    V("upstream_status", NONE, LIST, 0, 0),
 };
 #undef V
 

@@ -14,9 +14,9 @@
 
 enum {
     PLAIN = K(TEXT) | K(NAME) | K(SITE) | K(HOST),
-    LETTERS = PLAIN | K(TOKEN) | K(ADDRESS) | K(LOCAL) | K(BRACKETED) | K(ISO),
-    DIGITS = LETTERS | K(NUMBER) | K(DECIMAL),
-    SPACES = K(TEXT) | K(LOCAL) | K(BRACKETED)
+    LETTERS = PLAIN | K(TOKEN) | K(PROTOCOL) | K(ADDRESS) | K(LOCAL) | K(BRACKETED) | K(ISO),
+    DIGITS = LETTERS | K(NUMBER) | K(DECIMAL) | K(LIST),
+    SPACES = K(TEXT) | K(LIST) | K(LOCAL) | K(BRACKETED)
 };
 
 const uint16_t tb__kind_class[256] = {
@@ -28,12 +28,12 @@ const uint16_t tb__kind_class[256] = {
     ['%'] = PLAIN | K(ADDRESS),
     ['&' ... '*'] = PLAIN,
     ['+'] = PLAIN | K(LOCAL) | K(BRACKETED) | K(ISO),
-    [','] = K(TEXT) | K(HOST),
+    [','] = K(TEXT) | K(LIST) | K(HOST),
     ['-'] = DIGITS,
-    ['.'] = PLAIN | K(DECIMAL) | K(TOKEN) | K(ADDRESS) | K(ISO),
-    ['/'] = K(TEXT) | K(LOCAL) | K(BRACKETED),
+    ['.'] = PLAIN | K(DECIMAL) | K(LIST) | K(TOKEN) | K(PROTOCOL) | K(ADDRESS) | K(ISO),
+    ['/'] = K(TEXT) | K(PROTOCOL) | K(LOCAL) | K(BRACKETED),
     ['0' ... '9'] = DIGITS,
-    [':'] = K(TEXT) | K(ADDRESS) | K(SITE) | K(HOST) | K(LOCAL) | K(BRACKETED) | K(ISO),
+    [':'] = K(TEXT) | K(LIST) | K(ADDRESS) | K(SITE) | K(HOST) | K(LOCAL) | K(BRACKETED) | K(ISO),
     [';'] = K(TEXT) | K(HOST),
     ['<' ... '@'] = PLAIN,
     ['A' ... 'Z'] = LETTERS,
@@ -41,7 +41,7 @@ const uint16_t tb__kind_class[256] = {
     ['\\'] = PLAIN,
     [']'] = PLAIN | K(BRACKETED),
     ['^'] = PLAIN,
-    ['_'] = PLAIN | K(TOKEN) | K(ADDRESS),
+    ['_'] = PLAIN | K(TOKEN) | K(PROTOCOL) | K(ADDRESS),
     ['`'] = PLAIN,
     ['a' ... 'z'] = LETTERS,
     ['{'] = PLAIN,

@@ -277,6 +277,37 @@ START_TEST(a_count_that_a_client_could_write_is_refused_in_the_description)
 }
 END_TEST
 
+/* What nginx makes or checks itself is no text of a client's: columns beside it are told apart. */
+START_TEST(what_nginx_bounds_is_bounded)
+{
+    static const struct {
+        const char *name, *value;
+    } bounded[] = {{"server_protocol", "HTTP/1.1"}, {"scheme", "https"}, {"request_method", "GET"}, {"https", "on"},
+                   {"http2", "h2c"}, {"request_completion", ""}, {"limit_req_status", "PASSED"},
+                   {"proxy_protocol_addr", "2001:db8::1"}, {"realip_remote_port", "-"}, {"ssl_session_reused", "."},
+                   {"tcpinfo_rtt", "1200"}, {"limit_rate", "0"}, {"ssl_curve", "X25519"}};
+    char format[256], line[256];
+    for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++) {
+        snprintf(format, sizeof format, "nginx:$%s $status $msec $bytes_sent $host $http_user_agent $%s", bounded[i].name,
+                 bounded[i].name);
+        snprintf(line, sizeof line, "%s 200 1794900000.250 7 a.example x 500 y z %s", bounded[i].value, bounded[i].value);
+        use(format);
+        takes(line);
+        ck_assert_uint_eq(hit.status, 200);
+        is(logline.agent, "x 500 y z");
+        snprintf(format, sizeof format, "nginx:$http_x $%s $status $msec $bytes_sent \"$host\"", bounded[i].name);
+        snprintf(line, sizeof line, "x y %s 200 1794900000.250 7 \"a.example\"", bounded[i].value);
+        use(format);
+        takes(line);
+        ck_assert_uint_eq(hit.bytes, 7);
+    }
+    use("nginx:$http_x|$upstream_response_time|$upstream_status|$status|$msec|$bytes_sent|\"$host\"");
+    takes("x|y|0.001, 0.002 : -|200, 502|200|1794900000.250|7|\"a.example\"");
+    ck_assert_uint_eq(hit.status, 200);
+    fails("nginx:$http_x $status $msec $bytes_sent $host $ssl_server_name", "stands between $http_x and $ssl_server_name");
+}
+END_TEST
+
 START_TEST(a_log_format_that_cannot_be_compiled_says_where)
 {
     fails("nginx:$msec $status $", "At byte 15 a \"$\" begins no variable");
@@ -872,6 +903,7 @@ int main(void)
     tcase_add_test(t, one_text_in_the_middle_may_hold_its_separators);
     tcase_add_test(t, two_texts_that_cannot_be_told_apart_are_unknown);
     tcase_add_test(t, a_count_that_a_client_could_write_is_refused_in_the_description);
+    tcase_add_test(t, what_nginx_bounds_is_bounded);
     tcase_add_test(t, a_log_format_that_cannot_be_compiled_says_where);
     tcase_add_test(t, values_that_are_wrong_name_the_reason);
     tcase_add_test(t, a_log_format_directive_is_read_as_apache_reads_it);
