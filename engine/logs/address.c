@@ -173,6 +173,21 @@ unsigned tb__log_ip_read(tb_text text, uint8_t out[16])
     return inet_pton(AF_INET6, copy, out) == 1 ? 6 : 0;
 }
 
+unsigned tb_log_ip_bits(tb_log_privacy privacy, uint8_t ip[16], unsigned *family)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff}, nat64[12] = {0, 0x64, 0xff, 0x9b};
+    static const uint8_t six_to_four[2] = {0x20, 0x02};
+    if (*family == 6 && memcmp(ip, mapped, sizeof mapped) == 0) {
+        memmove(ip, ip + 12, 4);
+        *family = 4;
+    }
+    if (privacy == TB_LOG_IP_NONE) return 0;
+    if (privacy == TB_LOG_IP_WHOLE) return *family == 4 ? 32 : 128;
+    if (*family == 4) return 24;
+    if (memcmp(ip, nat64, sizeof nat64) == 0) return 96 + 24;
+    return memcmp(ip, six_to_four, sizeof six_to_four) == 0 ? 16 + 24 : 64;
+}
+
 /* --- ids --- */
 
 #if defined(__SSE2__)

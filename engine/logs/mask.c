@@ -48,10 +48,11 @@ static size_t mask_v6(tb_log_privacy privacy, const char *run, size_t len, char 
 {
     uint8_t bytes[16];
     char text[INET6_ADDRSTRLEN];
-    if (privacy == TB_LOG_IP_NONE || tb__log_ip_read((tb_text){run, len}, bytes) != 6)
-        return put(to, "::", 2);
-    memset(bytes + 8, 0, 8);
-    if (!inet_ntop(AF_INET6, bytes, text, sizeof text) || strlen(text) > len)
+    unsigned family = tb__log_ip_read((tb_text){run, len}, bytes);
+    if (family != 6) return put(to, "::", 2);
+    const unsigned keep = tb_log_ip_bits(privacy, bytes, &family) / 8;
+    memset(bytes + keep, 0, sizeof bytes - keep);
+    if (!inet_ntop(family == 4 ? AF_INET : AF_INET6, bytes, text, sizeof text) || strlen(text) > len)
         return put(to, "::", 2);
     return put(to, text, strlen(text));
 }

@@ -277,14 +277,16 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 /* The bytes of a row's address where it is of the filter's family. */
 static bool ip_of(const tb__log_binaries *b, size_t row, bool v4, uint8_t out[16])
 {
-    const unsigned width = v4 ? 4 : 16;
     const size_t rank = b->rank[row];
+    unsigned family = b->width[row] == 4 ? 4 : b->width[row] == 16 ? 6 : 0;
+    if (family == 4 && !v4) return false;
+    for (unsigned i = 0; family == 4 && i < 4; i++)
+        out[i] = b->planes[i * b->n_short + rank];
+    if (family == 6) memcpy(out, b->wide + 16 * rank, 16);
     if (b->width[row] == TB__LOG_TEXT_WIDTH) /* written otherwise than it would be printed */
-        return tb__log_ip_read(tb__log_entry(&b->texts, rank), out) == (v4 ? 4u : 6u);
-    if (b->width[row] != width) return false;
-    for (unsigned i = 0; i < width; i++)
-        out[i] = v4 ? b->planes[i * b->n_short + rank] : b->wide[16 * rank + i];
-    return true;
+        family = tb__log_ip_read(tb__log_entry(&b->texts, rank), out);
+    (void)tb_log_ip_bits(TB_LOG_IP_WHOLE, out, &family);
+    return family == (v4 ? 4u : 6u);
 }
 
 static tb_code keep_ip(selection *s, tb_error *err)

@@ -109,9 +109,8 @@ void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy)
         row->line.ip.len = 0;
         return;
     }
-    const unsigned size = row->ip_family == 4 ? 4 : 16;
-    const unsigned keep = privacy == TB_LOG_IP_NONE ? 0 : row->ip_family == 4 ? 3 : 8;
-    memset(row->ip + keep, 0, size - keep);
+    const unsigned keep = tb_log_ip_bits(privacy, row->ip, &row->ip_family) / 8;
+    memset(row->ip + keep, 0, sizeof row->ip - keep);
     print_ip(row);
 }
 

@@ -116,6 +116,11 @@ typedef enum tb_log_privacy {
     TB_LOG_IP_NONE,  /* 0.0.0.0 or :: */
 } tb_log_privacy;
 
+/* How many bits of an address are shown and compared. ::ffff:192.0.2.77 is the IPv4 address that it holds, and is made that
+ * (*family, 4 or 6, and its bytes); of one that holds an IPv4 address elsewhere (NAT64, 6to4) that one's last octet is hidden
+ * too, and no more of NAT64's. */
+unsigned tb_log_ip_bits(tb_log_privacy privacy, uint8_t ip[16], unsigned *family);
+
 /* Hides what looks like an address anywhere in a text, in its place; returns the length that is left.
  * cut: the text goes on where it ends, maybe in the midst of an address. */
 size_t tb_log_mask(tb_log_privacy privacy, bool cut, char *text, size_t len);
@@ -146,7 +151,7 @@ typedef struct tb_log_filter {
     tb_text edge, url, agent, referer;
     tb_log_list tokens;
     bool by_ip, by_id, extended;
-    unsigned ip_bits; /* of ip that count: 24, 32, 64 or 128 */
+    unsigned ip_bits; /* of ip that count (tb_log_ip_bits) */
     bool ip_is_v4;
     uint8_t ip[16], id[16];
 } tb_log_filter;

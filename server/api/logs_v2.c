@@ -146,14 +146,14 @@ static void read_ip(log_answer *a, tb_text text, log_details *d)
     char copy[INET6_ADDRSTRLEN] = "";
     if (!text.len || a->how.privacy == TB_LOG_IP_NONE) return;
     if (text.len < sizeof copy) memcpy(copy, text.data, text.len);
-    f->ip_is_v4 = inet_pton(AF_INET, copy, f->ip) == 1;
-    if (!f->ip_is_v4 && inet_pton(AF_INET6, copy, f->ip) != 1) {
+    unsigned family = inet_pton(AF_INET, copy, f->ip) == 1 ? 4 : 6;
+    if (family == 6 && inet_pton(AF_INET6, copy, f->ip) != 1) {
         logs_wrong(d, "remoteIp must be an IPv4 or IPv6 address.");
         return;
     }
     f->by_ip = true;
-    f->ip_bits = f->ip_is_v4 ? 32 : 128;
-    if (a->how.privacy == TB_LOG_IP_SHORT) f->ip_bits = f->ip_is_v4 ? 24 : 64;
+    f->ip_bits = tb_log_ip_bits(a->how.privacy, f->ip, &family);
+    f->ip_is_v4 = family == 4;
 }
 
 static void read_id(log_answer *a, tb_text text, log_details *d)

@@ -213,13 +213,14 @@ class Logs(Case):
 
         self.assertEqual(shown(WRITTEN, what="remoteIp"), written)
         for query, rows in (("2001:db8:1:2::a", [0, 1, 2]), ("2001:DB8:1:2:0::A", [0, 1, 2]),
-                            ("2001:db8:1:2::b", [3]), ("192.0.2.1", [5]), ("::ffff:192.0.2.1", [4])):
+                            ("2001:db8:1:2::b", [3]), ("192.0.2.1", [4, 5]), ("::ffff:192.0.2.1", [4, 5])):
             self.assertEqual(shown(WRITTEN, f"&remoteIp={query}"), rows, query)
         self.assertEqual(shown(WRITTEN_SHORT, what="remoteIp"),
-                         ["2001:db8:1:2::"] * 4 + ["::", "192.0.2.0"] + [None] * 3)
+                         ["2001:db8:1:2::"] * 4 + ["192.0.2.0"] * 2 + [None] * 3)
         self.assertEqual(shown(WRITTEN_SHORT, "&remoteIp=2001:db8:1:2:ffff::"), [0, 1, 2, 3])
+        self.assertEqual(shown(WRITTEN_SHORT, "&remoteIp=::ffff:192.0.2.200"), [4, 5])
         self.assertEqual(shown(WRITTEN_DROPPED, what="remoteIp"),
-                         ["::"] * 5 + ["0.0.0.0"] + [None] * 3)
+                         ["::"] * 4 + ["0.0.0.0"] * 2 + [None] * 3)
         # "-" is what the cache status of the others is shown as; agent and the rest have none
         self.assertEqual(shown(WRITTEN, "&search=-"), list(range(1, len(written))))
         self.assertEqual(shown(WRITTEN_DROPPED, "&search=-+hit"), list(range(len(written))))

@@ -31,7 +31,10 @@ START_TEST(addresses_of_both_kinds_are_shortened)
     shortens("a 192.0.2.77:443, 198.51.100.9.", "a 192.0.2.0:443, 198.51.100.0.");
     shortens("|2001:db8:1:2:3:4:5:6|", "|2001:db8:1:2::|");
     shortens("[2001:db8::7]:443", "[2001:db8::]:443");
-    shortens("::ffff:192.0.2.77 ::1", ":: ::");
+    shortens("::ffff:192.0.2.77 ::1", "192.0.2.0 ::");
+    shortens("[::FFFF:c000:24d]:443", "[192.0.2.0]:443");
+    shortens("64:ff9b::c000:24d 64:ff9b::192.0.2.77", "64:ff9b::c000:200 64:ff9b::c000:200");
+    shortens("2002:c000:24d::7", "2002:c000:200::");
     shortens("2001:DB8::7", "2001:db8::");
 }
 END_TEST
@@ -41,6 +44,7 @@ START_TEST(addresses_of_both_kinds_are_dropped)
     drops("192.0.2.77 x", "0.0.0.0 x");
     drops("cut 192.0.2", "cut 0.0.0");
     drops("|2001:db8:1:2:3:4:5:6|::1", "|::|::");
+    drops("::ffff:192.0.2.77 64:ff9b::c000:24d", "0.0.0.0 ::");
 }
 END_TEST
 

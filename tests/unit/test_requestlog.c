@@ -230,6 +230,12 @@ START_TEST(addresses_are_hidden_as_the_zone_wants_it)
         {"198.51.100.7", TB_LOG_IP_NONE, "0.0.0.0"},
         {"2001:db8:1:2:3:4:5:6", TB_LOG_IP_SHORT, "2001:db8:1:2::"},
         {"2001:db8::1", TB_LOG_IP_NONE, "::"},
+        {"::ffff:192.0.2.77", TB_LOG_IP_WHOLE, "::ffff:192.0.2.77"},
+        {"::ffff:192.0.2.77", TB_LOG_IP_SHORT, "192.0.2.0"}, /* the IPv4 address that it is */
+        {"::FFFF:c000:24d", TB_LOG_IP_SHORT, "192.0.2.0"},
+        {"::ffff:192.0.2.77", TB_LOG_IP_NONE, "0.0.0.0"},
+        {"64:ff9b::c000:24d", TB_LOG_IP_SHORT, "64:ff9b::c000:200"}, /* NAT64 */
+        {"2002:c000:24d:1::5", TB_LOG_IP_SHORT, "2002:c000:200::"}, /* 6to4: the whole of it before its last 64 bits */
         {"no address", TB_LOG_IP_WHOLE, "no address"},
         {"no address", TB_LOG_IP_SHORT, "-"},
     };
@@ -438,6 +444,31 @@ START_TEST(filters_keep_what_they_say)
     ck_assert_uint_eq(count(block, &f), 1);
     f = (tb_log_filter){.from_ms = NOON + 3, .to_ms = INT64_MAX};
     ck_assert_uint_eq(count(block, &f), 0);
+    tb_logblock_free(block);
+    tb_buf_release(&bytes);
+    stop();
+}
+END_TEST
+
+START_TEST(an_address_is_found_as_the_ipv4_address_that_it_is)
+{
+    tb_buf bytes;
+    start();
+    add("HIT|200|1793707205123|1|101|::ffff:192.0.2.77|-|/|DE|-|-|-");
+    add("HIT|200|1793707205123|1|101|::FFFF:c000:24d|-|/|DE|-|-|-");
+    add("HIT|200|1793707205123|1|101|192.0.2.77|-|/|DE|-|-|-");
+    add("HIT|200|1793707205123|1|101|192.0.3.77|-|/|DE|-|-|-");
+    add("HIT|200|1793707205123|1|101|2001:db8::1|-|/|DE|-|-|-");
+    tb_logblock *block = pack_into(&bytes);
+    tb_log_filter f = ALL;
+    f.by_ip = f.ip_is_v4 = true;
+    f.ip_bits = 32;
+    memcpy(f.ip, (const uint8_t[]){192, 0, 2, 77}, 4);
+    ck_assert_uint_eq(count(block, &f), 3);
+    memcpy(f.ip, (const uint8_t[]){0x20, 1, 0x0d, 0xb8}, 4);
+    f.ip_is_v4 = false;
+    f.ip_bits = 64;
+    ck_assert_uint_eq(count(block, &f), 1);
     tb_logblock_free(block);
     tb_buf_release(&bytes);
     stop();
@@ -654,6 +685,7 @@ int main(void)
     tcase_add_test(t, more_words_than_have_numbers_are_kept);
     tcase_add_test(t, lines_are_in_the_order_of_their_times_and_stable);
     tcase_add_test(t, filters_keep_what_they_say);
+    tcase_add_test(t, an_address_is_found_as_the_ipv4_address_that_it_is);
     tcase_add_test(t, a_column_that_a_block_lacks_is_empty_to_filters);
     tcase_add_test(t, every_flipped_bit_and_every_cut_is_an_error);
     tcase_add_test(t, more_lines_than_a_block_holds_and_none_are_refused);
