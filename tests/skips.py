@@ -6,6 +6,7 @@
 A test says "skipped: REASON" on a line of its own. tests/expected-skips.txt lists what may be
 skipped. Exit status 1: something else was.
 """
+import argparse
 import re
 import sys
 import xml.etree.ElementTree
@@ -38,7 +39,9 @@ def unexpected(report):
 
 
 def main():
-    found = unexpected(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("report", metavar="JUNIT")
+    found = unexpected(parser.parse_args().report)
     for name, reason in found:
         print(f"tests/run: {name} was skipped, which tests/expected-skips.txt does not expect: "
               f"{reason}", file=sys.stderr)

@@ -147,4 +147,6 @@ def main(folder, library, output):
         file.write("};\nconst size_t console_n_files = sizeof console_files / sizeof *console_files;\n")
 
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
 main(*sys.argv[1:])

@@ -25,4 +25,6 @@ def main(source, target):
     write(found, target, "countries_json", "iso-codes by server/api/countries.py")
 
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 main(*sys.argv[1:])

@@ -15,4 +15,6 @@ def main(source, target):
     write(document, target, "openapi_json", "docs/openapi.yaml by server/api/openapi.py")
 
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 main(*sys.argv[1:])

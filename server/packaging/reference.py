@@ -258,6 +258,8 @@ def fish(commands):
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
     table = json.loads(Path(sys.argv[1]).read_text())
     folder, commands, version = Path(sys.argv[2]), table["commands"], table["version"]
     shutil.rmtree(folder, ignore_errors=True)  # a subcommand that is gone has no page

@@ -6,6 +6,7 @@
 
 The pictures are reduced to 64 colours, so that they weigh little in a checkout.
 """
+import argparse
 import json
 import os
 import struct
@@ -149,13 +150,16 @@ class Camera(ConsoleCase):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?")
+    folder = parser.parse_args().folder
     os.environ.setdefault("TB_BUILD", str(SOURCE / "build/dev"))
     server, browser = Fixtures(), None
     try:
         browser = Browser()
         camera = Camera(server, browser)
-        if len(sys.argv) > 1:
-            camera.of_everything(Path(sys.argv[1]))
+        if folder:
+            camera.of_everything(folder)
         else:
             camera.for_readme(SOURCE / "docs/pictures")
     finally:

@@ -85,4 +85,6 @@ def main(library, source, versions):
     Path(versions).write_text(script(found))
 
 
+if len(sys.argv) != 4:
+    sys.exit(__doc__)
 main(*sys.argv[1:])
