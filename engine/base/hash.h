@@ -8,9 +8,9 @@
 #include <xxh_x86dispatch.h>
 #endif
 
-/* A secret for the hashes of one table in memory. Strangers choose the texts of a log: a table of such
- * texts hashes them with XXH3_64bits_withSeed and this, else they could choose texts that all fall on
- * one place, and each look would go through all of them. */
+/* A secret for the hashes of one table in memory. Strangers choose the texts of a log: a table of
+ * such texts hashes them with XXH3_64bits_withSeed and this, else they could choose texts that all
+ * fall on one place, and each look would go through all of them. */
 uint64_t tb__hash_seed(void);
 
 #endif

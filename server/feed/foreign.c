@@ -50,10 +50,11 @@ tb_code feed_foreign_check(const char *bytes, size_t len, tb_error *err)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         const foreign *f = &kinds[i];
         if (len < (size_t)f->at + f->len || memcmp(bytes + f->at, f->begins, f->len) != 0) continue;
-        return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                       "It is a file of %s, which is not read: plain text, gzip and zstd are. To take it in: "
-                       "%s | tollbook ingest -",
-                       f->what, f->command);
+        return tb_fail(
+            err, TB_E_BAD_INPUT, NULL,
+            "It is a file of %s, which is not read: plain text, gzip and zstd are. To take it in: "
+            "%s | tollbook ingest -",
+            f->what, f->command);
     }
     return TB_OK;
 }
