@@ -21,6 +21,7 @@ import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import elf  # noqa: E402
 import script  # noqa: E402, F401: skips are told
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
@@ -165,6 +166,14 @@ class Packages(unittest.TestCase):
         for file in ("bin/tollbook", "share/man/man1/tollbook-ledger-pay.1.gz",
                      "share/bash-completion/completions/tollbook"):
             self.assertIn(f" ./usr/{file}\n", shown)
+
+    def test_what_is_packed_is_hardened_and_finds_its_libraries_as_the_system_does(self):
+        found = {}
+        for name, package in self.made.items():
+            run("dpkg-deb", "-x", package, self.root / name)
+            found.update({path.name: (list(elf.lacks(path)), elf.library_path(path)) for path in elf.binaries(self.root / name)})
+        self.assertEqual(len(found), 4)
+        self.assertEqual(found, {name: ([], None) for name in found})
 
     def test_lintian_finds_no_error(self):
         if not shutil.which("lintian"):
