@@ -35,14 +35,15 @@ static bool is_written(const char *db)
     return path_of(db, ".lock", lock) && access(lock, F_OK) == 0;
 }
 
-/* Everybody may read it: the server need not run as the user who makes backups. Root's is the database's owner's. */
+/* Everybody may read it: the server need not run as the user who makes backups. Root's is the database's owner's, where it can
+ * be given away. */
 static bool write_moment(new_file *f, const char *db, int64_t now_us)
 {
     char text[MOMENT + 1];
     struct stat st;
     tb_time_format(now_us, text);
     text[MOMENT] = '\n';
-    if (geteuid() == 0 && (stat(db, &st) != 0 || fchown(f->fd, st.st_uid, st.st_gid) != 0)) return false;
+    if (geteuid() == 0 && (stat(db, &st) != 0 || fchown(f->fd, st.st_uid, st.st_gid) != 0)) errno = 0;
     return fchmod(f->fd, 0644) == 0 && new_file_write(f, text, sizeof text);
 }
 

@@ -206,7 +206,7 @@ static tb_code begin_writing(tb_store *store, tb_error *err)
     ch->looks = false;
     const bool copy = f.known && f.used > f.known;
     int64_t epoch = f.used > f.claimed ? f.used : f.claimed;
-    if (!code && epoch) code = tb__check_id("usage_epoch", epoch, EPOCHS, err);
+    if (!code && epoch) code = tb__check_id("meta", epoch, EPOCHS, err);
     if (!code) code = tb__ch_begin_claims(store, f.known > 0, epoch + 1, err);
     if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
     if (!code) code = tb_store_write(store, begin_span, &epoch, err);
