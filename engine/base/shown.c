@@ -2,6 +2,8 @@
 #include "base/jsontext.h"
 #include "tollbook/buf.h"
 
+#include <string.h>
+
 /* How many bytes of text stand for themselves; 0: the first one does not. */
 static size_t plain_step(const char *text, size_t len)
 {
@@ -20,4 +22,47 @@ void tb_buf_shown(tb_buf *buf, const char *text, size_t len)
         tb_buf_fmt(buf, "\\x%02x", (unsigned char)text[at]);
         n = 1;
     }
+}
+
+/* --- CSV --- */
+
+static bool begins_like_formula(const char *text, size_t len)
+{
+    /* = + - @ of full width; blanks and marks that some programs skip */
+    static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20", "\u00a0",
+                                       "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff"};
+    const unsigned char c = len ? (unsigned char)*text : 'a';
+    if (c < 0x80) return c <= ' ' || c == '=' || c == '+' || c == '-' || c == '@';
+    if (len > 2 && memcmp(text, "\xe2\x80", 2) == 0 && (unsigned char)text[2] <= 0x8a) return true; /* U+2000 to U+200A */
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        const size_t n = strlen(wide[i]);
+        if (len >= n && memcmp(text, wide[i], n) == 0) return true;
+    }
+    return false;
+}
+
+static bool needs_quotes(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n') return true;
+    return false;
+}
+
+bool tb_csv_cell_plain(const char *text, size_t len)
+{
+    return !begins_like_formula(text, len) && !needs_quotes(text, len);
+}
+
+void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len)
+{
+    const bool quoted = needs_quotes(text, len);
+    const char *end = text + len;
+    if (quoted) tb_buf_str(buf, "\"");
+    if (begins_like_formula(text, len)) tb_buf_str(buf, "'");
+    for (const char *q; quoted && (q = memchr(text, '"', (size_t)(end - text))); text = q + 1) {
+        tb_buf_add(buf, text, (size_t)(q - text));
+        tb_buf_str(buf, "\"\"");
+    }
+    tb_buf_add(buf, text, (size_t)(end - text));
+    if (quoted) tb_buf_str(buf, "\"");
 }

@@ -10,11 +10,6 @@
 #define TB__MADE_HASH 24
 #define TB__MADE_ID   32
 
-/* Appends a cell of RFC 4180, guarded. */
-void tb__event_cell(tb_buf *out, tb_text text);
-/* Whether the text is its own cell. */
-bool tb__event_cell_plain(tb_text text);
-
 /* An address: *ret_bits 32 or 128. IPv4 in IPv6 (::ffff:a.b.c.d) is IPv4. */
 bool tb__event_ip(tb_text text, uint8_t out[16], unsigned *ret_bits);
 

@@ -76,7 +76,7 @@ void tb_event_pack(const tb_event *event, tb_buf *out)
         all += event->field[f].len;
         if (f >= TB_EVENT_COLUMNS) continue;
         row += event->field[f].len + 1;
-        if (!tb__event_cell_plain(event->field[f])) flags &= ~FLAG_PLAIN;
+        if (!tb_csv_cell_plain(event->field[f].data, event->field[f].len)) flags &= ~FLAG_PLAIN;
     }
     if (event->made) flags |= FLAG_MADE;
     uint8_t *start = (uint8_t *)tb_buf_room(out, HEAD + 10 * TB_EVENT_FIELD_COUNT + all + row);

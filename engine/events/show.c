@@ -37,40 +37,6 @@ void tb_event_json(const tb_event_record *record, tb_buf *out)
 
 /* --- CSV --- */
 
-static bool runs(char c)
-{
-    return c == '=' || c == '+' || c == '-' || c == '@' || c == '\t' || c == '\r';
-}
-
-static bool needs_quotes(tb_text text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.data[i] == ',' || text.data[i] == '"' || text.data[i] == '\r' ||
-            text.data[i] == '\n')
-            return true;
-    return false;
-}
-
-bool tb__event_cell_plain(tb_text text)
-{
-    return text.len == 0 || !(runs(text.data[0]) || needs_quotes(text));
-}
-
-void tb__event_cell(tb_buf *out, tb_text text)
-{
-    const char *guard = text.len && runs(text.data[0]) ? "'" : "";
-    const bool quoted = needs_quotes(text);
-    if (quoted) tb_buf_str(out, "\"");
-    tb_buf_str(out, guard);
-    const char *p = text.data, *end = p + text.len;
-    for (const char *q; quoted && (q = memchr(p, '"', (size_t)(end - p))); p = q + 1) {
-        tb_buf_add(out, p, (size_t)(q - p));
-        tb_buf_str(out, "\"\"");
-    }
-    tb_buf_add(out, p, (size_t)(end - p));
-    if (quoted) tb_buf_str(out, "\"");
-}
-
 void tb_event_csv_head(tb_buf *out)
 {
     tb_buf_str(out, "timestamp");
@@ -118,7 +84,7 @@ void tb_event_csv(const tb_event_record *record, tb_event_minute *minute, tb_buf
     tb_event_unpack(record, &e);
     for (int f = 0; f < TB_EVENT_COLUMNS; f++) {
         if (f) tb_buf_str(out, ",");
-        tb__event_cell(out, e.field[f]);
+        tb_buf_csv_cell(out, e.field[f].data, e.field[f].len);
     }
     tb_buf_str(out, "\r\n");
 }

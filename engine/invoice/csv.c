@@ -23,28 +23,10 @@ void tb__csv_plain(tb_buf *out, const char *text)
     tb_buf_str(out, text);
 }
 
-static bool starts_formula(char c)
-{
-    return c == '=' || c == '+' || c == '-' || c == '@' || c == '\t' || c == '\r';
-}
-
 void tb__csv_text(tb_buf *out, const char *text)
 {
-    const char *guard = starts_formula(*text) ? "'" : "";
     next_cell(out);
-    if (!strpbrk(text, ",\"\r\n")) {
-        tb_buf_str(out, guard);
-        tb_buf_str(out, text);
-        return;
-    }
-    tb_buf_str(out, "\"");
-    tb_buf_str(out, guard);
-    for (const char *quote; (quote = strchr(text, '"')); text = quote + 1) {
-        tb_buf_add(out, text, (size_t)(quote - text));
-        tb_buf_str(out, "\"\"");
-    }
-    tb_buf_str(out, text);
-    tb_buf_str(out, "\"");
+    tb_buf_csv_cell(out, text, strlen(text));
 }
 
 void tb__csv_decimal(tb_buf *out, tb_decimal value)

@@ -64,7 +64,9 @@ static void put_message(tb_reply *reply, const tb_message *m, bool first)
     put_time(reply, "next", waits ? m->next_us : INT64_MAX);
     put_time(reply, "delivered", m->delivered_us);
     put_string(&reply->json, "error", m->error);
-    tb_buf_fmt(&reply->out, "\t%s\n", m->error);
+    tb_buf_str(&reply->out, "\t");
+    tb__put_cell(&reply->out, m->error, strlen(m->error));
+    tb_buf_str(&reply->out, "\n");
     tb_buf_str(&reply->json, "}");
 }
 

@@ -151,8 +151,11 @@ static void put_entry(const tb_audit_entry *e, bool first, tb_reply *reply)
 {
     char at[20];
     tb_time_format(e->at_us, at);
-    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%" PRId64 "\t%s\t%s\t%s\n", e->id, at, e->key,
-               *e->origin ? e->origin : "-", e->operation, e->arguments);
+    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%" PRId64 "\t", e->id, at, e->key);
+    tb__put_cell(&reply->out, *e->origin ? e->origin : "-", *e->origin ? strlen(e->origin) : 1);
+    tb_buf_fmt(&reply->out, "\t%s\t", e->operation);
+    tb__put_cell(&reply->out, e->arguments, strlen(e->arguments));
+    tb_buf_str(&reply->out, "\n");
     tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"time\":\"%.20s\",\"key\":%" PRId64
                ",\"origin\":", first ? "" : ",", e->id, at, e->key);
     tb_json_string(&reply->json, e->origin, strlen(e->origin));

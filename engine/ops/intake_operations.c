@@ -37,7 +37,9 @@ static void put_refused(void *ctx, const tb_refused_kind *kind)
     if (r->len) put_line_text(r, json);
     else tb_buf_str(json, "null");
     tb_buf_str(json, "}");
-    tb_buf_fmt(&l->reply->out, "refused\t%" PRIu64 "\t%s\n", kind->lines, r->reason);
+    tb_buf_fmt(&l->reply->out, "refused\t%" PRIu64 "\t", kind->lines);
+    tb__put_cell(&l->reply->out, r->reason, strlen(r->reason));
+    tb_buf_str(&l->reply->out, "\n");
 }
 
 static void put_location(void *ctx, const char *code)
@@ -45,7 +47,9 @@ static void put_location(void *ctx, const char *code)
     lists *l = ctx;
     tb_buf_str(&l->reply->json, l->n++ ? "," : "");
     tb_json_string(&l->reply->json, code, strlen(code));
-    tb_buf_fmt(&l->reply->out, "no region\t-\t%s\n", code);
+    tb_buf_str(&l->reply->out, "no region\t-\t");
+    tb__put_cell(&l->reply->out, code, strlen(code));
+    tb_buf_str(&l->reply->out, "\n");
 }
 
 static void put_unowned(const tb_unowned_usage *u, tb_buf *out)
@@ -54,13 +58,6 @@ static void put_unowned(const tb_unowned_usage *u, tb_buf *out)
         tb_buf_fmt(out, "no account\t-\tpull zone %" PRId64 "\n", u->zones.named[i].id);
     for (size_t i = 0; i < u->balancers.n; i++)
         tb_buf_fmt(out, "no account\t-\tload balancer %" PRId64 "\n", u->balancers.named[i].id);
-}
-
-/* A name is a sender's: what would end its line is no part of a table. */
-static void put_name(const char *name, tb_buf *out)
-{
-    for (; *name; name++)
-        tb_buf_fmt(out, "%c", (unsigned char)*name < ' ' ? '?' : *name);
 }
 
 static void put_source(void *ctx, const tb_source *source)
@@ -77,7 +74,7 @@ static void put_source(void *ctx, const tb_source *source)
                source->kind == TB_BATCH_LOG ? "log" : "buckets", newest, source->segments,
                source->accepted, source->rejected);
     tb_buf_fmt(&l->reply->out, "newest %s\t%" PRIu64 "\t", newest, source->accepted);
-    put_name(source->name, &l->reply->out);
+    tb__put_cell(&l->reply->out, source->name, strlen(source->name));
     tb_buf_str(&l->reply->out, "\n");
 }
 

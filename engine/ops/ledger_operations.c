@@ -24,8 +24,12 @@ static void put_entry(tb_reply *reply, const tb_ledger_entry *e, bool first)
     char at[20], amount[TB_DECIMAL_TEXT_MAX + 1];
     tb_time_format(e->at_us, at);
     *tb_decimal_put(amount, e->amount) = 0;
-    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%s\t%s\t%s\t%s\t%s\n", e->id, at,
-               tb_ledger_kind_name(e->kind), amount, e->currency, e->reference, e->note);
+    tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%s\t%s\t%s\t", e->id, at,
+               tb_ledger_kind_name(e->kind), amount, e->currency);
+    tb__put_cell(&reply->out, e->reference, strlen(e->reference));
+    tb_buf_str(&reply->out, "\t");
+    tb__put_cell(&reply->out, e->note, strlen(e->note));
+    tb_buf_str(&reply->out, "\n");
     tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"time\":\"%.20s\",\"kind\":\"%s\""
                ",\"amount\":\"%s\",\"currency\":\"%s\"", first ? "" : ",", e->id, at,
                tb_ledger_kind_name(e->kind), amount, e->currency);

@@ -115,9 +115,11 @@ void tb_reply_warn(tb_reply *reply, const char *fmt, ...)
 
 void tb__put_cell(tb_buf *out, const char *text, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        tb_buf_add(out, c < 0x20 || c == 0x7f ? " " : &text[i], 1);
+    for (size_t at = 0, end = 0; at < len; at = end = end + 1) {
+        while (end < len && (unsigned char)text[end] >= 0x20 && text[end] != 0x7f)
+            end++;
+        tb_buf_shown(out, text + at, end - at);
+        if (end < len) tb_buf_str(out, " ");
     }
 }
 

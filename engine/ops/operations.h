@@ -92,7 +92,8 @@ typedef struct tb__made {
 TB_MUST_USE tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const tb__made *file,
                                    tb_error *err);
 
-/* Appends a text as a cell of a table for people: a space for each control character. */
+/* Appends a text that others chose as a cell of a table for people: a space for each control character
+ * of ASCII, the rest as tb_buf_shown. */
 void tb__put_cell(tb_buf *out, const char *text, size_t len);
 
 /* Appends what was said so far as a JSON list. */

@@ -242,7 +242,9 @@ static void put_payment_row(importing *im, const tb_payment *p, const match *m, 
     *tb_decimal_put(amount, p->amount) = 0;
     tb_buf_fmt(out, "%" PRIu64 "\t%.10s\t%s\t%s\t", p->line, day, amount, state_names[s]);
     if (m->account) tb_buf_fmt(out, "%" PRId64, m->account);
-    tb_buf_fmt(out, "\t%s\t%s\n", m->invoice, m->why);
+    tb_buf_fmt(out, "\t%s\t", m->invoice);
+    tb__put_cell(out, m->why, strlen(m->why));
+    tb_buf_str(out, "\n");
     if (s != UNMATCHED) return;
     tb_buf_fmt(json, "%s{\"line\":%" PRIu64 ",\"date\":\"%.10s\",\"amount\":\"%s\",\"reference\":",
                im->shown++ ? "," : "", p->line, day, amount);

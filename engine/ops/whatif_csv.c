@@ -6,12 +6,9 @@
 
 #include "tollbook/whatifforms.h"
 
-/* Names here are letters, digits and ".-_:": nothing needs quotes, but a text could look like a
- * formula only where it begins with a minus or a full stop; a scenario's name may. */
 static void put_word(tb_buf *out, const char *word)
 {
-    if (*word == '-') tb_buf_str(out, "'");
-    tb_buf_str(out, word);
+    tb_buf_csv_cell(out, word, strlen(word));
     tb_buf_str(out, ",");
 }
 

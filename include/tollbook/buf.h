@@ -36,6 +36,12 @@ void tb_buf_fmt(tb_buf *buf, const char *fmt, ...) TB_PRINTF(2, 3);
  * byte of a control character, or that is no UTF-8, is written \xHH. No two texts look the same: the backslash of
  * one that holds "\x" itself is written so too. */
 void tb_buf_shown(tb_buf *buf, const char *text, size_t len);
+
+/* A cell of RFC 4180: in quotes where it needs them, with an apostrophe in front where a spreadsheet could run it as a
+ * formula: it begins with = + - @, also of full width, or with white space, behind which some look for these. */
+void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len);
+/* Whether the cell is the text as it is. */
+bool tb_csv_cell_plain(const char *text, size_t len);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
 TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);
 

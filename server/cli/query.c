@@ -15,7 +15,8 @@
 #define MEMORY_MB   512
 
 typedef struct table {
-    tb_buf cells; /* kept rows: cells one after another, each ended by NUL */
+    tb_buf cells; /* kept rows: cells one after another, each ended by NUL; without a table, the line being written */
+    tb_buf row;   /* the same of one row */
     size_t kept;
     int n, width[COLUMNS_MAX];
     bool streaming; /* the kept rows are printed */
@@ -23,55 +24,64 @@ typedef struct table {
 
 /* --- for programs --- */
 
-static void put_csv_cell(const char *cell)
+/* "-5" is a number, not a formula. */
+static bool is_number(const char *cell)
 {
-    if (!cell[strcspn(cell, ",\"\r\n")]) {
-        fputs(cell, stdout);
-        return;
+    const char *at = cell + (*cell == '-');
+    size_t n = strspn(at, "0123456789");
+    if (at[n] == '.') n += 1 + strspn(at + n + 1, "0123456789");
+    if (n && (at[n] == 'e' || at[n] == 'E')) {
+        const size_t sign = at[n + 1] == '-' || at[n + 1] == '+', digits = strspn(at + n + 1 + sign, "0123456789");
+        n += digits ? 1 + sign + digits : 0;
     }
-    putchar('"');
-    for (; *cell; cell++) {
-        if (*cell == '"') putchar('"');
-        putchar(*cell);
-    }
-    putchar('"');
+    return n && !at[n];
+}
+
+/* Rows are written by way of t->cells. */
+static bool write_line(table *t)
+{
+    const bool whole = !t->cells.failed && fwrite(t->cells.data, 1, t->cells.len, stdout) == t->cells.len;
+    t->cells.len = 0;
+    return whole;
 }
 
 static bool put_csv(void *ctx, int n, const char *const *cells, bool is_header)
 {
-    (void)ctx;
+    table *t = ctx;
     (void)is_header;
     for (int i = 0; i < n; i++) {
-        if (i) putchar(',');
-        put_csv_cell(cells[i] ? cells[i] : "");
+        const char *cell = cells[i] ? cells[i] : "";
+        if (i) tb_buf_str(&t->cells, ",");
+        if (is_number(cell)) tb_buf_str(&t->cells, cell);
+        else tb_buf_csv_cell(&t->cells, cell, strlen(cell));
     }
-    fputs("\r\n", stdout);
-    return !ferror(stdout);
+    tb_buf_str(&t->cells, "\r\n");
+    return write_line(t);
 }
 
-static void put_tsv_cell(const char *cell)
+/* No byte of a cell does anything to a terminal: what has a `special` gets the text of its place in `instead`,
+ * other control characters \xHH. */
+static void put_shown(tb_buf *out, const char *cell, const char *special, const char *const instead[])
 {
-    for (; *cell; cell++) {
-        switch (*cell) {
-        case '\t': fputs("\\t", stdout); break;
-        case '\n': fputs("\\n", stdout); break;
-        case '\r': fputs("\\r", stdout); break;
-        case '\\': fputs("\\\\", stdout); break;
-        default: putchar(*cell);
-        }
+    while (*cell) {
+        const size_t n = strcspn(cell, special);
+        tb_buf_shown(out, cell, n);
+        cell += n;
+        if (*cell) tb_buf_str(out, instead[strchr(special, *cell++) - special]);
     }
 }
 
 static bool put_tsv(void *ctx, int n, const char *const *cells, bool is_header)
 {
-    (void)ctx;
+    static const char *const escapes[] = {"\\t", "\\n", "\\r", "\\\\"};
+    table *t = ctx;
     (void)is_header;
     for (int i = 0; i < n; i++) {
-        if (i) putchar('\t');
-        put_tsv_cell(cells[i] ? cells[i] : "");
+        if (i) tb_buf_str(&t->cells, "\t");
+        put_shown(&t->cells, cells[i] ? cells[i] : "", "\t\n\r\\", escapes);
     }
-    putchar('\n');
-    return !ferror(stdout);
+    tb_buf_str(&t->cells, "\n");
+    return write_line(t);
 }
 
 /* --- for people --- */
@@ -89,8 +99,7 @@ static void print_row(const table *t, const char *const *cells)
 {
     for (int i = 0; i < t->n; i++) {
         int gap = t->width[i] - width_of(cells[i]);
-        for (const char *p = cells[i]; *p; p++)
-            putchar((unsigned char)*p < 0x20 || *p == 0x7f ? ' ' : *p);
+        fputs(cells[i], stdout);
         printf("%*s", i + 1 < t->n ? (gap > 0 ? gap : 0) + 2 : 0, "");
     }
     putchar('\n');
@@ -111,18 +120,29 @@ static void print_kept(table *t)
     t->streaming = true;
 }
 
+/* The row's cells as they are shown, in t->row. */
+static bool show_row(table *t, const char *const *given, const char **cells)
+{
+    static const char *const blanks[] = {" ", " ", " "};
+    t->row.len = 0;
+    for (int i = 0; i < t->n; i++) {
+        put_shown(&t->row, given[i] ? given[i] : "", "\t\n\r", blanks);
+        tb_buf_add(&t->row, "", 1);
+    }
+    const char *at = t->row.data;
+    for (int i = 0; i < t->n && !t->row.failed; i++, at += strlen(at) + 1)
+        cells[i] = at;
+    return !t->row.failed;
+}
+
 static bool put_table(void *ctx, int n, const char *const *given, bool is_header)
 {
     table *t = ctx;
     const char *cells[COLUMNS_MAX];
-    size_t bytes = 0;
     (void)is_header;
     t->n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
-    for (int i = 0; i < t->n; i++) {
-        cells[i] = given[i] ? given[i] : "";
-        bytes += strlen(cells[i]) + 1;
-    }
-    if (!t->streaming && (t->kept == TABLE_ROWS || t->cells.len + bytes > TABLE_BYTES))
+    if (!show_row(t, given, cells)) return false;
+    if (!t->streaming && (t->kept == TABLE_ROWS || t->cells.len + t->row.len > TABLE_BYTES))
         print_kept(t);
     if (t->streaming) {
         print_row(t, cells);
@@ -132,8 +152,8 @@ static bool put_table(void *ctx, int n, const char *const *given, bool is_header
         int width = width_of(cells[i]);
         if (width > WIDEST) width = WIDEST;
         if (width > t->width[i]) t->width[i] = width;
-        tb_buf_add(&t->cells, cells[i], strlen(cells[i]) + 1);
     }
+    tb_buf_add(&t->cells, t->row.data, t->row.len);
     t->kept++;
     return !t->cells.failed;
 }
@@ -163,7 +183,9 @@ static int run_query(const cli_call *call, tb_store *store, output *o)
         cli_say(call, "A thread does not start.");
         return tb_code_exit(TB_E_NOMEM);
     }
-    const tb_code code = tb_store_query(store, call->operands[0], put_row, o, &err);
+    tb_code code = tb_store_query(store, call->operands[0], put_row, o, &err);
+    if (!code) code = tb_buf_check(&o->table->cells, &err);
+    if (!code) code = tb_buf_check(&o->table->row, &err);
     if (o->put == put_table && !o->table->streaming) print_kept(o->table);
     const int status = watch_end(&w);
     if (status) return status;
@@ -181,9 +203,12 @@ int cli_query(const cli_call *call)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    tb_buf_init(&t.cells, 2 * TABLE_BYTES, NULL);
+    tb_buf_init(&t.cells, SIZE_MAX / 2, NULL); /* a value is as long as SQLite lets it be */
+    tb_buf_init(&t.row, SIZE_MAX / 2, NULL);
     output o = {people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv, &t};
     status = run_query(call, store, &o);
     tb_store_close(store);
+    tb_buf_release(&t.cells);
+    tb_buf_release(&t.row);
     return status;
 }

@@ -24,6 +24,7 @@ test("a row that comes late takes its place", () => {
 test("CSV with commas, quotes, line ends and guarded cells", () => {
   const text = 'time,url,ua\r\n1,"a,""b""\r\nc",\'=cmd\r\n2,,\'kept\r\n';
   assert.deepEqual(parseCsv(text), [{time: "1", url: 'a,"b"\r\nc', ua: "=cmd"}, {time: "2", url: "", ua: "'kept"}]);
+  assert.deepEqual(parseCsv("a,b\r\n' =1,'\uff1d1"), [{a: " =1", b: "\uff1d1"}]);
   assert.deepEqual(parseCsv("time,url\r\n"), []);
   assert.deepEqual(parseCsv("a,b\n1,2"), [{a: "1", b: "2"}]);
 });

@@ -193,7 +193,7 @@ START_TEST(cells_are_quoted_and_guarded)
         {"@x", "'@x"},
         {"\\tx", "'\tx"},
         {"=a,\\\"", "\"'=a,\"\"\""},
-        {" =1", " =1"},
+        {" =1", "' =1"}, {"\uff1d1", "'\uff1d1"},
         {"\\u00e4", "\xc3\xa4"},
     };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {

@@ -104,7 +104,7 @@ END_TEST
 START_TEST(csv_never_hands_a_formula_to_a_spreadsheet)
 {
     static const char *const names[][2] = {
-        {"=1+2", "'=1+2"}, {"+1", "'+1"},
+        {"=1+2", "'=1+2"}, {"+1", "'+1"}, {" =1", "' =1"}, {"\uff0d1", "'\uff0d1"},
         {"-1", "'-1"},     {"@SUM(A1)", "'@SUM(A1)"},
         {"\tx", "'\tx"},   {"=\"a\",b", "'=\"a\",b"},
         {"a=b", "a=b"},    {"say \"hi\"", "say \"hi\""},

@@ -31,7 +31,7 @@ export function merged(shown, added, time) {
 export function parseCsv(text) {
   const lines = [[]];
   for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
-    lines[lines.length - 1].push((quoted === undefined ? plain : quoted.replace(/""/g, '"')).replace(/^'(?=[=+\-@\t\r])/, ""));
+    lines[lines.length - 1].push((quoted === undefined ? plain : quoted.replace(/""/g, '"')).replace(/^'(?=[\s=+\-@\uff1d\uff0b\uff0d\uff20])/, ""));
     if (end && end !== ",") lines.push([]);
     if (!end) break;
   }

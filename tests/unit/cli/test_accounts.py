@@ -1,6 +1,7 @@
 """account list and intake: whom the operator bills, and what came in for nobody; from both faces."""
 import json
 import re
+import sqlite3
 import unittest
 import urllib.error
 import urllib.request
@@ -112,11 +113,19 @@ class Accounts(Both):
         self.assertEqual([row["account"] for row in rest["accounts"]], list(range(1001, 1204)))
 
     def test_names_keep_the_table_whole(self):
-        named = {**CATALOG, "accounts": [{"id": 1, "name": "a\tb\x1b[31m\nc\x7f"}, *CATALOG["accounts"][1:]]}
-        self.on_both("apply", "-", stdin=json.dumps(named).encode())
-        table = self.run_tool("account", "list", "--db", "l.db", "--format", "table").out.splitlines()
-        self.assertEqual(table[1].split("\t")[:3], ["1", "a b [31m c ", "USD"])
-        self.assertEqual(self.listed()[1]["name"], "a\tb\x1b[31m\nc\x7f")
+        """A name that an earlier build took."""
+        name = "a\tb\x1b[31m\nc\x7f\x9b1m\uffff"
+        refused = {**CATALOG, "accounts": [{"id": 1, "name": name}, *CATALOG["accounts"][1:]]}
+        done = self.run_tool("apply", "-", "--db", "l.db", stdin=json.dumps(refused).encode(), status=2)
+        self.assertIn("accounts[0].name: Must hold no control characters", done.err)
+        with sqlite3.connect(self.folder / "l.db") as db:
+            db.create_function("tb_seal", -1, lambda *_: 0)
+            db.execute("UPDATE account SET name=?1, document=json_set(document,'$.name',?1) WHERE id=1", [name])
+            db.execute("UPDATE declaration SET document=json_set(document,'$.name',?1) WHERE kind='account' AND id=1", [name])
+        table = self.run_tool("account", "list", "--db", "l.db", "--format", "table").out.split("\n")
+        self.assertEqual(table[1].split("\t")[:3], ["1", "a b [31m c \\xc2\\x9b1m\\xef\\xbf\\xbf", "USD"])
+        listed = json.loads(self.run_tool("account", "list", "--db", "l.db", "--format", "json").out)
+        self.assertEqual(listed["accounts"][0]["name"], name)
 
     def test_usage_without_a_price_and_an_account_that_is_gone(self):
         self.on_both("import", "-", stdin=self.rows({101: 300}, hour="2026-11-03T05:00:00Z"))
@@ -164,7 +173,7 @@ class Accounts(Both):
         self.assertEqual(found, {"kind": "log", "newest": NOW, "segments": 3, "accepted": 5, "rejected": 2})
         here = [row.split("\t") for row in self.run_tool("intake", "--db", "l.db").out.splitlines()]
         self.assertIn([f"newest {NOW}", "4", "edge-1.log"], here)
-        self.assertIn([f"newest {before}", "1", "edge?7?<b>.log"], here)
+        self.assertIn([f"newest {before}", "1", "edge 7 <b>.log"], here)
 
     def test_another_months_usage_without_an_account(self):
         self.on_both("import", "-", stdin=self.rows({999: 3}, hour="2026-09-03T05:00:00Z"))

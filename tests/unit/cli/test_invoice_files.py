@@ -10,7 +10,6 @@ import threading
 import unittest
 from both import Both
 from test_remote_money import BOOK, MONTH
-from tool import TOOL
 
 FORMS = {"json": "json", "csv": "csv", "html": "html", "focus": "csv"}
 
@@ -148,12 +147,6 @@ class Files(Both):
             here = self.run_bytes("invoice", *words, "--format", "pdf", "--db", "l.db")
             self.assertTrue(here.startswith(b"%PDF-1."))
             self.assertEqual(self.run_bytes("invoice", *words, "--format", "pdf", *self.place), here)
-
-    def run_bytes(self, *words):
-        done = subprocess.run([TOOL, *map(str, words)], capture_output=True, cwd=self.folder,
-                              env=self.environment(), timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
 
     def test_a_hostile_server_names_no_other_file(self):
         """Only "2026-000001.json" and its like come into the folder, and no command reaches a terminal."""

@@ -266,7 +266,7 @@ class Parties(Case):
 
 LEAST = {"seller": {"name": "A", "country": "DE"},
          "accounts": [account(buyer={"name": "B", "country": "FR"}, tax={"category": "AE"}),
-                      {"id": 2, "name": "tab\tbed", "tax": {"GST": 5, "PST": 7}},
+                      {"id": 2, "name": "tab bed", "tax": {"GST": 5, "PST": 7}},
                       {"id": 3, "name": "ready", "buyer": BUYER, "tax": REVERSE}]}
 ZONES = [{"id": 100 + i, "account": i, "name": f"z{i}", "created": "2026-01-05T00:00:00Z"}
          for i in (1, 2, 3)]

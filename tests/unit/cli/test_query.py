@@ -50,6 +50,23 @@ class Query(Case):
             for path in self.folder.glob("d.db*"):
                 path.unlink()
 
+    def test_no_text_reaches_a_terminal_or_a_spreadsheet_as_more_than_text(self):
+        hostile = "SELECT 'a'||char(27)||'[2J'||char(155)||char(7)||'\\\t\r\n' AS x, '-5.5' AS n, CAST(x'ff' AS TEXT) AS y"
+        self.assertEqual(self.run_bytes("query", "--db", "t.db", "--format", "tsv", hostile),
+                         b"x\tn\ty\na\\x1b[2J\\xc2\\x9b\\x07\\\\\\t\\r\\n\t-5.5\t\\xff\n")
+        table = self.run_bytes("query", "--db", "t.db", "--format", "table", hostile)
+        self.assertIn(b"a\\x1b[2J\\xc2\\x9b\\x07\\     -5.5  \\xff", table)
+        cells = ["=1+1", " =1", "\t@x", "+1x", "-x", "@x", "\uff1d1", "\uff0b1", "\uff0d1", "\uff201", "\u00a0=1", "\u3000=1", "\u2003=1"]
+        sql = "VALUES" + ",".join(f"('{cell}')" for cell in cells)
+        out = self.run_bytes("query", "--db", "t.db", "--format", "csv", sql).decode().split("\r\n")
+        self.assertEqual(out[1:-1], [f"'{cell}" for cell in cells])
+        plain = ["-5", "-1.50", "-1e-05", "1.5e+300", "a=1", "", "\u2010x", "\u2014", "'x"]
+        sql = "VALUES" + ",".join("('" + cell.replace("'", "''") + "')" for cell in plain)
+        out = self.run_bytes("query", "--db", "t.db", "--format", "csv", sql).decode().split("\r\n")
+        self.assertEqual(out[1:-1], plain)
+        long = self.run_bytes("query", "--db", "t.db", "--format", "csv", "SELECT printf('%.*c', 20000000, 'x')")
+        self.assertEqual(len(long.split(b"\r\n")[1]), 20000000)
+
     def test_a_time_limit_ends_a_query_of_many_steps(self):
         done = self.query(ENDLESS + "max(i) FROM n", "--timeout", "1", status=3)
         self.assertIn("--timeout", done.err)

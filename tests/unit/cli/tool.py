@@ -107,6 +107,12 @@ class Case(unittest.TestCase):
     def verify(self, db="t.db"):
         self.assertIn("no differences", self.run_tool("verify", "--db", db).out)
 
+    def run_bytes(self, *words):
+        done = subprocess.run([TOOL, *map(str, words)], capture_output=True, cwd=self.folder,
+                              env=self.environment(), timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
     def apply(self, document='{"accounts":[{"id":1,"name":"acme"}],'
               '"zones":[{"id":101,"account":1,"name":"video","type":"premium"}]}'):
         self.run_tool("apply", "--db", "t.db", self.write("c.json", document))
