@@ -359,15 +359,33 @@ static void put_warning(tb_buf *out, const feed_report *report)
                         "that zone names.\"", feed_form_what(report->host_form));
         return;
     }
-    if (report->rejected == 0 || report->rejected * 2 < report->lines) {
+    if (report->rejected == 0 && !feed_all_refused(report)) {
         tb_buf_str(out, "null");
         return;
     }
-    tb_buf_fmt(out, "\"%s refused", report->accepted ? "Most lines were" : "Every line was");
+    if (feed_all_refused(report)) tb_buf_str(out, "\"Every line was refused");
+    else if (report->rejected * 2 >= report->lines) tb_buf_str(out, "\"Most lines were refused");
+    else tb_buf_fmt(out, "\"%" PRIu64 " of %" PRIu64 " lines were refused", report->rejected, report->lines);
+    if (report->rejected == 0) tb_buf_str(out, " when these bytes came before");
     if (feed_fits_best(&report->fits, &form))
         tb_buf_fmt(out, ": %" PRIu64 " of the %" PRIu64 " looked at are %s",
                    report->fits.taken[form], report->fits.looked, feed_form_what(form));
     tb_buf_str(out, ".\"");
+}
+
+/* A shipper reads no more than the status: where nothing of a body counts, it must not be told that all is well. What sends
+ * pieces (follow, ingest --server) reads the counts, and goes on behind them. */
+static bool is_all_refused(const api_ingest *in, const feed_report *report)
+{
+    const bool known = report->known_lines > 0 && !report->known_refused; /* of this body, and counted before */
+    return in->options.kind == TB_BATCH_LOG && !in->options.piece && feed_all_refused(report) && !known;
+}
+
+static void put_error(tb_buf *out, tb_code code)
+{
+    tb_buf_fmt(out, "\"ErrorKey\":\"%s\",\"Field\":null,\"Message\":\"%s They are kept as refused lines, with their"
+                    " reasons, and count nothing. Is this the log's format? The same bytes again change nothing.\",",
+               tb_code_key(code), tb_code_text(code));
 }
 
 /* Which of the keys that the body asked about may come as cells. */
@@ -384,8 +402,11 @@ static void put_granted(tb_buf *out, const feed_run *run)
 static void answer_report(request *r, const feed_report *report)
 {
     tb_buf *out = request_text(r);
+    const tb_code code = is_all_refused(api_ingest_of(r), report) ? TB_E_ALL_REFUSED : TB_OK;
+    tb_buf_str(out, "{");
+    if (code) put_error(out, code);
     tb_buf_fmt(out,
-               "{\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
+               "\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
                ",\"knownLines\":%" PRIu64
                ",\"knownRefused\":%s,\"duplicate\":%s,\"ambiguous\":%" PRIu64 ",\"firstReject\":",
                report->lines, report->accepted, report->rejected, report->known_lines,
@@ -399,7 +420,7 @@ static void answer_report(request *r, const feed_report *report)
     tb_buf_fmt(out, ",\"cells\":%d", r->worker->server->options.cells ? TB_CELLS_VERSION : 0);
     if (api_ingest_of(r)->cells) put_granted(out, api_ingest_of(r)->run);
     tb_buf_str(out, "}");
-    request_answer_text(r, 200, "application/json");
+    request_answer_text(r, (unsigned)tb_code_http(code), "application/json");
 }
 
 static void count(request *r, const feed_report *report)
