@@ -468,6 +468,34 @@ START_TEST(parts_of_a_stream_grow_again_after_a_limit_is_gone)
 }
 END_TEST
 
+START_TEST(a_line_of_a_stream_waits_for_its_end)
+{
+    tb_error err;
+    feed_report report;
+    told t = {.most = 0};
+    const follow_sink sink = {&t, answer_known, answer_piece, answer_wait, NULL};
+    const tb_log_layout layout = {.now_ms = NOW_US / 1000};
+    follow_stream *stream = follow_stream_new(&sink, &layout, false);
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(follow_stream_add(stream, "one\ntw", 6, &err), TB_OK);
+    ck_assert_uint_eq(follow_stream_pending(stream), 4);
+    ck_assert_int_eq(follow_stream_ship(stream, FOLLOW_STREAM_NOW, &report, &err), TB_OK);
+    ck_assert_uint_eq(t.longest, 4);
+    ck_assert_uint_eq(follow_stream_pending(stream), 0);
+    ck_assert_int_eq(follow_stream_add(stream, "o\nthree", 7, &err), TB_OK);
+    ck_assert_uint_eq(follow_stream_pending(stream), 4);
+    ck_assert_int_eq(follow_stream_ship(stream, FOLLOW_STREAM_NOW, &report, &err), TB_OK);
+    ck_assert_uint_eq(t.first, 4);
+    ck_assert_int_eq(follow_stream_ship(stream, FOLLOW_STREAM_NOW, &report, &err), TB_OK);
+    ck_assert_uint_eq(t.pieces, 2);
+    ck_assert_int_eq(follow_stream_ship(stream, FOLLOW_STREAM_END, &report, &err), TB_OK);
+    ck_assert_uint_eq(t.pieces, 3);
+    ck_assert_uint_eq(t.first, 8);
+    ck_assert_uint_eq(t.longest, 5);
+    follow_stream_free(stream);
+}
+END_TEST
+
 /* A sink that refuses for ever what it took: the log is begun anew once, and then every half a minute. */
 START_TEST(a_sink_that_forgets_for_ever_is_not_asked_without_end)
 {
@@ -687,6 +715,7 @@ int main(void)
     tcase_add_test(logs, a_deleted_log_waits_for_its_sink);
     tcase_add_test(logs, pieces_grow_again_after_a_limit_is_gone);
     tcase_add_test(logs, parts_of_a_stream_grow_again_after_a_limit_is_gone);
+    tcase_add_test(logs, a_line_of_a_stream_waits_for_its_end);
     tcase_add_test(logs, a_sink_that_forgets_for_ever_is_not_asked_without_end);
     tcase_add_test(logs, others_that_send_are_no_sink_that_forgets);
     tcase_add_test(logs, what_others_took_meanwhile_is_passed_over);

@@ -135,6 +135,30 @@ START_TEST(what_takes_from_the_balance_is_owed_from_its_day_on)
 }
 END_TEST
 
+/* Each is owed by itself, in the order in which they were entered. */
+START_TEST(debits_may_be_many)
+{
+    enum { MANY = 1000 };
+    static tb_ledger_entry e[MANY + 1];
+    tb_settlement s;
+    for (int i = 0; i < MANY; i++) {
+        char reference[16];
+        snprintf(reference, sizeof reference, "fee %d", MANY - i);
+        e[i] = entry(MANY - i, TB_LEDGER_ADJUSTMENT, "-2", reference, "");
+    }
+    e[MANY] = entry(MANY + 1, TB_LEDGER_PAYMENT, "5", "w", "");
+    ck_assert_int_eq(tb_settle(e, MANY + 1, NULL, 0, &s, NULL), TB_OK);
+    ck_assert_uint_eq(s.n_debits, MANY);
+    ck_assert_str_eq(s.debits[0].number, "fee 1");
+    ck_assert_str_eq(s.debits[MANY - 1].number, "fee 1000");
+    is(s.debits[1].remaining, "0");
+    is(s.debits[2].remaining, "1");
+    is(s.debits[3].remaining, "2");
+    is(s.receivable, "1995");
+    tb_settlement_release(&s);
+}
+END_TEST
+
 /* A day's invoice is paid before its debit; money that is left stays. */
 START_TEST(a_debit_comes_behind_the_invoices_of_its_day)
 {
@@ -347,6 +371,7 @@ int main(void)
     TCase *test = tcase_create("settle");
     tcase_add_test(test, money_goes_where_it_is_said_and_then_to_the_oldest_due);
     tcase_add_test(test, what_takes_from_the_balance_is_owed_from_its_day_on);
+    tcase_add_test(test, debits_may_be_many);
     tcase_add_test(test, a_debit_comes_behind_the_invoices_of_its_day);
     tcase_add_test(test, the_order_of_entries_makes_no_difference);
     tcase_add_test(test, a_payment_more_is_as_if_all_were_settled_again);
