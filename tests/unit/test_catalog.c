@@ -377,6 +377,15 @@ START_TEST(tax_and_discounts_are_judged_as_bills_read_them)
         {"\"tax\":[1,2,3,4,5,6,7,8,9]", "tax[8]", "Must be one of at most 8 rates."},
         {"\"tax\":{\"a\":1,\"b\":1,\"c\":1,\"d\":1,\"e\":1,\"f\":1,\"g\":1,\"h\":1,\"i\":1}",
          "tax.i", "Must be one of at most 8 rates."},
+        {"\"tax\":{\"category\":\"S\"}", "tax.rate",
+         "Must be given, a percent above 0, for category S."},
+        {"\"tax\":{\"category\":\"Z\",\"rate\":1}", "tax.rate",
+         "Must be 0, or left out, for any category but S."},
+        {"\"tax\":{\"category\":\"X\"}", "tax.category", "Must be S, Z, E, AE, K, G or O."},
+        {"\"tax\":{\"category\":\"Z\",\"rates\":0}", "tax.rates",
+         "Must be one of category, rate, reason and reason_code."},
+        {"\"tax\":{\"category\":\"Z\",\"rat\":0}", "tax.rat",
+         "Must be one of category, rate, reason and reason_code."},
         {"\"discounts\":{\"EUDiscount\":10}", "discounts.EUDiscount",
          "Must be one of EUUSDiscount, SouthAmericaDiscount, AfricaDiscount and"
          " AsiaOceaniaDiscount."},
@@ -390,7 +399,9 @@ START_TEST(tax_and_discounts_are_judged_as_bills_read_them)
     static const char *const good[] = {
         "\"tax\":19", "\"tax\":\"19.5\"", "\"tax\":0", "\"tax\":[]", "\"tax\":{}", "\"tax\":1e1",
         "\"tax\":[1,\"2\",{\"percent\":3}]", "\"tax\":{\"name\":\"x\",\"percent\":3}",
-        "\"tax\":{\"VAT\":19,\"Levy\":\"1.5\"}", "\"discounts\":{}",
+        "\"tax\":{\"VAT\":19,\"Levy\":\"1.5\"}", "\"tax\":{\"category\":\"S\",\"rate\":\"19\"}",
+        "\"tax\":{\"category\":\"Z\",\"rate\":0}",
+        "\"tax\":{\"category\":\"AE\",\"reason\":\"r\",\"reason_code\":\"VATEX-EU-AE\"}", "\"discounts\":{}",
         "\"discounts\":{\"EUUSDiscount\":100,\"AfricaDiscount\":null}",
     };
     char text[400], path[80];

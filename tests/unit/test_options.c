@@ -1,9 +1,14 @@
-/* The command line's tables: what is accepted, what is refused and what the refusal says. */
+/* The command line's tables: what is accepted, what is refused and what the refusal says. And the page that leads a
+ * browser to a link. */
+#include "cli/link_file.h"
 #include "cli/options.h"
+#include "folder.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const cli_option options[] = {
     {.name = "db", .value = "FILE", .help = "the database", .kind = CLI_TEXT, .required = true},
@@ -255,6 +260,55 @@ START_TEST(help_shows_every_row)
 }
 END_TEST
 
+/* --- the page with a link --- */
+
+START_TEST(a_link_is_in_a_page_for_its_owner_alone)
+{
+    static link_file f;
+    struct stat file, folder;
+    char base[TEST_FOLDER_MAX], text[1024] = "";
+    ck_assert(test_folder(base));
+    setenv("XDG_RUNTIME_DIR", base, 1);
+    ck_assert(link_file_write(&f, "http://127.0.0.1:1/console/open?a=b"));
+    ck_assert_int_eq(strncmp(f.path, base, strlen(base)), 0);
+    ck_assert_int_eq(stat(f.path, &file), 0);
+    ck_assert_int_eq(stat(f.folder, &folder), 0);
+    ck_assert_int_eq(file.st_mode & 0777, 0600);
+    ck_assert_int_eq(folder.st_mode & 0777, 0700);
+    FILE *in = fopen(f.path, "r");
+    ck_assert_ptr_nonnull(in);
+    ck_assert_uint_gt(fread(text, 1, sizeof text - 1, in), 0);
+    fclose(in);
+    ck_assert_ptr_nonnull(strstr(text, "<a href=\"http://127.0.0.1:1/console/open?a=b\">"));
+    ck_assert(link_file_remove(&f));
+    ck_assert_int_ne(stat(f.folder, &folder), 0);
+    ck_assert(!link_file_remove(&f));
+    ck_assert_int_eq(rmdir(base), 0);
+}
+END_TEST
+
+START_TEST(a_link_goes_where_something_can_be_written)
+{
+    static link_file f;
+    char base[TEST_FOLDER_MAX], before[1024];
+    const char *own = getenv("TMPDIR");
+    snprintf(before, sizeof before, "%s", own ? own : "");
+    ck_assert(test_folder(base));
+    setenv("XDG_RUNTIME_DIR", "/nothing/is/here", 1);
+    setenv("TMPDIR", base, 1);
+    ck_assert(link_file_write(&f, "http://a/"));
+    ck_assert_int_eq(strncmp(f.path, base, strlen(base)), 0);
+    ck_assert(link_file_remove(&f));
+    setenv("TMPDIR", "relative", 1);
+    ck_assert(link_file_write(&f, "http://a/"));
+    ck_assert_int_eq(strncmp(f.path, "/tmp/", 5), 0);
+    ck_assert(link_file_remove(&f));
+    if (own) setenv("TMPDIR", before, 1);
+    else unsetenv("TMPDIR");
+    ck_assert_int_eq(rmdir(base), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("options");
@@ -273,6 +327,8 @@ int main(void)
     tcase_add_test(tc, commands_of_one_and_of_two_words_are_found);
     tcase_add_test(tc, a_command_that_is_none_is_explained);
     tcase_add_test(tc, help_shows_every_row);
+    tcase_add_test(tc, a_link_is_in_a_page_for_its_owner_alone);
+    tcase_add_test(tc, a_link_goes_where_something_can_be_written);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -334,6 +334,22 @@ START_TEST(tiers_of_a_line_sum_to_it)
 }
 END_TEST
 
+START_TEST(a_tier_names_what_it_costs_beside_its_units)
+{
+    print_fixture p;
+    print_fixture_make(&p);
+    char *html = html_of(&p);
+    LACKS(html, " flat");
+    free(html);
+    p.f.volume[0].amount = dec("2510");
+    p.f.lines[1].exact = dec("2510.000000000012");
+    p.f.lines[1].amount = dec("2510.00");
+    html = html_of(&p);
+    HAS(html, "plus 10 USD flat");
+    free(html);
+}
+END_TEST
+
 START_TEST(blocks_are_priced_by_block)
 {
     print_fixture p;
@@ -652,6 +668,7 @@ int main(void)
     tcase_add_test(test, currencies_have_their_own_digits);
     tcase_add_test(test, a_price_of_fifteen_digits_is_shown_whole);
     tcase_add_test(test, tiers_of_a_line_sum_to_it);
+    tcase_add_test(test, a_tier_names_what_it_costs_beside_its_units);
     tcase_add_test(test, blocks_are_priced_by_block);
     tcase_add_test(test, the_auditors_page_has_what_was_rounded_and_the_evidence);
     tcase_add_test(test, a_month_without_charges_says_so);

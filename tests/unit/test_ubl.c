@@ -93,6 +93,49 @@ START_TEST(test_a_row_has_its_tiers_price_where_that_comes_to_its_amount)
 }
 END_TEST
 
+START_TEST(a_line_that_its_tiers_do_not_come_to_is_one_row)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    f.lines[1].n_shares = 0;
+    f.lines[1].amount = dec("2400.00");
+    f.bill.subtotal = dec("2419.98");
+    char *text = written(&f.s, NULL);
+    expect_price(text, "500000.000000003</cbc:InvoicedQuantity>", "2400", "E34",
+                 "500000.000000003");
+    ck_assert_ptr_null(strstr(text, ">500000</cbc:InvoicedQuantity>"));
+    free(text);
+}
+END_TEST
+
+/* The month's minimum is charged on the document as a whole, or allowed where it gives back. */
+START_TEST(what_concerns_the_whole_document_is_a_charge_or_an_allowance)
+{
+    static const struct {
+        const char *amount, *charges, *allowances;
+    } cases[] = {
+        {"0.00", NULL, NULL},
+        {"5.00", "<cbc:ChargeTotalAmount currencyID=\"USD\">5.00<", NULL},
+        {"-5.00", NULL, "<cbc:AllowanceTotalAmount currencyID=\"USD\">5.00<"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        parties p;
+        declare(&f, &p);
+        f.lines[5].amount = dec(cases[i].amount);
+        char *text = written(&f.s, NULL);
+        const char *charges = strstr(text, "<cbc:ChargeTotalAmount");
+        const char *allowances = strstr(text, "<cbc:AllowanceTotalAmount");
+        ck_assert_int_eq(charges != NULL, cases[i].charges != NULL);
+        ck_assert_int_eq(allowances != NULL, cases[i].allowances != NULL);
+        if (charges) ck_assert_ptr_eq(charges, strstr(text, cases[i].charges));
+        if (allowances) ck_assert_ptr_eq(allowances, strstr(text, cases[i].allowances));
+        free(text);
+    }
+}
+END_TEST
+
 /* Bytes that are no UTF-8, or no XML, however they came in. */
 START_TEST(test_any_bytes_become_xml)
 {
@@ -203,6 +246,8 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_add_test(all, test_zones_have_their_names_or_numbers);
     tcase_add_test(all, test_a_row_has_its_tiers_price_where_that_comes_to_its_amount);
+    tcase_add_test(all, a_line_that_its_tiers_do_not_come_to_is_one_row);
+    tcase_add_test(all, what_concerns_the_whole_document_is_a_charge_or_an_allowance);
     tcase_add_test(all, test_any_bytes_become_xml);
     tcase_add_test(all, test_what_lacks_something_is_refused);
     tcase_add_test(all, test_a_buffer_that_is_too_small_stays_as_it_was);
