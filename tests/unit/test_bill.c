@@ -720,6 +720,25 @@ START_TEST(correction_lines_are_summed_when_asked)
 }
 END_TEST
 
+START_TEST(a_tax_that_overflows_is_named)
+{
+    const tb_decimal most = {((tb_i128)1 << 126) - 1 + ((tb_i128)1 << 126), 2};
+    tb_error err = {0};
+    premium(1, 0, TB_REGION_EU, 100 * GB);
+    tax("VAT", "101");
+    rate();
+    tb_bill_line *line = calloc(1, sizeof *line);
+    *line = bill.lines[0];
+    line->exact = line->amount = most;
+    bill.lines = line;
+    bill.n_lines = 1;
+    ck_assert_int_eq(tb_bill_sum(&bill, &in, &err), TB_E_OVERFLOW);
+    ck_assert_str_eq(err.field, "tax");
+    ck_assert_int_eq(strncmp(err.message, "tax VAT: ", 9), 0);
+    free(line);
+}
+END_TEST
+
 /* --- unpriced --- */
 
 START_TEST(a_location_without_region_is_unpriced_under_every_charge)
@@ -1278,6 +1297,7 @@ static void add_sums(TCase *t)
     tcase_add_test(t, money_has_the_digits_of_its_currency);
     tcase_add_test(t, each_tax_is_rounded_once_on_the_sum_of_rounded_lines);
     tcase_add_test(t, correction_lines_are_summed_when_asked);
+    tcase_add_test(t, a_tax_that_overflows_is_named);
     tcase_add_test(t, a_location_without_region_is_unpriced_under_every_charge);
     tcase_add_test(t, what_the_book_lacks_is_named);
     tcase_add_test(t, a_part_without_book_prices_nothing);

@@ -348,6 +348,22 @@ START_TEST(test_nothing_is_declared)
 }
 END_TEST
 
+/* Category O asks for the seller's registration, and so do Dutch sellers. */
+START_TEST(test_what_two_rules_ask_for_is_listed_once)
+{
+    fixture f;
+    parties p;
+    declare(&f, &p);
+    charge(&f, "O");
+    p.seller.text[TB_PARTY_COUNTRY] = "NL";
+    p.seller.text[TB_PARTY_VAT_ID] = "NL000099998B57";
+    p.seller.text[TB_PARTY_REGISTRATION_ID] = NULL;
+    const char *text = lacks_of(&f.s, TB_NORM_PEPPOL);
+    ck_assert_msg(strncmp(text, "seller.registration_id BT-30", 28) == 0, "%s", text);
+    ck_assert_ptr_null(strstr(text + 1, "seller.registration_id "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("invoice_lacks");
@@ -363,6 +379,7 @@ int main(void)
                         sizeof numbers / sizeof *numbers);
     tcase_add_test(all, test_payment_and_days);
     tcase_add_loop_test(all, test_countries_of_peppol, 0, sizeof countries / sizeof *countries);
+    tcase_add_test(all, test_what_two_rules_ask_for_is_listed_once);
     tcase_add_test(all, test_nothing_is_declared);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

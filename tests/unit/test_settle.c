@@ -259,6 +259,31 @@ START_TEST(an_entry_of_nothing_that_is_there_is_damage)
 }
 END_TEST
 
+/* What is given back is there on that day, whenever the credit ended. */
+START_TEST(a_credit_given_back_lasts_until_the_last_time)
+{
+    tb_ledger_entry e[] = {
+        entry(1, TB_LEDGER_CREDIT, "5", "a", ""),
+        entry(2, TB_LEDGER_CREDIT_DRAWN, "-2", "2026-000001/credit:1", "2026-000001"),
+        entry(3, TB_LEDGER_CREDIT_DRAWN, "-3", "2026-000002/credit:1", "2026-000002"),
+        entry(4, TB_LEDGER_CREDIT_DRAWN, "2", "2026-000001/credit:1/void", "2026-000001"),
+        entry(5, TB_LEDGER_CREDIT_DRAWN, "3", "2026-000002/credit:1/void", "2026-000002"),
+    };
+    tb_credit *credits;
+    size_t n;
+    strcpy(e[0].expires, "2026-01-31");
+    on_day(&e[3], 20486);
+    on_day(&e[4], 20487);
+    for (size_t known = 3; known <= 5; known++) {
+        static const char *const last[] = {"2026-01-31", "2026-02-02", "2026-02-03"};
+        ck_assert_int_eq(tb_credits_of(e, known, &credits, &n, NULL), TB_OK);
+        ck_assert_uint_eq(n, 1);
+        ck_assert_str_eq(tb_credit_last_day(credits), last[known - 3]);
+        free(credits);
+    }
+}
+END_TEST
+
 START_TEST(the_oldest_last_day_is_drawn_first)
 {
     tb_ledger_entry e[] = {entry(1, TB_LEDGER_CREDIT, "5", "a", ""), entry(2, TB_LEDGER_CREDIT, "5", "b", ""),
@@ -376,6 +401,7 @@ int main(void)
     tcase_add_test(test, the_order_of_entries_makes_no_difference);
     tcase_add_test(test, a_payment_more_is_as_if_all_were_settled_again);
     tcase_add_test(test, an_entry_of_nothing_that_is_there_is_damage);
+    tcase_add_test(test, a_credit_given_back_lasts_until_the_last_time);
     tcase_add_test(test, the_oldest_last_day_is_drawn_first);
     tcase_add_test(test, numbers_are_found_in_references);
     tcase_add_test(test, amounts_have_their_groups_or_are_refused);
