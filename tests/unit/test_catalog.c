@@ -740,6 +740,11 @@ START_TEST(settings_and_hostnames_have_at_most_4_mebibytes)
         at += sprintf(text + at, "%s\"h%d\"", i ? "," : "", i);
     sprintf(text + at, "]}]}");
     refused(text, "zones[0].hostnames", "Must have at most 4194304 bytes as JSON.");
+    at = sprintf(text, "{" ACCOUNT ",\"zones\":[{\"id\":1,\"account\":1,\"name\":\"z\",\"settings\":"
+                       "{\"OptimizerClasses\":[{\"Name\":\"n\",\"Properties\":{\"k\":\"");
+    memset(text + at, 'x', 8 * most);
+    strcpy(text + at + 8 * most, "\"}}]}}]}");
+    refused(text, "zones[0].settings", "Must have at most 4194304 bytes as JSON.");
     free(text);
 }
 END_TEST
