@@ -213,10 +213,10 @@ TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, 
 TB_MUST_USE tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                         uint64_t from, tb_known **ret_known, size_t *ret_n,
                                         tb_error *err);
-/* Whether a known segment with this head ends at byte `length`, after so many lines of its input. */
-TB_MUST_USE tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
-                                       uint64_t length, uint64_t lines, bool *ret_known,
-                                       tb_error *err);
+/* Whether a known segment with this head ends at byte `length`, after so many lines of its input. ret_start: where it
+ * begins, which is earlier once others are folded into it; NULL: that is not asked. */
+TB_MUST_USE tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t length,
+                                       uint64_t lines, bool *ret_known, uint64_t *ret_start, tb_error *err);
 TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                            size_t *ret_n, tb_error *err);
 /* Whether a batch is known by a bare id that a key of this account gave: builds up to 1.1 stored it so. What a

@@ -87,16 +87,30 @@ static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n, bool cells)
     tb_buf_fmt(out, "],\"cells\":%d", cells ? TB_CELLS_VERSION : 0);
 }
 
+/* The segment that ends where it is asked is told, also where it begins before: others were folded into it. */
+static tb_code find_from(tb_store *store, const asked *a, uint64_t *ret_from, tb_error *err)
+{
+    bool there = false;
+    uint64_t start = 0;
+    *ret_from = (uint64_t)a->from;
+    if (!a->end) return TB_OK;
+    tb_code code = tb_store_known_end(store, TB_BATCH_LOG, a->hash, (uint64_t)a->end, (uint64_t)a->lines, &there, &start,
+                                      err);
+    if (!code && there && start < *ret_from) *ret_from = start;
+    return code;
+}
+
 static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *out, tb_error *err)
 {
     tb_known *list = NULL;
     tb_rung *rungs = NULL;
     size_t n = 0, n_rungs = 0, skip;
     bool withdrawn = false;
-    tb_code code = a->batch.len
-                       ? tb_store_known_by_name(store, a->name, &list, &n, err)
-                       : tb_store_known_from(store, TB_BATCH_LOG, a->hash, (uint64_t)a->from,
-                                             &list, &n, err);
+    uint64_t from = 0;
+    tb_code code = find_from(store, a, &from, err);
+    if (!code)
+        code = a->batch.len ? tb_store_known_by_name(store, a->name, &list, &n, err)
+                            : tb_store_known_from(store, TB_BATCH_LOG, a->hash, from, &list, &n, err);
     if (code) return code;
     if (a->head.len && a->skip == 0)
         code = tb_store_rungs_by_head(store, a->hash, &rungs, &n_rungs, err);

@@ -39,9 +39,10 @@ static tb_code ask_known(void *ctx, tb_hash128 head, uint64_t from, follow_known
     return TB_OK;
 }
 
+/* It may begin before: others are folded into it. */
 static bool is_proof(const tb_known *one, const follow_proof *proof)
 {
-    return one->start == proof->start && one->length == proof->length && one->hash.high == proof->hash.high &&
+    return one->start <= proof->start && one->length == proof->length && one->hash.high == proof->hash.high &&
            one->hash.low == proof->hash.low;
 }
 

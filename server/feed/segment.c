@@ -13,7 +13,7 @@
 #define BLOCKS_GO   128  /* too old blocks, of logs and of events, that go with a segment */
 #define LINES_BLOCK 64   /* and one more for so many lines that it brings, which cost it as much */
 #define TEXTS_GO    4096 /* likewise texts of refused lines, and twice as many as it brings */
-#define SEGMENTS_GO 64   /* old segments that become part of another one */
+#define SEGMENTS_GO 16   /* old segments that become part of another one: more than come */
 #define AHEAD_HOURS 24   /* no time zone is so far ahead: the clock is behind, or the time is wrong */
 
 uint64_t feed_run_flushed(const feed_run *run)

@@ -464,7 +464,7 @@ static bool start_chores(server *s)
 
 #define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
 #define IDLE_TEXTS  16384
-#define IDLE_SEGMENTS 2048
+#define IDLE_SEGMENTS 512
 
 /* What became too old by a moment. */
 typedef struct ageing {

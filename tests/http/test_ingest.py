@@ -2,10 +2,11 @@
 import gzip
 import json
 import shutil
+import sqlite3
 import subprocess
 import unittest
 
-from harness import Case, hit, run, together
+from harness import ENVIRONMENT, TOLLBOOK, Case, Server, hit, run, together
 
 
 def chunks(data, size):
@@ -307,6 +308,41 @@ class Ingest(Case):
         self.assertIs(self.segments(**asked)["withdrawn"], True)
         self.assertIs(self.segments(**{**asked, "lines": 19})["withdrawn"], False)
         self.assertIs(self.segments(**{**asked, "end": len(body) - 1})["withdrawn"], False)
+
+    def test_where_a_log_ends_is_told_once_its_pieces_are_folded(self):
+        """A follower asks for the segment that it sent last: others are folded into it by now."""
+        server = Server(log=None)
+        self.addCleanup(server.close)
+
+        def set_block(ids, seal=0):
+            server.stop()
+            with sqlite3.connect(server.db) as db:
+                before, = db.execute("SELECT seal FROM meta WHERE name='fold_ids'").fetchone()
+                db.create_function("tb_seal", -1, lambda *_: 0)
+                db.execute("UPDATE meta SET value=? WHERE name='fold_ids'", (ids - 1,))
+                db.execute("UPDATE meta SET seal=? WHERE name='fold_ids'", (seal,))
+            db.close()
+            return before
+
+        self.addCleanup(set_block, 65536, set_block(4))
+        log = server.path / "followed.log"
+        for _ in range(7):
+            with log.open("ab") as file:
+                file.write(self.lines(3))
+            run("follow", "--db", server.db, "--once", log)
+        with sqlite3.connect(server.db) as db:
+            head, start, end, before, lines = db.execute(
+                "SELECT hex(head),start,length,lines_before,accepted FROM segment WHERE id=3").fetchone()
+        db.close()
+        self.assertEqual((before, lines), (6, 3))
+        subprocess.run([TOLLBOOK, "ingest", "--db", server.db, "-"], input=self.lines(1), check=True,
+                       env={**ENVIRONMENT, "TOLLBOOK_NOW": "2026-11-25T00:00:00Z"})
+        server.start()
+        known = server.get(f"/ingest/segments?head={head.lower()}&from={start}&end={end}&lines=9", "ingest").json()
+        self.assertEqual([(s["start"], s["accepted"]) for s in known["segments"]],
+                         [(0, 9), (end, 3), (end + (end - start), 3), (end + 2 * (end - start), 3), (end + 3 * (end - start), 3)])
+        behind = server.get(f"/ingest/segments?head={head.lower()}&from={end}", "ingest").json()
+        self.assertEqual(behind["total"], 4)
 
     def test_segments_need_a_role_and_a_name(self):
         for query, field in (("", "head"), ("head=12", "head"), ("head=" + "G" * 32, "head"),

@@ -332,7 +332,7 @@
       " FROM segment WHERE head=?1 AND kind=?2 AND start>=?3 AND " TB__LIVE("segment")             \
       " ORDER BY start,length")                                                                    \
     X(SEGMENT_END,                                                                                 \
-      "SELECT 1 FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
+      "SELECT start FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
       " AND lines_before+accepted+rejected=?4 AND " TB__LIVE("segment")                            \
       " ORDER BY start DESC LIMIT 1")                                                              \
     X(SEGMENTS_BY_NAME,                                                                            \

@@ -218,7 +218,7 @@ tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head
 /* The segment before is the last one that starts earlier, but for forks of the same log: so the search
  * goes backwards. */
 tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t length,
-                           uint64_t lines, bool *ret_known, tb_error *err)
+                           uint64_t lines, bool *ret_known, uint64_t *ret_start, tb_error *err)
 {
     sqlite3_stmt *s;
     uint8_t bytes[16];
@@ -230,6 +230,7 @@ tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head,
     sqlite3_bind_int64(s, 3, (int64_t)length);
     sqlite3_bind_int64(s, 4, (int64_t)lines);
     code = tb__step(store, s, ret_known, err);
+    if (!code && *ret_known && ret_start) *ret_start = (uint64_t)sqlite3_column_int64(s, 0);
     sqlite3_reset(s);
     return code;
 }

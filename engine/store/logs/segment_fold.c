@@ -1,26 +1,31 @@
-/* A log that is followed leaves a segment every few seconds. The segments of a log that go on from each other are
- * folded into one, as if they had come at once: the last row grows to the front and the rows before it go. What
- * finds a log again (its head, its end and the hash there, rungs), what withdrawing compares (lines and sums), and
- * verify then find what one large segment would have left.
+/* A log that is followed leaves a segment every few seconds. The segments of a log that go on from
+ * each other are folded into one, as if they had come at once: the last row grows to the front and
+ * the rows before it go. What finds a log again (its head, its end and the hash there, rungs), what
+ * withdrawing compares (lines and sums), and verify then find what one large segment would have
+ * left.
  *
- * Which segments go together must not depend on when they are folded, for an anchor covers them before and after
- * (verify/anchor.c). So ids are cut into blocks of equal size (meta.fold_ids, a mask), and of a block's rows in the
- * order of their logs and starts each joins the one before if `joins` says so; of a group, any rows side by side
- * may be folded and the group stays the same. A block is folded once all its ids are given and its newest row
- * is a day old. Rows up to meta.segments_before are not folded: anchors of earlier schemas cover each of them.
+ * Which segments go together must not depend on when they are folded, for an anchor covers them
+ * before and after (verify/anchor.c). So ids are cut into blocks of equal size (meta.fold_ids, a
+ * mask), and of a block's rows in the order of their logs and starts each joins the one before if
+ * `joins` says so; of a group, any rows side by side may be folded and the group stays the same. A
+ * block is folded once all its ids are given and its newest row is a day old. Rows up to
+ * meta.segments_before are not folded: anchors of earlier schemas cover each of them.
  * meta.segments_folding: rows up to it may have been folded; segments_folded: that is done.
  *
- * A group stays as it is where something was withdrawn of it, or where another segment of the log begins inside it:
- * the log forked there, and that segment needs the end on which it goes on. Segments with refused lines, and those of
- * named batches, stay by themselves: refused lines name their segment, and were refused at its moment. */
+ * A group stays as it is where something was withdrawn of it, or where another segment of the log
+ * begins inside it: the log forked there, and that segment needs the end on which it goes on.
+ * Segments with refused lines, and those of named batches, stay by themselves: refused lines name
+ * their segment, and were refused at its moment. */
 #include "store/logs/segment.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define AGE_US     (24 * INT64_C(3600000000))
-#define BYTES_MOST (INT64_C(32) << 20) /* of a log in one row: as much as a sender's piece, so that it is withdrawn likewise */
-#define RUN_MOST   1024                /* rows that are folded at once */
+#define AGE_US (24 * INT64_C(3600000000))
+#define BYTES_MOST                                                                                 \
+    (INT64_C(32) << 20) /* of a log in one row: as much as a sender's piece, so that it is         \
+                           withdrawn likewise */
+#define RUN_MOST 1024   /* rows that are folded at once */
 
 typedef struct fold_item {
     int64_t id;
@@ -60,12 +65,14 @@ static tb_code row_from(sqlite3_stmt *s, tb__segment_row *ret, tb_error *err)
 static bool joins(const tb__segment_group *g, const tb__segment_row *row)
 {
     const int64_t *a = g->number, *b = row->number;
-    return g->n > 0 && !g->named && !row->name.data && a[TB__G_KIND] == TB_BATCH_LOG && b[TB__G_KIND] == TB_BATCH_LOG &&
-           a[TB__G_REJECTED] == 0 && b[TB__G_REJECTED] == 0 && !a[TB__G_FINAL] &&
-           a[TB__G_LENGTH] == b[TB__G_START] && b[TB__G_LENGTH] - a[TB__G_START] <= BYTES_MOST &&
-           a[TB__G_LINES_BEFORE] + a[TB__G_ACCEPTED] == b[TB__G_LINES_BEFORE] && a[TB__G_ID] < b[TB__G_ID] &&
-           a[TB__G_ADDED] <= b[TB__G_ADDED] && memcmp(g->head, row->head, 16) == 0 &&
-           g->source.len == row->source.len && memcmp(g->source.data, row->source.data, row->source.len) == 0;
+    return g->n > 0 && !g->named && !row->name.data && a[TB__G_KIND] == TB_BATCH_LOG &&
+           b[TB__G_KIND] == TB_BATCH_LOG && a[TB__G_REJECTED] == 0 && b[TB__G_REJECTED] == 0 &&
+           !a[TB__G_FINAL] && a[TB__G_LENGTH] == b[TB__G_START] &&
+           b[TB__G_LENGTH] - a[TB__G_START] <= BYTES_MOST &&
+           a[TB__G_LINES_BEFORE] + a[TB__G_ACCEPTED] == b[TB__G_LINES_BEFORE] &&
+           a[TB__G_ID] < b[TB__G_ID] && a[TB__G_ADDED] <= b[TB__G_ADDED] &&
+           memcmp(g->head, row->head, 16) == 0 && g->source.len == row->source.len &&
+           memcmp(g->source.data, row->source.data, row->source.len) == 0;
 }
 
 void tb__segment_group_init(tb__segment_group *g)
@@ -90,7 +97,7 @@ static void set_text(tb_buf *to, tb_text text)
 }
 
 /* The row alone, or behind what the group has: then it joins. */
-static tb_code add_row(tb__segment_group *g, const tb__segment_row *row, tb_error *err)
+static tb_code add_segment_row(tb__segment_group *g, const tb__segment_row *row, tb_error *err)
 {
     const int64_t start = g->number[TB__G_START], before = g->number[TB__G_LINES_BEFORE];
     const int64_t accepted = g->number[TB__G_ACCEPTED];
@@ -117,8 +124,8 @@ static tb_code add_row(tb__segment_group *g, const tb__segment_row *row, tb_erro
     return code ? code : tb_buf_check(&g->sums, err);
 }
 
-tb_code tb__segment_groups(tb_store *store, int64_t first, int64_t last, tb__segment_group_fn *fn, void *ctx,
-                           tb_error *err)
+tb_code tb__segment_groups(tb_store *store, int64_t first, int64_t last, tb__segment_group_fn *fn,
+                           void *ctx, tb_error *err)
 {
     const int64_t values[2] = {first, last};
     tb__segment_group g;
@@ -133,7 +140,7 @@ tb_code tb__segment_groups(tb_store *store, int64_t first, int64_t last, tb__seg
             code = fn(ctx, &g, err);
             g.n = 0;
         }
-        if (!code) code = add_row(&g, &row, err);
+        if (!code) code = add_segment_row(&g, &row, err);
         if (code) sqlite3_reset(s);
     }
     if (!code && g.n) code = fn(ctx, &g, err);
@@ -159,16 +166,18 @@ void tb__segment_fold_free(tb_store *store)
 }
 
 /* *ret_end: of the first block that is not done; 0: it is not to be folded yet. */
-static tb_code find_block(tb_store *store, int64_t now_us, int64_t *ret_after, int64_t *ret_end, tb_error *err)
+static tb_code find_block(tb_store *store, int64_t now_us, int64_t *ret_after, int64_t *ret_end,
+                          tb_error *err)
 {
-    int64_t end = 0, newest = 0, added_us = 0;
+    int64_t end = 0, newest = 0, added_us = 0, before_us;
+    if (__builtin_sub_overflow(now_us, AGE_US, &before_us)) before_us = INT64_MIN;
     *ret_end = 0;
     tb_code code = tb__meta_get(store, "segments_folded", ret_after, err);
     if (!code) code = tb__segment_block(store, *ret_after, &end, err);
     if (!code) code = tb__int_of(store, TB__SQL_SEGMENT_NEWEST, NULL, 0, 0, &newest, err);
     if (code || newest <= end) return code;
     code = tb__int_of(store, TB__SQL_SEGMENT_ADDED, &end, 1, INT64_MAX, &added_us, err);
-    if (!code && (now_us < 0 || added_us <= now_us - AGE_US)) *ret_end = end;
+    if (!code && added_us <= before_us) *ret_end = end;
     return code;
 }
 
@@ -188,7 +197,7 @@ static tb_code list_block(tb_store *store, struct tb__segment_fold *f, int64_t a
             const bool joined = joins(&g, &row);
             if (!joined) g.n = 0;
             f->items[f->n++] = (fold_item){row.number[TB__G_ID], joined};
-            code = add_row(&g, &row, err);
+            code = add_segment_row(&g, &row, err);
         }
         if (code) sqlite3_reset(s);
     }
@@ -210,9 +219,10 @@ static tb_code begin_block(tb_store *store, int64_t now_us, tb_error *err)
     return code;
 }
 
-/* What the rows come to together, as they are now. *ret: they are all there, nothing of them was withdrawn, and no
- * other segment of their log begins among them. */
-static tb_code read_run(tb_store *store, const fold_item *items, size_t n, tb__segment_group *g, bool *ret, tb_error *err)
+/* What the rows come to together, as they are now. *ret: they are all there, nothing of them was
+ * withdrawn, and no other segment of their log begins among them. */
+static tb_code read_run(tb_store *store, const fold_item *items, size_t n, tb__segment_group *g,
+                        bool *ret, tb_error *err)
 {
     const int64_t ends[2] = {items[0].id, items[n - 1].id};
     tb__segment_row row;
@@ -225,7 +235,7 @@ static tb_code read_run(tb_store *store, const fold_item *items, size_t n, tb__s
         code = row_from(s, &row, err);
         *ret = !code && i < n && row.number[TB__G_ID] == items[i].id &&
                sqlite3_column_int(s, TB__SEGMENT_NUMBERS + 5) && (i == 0 || joins(g, &row));
-        if (*ret) code = add_row(g, &row, err);
+        if (*ret) code = add_segment_row(g, &row, err);
         i++;
         if (code) sqlite3_reset(s);
     }
@@ -234,10 +244,11 @@ static tb_code read_run(tb_store *store, const fold_item *items, size_t n, tb__s
     return code;
 }
 
-static tb_code write_run(tb_store *store, const fold_item *items, size_t n, const tb__segment_group *g, tb_error *err)
+static tb_code write_run(tb_store *store, const fold_item *items, size_t n,
+                         const tb__segment_group *g, tb_error *err)
 {
-    const int64_t values[4] = {g->number[TB__G_ID], g->number[TB__G_START], g->number[TB__G_LINES_BEFORE],
-                               g->number[TB__G_ACCEPTED]};
+    const int64_t values[4] = {g->number[TB__G_ID], g->number[TB__G_START],
+                               g->number[TB__G_LINES_BEFORE], g->number[TB__G_ACCEPTED]};
     sqlite3_stmt *s;
     tb_code code = tb__sql_ints(store, TB__SQL_SEGMENT_FOLD, values, 4, &s, err);
     if (!code) {
