@@ -35,15 +35,16 @@ static bool is_written(const char *db)
     return path_of(db, ".lock", lock) && access(lock, F_OK) == 0;
 }
 
-/* Everybody may read it: the server need not run as the user who makes backups. Root's is the database's owner's, where it can
- * be given away. */
+/* Everybody may read it: the server need not run as the user who makes backups. Root's is the
+ * database's owner's, where it can be given away. */
 static bool write_moment(new_file *f, const char *db, int64_t now_us)
 {
     char text[MOMENT + 1];
     struct stat st;
     tb_time_format(now_us, text);
     text[MOMENT] = '\n';
-    if (geteuid() == 0 && (stat(db, &st) != 0 || fchown(f->fd, st.st_uid, st.st_gid) != 0)) errno = 0;
+    if (geteuid() == 0 && (stat(db, &st) != 0 || fchown(f->fd, st.st_uid, st.st_gid) != 0))
+        errno = 0;
     return fchmod(f->fd, 0644) == 0 && new_file_write(f, text, sizeof text);
 }
 
@@ -52,7 +53,8 @@ tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err)
     char path[PATH_MAX];
     new_file f;
     if (!is_written(db) || !path_of(db, suffixes[which], path)) return TB_OK;
-    if (new_file_open(&f, AT_FDCWD, path, 0600) && new_file_end(&f, write_moment(&f, db, now_us))) return TB_OK;
+    if (new_file_open(&f, AT_FDCWD, path, 0600) && new_file_end(&f, write_moment(&f, db, now_us)))
+        return TB_OK;
     return tb_fail(err, TB_E_IO, NULL, "%s cannot be written: %s.", path, strerror(errno));
 }
 

@@ -9,7 +9,8 @@
 static bool name_part(new_file *f)
 {
     const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
-    const int n = snprintf(f->part, sizeof f->part, "%.*s.%s.%ld.part", (int)(name - f->path), f->path, name, (long)getpid());
+    const int n = snprintf(f->part, sizeof f->part, "%.*s.%s.%ld.part", (int)(name - f->path),
+                           f->path, name, (long)getpid());
     if (*name && n > 0 && (size_t)n < sizeof f->part) return true;
     errno = *name ? ENAMETOOLONG : EISDIR;
     return false;
@@ -22,7 +23,8 @@ bool new_file_open(new_file *f, int folder, const char *path, mode_t mode)
     f->path = path;
     if (!name_part(f)) return false;
     f->fd = openat(folder, f->part, how, mode);
-    if (f->fd < 0 && errno == EEXIST && unlinkat(folder, f->part, 0) == 0) f->fd = openat(folder, f->part, how, mode);
+    if (f->fd < 0 && errno == EEXIST && unlinkat(folder, f->part, 0) == 0)
+        f->fd = openat(folder, f->part, how, mode);
     return f->fd >= 0;
 }
 

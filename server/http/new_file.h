@@ -1,6 +1,8 @@
-/* Files that are there whole or not at all: written beside their place under a name of this process, and then given their own.
- * What lies under that name, a symbolic link above all, is taken away and never written to or followed; nor is what lies in the
- * place. Programs that look for files by their ending see no half of one: the name beside begins with a dot and ends in ".part". */
+/* Files that are there whole or not at all: written beside their place under a name of this
+ * process, and then given their own. What lies under that name, a symbolic link above all, is taken
+ * away and never written to or followed; nor is what lies in the place. Programs that look for
+ * files by their ending see no half of one: the name beside begins with a dot and ends in ".part".
+ */
 #ifndef TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 #define TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 
@@ -11,16 +13,18 @@
 #define NEW_FILE_PATH_MAX 4096
 
 typedef struct new_file {
-    int folder; /* an open one, or AT_FDCWD */
+    int folder;       /* an open one, or AT_FDCWD */
     const char *path; /* in it */
     int fd;           /* what is written to */
     char part[NEW_FILE_PATH_MAX];
 } new_file;
 
-/* false: errno says why, and nothing is left. Of threads, one at a time for one path. path: as long as f. */
+/* false: errno says why, and nothing is left. Of threads, one at a time for one path. path: as long
+ * as f. */
 bool new_file_open(new_file *f, int folder, const char *path, mode_t mode);
 bool new_file_write(new_file *f, const char *data, size_t len);
-/* ok: what was written is to have its name; else it is taken away. false: as new_file_open, also where ok is false. */
+/* ok: what was written is to have its name; else it is taken away. false: as new_file_open, also
+ * where ok is false. */
 bool new_file_end(new_file *f, bool ok);
 /* All three. */
 bool new_file_put(int folder, const char *path, mode_t mode, const char *data, size_t len);

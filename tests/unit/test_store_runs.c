@@ -517,6 +517,8 @@ START_TEST(a_number_that_no_row_can_have_is_damage)
         {"UPDATE segment SET id=" LARGEST " WHERE id=2", add_usage},
         {"UPDATE edge SET id=" TOO_LARGE, add_usage},
         {"UPDATE edge SET id=" LARGEST, add_usage},
+        {"UPDATE edge SET id=1<<45", add_usage},
+        {"UPDATE series_placed SET edge=1<<45 WHERE edge>0;UPDATE series_new SET edge=1<<45 WHERE edge>0", add_usage},
         {"UPDATE late SET id=" LARGEST, add_usage},
         {"UPDATE meta SET value=" LARGEST " WHERE name='data_version'", add_usage},
         {"UPDATE meta SET value=" LARGEST " WHERE name='series_id'", add_usage},

@@ -23,9 +23,10 @@ static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *r
     if (row) {
         *ret = sqlite3_column_int64(s, 0);
         sqlite3_reset(s);
-        return TB_OK;
+        return tb__check_id("edge", *ret, TB__EDGE_END, err);
     }
     rc = tb__next_id(store, TB__SQL_EDGE_NEXT, "edge", ret, err);
+    if (!rc) rc = tb__check_id("edge", *ret, TB__EDGE_END, err);
     if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
     if (rc) return rc;
     sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);

@@ -43,6 +43,7 @@ TB_MUST_USE tb_code tb__chunk_columns(const uint8_t *data, size_t len, int64_t k
 #define TB__INDEX_MAX ((INT64_C(1) << TB__INDEX_BITS) - 1)
 #define TB__SERIES_SHIFT (TB__INDEX_BITS + 1)
 #define TB__SERIES_MAX   (INT64_MAX >> TB__SERIES_SHIFT)
+#define TB__EDGE_END     (INT64_C(1) << (62 - TB__INDEX_BITS)) /* ids of edge locations: one and a day are one number */
 #define TB__SERIES_BLOCK 64 /* ids of one owner's series side by side */
 
 static inline int64_t tb__chunk_key(int64_t series, int grain, int64_t index)

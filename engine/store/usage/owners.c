@@ -142,6 +142,12 @@ tb_code tb__owner_add(tb__owner *owner, tb__member member, tb_error *err)
     return TB_OK;
 }
 
+tb_code tb__check_series(int64_t edge, int64_t series, tb_error *err)
+{
+    tb_code code = edge ? tb__check_id("edge", edge, TB__EDGE_END, err) : TB_OK;
+    return code ? code : tb__check_id("series", series, TB__SERIES_MAX, err);
+}
+
 static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
 {
     const int64_t id[2] = {owner->scope, owner->id};
@@ -150,7 +156,7 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     tb_code code = tb__sql_ints(store, TB__SQL_SERIES_OF_OWNER, id, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const tb__member m = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
-        code = tb__check_id("series", m.series, TB__SERIES_MAX, err);
+        code = tb__check_series(m.edge, m.series, err);
         if (!code && m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) note_series(owner, owner->all = m.series);
         else if (!code) code = tb__owner_add(owner, m, err);
         if (code) sqlite3_reset(s);

@@ -25,6 +25,8 @@ typedef struct tb__owner {
     struct tb__high *high; /* those at high edges; NULL: there are none */
 } tb__owner;
 
+/* TB_E_CORRUPT where no series has these numbers; edge 0: it is of all edge locations. */
+TB_MUST_USE tb_code tb__check_series(int64_t edge, int64_t series, tb_error *err);
 /* *ret_owner stays good until tb__owners_forget. */
 TB_MUST_USE tb_code tb__owner_get(tb_store *store, int scope, int64_t id, tb__owner **ret_owner,
                                   tb_error *err);

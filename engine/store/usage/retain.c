@@ -13,6 +13,7 @@
 
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
+#include "store/usage/owners.h"
 #include "tollbook/json.h"
 
 #include <stdlib.h>
@@ -383,7 +384,7 @@ static tb_code take_owner(tb_store *store, tb_retain_walk *w, int scope, int64_t
         if (!row) break;
         const int64_t edge = sqlite3_column_int64(s, 0), series = sqlite3_column_int64(s, 1);
         sqlite3_reset(s);
-        code = tb__check_id("series", series, TB__SERIES_MAX, err);
+        code = tb__check_series(edge, series, err);
         if (!code)
             code = take_series(store, w, series,
                                scope == TB__SCOPE_BALANCER || (scope == TB__SCOPE_ZONE && edge > 0), err);

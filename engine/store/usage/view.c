@@ -2,7 +2,7 @@
  * owner's series with their locations; what the locations are called is remembered for as long as
  * the file does not change. */
 #include "store/core/internal.h"
-#include "store/usage/chunk.h"
+#include "store/usage/owners.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ tb_code tb__view_resolve(tb_store *store, const tb_view *view, const char *code_
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         int64_t edge = sqlite3_column_int64(s, 0), series = sqlite3_column_int64(s, 1);
         if (zone) exists = sqlite3_column_int64(s, 2) < end_us(range);
-        code = tb__check_id("series", series, TB__SERIES_MAX, err);
+        code = tb__check_series(edge, series, err);
         if (!code && edge == 0) all = series;
         else if (!code) code = add_located(store, edge, series, err);
         if (code) sqlite3_reset(s);

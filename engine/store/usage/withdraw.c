@@ -179,7 +179,7 @@ static tb_code edge_number(const tb__taking *t, int64_t *ret_edge, tb_error *err
     if (code || !row) return code;
     *ret_edge = sqlite3_column_int64(s, 0);
     sqlite3_reset(s);
-    return TB_OK;
+    return tb__check_id("edge", *ret_edge, TB__EDGE_END, err);
 }
 
 static tb_code balancer_take(tb__taking *t, const tb_grid *hours, tb_error *err)
