@@ -9,6 +9,7 @@
 #include "tollbook/alerts.h"
 #include "tollbook/operation.h"
 #include "webhook/webhook.h"
+#include "http/process.h"
 
 typedef struct alerting {
     const char *url;
@@ -69,15 +70,15 @@ static tb_code want_messages(void *ctx, tb_store *store, int64_t now_us, tb_erro
 static void say_trouble(void *ctx, const char *sentence)
 {
     (void)ctx;
-    fprintf(stderr, "tollbook serve: %s\n", sentence);
+    process_say("%s", sentence);
 }
 
 /* Once, and again when it had gone away in between. */
 static void end_round(alerting *a)
 {
     if (a->counting && !atomic_load(&a->unpriced))
-        fprintf(stderr, "tollbook serve: %" PRIu64 " account%s with alerts on money %s usage without a price, which these"
-                " do not count. List it with: tollbook alerts --evaluate\n",
+        process_say("%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
+                " do not count. List it with: tollbook alerts --evaluate",
                 a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
     atomic_store(&a->unpriced, a->counting);
 }

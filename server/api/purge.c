@@ -11,6 +11,7 @@
 #include "http/clock.h"
 #include "http/hook.h"
 #include "http/query.h"
+#include "http/process.h"
 #include "tollbook/zones.h"
 
 #define VALUE_MAX 2048
@@ -109,7 +110,7 @@ static tb_code find_zone(const request *r, purge_work *work, tb_error *err)
 static void say_line(void *ctx, const char *text)
 {
     const purge_work *work = ctx;
-    fprintf(stderr, "tollbook serve: purging zone %" PRId64 " of account %" PRId64 ": %s\n", work->zone,
+    process_say("purging zone %" PRId64 " of account %" PRId64 ": %s", work->zone,
             work->account, text);
 }
 

@@ -11,33 +11,19 @@
 
 #include "cli/secret.h"
 #include "feed/source.h"
+#include "http/process.h"
 #include "tollbook/calendar.h"
 
 #define USAGE_TIMEOUT_MS 8000
 #define USAGE_CACHE_MB 64
 
 #define KEY_MOST 1024 /* bytes of a key file */
-#define SAID_MOST ((size_t)4 << 20)
-
 void cli_say(const cli_call *call, const char *fmt, ...)
 {
     va_list args;
-    char *text;
     va_start(args, fmt);
-    const int n = vasprintf(&text, fmt, args);
+    process_say_as(call->command->name, fmt, args);
     va_end(args);
-    tb_buf shown;
-    tb_buf_init(&shown, SAID_MOST, NULL);
-    for (const char *at = n < 0 ? fmt : text; *at;) { /* our own line ends and tabs stay */
-        const size_t len = strcspn(at, "\n\t");
-        tb_buf_shown(&shown, at, len);
-        if (at[len]) tb_buf_add(&shown, at + len, 1);
-        at += len + (at[len] != 0);
-    }
-    /* In one piece: other threads write to standard error too. */
-    fprintf(stderr, "tollbook %s: %.*s\n", call->command->name, (int)shown.len, shown.len ? shown.data : "");
-    tb_buf_release(&shown);
-    if (n >= 0) free(text);
 }
 
 /* "file: line 3, byte 7: " */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "http/clock.h"
+#include "http/process.h"
 
 #define AGAIN_S 1 /* after the writer's queue was full */
 
@@ -74,7 +75,7 @@ static bool take_step(chore *c, bool *ret_failed)
     c->again = true;
     if (c->job.code == TB_OK) return c->more;
     *ret_failed = true;
-    fprintf(stderr, "tollbook serve: %s: %s\n", c->work.name, c->job.err.message);
+    process_say("%s: %s", c->work.name, c->job.err.message);
     return false;
 }
 

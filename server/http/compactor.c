@@ -1,6 +1,7 @@
 #include "http/compactor.h"
 
 #include "http/clock.h"
+#include "http/process.h"
 
 #include <stdio.h>
 
@@ -14,7 +15,7 @@ static void pause_after(compactor *c, tb_code code, const tb_error *err)
     c->pause_us = c->pause_us ? c->pause_us * 2 : PAUSE_US;
     if (c->pause_us > PAUSE_MAX_US) c->pause_us = PAUSE_MAX_US;
     c->again_us = c->of.now_us + c->pause_us;
-    if (code != TB_E_AWAY) fprintf(stderr, "tollbook serve: compaction: %s\n", err->message);
+    if (code != TB_E_AWAY) process_say("compaction: %s", err->message);
 }
 
 uint64_t compactor_rows(uint64_t rows, int64_t took_us, uint64_t most)

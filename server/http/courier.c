@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "http/clock.h"
+#include "http/process.h"
 
 #define POLL_NS  200000000 /* between two looks for what is due, or for a commit */
 #define ALL_US   INT64_C(3600000000)
@@ -237,7 +238,7 @@ void courier_round_over(courier_rounds *r, bool all, bool moved, tb_code code, i
 
 static void say_failed(courier_rounds *r, tb_code code, const tb_error *err)
 {
-    if (code && !r->said) fprintf(stderr, "tollbook serve: alerts: %s\n", err->message);
+    if (code && !r->said) process_say("alerts: %s", err->message);
     r->said = code != TB_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "http/clock.h"
 #include "http/hook.h"
+#include "http/process.h"
 #include "tollbook/containerstore.h"
 
 #define AGAIN_S 1 /* after a failure of the store's */
@@ -46,7 +47,7 @@ _Static_assert(HOOK_REASON == TB_DEPLOYMENT_REASON_MAX + 1, "a reason goes into 
 
 static void log_line(const tb_deployment *at, const char *text)
 {
-    fprintf(stderr, "tollbook serve: deploying %s of account %" PRId64 ": %s\n", at->app,
+    process_say("deploying %s of account %" PRId64 ": %s", at->app,
             at->account, text);
 }
 

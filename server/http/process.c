@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "http/clock.h"
+#include "tollbook/buf.h"
 
 #define STAT_START 22 /* field of /proc/self/stat: ticks from the system's start to this one's */
 
@@ -126,4 +128,34 @@ bool process_disk_free(const char *path, uint64_t *ret_bytes)
         ;
     if (rc == 0) *ret_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     return rc == 0;
+}
+
+/* --- standard error --- */
+
+#define SAID_MOST ((size_t)4 << 20)
+
+void process_say_as(const char *command, const char *fmt, va_list args)
+{
+    char *text;
+    const int n = vasprintf(&text, fmt, args);
+    tb_buf shown;
+    tb_buf_init(&shown, SAID_MOST, NULL);
+    for (const char *at = n < 0 ? fmt : text; *at;) { /* our own line ends and tabs stay */
+        const size_t len = strcspn(at, "\n\t");
+        tb_buf_shown(&shown, at, len);
+        if (at[len]) tb_buf_add(&shown, at + len, 1);
+        at += len + (at[len] != 0);
+    }
+    /* In one piece: other threads write to standard error too. */
+    fprintf(stderr, "tollbook %s: %.*s\n", command, (int)shown.len, shown.len ? shown.data : "");
+    tb_buf_release(&shown);
+    if (n >= 0) free(text);
+}
+
+void process_say(const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    process_say_as("serve", fmt, args);
+    va_end(args);
 }

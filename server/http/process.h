@@ -1,9 +1,13 @@
-/* What the system reports about this process and the disk, for /metrics and the status line. */
+/* What the system reports about this process and the disk, for /metrics and the status line; and what the process says
+ * on standard error. */
 #ifndef TOLLBOOK_SERVER_HTTP_PROCESS_H
 #define TOLLBOOK_SERVER_HTTP_PROCESS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "tollbook/api.h"
 
 /* The figures that Prometheus' own libraries give under these names: X(field, name, type,
  * fraction's digits, help). */
@@ -25,5 +29,10 @@ bool process_read(process_figure which, uint64_t *ret_value);
 
 /* What this user may still write on the file system of a path. */
 bool process_disk_free(const char *path, uint64_t *ret_bytes);
+
+/* "tollbook serve: " and the message, a line of standard error. A message may quote what others sent: none of its bytes
+ * does anything to a terminal (tb_buf_shown). Its own tabs and line ends stay. */
+void process_say(const char *fmt, ...) TB_PRINTF(1, 2);
+void process_say_as(const char *command, const char *fmt, va_list args) TB_PRINTF(2, 0);
 
 #endif

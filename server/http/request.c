@@ -16,6 +16,7 @@
 #include "http/query.h"
 #include "http/reply.h"
 #include "http/server.h"
+#include "http/process.h"
 #include "tollbook/json.h"
 
 tb_text request_path(const request *r)
@@ -92,7 +93,7 @@ void request_complain(const request *r, const tb_error *err)
     unsigned wait_s;
     request_id_text(r, id);
     if (limit_take(r->worker->server->complaints, err->code, clock_mono_us(), &wait_s))
-        fprintf(stderr, "tollbook serve: request %.16s: %s: %s\n", id, tb_code_key(err->code),
+        process_say("request %.16s: %s: %s", id, tb_code_key(err->code),
                 err->message);
 }
 

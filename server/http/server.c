@@ -15,6 +15,7 @@
 #include "http/handler.h"
 #include "http/refusal.h"
 #include "http/uploads.h"
+#include "http/process.h"
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
@@ -392,7 +393,7 @@ void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char o
 void server_lost(server *s, const tb_error *err)
 {
     if (atomic_exchange(&s->gone, true)) return;
-    fprintf(stderr, "tollbook serve: %s: %s\n", tb_code_key(err->code), err->message);
+    process_say("%s: %s", tb_code_key(err->code), err->message);
 }
 
 static void note_links(server *s, unsigned links)
@@ -414,7 +415,7 @@ bool server_look(server *s)
         return false;
     }
     if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
-        fprintf(stderr, "tollbook serve: %s is back where it was; it is written again.\n",
+        process_say("%s is back where it was; it is written again.",
                 s->options.db);
     note_links(s, links);
     return true;
@@ -532,7 +533,7 @@ static bool look_at_usage(server *s, tb_error *err)
     if (early) return false;
     s->usage.good = !code;
     s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
-    if (code && code != TB_E_AWAY && code != s->usage.said) fprintf(stderr, "tollbook serve: %s\n", err->message);
+    if (code && code != TB_E_AWAY && code != s->usage.said) process_say("%s", err->message);
     s->usage.said = code;
     if (code) err->code = TB_E_AWAY; /* for whoever brings usage: it is taken once that is mended */
     return !code;
@@ -545,7 +546,7 @@ static bool is_alone(server *s)
     if (clock_mono_us() < s->usage.alone_us) return true;
     const tb_code code = tb_store_usage_look(s->store, &err);
     s->usage.alone_us = clock_mono_us() + USAGE_ALONE_US;
-    if (code == TB_E_USAGE) fprintf(stderr, "tollbook serve: %s\n", err.message);
+    if (code == TB_E_USAGE) process_say("%s", err.message);
     return !code;
 }
 
@@ -578,8 +579,8 @@ static void say_unsent(server *s)
 {
     bool on = false;
     if (tb_store_outbox_on(s->store, &on, NULL) || !on) return;
-    fprintf(stderr, "tollbook serve: messages are put into the outbox and wait for a server with --alert-url. "
-                    "`tollbook alerts --off` ends that.\n");
+    process_say("messages are put into the outbox and wait for a server with --alert-url. "
+                    "`tollbook alerts --off` ends that.");
 }
 
 tb_code server_start(server *s, tb_error *err)

@@ -233,6 +233,10 @@ class Odd(Python):
         handler.reply(401, WWW_Authenticate=f'Bearer realm="{self.elsewhere}/token",service="x"')
 
     @staticmethod
+    def hostile_token(handler):
+        handler.reply(401, WWW_Authenticate='Bearer realm="http://x\x1b[2J\x9b/token",service="x"')
+
+    @staticmethod
     def forbidden(handler):
         handler.reply(403)
 

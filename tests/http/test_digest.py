@@ -253,6 +253,7 @@ class OddRegistries(Digest):
     def test_no_redirection_is_followed_and_nobody_else_asked(self):
         self.failed(image("odd", "redirect"), "HTTP 307; redirects are not followed")
         self.failed(image("odd", "elsewhere_token"), "is not the token_realm")
+        self.failed(image("odd", "hostile_token"), r"http://x\x1b[2J\x9b/token")
         self.assertEqual(self.other.asked, [])
 
     def test_no_manifest_no_answer_no_server(self):
