@@ -185,7 +185,7 @@ def clients(port, key, names, batches, acknowledged):
 
 def crash_serve(path):
     db = make(path / "s.db")
-    key = run("key", "create", "--db", db, "--account", 1, "--role", "Ingest").stdout.decode().strip()
+    key = run("key", "create", "--db", db, "--account", 0, "--role", "Ingest").stdout.decode().strip()
     batches = {f"batch-{i}": lines(rng, 1000) for i in range(240)}
     acknowledged = set()
     for _ in range(SERVER_KILLS):
