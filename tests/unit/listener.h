@@ -6,12 +6,14 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LISTENER_WAIT_S  20
@@ -29,6 +31,18 @@ typedef struct listener {
     size_t n_held;
     char request[LISTENER_REQUEST + 1];
 } listener;
+
+/* Ends a test that hangs, and nothing else: check answers SIGALRM, and SIGTERM, by ending the whole
+ * process group. */
+static inline void listener_deadline(int seconds)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    const struct itimerspec when = {.it_value.tv_sec = seconds};
+    timer_t timer;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+        timer_settime(timer, 0, &when, NULL) != 0)
+        abort();
+}
 
 static inline void listener_bound(int fd)
 {
