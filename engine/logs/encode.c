@@ -207,7 +207,8 @@ static void start_builders(tb_logpack *pack, size_t lines)
 
 static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
 {
-    return t->key[e] == key && t->entry[e].len == text.len && memcmp(t->entry[e].data, text.data, text.len) == 0;
+    if (t->key[e] != key || t->entry[e].len != text.len) return false;
+    return text.len == 0 || memcmp(t->entry[e].data, text.data, text.len) == 0; /* an empty one may be NULL */
 }
 
 /* The rows before this one have nothing in this column, and were passed over. */
