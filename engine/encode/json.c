@@ -41,13 +41,13 @@ void tb_json_string(tb_buf *out, const char *text, size_t len)
     if (at) out->len += (size_t)(tb__quote(at, text, len) - at);
 }
 
-/* Every value but the first of a list or an object has a comma before it. */
+/* Every value but the first of a list or an object has a comma before it, and a member's name a colon behind it. */
 bool tb_json_fits(const char *text, size_t len)
 {
     size_t values = 1;
     for (size_t at = 0; at < len && values <= TB_JSON_VALUES_MAX; at++) {
         const char c = text[at];
-        values += c == '{' || c == '[' ? 4 : c == ',';
+        values += c == '{' || c == '[' ? 4 : c == ',' || c == ':';
         if (c != '"') continue;
         for (at++; at < len && text[at] != '"'; at++) /* to the closing quote */
             if (text[at] == '\\') at++;

@@ -284,7 +284,7 @@ tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms, tb_ev
     tb__arena strings;
     if (!tb_json_fits(body, len))
         return tb_fail(err, TB_E_TOO_LARGE, NULL,
-                       "The body has more than %zu JSON values (an object or a list counts as four).",
+                       "The body has more than %zu JSON values (an object or a list counts as four, a name as one).",
                        TB_JSON_VALUES_MAX);
     p.q = calloc(1, sizeof *p.q);
     if (!p.q) return tb_no_memory(p.err);

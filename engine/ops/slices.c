@@ -12,7 +12,7 @@ json_t *tb__body_read(const char *text, size_t len, tb_error *err)
     json_error_t where;
     if (!tb_json_fits(text, len)) {
         tb_fail(err, TB_E_TOO_LARGE, NULL,
-                "The body has more than %zu JSON values (an object or a list counts as four). Send fewer at a time.",
+                "The body has more than %zu JSON values (an object or a list counts as four, a name as one). Send fewer at a time.",
                 TB_JSON_VALUES_MAX);
         return NULL;
     }

@@ -363,7 +363,8 @@ static void put_warning(tb_buf *out, const feed_report *report)
         tb_buf_str(out, "null");
         return;
     }
-    if (feed_all_refused(report)) tb_buf_str(out, "\"Every line was refused");
+    if (feed_all_refused(report))
+        tb_buf_str(out, report->known_lines && !report->known_refused ? "\"Every new line was refused" : "\"Every line was refused");
     else if (report->rejected * 2 >= report->lines) tb_buf_str(out, "\"Most lines were refused");
     else tb_buf_fmt(out, "\"%" PRIu64 " of %" PRIu64 " lines were refused", report->rejected, report->lines);
     if (report->rejected == 0) tb_buf_str(out, " when these bytes came before");
@@ -381,11 +382,12 @@ static bool is_all_refused(const api_ingest *in, const feed_report *report)
     return in->options.kind == TB_BATCH_LOG && !in->options.piece && feed_all_refused(report) && !known;
 }
 
-static void put_error(tb_buf *out, tb_code code)
+static void put_error(tb_buf *out, tb_code code, bool named)
 {
     tb_buf_fmt(out, "\"ErrorKey\":\"%s\",\"Field\":null,\"Message\":\"%s They are kept as refused lines, with their"
-                    " reasons, and count nothing. Is this the log's format? The same bytes again change nothing.\",",
-               tb_code_key(code), tb_code_text(code));
+                    " reasons, and count nothing. Is this the log's format? Send them with the right one%s; the same"
+                    " bytes again in this one change nothing.\",",
+               tb_code_key(code), tb_code_text(code), named ? " and under another batch id" : "");
 }
 
 /* Which of the keys that the body asked about may come as cells. */
@@ -404,7 +406,7 @@ static void answer_report(request *r, const feed_report *report)
     tb_buf *out = request_text(r);
     const tb_code code = is_all_refused(api_ingest_of(r), report) ? TB_E_ALL_REFUSED : TB_OK;
     tb_buf_str(out, "{");
-    if (code) put_error(out, code);
+    if (code) put_error(out, code, api_ingest_of(r)->options.batch != NULL);
     tb_buf_fmt(out,
                "\"lines\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"rejected\":%" PRIu64
                ",\"knownLines\":%" PRIu64

@@ -49,7 +49,7 @@ void feed_report_add(feed_report *all, const feed_report *piece)
 tb_code feed_conflict(const char *batch, tb_error *err)
 {
     return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
-                   "The batch id \"%.80s\" is known with other bytes. Nothing of the rest was "
+                   "The batch id \"%.80s\" is known with other bytes, or read in another format. Nothing of the rest was "
                    "taken. Give these bytes another id, or none: then the content decides.",
                    batch);
 }

@@ -184,7 +184,7 @@ static tb_code check_batch(const withdrawing *w, tb_error *err)
     for (size_t i = 0; w->options.batch && i < w->n; i++)
         if (!w->links[i].same || w->links[i].known.kind != w->options.kind)
             return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
-                           "The batch id \"%.80s\" is known with other bytes. Nothing was "
+                           "The batch id \"%.80s\" is known with other bytes, or read in another format. Nothing was "
                            "withdrawn.",
                            w->options.batch);
     return TB_OK;

@@ -169,7 +169,7 @@ class Console(Case):
 
     def test_what_is_no_asset_is_not_found(self):
         good = self.assets()[0]
-        other = good.replace(good[-6], "0" if good[-6] != "0" else "1")
+        other = good[:-6] + ("0" if good[-6] != "0" else "1") + good[-5:]
         for target in ("/console/assets/x.js", "/console/assets/index.html", good + "x", good.upper(), other,
                        "/console/assets/js/main.js", good + "/"):
             self.refused(self.raw("GET", target), 404, "resource.not_found")

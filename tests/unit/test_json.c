@@ -337,7 +337,7 @@ START_TEST(values_are_counted_before_a_tree_is_built)
     const size_t most = TB_JSON_VALUES_MAX;
     ck_assert(fits("[0", ",0", most - 5) && !fits("[0", ",0", most - 4));
     ck_assert(fits("", "[", (most - 1) / 4) && !fits("", "[", (most - 1) / 4 + 1));
-    ck_assert(fits("", "{\"a\":", (most - 1) / 4) && !fits("", "{\"a\":", (most - 1) / 4 + 1));
+    ck_assert(fits("", "{\"a\":", (most - 1) / 5) && !fits("", "{\"a\":", (most - 1) / 5 + 1));
     ck_assert(fits("\"\\\"", ",", 2 * most)); /* within a string nothing counts */
     ck_assert(!fits("\"\\\\\"", ",", most)); /* which ends at a quote that is not escaped */
     ck_assert(tb_json_fits("", 0) && tb_json_fits("\"\\", 2));

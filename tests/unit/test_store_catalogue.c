@@ -281,6 +281,8 @@ START_TEST(an_id_that_was_stored_bare_is_the_account_s_whose_key_brought_it)
         ok(tb_store_add_segment(f.store, &s, NULL, &err));
     }
     ok(tb_store_commit(f.store, &err));
+    ck_assert(!is_bare(&f, "a", 7) && !is_bare(&f, "b", 7)); /* of today: each is stored with its account */
+    ck_assert_int_eq(sqlite3_exec(f.store->db, "UPDATE meta SET value=5 WHERE name='segments_before'", 0, 0, 0), SQLITE_OK);
     ck_assert(is_bare(&f, "a", 7) && !is_bare(&f, "a", 8));
     ck_assert(is_bare(&f, "b", 7) && is_bare(&f, "c", 7)); /* nothing tells of which account these were */
     ck_assert(!is_bare(&f, "d", 7) && !is_bare(&f, "e", 7) && !is_bare(&f, "x", 7));

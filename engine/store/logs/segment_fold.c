@@ -2,7 +2,9 @@
  * each other are folded into one, as if they had come at once: the last row grows to the front and
  * the rows before it go. What finds a log again (its head, its end and the hash there, rungs), what
  * withdrawing compares (lines and sums), and verify then find what one large segment would have
- * left.
+ * left. What is lost is where the pieces ended: a log that goes on from a place inside a row is known
+ * up to the row's start alone. So a row covers no more than a follower sends at once where much is
+ * written (`follow --bytes`).
  *
  * Which segments go together must not depend on when they are folded, for an anchor covers them
  * before and after (verify/anchor.c). So ids are cut into blocks of equal size (meta.fold_ids, a
@@ -22,10 +24,8 @@
 #include <string.h>
 
 #define AGE_US (24 * INT64_C(3600000000))
-#define BYTES_MOST                                                                                 \
-    (INT64_C(32) << 20) /* of a log in one row: as much as a sender's piece, so that it is         \
-                           withdrawn likewise */
-#define RUN_MOST 1024   /* rows that are folded at once */
+#define BYTES_MOST (INT64_C(1) << 20) /* of a log in one row */
+#define RUN_MOST   1024                /* rows that are folded at once */
 
 typedef struct fold_item {
     int64_t id;

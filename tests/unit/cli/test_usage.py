@@ -55,7 +55,7 @@ class Usage(Case):
                 (["ingest", "--db", "t.db", "--threads", "0", "l"], "from 1 to"),
                 (["ingest", "--db", "t.db", "--on-error", "ignore", "l"], "skip|stop"),
                 (["ingest", "--db", "t.db", "--batch", "b", "l", "m"], "one input"),
-                (["ingest", "--db", "t.db", "--batch", "b" * 256, "l"], "255"),
+                (["ingest", "--db", "t.db", "--batch", "b" * 284, "l"], "255"),
                 (["ingest", "--db", "t.db", "--batch", "b ", "l"], "printable ASCII"),
                 (["ingest", "--db", "t.db", "--batch", "b\tb", "l"], "printable ASCII"),
                 (["import", "--db", "t.db", "--batch", "b\u00e4", "l"], "printable ASCII"),
