@@ -757,6 +757,30 @@ static void fold_pieces(fixture *f, size_t most)
     ok(tb_store_commit(f->store, &err));
 }
 
+/* A log that forks inside a row is known up to the row's start: so a row covers a mebibyte at most, however many pieces
+ * it is made of. */
+START_TEST(a_folded_segment_covers_a_mebibyte_at_most)
+{
+    enum { PIECES = 16, BYTES = 300 << 10 };
+    tb_error err = {0};
+    fixture f;
+    fixture_init(&f);
+    sql(&f, "UPDATE meta SET value=15 WHERE name='fold_ids'");
+    for (uint64_t i = 0; i < PIECES; i++) {
+        const tb_segment s = {.kind = TB_BATCH_LOG, .source = "edge-log", .start = i * BYTES, .length = (i + 1) * BYTES,
+                              .head = {1, 1}, .hash = {1, i}, .now_us = NOW_US};
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_add_segment(f.store, &s, NULL, &err));
+        ok(tb_store_commit(f.store, &err));
+    }
+    fold_pieces(&f, SIZE_MAX);
+    ck_assert_int_lt(number(&f, "SELECT count(*) FROM segment"), PIECES / 2);
+    ck_assert_int_le(number(&f, "SELECT max(length-start) FROM segment"), 1 << 20);
+    ck_assert_uint_eq(verify(&f), 0);
+    fixture_release(&f);
+}
+END_TEST
+
 static uint64_t against(fixture *f, const char *digest)
 {
     tb_error err = {0};
@@ -912,6 +936,7 @@ int main(void)
     tcase_add_test(t, edge_locations_that_were_swapped_are_found);
     tcase_add_test(t, lost_and_moved_countries_are_found);
     tcase_add_test(t, a_changed_segment_is_found);
+    tcase_add_test(t, a_folded_segment_covers_a_mebibyte_at_most);
     tcase_add_test(t, segments_that_are_folded_stay_anchored);
     tcase_add_test(t, no_other_segment_changes);
     tcase_add_test(t, lost_changed_and_added_rungs_are_found);
