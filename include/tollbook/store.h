@@ -89,7 +89,8 @@ TB_MUST_USE tb_code tb_store_mark(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_keep_mark(tb_store *store, tb_error *err);
 void tb_store_back_to_mark(tb_store *store);
 /* Moves committed pages from the WAL into the file when the WAL has grown past its bound, or
- * always when `all`. A WAL that a reader let grow to twice the bound is emptied by the first call after the reader. Never fails the data: an error leaves the WAL as it is. */
+ * always when `all`. A WAL that grew to twice the bound beside a reader is emptied by the first call after the reader has
+ * ended. An error leaves the WAL as it is, and loses no data. */
 void tb_store_checkpoint(tb_store *store, bool all);
 /* Empties the WAL where it may still hold logs or refused lines that were dropped. */
 void tb_store_scrub(tb_store *store);
@@ -175,8 +176,7 @@ TB_MUST_USE tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us
 TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
                                             tb_error *err);
 /* Lets go of what is too old at now_us, in the caller's transaction: request logs (logstore.h), shield events
- * (eventstore.h), the text of refused lines, and segments of a log by themselves: those that go on from each other become
- * one. Of each no more than there is room for: 0 is left of it where there may be more. SIZE_MAX: all. */
+ * (eventstore.h) and the text of refused lines. Segments of a log that go on from each other become one. Of each no more than there is room for: 0 is left of it where there may be more. SIZE_MAX: all. */
 typedef struct tb_ageing {
     size_t log_blocks, event_blocks, texts, segments;
 } tb_ageing;

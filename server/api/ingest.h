@@ -42,7 +42,7 @@ static inline api_ingest *api_ingest_of(const request *r)
 
 /* Makes it, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
-/* The name by which the store knows the batch that this request's key calls `id`. field: where the id was given. */
+/* The name by which the store knows the batch that this request's key calls `id`. field: the parameter or header that holds the id, for the error. */
 TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text id,
                                    char name[TB_BATCH_NAME_MAX + 1], tb_error *err);
 /* Parses the body, here or on the intake's threads, and then gives it to the writer. */

@@ -1,6 +1,6 @@
 /* What refused lines are, where they are not what they were taken for: a sample of them is tried in the
- * other forms that an input may have. And what lines of the combined format are that were taken, though each has the
- * virtual host in front, which would tell whose it is. */
+ * other forms that an input may have. Also finds lines that were taken as combined although each begins with a virtual
+ * host, by which its pull zone could be found. */
 #ifndef TOLLBOOK_SERVER_FEED_FIT_H
 #define TOLLBOOK_SERVER_FEED_FIT_H
 

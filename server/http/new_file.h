@@ -1,8 +1,6 @@
-/* Files that are there whole or not at all: written beside their place under a name of this
- * process, and then given their own. What lies under that name, a symbolic link above all, is taken
- * away and never written to or followed; nor is what lies in the place. Programs that look for
- * files by their ending see no half of one: the name beside begins with a dot and ends in ".part".
- */
+/* Writes files that are there whole or not at all: each is written beside its place, under a name of this process, and then
+ * renamed. A file or symbolic link that lies under either name is replaced, never written to or followed. The name beside
+ * begins with a dot and ends in ".part", so that programs that look for files by their ending do not see half a file. */
 #ifndef TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 #define TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 
@@ -26,7 +24,7 @@ bool new_file_write(new_file *f, const char *data, size_t len);
 /* ok: what was written is to have its name; else it is taken away. false: as new_file_open, also
  * where ok is false. */
 bool new_file_end(new_file *f, bool ok);
-/* All three. */
+/* Opens, writes and ends in one call. */
 bool new_file_put(int folder, const char *path, mode_t mode, const char *data, size_t len);
 /* The process that writes a file of this name beside its place; 0: it is none of these. */
 long new_file_owner(const char *name);

@@ -17,7 +17,7 @@ bool receive_refused(const conn *k);
 bool receive_apart(const conn *k);
 /* The answer that is sent now is the connection's last: nothing more is passed on, nor answered. */
 void receive_end(conn *k);
-/* A request of the connection has been answered: what was put off until then is done. */
+/* A request of the connection has been answered: a refusal that waited for this answer is sent. */
 void receive_answered(conns *c, conn *k);
 
 #endif

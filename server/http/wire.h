@@ -17,7 +17,7 @@
  * judged and left out, and empty lines before a request.
  *
  * What it keeps true: every byte passed on belongs to a head that was judged whole, or to the body that such
- * a head announced, up to and not including the first byte that is wrong. Of a head that is refused the
+ * a head announced, and stands before the first wrong byte. Of a head that is refused the
  * request line passes, so that the handler can answer in the route's own form; it is the last one, and so
  * is one that says close. Behind the last request nothing passes and nothing is answered.
  *
@@ -96,7 +96,7 @@ char wire_stand_in(wire *w);
 /* The header that the library was given by this name; GUARD_OTHER: none that a handler reads. */
 guard_name wire_header(const char *name, size_t len);
 
-/* Whether a head is whole, or wrong already: nothing more has to come to judge it. */
+/* Whether these bytes can be judged: they hold a whole head, or are wrong already. */
 bool wire_can_judge(const char *bytes, size_t len);
 
 #endif

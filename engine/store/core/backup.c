@@ -27,7 +27,7 @@ static tb_code io_failed(tb_error *err, const char *path)
                    strerror(errno));
 }
 
-/* What lies there is emptied, so it must be an earlier backup's of this user: not the database itself, nor a file of another
+/* A file that lies there is emptied, so it must be left from an earlier backup by this user: not the database itself, nor a file of another
  * name too, nor another user's, who could read the copy. Looked at before it is opened: closing a database drops SQLite's
  * locks on it. */
 static tb_code check_free(const tb_store *store, const char *partial, tb_error *err)

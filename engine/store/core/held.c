@@ -308,7 +308,8 @@ static tb_code take_file(file *f, const char *path, const char *name, tb_error *
     return TB_OK;
 }
 
-/* Makes FILE.lock. Root's is the database's owner's, as SQLite's files beside it are; one that is there stays its owner's. */
+/* Makes FILE.lock. If root makes it, it is given to the database's owner, as SQLite's files beside it are; the owner of an
+ * existing one is not changed. */
 static int make_mark(const char *mark, const char *path)
 {
     struct stat st;
@@ -318,7 +319,7 @@ static int make_mark(const char *mark, const char *path)
     return fd;
 }
 
-/* What has another name too is another's file, and would be emptied. */
+/* Opens FILE.lock. One with a second name (a hard link) is refused: it would be emptied under that name, too. */
 static tb_code open_mark(const char *mark, const char *path, int *ret_fd, tb_error *err)
 {
     struct stat st;
