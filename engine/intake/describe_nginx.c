@@ -1,6 +1,7 @@
 /* What follows the name in an nginx log_format directive: escape=..., quoted pieces, variables.
  *
- * A variable whose values nginx makes, or checks, is in the table with what these may hold: a column beside it is told apart.
+ * The table lists the variables that nginx sets or checks itself, with the characters that their values may hold. Such a column
+ * has a known end, also without quotes.
  * Variables that are not in the table (a map's, a module's) hold any text and are passed over. */
 #include "intake/columns.h"
 #include "intake/chars.h"

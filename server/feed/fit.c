@@ -67,8 +67,8 @@ static bool is_address(tb_text text)
     return inet_pton(AF_INET, copy, &address) == 1 || inet_pton(AF_INET6, copy, &address) == 1;
 }
 
-/* A combined line begins with the client's address and "-", in whose place hardly a user name is: so it has a host in
- * front where it begins with a name, or has an address behind its first word. */
+/* A combined line begins with the client's address and then "-" (RFC 1413, which clients hardly send). So a line has a host
+ * in front if it begins with a name, or if its second word is an address. */
 static bool has_host_in_front(const char *line, size_t len)
 {
     tb_text rest = {line, len};

@@ -11,7 +11,7 @@
 
 /* This thread reads for these connections from now on. */
 void receive_for(conns *c);
-/* Whether the request whose head was passed on last was refused: wire.code and why say so. */
+/* Whether the last head that was passed on was refused: then wire.code and wire.why say why. */
 bool receive_refused(const conn *k);
 /* Whether its body comes apart (uploads.h). */
 bool receive_apart(const conn *k);

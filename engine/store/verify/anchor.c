@@ -10,9 +10,10 @@
  *
  *     PARTS-VERSION-ROWS-...-SHA256-SHA256
  *
- * Segments of inputs are folded (logs/segment_fold.c): the last part hashes what each group of them is folded into, as
- * far as their blocks were full. The newest ones, whose block was not, have the second hash, row by row. It can be made
- * again until their block is folded, a day after it became full; then it is said that they are not compared.
+ * Segments of inputs are folded (logs/segment_fold.c). The last part covers the blocks of ids that are full: it hashes the
+ * row that each group of segments is folded into, before and after the fold. The second hash covers the newest segments,
+ * whose block is not full yet, row by row. It can be computed again until that block is folded, a day after it became full;
+ * from then on verify reports that these segments are not compared.
  * Segments from before schema 24 are never folded, and the digests of that time cover each.
  *
  * Invariant: a part's rows up to a version (?1) and a number of rows (?2) never change by anything
