@@ -312,8 +312,12 @@ static tb_code sum_up(const tb__rater *r, tb_decimal usage, bool minimum, tb_i12
     if (code) return code;
     if (minimum && tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
     tb_bill_line line = {.amount = net, .exact = net};
-    tb_bill whole = {
-        .lines = &line, .n_lines = 1, .minor_digits = r->minor_digits, .rounding = r->rounding};
+    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
+    tb_bill whole = {.lines = &line,
+                     .n_lines = 1,
+                     .tax = tax,
+                     .minor_digits = r->minor_digits,
+                     .rounding = r->rounding};
     code = tb_bill_sum(&whole, r->month, err);
     if (code) return code;
     *ret_net = whole.subtotal.mantissa;

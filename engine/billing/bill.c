@@ -10,7 +10,8 @@ static tb_code make_room(tb__draft *d)
 {
     size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 4;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
-    return d->bill.lines ? TB_OK : tb_no_memory(d->err);
+    d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
+    return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
 }
 
 tb_code tb__bill_lines(tb__draft *d)

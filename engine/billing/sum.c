@@ -36,41 +36,71 @@ static tb_code name_tax(const tb_bill_tax *rate, tb_code code, tb_error *err)
     return tb_fail(err, code, "tax", "tax %.39s: %.200s", rate->name, inner);
 }
 
-/* base x percent / 100, rounded once; only the result must fit. */
-static tb_code tax_on(const tb_bill *bill, tb_decimal base, const tb_bill_tax *rate,
-                      tb_bill_taxed *ret, tb_error *err)
+/* Only the result must fit. */
+tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal base, tb_decimal *ret_amount,
+                       tb_error *err)
 {
-    tb_decimal amount, percent = tb_decimal_normal(rate->percent), hundred = {100, 0};
+    tb_decimal percent = tb_decimal_normal(rate->percent), hundred = {100, 0};
     tb_code code = tb_decimal_add(hundred, (tb_decimal){0, percent.scale}, &hundred, err);
     if (!code)
-        code = tb_decimal_divide(base, percent.mantissa, hundred.mantissa, bill->minor_digits,
-                                 bill->rounding, &amount, err);
-    if (code) return name_tax(rate, code, err);
-    *ret = (tb_bill_taxed){.rate = *rate, .base = base, .amount = amount};
-    return TB_OK;
+        code = tb_decimal_divide(base, percent.mantissa, hundred.mantissa, bill->minor_digits, bill->rounding,
+                                 ret_amount, err);
+    return name_tax(rate, code, err);
 }
 
-tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err)
+static tb_code add_taxes(tb_decimal *total, const tb_bill_taxed *tax, size_t n, tb_error *err)
 {
-    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        code = name_tax(&tax[i].rate, tb_decimal_add(*total, tax[i].amount, total, err), err);
+    return code;
+}
+
+static tb_code total_with(tb_bill *bill, const tb_bill_taxed *tax, size_t n_tax, tb_error *err)
+{
     tb_decimal subtotal, residual, total;
     tb_sum exact;
     tb_code code = sum_lines(bill, &subtotal, &exact, err);
     if (!code) code = residual_of(subtotal, exact, &residual, err);
     if (code) return code;
     total = subtotal;
-    for (size_t i = 0; i < input->n_tax && !code; i++) {
-        code = tax_on(bill, subtotal, &input->tax[i], &tax[i], err);
-        if (code) break;
-        code = name_tax(&input->tax[i], tb_decimal_add(total, tax[i].amount, &total, err), err);
-    }
+    code = add_taxes(&total, tax, n_tax, err);
     if (code) return code;
-    for (size_t i = 0; i < input->n_tax; i++)
-        bill->tax[i] = tax[i];
-    bill->n_tax = input->n_tax;
     bill->subtotal = subtotal;
     bill->exact = exact;
     bill->residual = residual;
     bill->total = total;
+    return TB_OK;
+}
+
+tb_code tb_bill_total(tb_bill *bill, tb_error *err)
+{
+    return total_with(bill, bill->tax, bill->n_tax, err);
+}
+
+static tb_code tax_all(const tb_bill *bill, const tb_bill_input *input, tb_bill_taxed *tax, tb_error *err)
+{
+    tb_decimal subtotal;
+    tb_sum exact;
+    tb_code code = sum_lines(bill, &subtotal, &exact, err);
+    for (size_t i = 0; !code && i < input->n_tax; i++) {
+        tax[i] = (tb_bill_taxed){.rate = input->tax[i],
+                                 .base = subtotal,
+                                 .reason = input->tax_reason,
+                                 .reason_code = input->tax_reason_code};
+        code = tb_bill_tax_on(bill, &input->tax[i], subtotal, &tax[i].amount, err);
+    }
+    return code;
+}
+
+tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err)
+{
+    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
+    tb_code code = tax_all(bill, input, tax, err);
+    if (!code) code = total_with(bill, tax, input->n_tax, err);
+    if (code) return code;
+    for (size_t i = 0; i < input->n_tax; i++)
+        bill->tax[i] = tax[i];
+    bill->n_tax = input->n_tax;
     return TB_OK;
 }

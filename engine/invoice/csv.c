@@ -115,7 +115,7 @@ static void put_line(tb_buf *out, const tb_statement *s, size_t i)
 static void put_tax(tb_buf *out, const tb_statement *s, const tb_bill_taxed *tax)
 {
     int digits = s->bill->minor_digits;
-    put_start(out, s, s->month);
+    put_start(out, s, tax->late ? tax->month : s->month);
     tb__csv_plain(out, "");
     tb__csv_plain(out, "tax");
     tb__csv_text(out, tax->rate.name);

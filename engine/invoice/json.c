@@ -207,6 +207,13 @@ static void reason(tb_buf *out, const char *name, const tb_bill_taxed *tax, cons
     text(out, name, value && tb_tax_untaxed(&tax->rate) ? value : "");
 }
 
+static void put_tax_month(tb_buf *out, int64_t month)
+{
+    char name[8];
+    tb_month_format(month, name);
+    text(out, "month", name);
+}
+
 static void put_tax(tb_buf *out, const tb_statement *s)
 {
     const tb_bill *bill = s->bill;
@@ -217,12 +224,14 @@ static void put_tax(tb_buf *out, const tb_statement *s)
         tb_buf_str(out, i ? ",{" : "{");
         money(out, "amount", tax->amount, bill->minor_digits);
         money(out, "base", tax->base, bill->minor_digits);
+        if (tax->late) money(out, "billed", tax->billed, bill->minor_digits);
         if (s->version > 1) text(out, "category", tb_tax_category(&tax->rate));
+        if (tax->late) put_tax_month(out, tax->month);
         text(out, "name", tax->rate.name);
         decimal(out, "percent", tax->rate.percent);
         if (s->version > 1) {
-            reason(out, "reason", tax, s->tax_reason);
-            reason(out, "reason_code", tax, s->tax_reason_code);
+            reason(out, "reason", tax, tax->reason);
+            reason(out, "reason_code", tax, tax->reason_code);
         }
         tb_buf_str(out, "}");
     }
@@ -341,8 +350,6 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
                                 .month = input->month,
                                 .books = books,
                                 .n_books = input->n_parts,
-                                .tax_reason = input->tax_reason,
-                                .tax_reason_code = input->tax_reason_code,
                                 .bill = bill};
     memcpy(statement->currency, input->currency, sizeof statement->currency);
     for (size_t i = 0; i < input->n_parts; i++) {
@@ -368,8 +375,10 @@ void tb_statement_dress(tb_statement *statement, const tb_statement *stored)
     statement->covered = stored->covered;
     statement->seller = stored->seller;
     statement->buyer = stored->buyer;
-    statement->tax_reason = stored->tax_reason;
-    statement->tax_reason_code = stored->tax_reason_code;
+    for (size_t i = 0; i < statement->bill->n_tax && i < stored->bill->n_tax; i++) {
+        statement->bill->tax[i].reason = stored->bill->tax[i].reason;
+        statement->bill->tax[i].reason_code = stored->bill->tax[i].reason_code;
+    }
     statement->in_ledger = stored->in_ledger;
     statement->ledger = stored->ledger;
 }

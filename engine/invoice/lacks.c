@@ -299,33 +299,65 @@ static bool unknown_means(const tb_statement *s)
     return one_of(means(s), others);
 }
 
-static bool no_tax(const tb_statement *s)
+/* Rows on the lines of one month stand together. */
+static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
 {
-    return s->bill->n_tax == 0;
+    return a->late == b->late && (!a->late || a->month == b->month);
 }
 
+/* Of the document, or of a month that it corrects. */
+static bool no_tax(const tb_statement *s)
+{
+    tb_decimal base = TB_DECIMAL_ZERO;
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        if (i == 0 || !same_lines(&s->bill->tax[i - 1], &s->bill->tax[i]))
+            if (tb_decimal_add(base, s->bill->tax[i].base, &base, NULL)) return false;
+    return s->bill->n_tax == 0 || tb_decimal_compare(base, s->bill->subtotal) != 0;
+}
+
+/* On the lines of one month. */
 static bool several_taxes(const tb_statement *s)
 {
-    return s->bill->n_tax > 1;
+    for (size_t i = 1; i < s->bill->n_tax; i++)
+        if (same_lines(&s->bill->tax[i - 1], &s->bill->tax[i])) return true;
+    return false;
+}
+
+/* BR-O-11 to BR-O-14 */
+static bool taxed_and_untouched(const tb_statement *s)
+{
+    for (size_t i = 1; i < s->bill->n_tax; i++)
+        if (is(tb_tax_category(&s->bill->tax[i].rate), "O") != is(tb_tax_category(&s->bill->tax[0].rate), "O"))
+            return true;
+    return false;
 }
 
 static bool no_reason(const tb_statement *s)
 {
-    return !s->tax_reason && !s->tax_reason_code;
+    for (size_t i = 0; i < s->bill->n_tax; i++) {
+        const tb_bill_taxed *tax = &s->bill->tax[i];
+        if (is(tb_tax_category(&tax->rate), "E") && !tax->reason && !tax->reason_code) return true;
+    }
+    return false;
 }
 
 /* The codes that belong to one category. */
-static bool bad_reason_code(const tb_statement *s)
+static bool of_another_category(const tb_bill_taxed *tax)
 {
     static const struct {
         const char *code, *category;
     } owned[] = {{"VATEX-EU-AE", "AE"}, {"VATEX-EU-IC", "K"}, {"VATEX-EU-G", "G"},
                  {"VATEX-EU-O", "O"},   {"VATEX-EU-D", "E"},  {"VATEX-EU-F", "E"},
                  {"VATEX-EU-I", "E"},   {"VATEX-EU-J", "E"}};
-    if (!s->tax_reason_code || s->bill->n_tax == 0) return false;
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        if (is(s->tax_reason_code, owned[i].code))
-            return !is(tb_tax_category(&s->bill->tax[0].rate), owned[i].category);
+    for (size_t i = 0; tax->reason_code && i < sizeof owned / sizeof *owned; i++)
+        if (is(tax->reason_code, owned[i].code)) return !is(tb_tax_category(&tax->rate), owned[i].category);
+    return false;
+}
+
+static bool bad_reason_code(const tb_statement *s)
+{
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        if (of_another_category(&s->bill->tax[i])) return true;
     return false;
 }
 
@@ -514,6 +546,9 @@ static const rule rules[] = {
     BAD_ELSE(EVERY, NULL, no_tax, "accounts[].tax", "BT-118", NULL),
     BAD_ELSE(ELECTRONIC, NULL, several_taxes, "accounts[].tax", "BT-118",
              "The norm has one tax for each line: several on one base cannot be written."),
+    BAD_ELSE(ELECTRONIC, NULL, taxed_and_untouched, "accounts[].tax.category", "BT-118",
+             "The norm has no document with category O beside others: corrections of a month before it need one of "
+             "their own."),
     BAD_ELSE(EVERY, " E ", no_reason, "accounts[].tax.reason", "BT-120",
              "A sale without tax says why."),
     BAD_ELSE(ELECTRONIC, NULL, bad_reason_code, "accounts[].tax.reason_code", "BT-121",

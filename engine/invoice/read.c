@@ -353,13 +353,25 @@ static void read_category(reader *r, uint32_t object, tb_bill_tax *rate)
         bad(r, object, "its \"category\" is none of this rate.");
 }
 
-/* A reason stands where nothing is taxed, and is the same in each row. */
-static void read_reasons(reader *r, uint32_t object, const tb_bill_tax *rate, tb_statement *s)
+/* A reason stands where nothing is taxed. */
+static void read_reasons(reader *r, uint32_t object, tb_bill_taxed *tax)
 {
-    s->tax_reason = read_string(r, object, "reason");
-    s->tax_reason_code = read_string(r, object, "reason_code");
-    if ((s->tax_reason || s->tax_reason_code) && !tb_tax_untaxed(rate))
+    tax->reason = read_string(r, object, "reason");
+    tax->reason_code = read_string(r, object, "reason_code");
+    if ((tax->reason || tax->reason_code) && !tb_tax_untaxed(&tax->rate))
         bad(r, object, "a \"reason\" is given for a tax that is charged.");
+}
+
+/* What a row on corrections has beside the others. */
+static void read_late(reader *r, uint32_t object, tb_bill_taxed *tax)
+{
+    char month[8];
+    tax->late = find_member(r, object, "month") != 0;
+    if (!tax->late) return;
+    tax->billed = read_decimal(r, object, "billed");
+    read_text(r, object, "month", month, sizeof month);
+    if (!r->code && !tb_month_parse(month, strlen(month), &tax->month))
+        bad(r, object, "its \"month\" is none.");
 }
 
 static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
@@ -367,10 +379,10 @@ static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
     uint32_t list = need(r, 0, "tax", TB__ARRAY), at = list + 1;
     if (r->code) return;
     bill->n_tax = r->doc.nodes[list].len;
-    if (bill->n_tax > TB_BILL_TAXES_MAX) bad(r, list, "there are too many tax rates.");
+    bill->tax = take(r, bill->n_tax, sizeof *bill->tax);
     for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = r->doc.nodes[at].next) {
         tb_bill_taxed *tax = &bill->tax[i];
-        only(r, at, s->version > 1 ? "amount base category name percent reason reason_code"
+        only(r, at, s->version > 1 ? "amount base ?billed category ?month name percent reason reason_code"
                                    : "amount base name percent");
         tax->amount = read_decimal(r, at, "amount");
         tax->base = read_decimal(r, at, "base");
@@ -378,7 +390,8 @@ static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
         read_text(r, at, "name", tax->rate.name, sizeof tax->rate.name);
         if (s->version < 2) continue;
         read_category(r, at, &tax->rate);
-        read_reasons(r, at, &tax->rate, s);
+        read_reasons(r, at, tax);
+        read_late(r, at, tax);
     }
 }
 

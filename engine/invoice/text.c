@@ -96,6 +96,36 @@ tb_line_kind tb__line_origin(const tb_statement *statement, size_t line)
     return c ? c->kind : statement->bill->lines[line].kind;
 }
 
+/* A document whose taxes are of no month has them on all its lines. */
+const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line)
+{
+    const tb_bill *bill = statement->bill;
+    const bool late = line < bill->n_lines && bill->lines[line].kind == TB_LINE_CORRECTION;
+    for (size_t i = 0; i < bill->n_tax; i++)
+        if (bill->tax[i].late && late && bill->tax[i].month == bill->lines[line].period_month) return &bill->tax[i];
+    return bill->n_tax && !bill->tax[0].late ? &bill->tax[0] : NULL;
+}
+
+static tb_code exchange(tb_decimal amount, tb_decimal rate, int digits, tb_decimal *ret, tb_error *err)
+{
+    tb_code code = tb_decimal_mul(amount, rate, ret, err);
+    return code ? code : tb_decimal_round(*ret, digits, TB_HALF_UP, ret, err);
+}
+
+tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_decimal *ret, tb_error *err)
+{
+    tb_decimal before = TB_DECIMAL_ZERO, after;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < s->bill->n_tax; i++)
+        if (s->bill->tax[i].late) code = tb_decimal_add(before, s->bill->tax[i].billed, &before, err);
+    after = before;
+    for (size_t i = 0; !code && i < s->bill->n_tax; i++)
+        code = tb_decimal_add(after, s->bill->tax[i].amount, &after, err);
+    if (!code) code = exchange(before, rate, digits, &before, err);
+    if (!code) code = exchange(after, rate, digits, &after, err);
+    return code ? code : tb_decimal_sub(after, before, ret, err);
+}
+
 bool tb__is_lump(tb_line_kind kind)
 {
     return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM;

@@ -39,10 +39,11 @@ static tb_code collect(tb_issue *d, tb_error *err)
 tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
 {
     const tb_bill_input *input = &d->month.source.input;
+    const bool whole = d->n_late && d->late[0].rules != TB_ISSUE_RULES_NOW;
     size_t late_unpriced = 0;
     tb_code code = collect(d, err);
     if (!code)
-        code = tb_bill_with(&d->month.bill, input, d->lists, d->n_lists, NULL, &d->joined, err);
+        code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
     if (code) return code;
     d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
     if (!d->books) return tb_no_memory(err);
@@ -56,15 +57,16 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     return TB_OK;
 }
 
-/* The reason for a category is the one that is declared now; a category of the month that is declared
- * no more has the reason of its time. */
+/* The reason for a category is the one that is declared now; a category that is declared no more has the
+ * reason of its time. */
 static void name_reason(tb_statement *s, const tb_parties *parties)
 {
-    if (s->bill->n_tax != 1 ||
-        strcmp(s->bill->tax[0].rate.category, parties->tax_category) != 0)
-        return;
-    s->tax_reason = parties->tax_reason;
-    s->tax_reason_code = parties->tax_reason_code;
+    for (size_t i = 0; i < s->bill->n_tax; i++) {
+        tb_bill_taxed *tax = &s->bill->tax[i];
+        if (!tb_tax_untaxed(&tax->rate) || strcmp(tax->rate.category, parties->tax_category) != 0) continue;
+        tax->reason = parties->tax_reason;
+        tax->reason_code = parties->tax_reason_code;
+    }
 }
 
 /* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
@@ -216,55 +218,6 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
     return code;
 }
 
-/* What a paper billed for the late month: the lines of its invoice, or corrections of it (of months
- * without an invoice each says the period alone). */
-static tb_code add_billed(const tb_paper *paper, const tb_issue_late *from, tb_decimal *sum,
-                          tb_error *err)
-{
-    const tb_late *late = &from->late;
-    const tb_statement *s = &paper->statement;
-    bool own = strcmp(s->number, late->invoice) == 0;
-    tb_code code = TB_OK;
-    if (from->own_alone && !own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
-    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
-        const tb_bill_line *line = &s->bill->lines[i];
-        bool correction = line->kind == TB_LINE_CORRECTION;
-        if (correction ? line->period_month == late->month &&
-                             strcmp(s->corrections[i].invoice, late->invoice) == 0
-                       : own)
-            code = tb_decimal_add(*sum, line->amount, sum, err);
-    }
-    return code;
-}
-
-/* Adds what one document has billed for the month. */
-static tb_code add_document(tb_store *store, const tb_issue_late *late, const char *number,
-                            tb_decimal *sum, tb_error *err)
-{
-    tb_invoice invoice;
-    tb_paper paper;
-    tb_code code = tb_store_invoice(store, late->late.account, number, &invoice, err);
-    if (code) return code;
-    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, err);
-    if (!code) code = add_billed(&paper, late, sum, err);
-    if (!code) tb_paper_release(&paper);
-    tb_invoice_release(&invoice);
-    return code;
-}
-
-/* What is left of a month: what has been billed for it, less what credit notes have taken off. */
-static tb_code remaining_of(tb_store *store, const tb_issue_late *late, tb_decimal *ret_remaining,
-                            tb_error *err)
-{
-    tb_decimal left = TB_DECIMAL_ZERO;
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < late->n_billed; i++)
-        code = add_document(store, late, late->billed[i].number, &left, err);
-    if (tb_decimal_sign(left) < 0) left = TB_DECIMAL_ZERO;
-    if (!code) *ret_remaining = left;
-    return code;
-}
-
 /* The invoice that a credit note goes to: the month's own, or the later one that billed it last. */
 static const char *credited(const tb_issue_late *late)
 {
@@ -275,16 +228,16 @@ static const char *credited(const tb_issue_late *late)
     return i < late->n_billed ? late->billed[i].number : "";
 }
 
-tb_code tb__issue_credit_note(tb_store *store, tb_issue_late *late, uint64_t watermark,
-                              tb__issue_credit *ret, tb_error *err)
+tb_code tb__issue_credit_note(tb_issue_late *late, uint64_t watermark, tb__issue_credit *ret, tb_error *err)
 {
     const tb_bill_input *input = &late->after.source.input;
     tb_bill none = {.minor_digits = late->after.bill.minor_digits,
                     .rounding = late->after.bill.rounding};
-    tb_decimal remaining;
-    tb_code code = remaining_of(store, late, &remaining, err);
-    if (!code) code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
-    if (!code) code = tb_bill_with(&none, input, &late->corrections, 1, NULL, &ret->joined, err);
+    tb_decimal remaining = late->corrections.billed.lines;
+    if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
+    tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
+    if (!code)
+        code = tb_bill_with(&none, late->rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
     if (code) return code;
     ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
     if (!ret->books) {
@@ -312,7 +265,7 @@ static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t water
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
     tb_parties parties = {.terms_days = -1};
-    tb_code code = tb__issue_credit_note(store, late, watermark, &credit, err);
+    tb_code code = tb__issue_credit_note(late, watermark, &credit, err);
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
     if (!code)

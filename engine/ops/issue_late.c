@@ -78,11 +78,99 @@ static tb_code read_before(tb_store *store, int64_t now_us, tb_issue_late *out, 
                               out->books.n, now_us, &out->before, err);
 }
 
+/* --- what the month has been billed by now --- */
+
+static bool same_rate(const tb_bill_tax *a, const tb_bill_tax *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(tb_tax_category(a), tb_tax_category(b)) == 0 &&
+           tb_decimal_compare(a->percent, b->percent) == 0;
+}
+
+/* The row of a tax on the lines of the late month, or what a document had before its rows had months: one on all
+ * its lines. NULL: neither. */
+static const tb_bill_taxed *row_of(const tb_statement *s, const tb_bill_tax *rate, bool own, int64_t month)
+{
+    const tb_bill_taxed *whole = NULL;
+    for (size_t i = 0; i < s->bill->n_tax; i++) {
+        const tb_bill_taxed *tax = &s->bill->tax[i];
+        if (!same_rate(&tax->rate, rate)) continue;
+        if (own ? !tax->late : tax->late && tax->month == month) return tax;
+        if (!tax->late) whole = tax;
+    }
+    return whole;
+}
+
+/* sum: of the document's lines for the month. A row that taxes others too is taxed anew. */
+static tb_code add_tax(const tb_bill *bill, const tb_bill_taxed *row, tb_decimal sum, tb_decimal *billed, tb_error *err)
+{
+    tb_decimal amount = row->amount;
+    tb_code code = tb_decimal_compare(row->base, sum) ? tb_bill_tax_on(bill, &row->rate, sum, &amount, err) : TB_OK;
+    return code ? code : tb_decimal_add(*billed, amount, billed, err);
+}
+
+/* What a paper billed for the late month: the lines of its invoice, or corrections of it (of months
+ * without an invoice each says the period alone). */
+static tb_code sum_billed(const tb_statement *s, const tb_late *late, bool own, tb_decimal *sum, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
+        const tb_bill_line *line = &s->bill->lines[i];
+        bool correction = line->kind == TB_LINE_CORRECTION;
+        if (correction ? line->period_month == late->month &&
+                             strcmp(s->corrections[i].invoice, late->invoice) == 0
+                       : own)
+            code = tb_decimal_add(*sum, line->amount, sum, err);
+    }
+    return code;
+}
+
+static tb_code add_billed(const tb_paper *paper, tb_issue_late *late, tb_error *err)
+{
+    const tb_statement *s = &paper->statement;
+    const tb_bill_input *input = &late->after.source.input;
+    tb_billed *billed = &late->corrections.billed;
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    bool own = strcmp(s->number, late->late.invoice) == 0;
+    if (late->rules == TB_ISSUE_RULES_EARLY && !own && strcmp(s->corrects, late->late.invoice) != 0) return TB_OK;
+    tb_code code = sum_billed(s, &late->late, own, &sum, err);
+    if (!code) code = tb_decimal_add(billed->lines, sum, &billed->lines, err);
+    for (size_t k = 0; !code && k < input->n_tax; k++) {
+        const tb_bill_taxed *row = row_of(s, &input->tax[k], own, late->late.month);
+        if (row) code = add_tax(s->bill, row, sum, &billed->tax[k], err);
+    }
+    return code;
+}
+
+static tb_code add_document(tb_store *store, tb_issue_late *late, const char *number, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_paper paper;
+    tb_code code = tb_store_invoice(store, late->late.account, number, &invoice, err);
+    if (code) return code;
+    code = tb_paper_parse(invoice.text, invoice.text_len, NULL, &paper, err);
+    if (!code) {
+        paper.bill.rounding = late->after.bill.rounding; /* which a document does not say */
+        code = add_billed(&paper, late, err);
+        tb_paper_release(&paper);
+    }
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+static tb_code read_billed(tb_store *store, tb_issue_late *late, tb_error *err)
+{
+    tb_code code = TB_OK;
+    late->corrections.billed = (tb_billed){0};
+    for (size_t i = 0; !code && i < late->n_billed; i++)
+        code = add_document(store, late, late->billed[i].number, err);
+    return code;
+}
+
 tb_code tb__issue_difference(tb_store *store, const tb_late *late, uint64_t until,
-                             const tb_month_books *books, int64_t now_us, tb_issue_late *ret,
+                             const tb_month_books *books, int64_t now_us, tb_issue_rules rules, tb_issue_late *ret,
                              tb_error *err)
 {
-    tb_issue_late out = {.late = *late};
+    tb_issue_late out = {.late = *late, .rules = rules};
     tb_late_month difference = {late->month, late->invoice, late->since, &out.before.bill,
                                 &out.after.bill};
     tb_code code = books_for(store, late, books, &out.books, err);
@@ -91,12 +179,14 @@ tb_code tb__issue_difference(tb_store *store, const tb_late *late, uint64_t unti
         code = tb_month_bill_read(store, late->account, late->month, until, out.books.list,
                                   out.books.n, now_us, &out.after, err);
     if (!code) code = tb_correct(&difference, NULL, &out.corrections, err);
+    if (!code) code = read_billed(store, &out, err);
     if (code) {
         tb__issue_late_release(&out);
         return code;
     }
     out.credit = tb_decimal_sign(out.corrections.amount) < 0;
     *ret = out;
+    ret->corrections.input = &ret->after.source.input;
     return TB_OK;
 }
 
@@ -153,7 +243,7 @@ static tb_code add_uninvoiced(tb_store *store, const tb_late *late, const tb_mon
     tb_error why = {0};
     if (late->outcome == TB_RUN_VOID)
         return leave(d, late, "Its invoice is void; make the month final again.", err);
-    tb_code code = tb__issue_difference(store, late, TB_NOW, books, now_us, out, &why);
+    tb_code code = tb__issue_difference(store, late, TB_NOW, books, now_us, TB_ISSUE_RULES_NOW, out, &why);
     if (tb_issue_is_its_own(code)) return leave(d, late, why.message, err);
     if (code) return tb_fail(err, code, why.field, "%s", why.message);
     const char *not = why_not(d, out);
@@ -180,7 +270,7 @@ static tb_code add_invoiced(tb_store *store, const tb_late *late, const tb_month
                             int64_t now_us, tb_issue *d, tb_error *err)
 {
     tb_code code =
-        tb__issue_difference(store, late, TB_NOW, books, now_us, &d->late[d->n_late], err);
+        tb__issue_difference(store, late, TB_NOW, books, now_us, TB_ISSUE_RULES_NOW, &d->late[d->n_late], err);
     if (!code) d->n_late++;
     return name_late(late, code, err);
 }

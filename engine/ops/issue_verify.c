@@ -2,10 +2,9 @@
  * watermark, and compared byte for byte. Rows, hashes, the chain and the series are the store's own
  * checks.
  *
- * Corrections were made by other rules once (up to schema 3): a corrected month took the regions
- * that held at the correction, and a credit note was held to the month's invoice alone. A paper of
- * version 1 that corrects something and differs is rated by those rules too; it is as it was made
- * where one of the two gives its bytes. */
+ * Corrections were made by other rules once (tb_issue_rules). A paper that corrects something, that no month's taxes
+ * stand on apart, and that differs is rated by those rules too, of version 1 by the earliest as well: it is as it was
+ * made where one of them gives its bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ typedef struct check {
     uint64_t *differences;
     tb_error *err;
     const tb_invoice *invoice;
-    bool early;     /* by the rules up to schema 3 */
+    tb_issue_rules rules;
     uint64_t unrated; /* invoices of months whose usage is no longer kept */
     char what[400]; /* how the invoice differs; "": it does not */
 } check;
@@ -95,7 +94,7 @@ static tb_code lates_again(check *c, const tb_statement *stored, tb_issue *d)
         tb_late late = late_of(stored, i);
         if (d->n_late && same_month(&d->late[d->n_late - 1].late, &late)) continue;
         code = tb__issue_difference(c->store, &late, stored->watermark, &c->books,
-                                    c->invoice->finalized_us, &d->late[d->n_late], c->err);
+                                    c->invoice->finalized_us, c->rules, &d->late[d->n_late], c->err);
         if (!code) d->n_late++;
     }
     return code;
@@ -126,9 +125,7 @@ static tb_code credit_again(check *c, const tb_statement *stored)
     tb_code code = lates_again(c, stored, &d);
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
-        tb_issue_late *late = &d.late[0];
-        late->own_alone = c->early;
-        code = tb__issue_credit_note(c->store, late, stored->watermark, &credit, c->err);
+        code = tb__issue_credit_note(&d.late[0], stored->watermark, &credit, c->err);
         if (!code) {
             code = compare_statement(c, &credit.statement, stored);
             tb__issue_credit_release(&credit);
@@ -160,23 +157,28 @@ static tb_code rate_again(check *c, const tb_paper *paper)
     return TB_OK;
 }
 
-static bool may_be_early(const tb_statement *s)
+/* Whether the paper may have been made by other rules than those of now. */
+static bool may_be_older(const tb_statement *s)
 {
-    for (size_t i = 0; s->version == 1 && s->corrections && i < s->bill->n_lines; i++)
-        if (s->corrections[i].invoice[0]) return true;
-    return false;
+    bool corrects = false;
+    for (size_t i = 0; s->corrections && i < s->bill->n_lines; i++)
+        corrects |= s->bill->lines[i].kind == TB_LINE_CORRECTION;
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        corrects &= !s->bill->tax[i].late;
+    return corrects;
 }
 
-static tb_code rate_by_early_rules(check *c, const tb_paper *paper)
+/* Where these give the paper's bytes it does not differ. */
+static tb_code rate_by(check *c, tb_issue_rules rules, const tb_paper *paper)
 {
     char today[sizeof c->what];
     memcpy(today, c->what, sizeof today);
     c->what[0] = 0;
-    c->early = true;
-    tb_store_let_regions_move(c->store, true);
+    c->rules = rules;
+    tb_store_let_regions_move(c->store, rules == TB_ISSUE_RULES_EARLY);
     tb_code code = rate_again(c, paper);
     tb_store_let_regions_move(c->store, false);
-    c->early = false;
+    c->rules = TB_ISSUE_RULES_NOW;
     if (c->what[0]) memcpy(c->what, today, sizeof today);
     return code;
 }
@@ -193,8 +195,9 @@ static tb_code check_one(check *c)
         return TB_OK;
     }
     code = rate_again(c, &paper);
-    if (!code && c->what[0] && may_be_early(&paper.statement))
-        code = rate_by_early_rules(c, &paper);
+    const bool older = may_be_older(&paper.statement);
+    if (!code && c->what[0] && older) code = rate_by(c, TB_ISSUE_RULES_WHOLE, &paper);
+    if (!code && c->what[0] && older && paper.statement.version == 1) code = rate_by(c, TB_ISSUE_RULES_EARLY, &paper);
     tb_paper_release(&paper);
     return code;
 }

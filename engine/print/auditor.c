@@ -48,8 +48,9 @@ static void put_document(tb__maker *m)
     put_fact(m, TB__WORD_EXACT_SUM, tb__maker_text(m));
     tb__add_decimal(&m->out, m->s->bill->residual);
     put_fact(m, TB__WORD_RESIDUAL, tb__maker_text(m));
-    put_fact(m, TB__WORD_REASON_CODE,
-             tb__maker_copy(m, m->s->tax_reason_code ? m->s->tax_reason_code : ""));
+    for (size_t i = 0; i < m->s->bill->n_tax; i++)
+        if (m->s->bill->tax[i].reason_code)
+            put_fact(m, TB__WORD_REASON_CODE, tb__maker_copy(m, m->s->bill->tax[i].reason_code));
     put_books(m);
     tb_buf_fmt(&m->out, "%" PRIu64, m->s->watermark);
     put_fact(m, TB__WORD_WATERMARK, tb__maker_text(m));

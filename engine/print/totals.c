@@ -32,7 +32,7 @@ static void add_tax_name(tb__maker *m, const char *name)
 }
 
 /* "VAT 19 % on 100.00", "Reverse charge" */
-static const char *tax_text(tb__maker *m, const tb_bill_taxed *tax)
+static const char *rate_text(tb__maker *m, const tb_bill_taxed *tax)
 {
     const char *code = tb_tax_category(&tax->rate);
     for (size_t i = 0; i < sizeof category_table / sizeof *category_table; i++)
@@ -51,30 +51,35 @@ static const char *tax_text(tb__maker *m, const tb_bill_taxed *tax)
     return tb__maker_text(m);
 }
 
+/* "VAT 19 % on 5.00, January 2026" */
+static const char *tax_text(tb__maker *m, const tb_bill_taxed *tax)
+{
+    const char *rate = rate_text(m, tax);
+    if (!tax->late || tax->month == m->s->month) return rate;
+    tb_buf_fmt(&m->out, "%s, ", rate);
+    tb__add_month(&m->out, m->language, tax->month);
+    return tb__maker_text(m);
+}
+
+/* Whether a row before gave it already. */
+static bool is_new_reason(const tb_bill *bill, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (bill->tax[k].reason && strcmp(bill->tax[k].reason, bill->tax[i].reason) == 0) return false;
+    return true;
+}
+
 static void put_taxes(tb__maker *m)
 {
-    bool untaxed = false;
-    for (size_t i = 0; i < m->s->bill->n_tax; i++) {
-        const tb_bill_taxed *tax = &m->s->bill->tax[i];
-        const char *name = tax_text(m, tax);
-        tb__maker_pair(m, TB__ROW, name, tb__maker_amount(m, tax->amount));
-        untaxed = untaxed || tb_tax_untaxed(&tax->rate);
-    }
-    if (untaxed && m->s->tax_reason)
-        tb__maker_pair(m, TB__SOFT, tb__maker_copy(m, m->s->tax_reason), NULL);
+    const tb_bill *bill = m->s->bill;
+    for (size_t i = 0; i < bill->n_tax; i++)
+        tb__maker_pair(m, TB__ROW, tax_text(m, &bill->tax[i]), tb__maker_amount(m, bill->tax[i].amount));
+    for (size_t i = 0; i < bill->n_tax; i++)
+        if (tb_tax_untaxed(&bill->tax[i].rate) && bill->tax[i].reason && is_new_reason(bill, i))
+            tb__maker_pair(m, TB__SOFT, tb__maker_copy(m, bill->tax[i].reason), NULL);
 }
 
 /* The tax in the currency that the seller reports it in. */
-static tb_code exchange(tb__maker *m, tb_decimal rate, int digits, tb_decimal *ret)
-{
-    tb_decimal sum = TB_DECIMAL_ZERO, exact;
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < m->s->bill->n_tax; i++)
-        code = tb_decimal_add(sum, m->s->bill->tax[i].amount, &sum, m->err);
-    if (!code) code = tb_decimal_mul(sum, rate, &exact, m->err);
-    return code ? code : tb_decimal_round(exact, digits, m->s->bill->rounding, ret, m->err);
-}
-
 static void put_tax_currency(tb__maker *m)
 {
     const char *currency = tb_party_text(m->s->seller, TB_PARTY_TAX_CURRENCY);
@@ -84,7 +89,7 @@ static void put_tax_currency(tb__maker *m)
         tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &rate, NULL) != TB_OK)
         return;
     const int digits = tb_currency_minor_digits(currency);
-    tb__maker_keep(m, exchange(m, rate, digits, &amount));
+    tb__maker_keep(m, tb__exchange_tax(m->s, rate, digits, &amount, m->err));
     tb__add_figure(&m->out, m->language, rate);
     const char *shown = tb__maker_text(m);
     tb__add_filled(&m->out, m->language, TB__WORD_TAX_IN,

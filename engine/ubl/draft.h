@@ -42,6 +42,6 @@ void tb__ubl_day(tb__ubl *u, const char *name, int64_t day);
 void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last);
 /* Of a line or the document: ClassifiedTaxCategory or TaxCategory. reasons: with why nothing is
  * taxed. */
-void tb__ubl_category(tb__ubl *u, const char *element, bool reasons);
+void tb__ubl_category(tb__ubl *u, const char *element, const tb_bill_taxed *tax, bool reasons);
 
 #endif

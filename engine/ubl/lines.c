@@ -181,7 +181,7 @@ static void put_row_item(tb__ubl *u, const tb__ubl_row *row)
         tb__xml_text(&u->xml, "cbc:ID", tb__ubl_words(u));
         tb__xml_close(&u->xml);
     }
-    tb__ubl_category(u, "cac:ClassifiedTaxCategory", false);
+    tb__ubl_category(u, "cac:ClassifiedTaxCategory", tb__tax_of(u->s, row->line), false);
     tb__xml_close(&u->xml);
 }
 

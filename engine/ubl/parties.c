@@ -133,6 +133,13 @@ void tb__ubl_parties(tb__ubl *u)
 
 /* --- delivery --- */
 
+static bool has_category(const tb_bill *bill, const char *category)
+{
+    for (size_t i = 0; i < bill->n_tax; i++)
+        if (strcmp(tb_tax_category(&bill->tax[i].rate), category) == 0) return true;
+    return false;
+}
+
 /* Within the Union the invoice says where it was delivered: as declared, else the buyer's own
  * address; never a mixture of both. */
 void tb__ubl_delivery(tb__ubl *u)
@@ -142,7 +149,7 @@ void tb__ubl_delivery(tb__ubl *u)
                                               TB_PARTY_DELIVERY_COUNTRY};
     const side p = {u, TB_BUYER};
     bool is_declared = false;
-    if (strcmp(tb_tax_category(&u->s->bill->tax[0].rate), "K") != 0) return;
+    if (!has_category(u->s->bill, "K")) return;
     for (size_t i = 0; i < 3; i++)
         is_declared |= is_said(&p, declared[i]);
     const tb_party_field *fields = is_declared ? declared : own;

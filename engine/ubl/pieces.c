@@ -55,28 +55,27 @@ void tb__ubl_period(tb__ubl *u, int64_t first, int64_t last)
 }
 
 /* The norm's own codes, where the seller has declared no reason. */
-static const char *reason_code(const tb_statement *s, const char *category)
+static const char *reason_code(const tb_bill_taxed *tax, const char *category)
 {
     static const char *const codes[][2] = {
         {"AE", "VATEX-EU-AE"}, {"K", "VATEX-EU-IC"}, {"G", "VATEX-EU-G"}, {"O", "VATEX-EU-O"}};
-    if (s->tax_reason || s->tax_reason_code) return s->tax_reason_code ? s->tax_reason_code : "";
+    if (tax->reason || tax->reason_code) return tax->reason_code ? tax->reason_code : "";
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strcmp(category, codes[i][0]) == 0) return codes[i][1];
     return "";
 }
 
 /* A line that is not subject to VAT has no rate; the breakdown has 0, as German rules ask. */
-void tb__ubl_category(tb__ubl *u, const char *element, bool reasons)
+void tb__ubl_category(tb__ubl *u, const char *element, const tb_bill_taxed *tax, bool reasons)
 {
-    const tb_bill_tax *rate = &u->s->bill->tax[0].rate;
-    const char *category = tb_tax_category(rate);
+    const char *category = tb_tax_category(&tax->rate);
     tb__xml *x = &u->xml;
     tb__xml_open(x, element);
     tb__xml_text(x, "cbc:ID", category);
-    if (reasons || strcmp(category, "O") != 0) tb__ubl_decimal(u, "cbc:Percent", rate->percent);
-    if (reasons && tb_tax_untaxed(rate)) {
-        tb__xml_text(x, "cbc:TaxExemptionReasonCode", reason_code(u->s, category));
-        tb__xml_text(x, "cbc:TaxExemptionReason", u->s->tax_reason ? u->s->tax_reason : "");
+    if (reasons || strcmp(category, "O") != 0) tb__ubl_decimal(u, "cbc:Percent", tax->rate.percent);
+    if (reasons && tb_tax_untaxed(&tax->rate)) {
+        tb__xml_text(x, "cbc:TaxExemptionReasonCode", reason_code(tax, category));
+        tb__xml_text(x, "cbc:TaxExemptionReason", tax->reason ? tax->reason : "");
     }
     tb__xml_open(x, "cac:TaxScheme");
     tb__xml_text(x, "cbc:ID", "VAT");

@@ -140,7 +140,7 @@ static void put_ubl_head(tb__ubl *u)
 
 /* --- tax --- */
 
-/* BT-111: the tax times the rate, rounded once to the other currency's minor unit. */
+/* BT-111 */
 static tb_code put_other_tax(tb__ubl *u, tb_error *err)
 {
     const char *currency = tax_currency(u->s);
@@ -149,8 +149,7 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
     if (!currency) return TB_OK;
     const int digits = tb_currency_minor_digits(currency);
     tb_code code = tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &rate, err);
-    if (!code) code = tb_decimal_mul(u->s->bill->tax[0].amount, rate, &amount, err);
-    if (!code) code = tb_decimal_round(amount, digits, TB_HALF_UP, &amount, err);
+    if (!code) code = tb__exchange_tax(u->s, rate, digits, &amount, err);
     if (code) return tb_fail(err, code, "seller.tax_rate", "The tax in %s has no value.", currency);
     tb__xml_open(&u->xml, "cac:TaxTotal");
     tb__add_money(&u->words, turned_amount(u, amount), digits);
@@ -159,18 +158,51 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
     return TB_OK;
 }
 
+static bool same_group(const tb_bill_taxed *a, const tb_bill_taxed *b)
+{
+    return strcmp(tb_tax_category(&a->rate), tb_tax_category(&b->rate)) == 0 &&
+           tb_decimal_compare(a->rate.percent, b->rate.percent) == 0;
+}
+
+/* A group of the norm (BG-23) is a category and rate, of whatever months. */
+static bool is_first_of_group(const tb_bill *bill, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (same_group(&bill->tax[k], &bill->tax[i])) return false;
+    return true;
+}
+
+static tb_code put_ubl_group(tb__ubl *u, const tb_bill_taxed *tax, tb_error *err)
+{
+    const tb_bill *bill = u->s->bill;
+    tb_decimal base = TB_DECIMAL_ZERO, amount = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < bill->n_tax; i++) {
+        if (!same_group(&bill->tax[i], tax)) continue;
+        code = tb_decimal_add(base, bill->tax[i].base, &base, err);
+        if (!code) code = tb_decimal_add(amount, bill->tax[i].amount, &amount, err);
+    }
+    if (code) return code;
+    tb__xml_open(&u->xml, "cac:TaxSubtotal");
+    tb__ubl_money(u, "cbc:TaxableAmount", turned_amount(u, base));
+    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, amount));
+    tb__ubl_category(u, "cac:TaxCategory", tax, true);
+    tb__xml_close(&u->xml);
+    return TB_OK;
+}
+
 static tb_code put_ubl_tax(tb__ubl *u, tb_error *err)
 {
-    const tb_bill_taxed *tax = &u->s->bill->tax[0];
+    const tb_bill *bill = u->s->bill;
+    tb_decimal sum;
+    tb_code code = tb_decimal_sub(bill->total, bill->subtotal, &sum, err);
+    if (code) return code;
     tb__xml_open(&u->xml, "cac:TaxTotal");
-    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, tax->amount));
-    tb__xml_open(&u->xml, "cac:TaxSubtotal");
-    tb__ubl_money(u, "cbc:TaxableAmount", turned_amount(u, tax->base));
-    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, tax->amount));
-    tb__ubl_category(u, "cac:TaxCategory", true);
+    tb__ubl_money(u, "cbc:TaxAmount", turned_amount(u, sum));
+    for (size_t i = 0; !code && i < bill->n_tax; i++)
+        if (is_first_of_group(bill, i)) code = put_ubl_group(u, &bill->tax[i], err);
     tb__xml_close(&u->xml);
-    tb__xml_close(&u->xml);
-    return put_other_tax(u, err);
+    return code ? code : put_other_tax(u, err);
 }
 
 /* --- charges and totals --- */
@@ -226,7 +258,7 @@ static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
     if (percent)
         tb__ubl_money(u, "cbc:BaseAmount",
                       (tb_decimal){line->tiers[0].to, u->s->bill->minor_digits});
-    tb__ubl_category(u, "cac:TaxCategory", false);
+    tb__ubl_category(u, "cac:TaxCategory", tb__tax_of(u->s, i), false);
     tb__xml_close(x);
 }
 

@@ -212,9 +212,16 @@ typedef struct tb_unpriced {
     char reason[192]; /* what to fix */
 } tb_unpriced;
 
+/* A tax on the lines of one month. late: on corrections of `month` (correction.h); the month's tax is then that
+ * of all that it is billed by now, less `billed`, which documents before have charged of it. */
 typedef struct tb_bill_taxed {
     tb_bill_tax rate;
     tb_decimal base, amount; /* rounded once */
+    bool late;
+    int64_t month;      /* late alone */
+    tb_decimal billed;  /* late alone */
+    /* Why it charges none, in words and as a code of VATEX; NULL: not given. Of the input. */
+    const char *reason, *reason_code;
 } tb_bill_taxed;
 
 typedef struct tb_bill {
@@ -225,7 +232,7 @@ typedef struct tb_bill {
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
     tb_sum exact;               /* of exact amounts, whose scales may lie far apart */
     tb_decimal residual;        /* subtotal - exact */
-    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
+    tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
     int minor_digits;
     tb_rounding rounding; /* of lines and tax */
@@ -243,9 +250,14 @@ TB_MUST_USE tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *all
                                  tb_bill *ret_bill, tb_error *err);
 void tb_bill_release(tb_bill *bill);
 
-/* Subtotal, tax, totals and residual anew, from bill->lines: for whoever adds correction lines to a
- * bill (in memory of their own, which bill->lines may be set to). Tax rates are the input's. */
+/* Subtotal, tax, totals and residual anew, from bill->lines. Tax rates are the input's; bill->tax has room for
+ * input->n_tax. */
 TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
+/* base x percent / 100, rounded once as the bill is. OVERFLOW names the tax. */
+TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal base, tb_decimal *ret_amount,
+                                   tb_error *err);
+/* Subtotal, total and residual anew, from bill->lines and the amounts of bill->tax. */
+TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
 
 /* --- amounts alone --- */
 

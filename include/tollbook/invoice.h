@@ -15,7 +15,9 @@
  * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
  * kind, line, quantity, region, resource, tiers [{amount, from, list_price, part, price, to,
  * units}], unit; on a volume line shares [{amount, bytes, exact, zone}]; on a correction corrects
- * {invoice, kind, since} and period; its invoice is null where the period had none. What does not
+ * {invoice, kind, since} and period; its invoice is null where the period had none. A tax row on
+ * corrections has their month and billed, what was charged of the month's tax before (correction.h): those of other
+ * months than the document's have rows of their own. What does not
  * apply, or is not known yet, is null. buyer and seller have the members of party.h that were
  * declared, those with a point in an object of their own.
  *
@@ -81,8 +83,6 @@ typedef struct tb_statement {
     char issued[TB_DATE_TEXT_MAX], due[TB_DATE_TEXT_MAX]; /* "": not yet, or not agreed */
     tb_decimal paid, covered; /* covered: what a prepaid balance has paid of it; credits the rest */
     const tb_party *seller, *buyer; /* NULL: not declared */
-    const char *tax_reason, *tax_reason_code; /* why no tax is charged, in words and as a code of VATEX;
-                                                 NULL: none is given */
     bool in_ledger; /* false in drafts: `ledger` is not known yet */
     tb_ledger_head ledger;
     const tb_bill *bill;
@@ -96,7 +96,7 @@ void tb_statement_init(tb_statement *statement, const tb_bill_input *input, cons
                        tb_statement_book *books);
 
 /* Takes over what rating does not give: version, number, state, previous, replaces, issued, due,
- * paid, the parties, the tax's reason and ledger. Then the text of a statement that is rated again is
+ * paid, the parties, the taxes' reasons and ledger. Then the text of a statement that is rated again is
  * the stored one's. Borrows what stored points to. */
 void tb_statement_dress(tb_statement *statement, const tb_statement *stored);
 

@@ -11,6 +11,14 @@
 TB_API_BEGIN
 
 /* A month that was run and that something has come in for since. */
+/* Documents are checked by the rules that they were made by. */
+typedef enum tb_issue_rules {
+    TB_ISSUE_RULES_NOW,
+    TB_ISSUE_RULES_WHOLE, /* up to schema 24: a document's own taxes are on all its lines */
+    TB_ISSUE_RULES_EARLY, /* up to schema 3: the same, and a corrected month takes the regions that held at the
+                             correction, and a credit is held to the month's own invoice and credit notes */
+} tb_issue_rules;
+
 typedef struct tb_issue_late {
     tb_late late;
     tb_month_books books;        /* those its invoice was made with, or all; shallow */
@@ -19,8 +27,7 @@ typedef struct tb_issue_late {
     size_t n_billed;
     tb_corrections corrections;
     bool credit;    /* the difference is negative: a credit note's */
-    bool own_alone; /* a credit is held to the month's own invoice and credit notes: up to schema 3
-                     */
+    tb_issue_rules rules;
 } tb_issue_late;
 
 /* A month of which nothing is billed and that cannot be billed now either: it waits on. */

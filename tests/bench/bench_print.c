@@ -28,6 +28,7 @@ static double processor(void)
 
 typedef struct invoice {
     tb_statement s;
+    tb_bill_taxed tax;
     tb_bill bill;
     tb_bill_line *lines;
     tb_bill_tier *tiers;
@@ -66,7 +67,7 @@ static void make_invoice(invoice *in, size_t lines)
         in->zones[i] = (tb_zone_name){(int64_t)(100 + i), in->names[i], NULL};
     }
     in->known = (tb_invoice_names){.account = "sample", .zones = in->zones, .n_zones = lines};
-    in->bill = (tb_bill){.lines = in->lines, .n_lines = lines, .n_tax = 1, .minor_digits = 2};
+    in->bill = (tb_bill){.lines = in->lines, .n_lines = lines, .tax = &in->tax, .n_tax = 1, .minor_digits = 2};
     in->bill.tax[0].rate = (tb_bill_tax){.name = "VAT", .percent = {19, 0}};
     in->s = (tb_statement){.version = TB_INVOICE_VERSION,
                            .kind = "invoice",

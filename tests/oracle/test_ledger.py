@@ -31,11 +31,11 @@ NEVER = "9999-12-31"
 
 
 class Invoice:
-    def __init__(self, number, month, parts, tax_rate, issued, due):
+    def __init__(self, number, month, parts, taxes, issued, due):
         self.number, self.month, self.parts, self.issued, self.due = number, month, parts, issued, due
         self.made = self.void_at = 0  # by what happened before
         self.net = sum(parts.values()) * CENT
-        self.tax = (self.net * tax_rate / 100).quantize(CENT, ROUND_HALF_UP)
+        self.taxes, self.tax = taxes, sum(taxes.values())  # by month
         self.total, self.drawn, self.void = self.net + self.tax, [], None  # void: its day
 
     def stood(self, day):
@@ -80,7 +80,7 @@ class Account:
             if self.used[m] != self.billed(m):
                 parts[m] = self.used[m] - self.billed(m)
         due = today if self.terms is None else today + timedelta(self.terms)
-        invoice = Invoice(number, month, parts, self.rate, today, due)
+        invoice = Invoice(number, month, parts, {m: self.tax(m, p) for m, p in parts.items()}, today, due)
         if self.credits:
             self.expire(today)
         self.post(today, -invoice.total, receivables=invoice.total, revenue=-invoice.net,
@@ -99,6 +99,12 @@ class Account:
         invoice.made = tick()
         self.invoices.append(invoice)
         return invoice
+
+    def tax(self, month, part):
+        """On all that the month comes to now, less what invoices have charged of it."""
+        all_of_it = (self.billed(month) + part) * CENT * self.rate / 100
+        charged = sum(i.taxes.get(month, 0) for i in self.invoices if not i.void)
+        return all_of_it.quantize(CENT, ROUND_HALF_UP) - charged
 
     def billed(self, month):
         return sum(i.parts.get(month, 0) for i in self.invoices if not i.void)

@@ -58,6 +58,7 @@ typedef struct fixture {
     tb_bill_share shares[2];
     tb_unpriced unpriced[1];
     tb_statement_book books[2];
+    tb_bill_taxed tax[2];
     tb_bill bill;
     tb_statement s;
 } fixture;
@@ -123,9 +124,10 @@ static inline void fixture_make(fixture *f)
                         .total = dec("3074.38"),
                         .exact = summed("2519.975001234572"),
                         .residual = dec("0.004998765428"),
+                        .tax = f->tax,
                         .n_tax = 1,
                         .minor_digits = 2};
-    f->bill.tax[0] = (tb_bill_taxed){.rate = {.name = "VAT, 22 %", .percent = dec("22")},
+    f->tax[0] = (tb_bill_taxed){.rate = {.name = "VAT, 22 %", .percent = dec("22")},
                                      .base = dec("2519.98"),
                                      .amount = dec("554.40")};
     f->books[0] = (tb_statement_book){.id = "standard-2026", .from_us = INT64_C(1790812800000000)};

@@ -232,8 +232,87 @@ START_TEST(corrections_join_the_next_bill_and_its_totals)
     ck_assert_int_eq(tb_decimal_compare(joined.bill.tax[0].amount, dec("252.15")), 0);
     ck_assert_int_eq(tb_decimal_compare(joined.bill.total, dec("2773.63")), 0);
     tb_corrected_release(&joined);
+    ck_assert_int_eq(tb_bill_with(&next.bill, NULL, lists, 2, NULL, &joined, &err), TB_OK);
+    ck_assert_uint_eq(joined.bill.n_tax, 1);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.tax[0].base, dec("2519.98")), 0);
+    tb_corrected_release(&joined);
     tb_corrections_release(&lists[0]);
     tb_corrections_release(&lists[1]);
+}
+END_TEST
+
+/* Documents charge one after the other what is given, the last takes all back. */
+static void check_steps(const char *const *amounts, const char *const *taxes, size_t n, const tb_bill_input *input,
+                        int digits)
+{
+    tb_billed billed = {.lines = dec(amounts[0])};
+    tb_bill none = {.minor_digits = digits};
+    billed.tax[0] = dec(taxes[0]);
+    for (size_t i = 1; i < n; i++) {
+        tb_corrected joined;
+        tb_correction what = {0};
+        tb_bill_line line = {.kind = TB_LINE_CORRECTION,
+                             .exact = dec(amounts[i]),
+                             .amount = dec(amounts[i]),
+                             .period_month = FIXTURE_MONTH};
+        tb_corrections list = {
+            .lines = &line, .what = &what, .n = 1, .amount = dec(amounts[i]), .input = input, .billed = billed};
+        ck_assert_int_eq(tb_bill_with(&none, NULL, &list, 1, NULL, &joined, NULL), TB_OK);
+        ck_assert_uint_eq(joined.bill.n_tax, 1);
+        const tb_bill_taxed *tax = &joined.bill.tax[0];
+        ck_assert(tax->late && tax->month == FIXTURE_MONTH);
+        ck_assert_int_eq(tb_decimal_compare(tax->base, dec(amounts[i])), 0);
+        ck_assert_int_eq(tb_decimal_compare(tax->billed, billed.tax[0]), 0);
+        ck_assert_msg(tb_decimal_compare(tax->amount, dec(taxes[i])) == 0, "step %zu", i);
+        ck_assert_int_eq(tb_decimal_add(billed.lines, line.amount, &billed.lines, NULL), TB_OK);
+        ck_assert_int_eq(tb_decimal_add(billed.tax[0], tax->amount, &billed.tax[0], NULL), TB_OK);
+        tb_corrected_release(&joined);
+    }
+    ck_assert_int_eq(tb_decimal_sign(billed.tax[0]), 0);
+}
+
+START_TEST(what_is_taken_back_in_pieces_gives_back_the_tax_that_it_had)
+{
+    static const char *const yen[] = {"20", "-5", "-5", "-5", "-5"};
+    static const char *const yen_tax[] = {"2", "0", "-1", "0", "-1"};
+    static const char *const euro[] = {"0.02", "0.01", "-0.01", "-0.02"};
+    static const char *const euro_tax[] = {"0.00", "0.01", "-0.01", "0.00"};
+    /* What was charged too much before is given back with the rest, and no more than it. */
+    static const char *const odd[] = {"100.00", "-60.00", "-40.00"};
+    static const char *const odd_tax[] = {"25.00", "-17.40", "-7.60"};
+    tb_bill_input input = {.n_tax = 1};
+    input.tax[0] = (tb_bill_tax){.name = "VAT", .percent = dec("10")};
+    check_steps(yen, yen_tax, 5, &input, 0);
+    input.tax[0].percent = dec("19");
+    check_steps(euro, euro_tax, 4, &input, 2);
+    check_steps(odd, odd_tax, 3, &input, 2);
+}
+END_TEST
+
+START_TEST(a_month_that_is_corrected_keeps_its_own_taxes)
+{
+    fixture before, after, next;
+    tb_corrected joined;
+    fixture_make(&before);
+    fixture_make(&after);
+    fixture_make(&next);
+    after.lines[2].amount = after.lines[2].exact = dec("10.00");
+    tb_corrections list = correct(&before.bill, &after.bill);
+    tb_bill_input input = {.n_tax = 2, .tax_reason = "why", .tax_reason_code = "VATEX-EU-AE"};
+    input.tax[0] = (tb_bill_tax){.name = "VAT", .category = "AE"};
+    input.tax[1] = (tb_bill_tax){.name = "other", .percent = dec("10")};
+    list.input = &input;
+    ck_assert_int_eq(tb_bill_with(&next.bill, NULL, &list, 1, NULL, &joined, NULL), TB_OK);
+    ck_assert_uint_eq(joined.bill.n_tax, 3);
+    ck_assert(!joined.bill.tax[0].late);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.tax[0].amount, dec("554.40")), 0);
+    ck_assert_str_eq(joined.bill.tax[1].reason, "why");
+    ck_assert_str_eq(joined.bill.tax[1].reason_code, "VATEX-EU-AE");
+    ck_assert_int_eq(tb_decimal_sign(joined.bill.tax[1].amount), 0);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.tax[2].amount, dec("0.05")), 0);
+    ck_assert_int_eq(tb_decimal_compare(joined.bill.total, dec("3074.93")), 0);
+    tb_corrected_release(&joined);
+    tb_corrections_release(&list);
 }
 END_TEST
 
@@ -278,6 +357,8 @@ int main(void)
     tcase_add_test(test, the_minimum_shrinks_by_what_the_lines_grow);
     tcase_add_test(test, a_credit_takes_off_at_most_what_is_left);
     tcase_add_test(test, corrections_join_the_next_bill_and_its_totals);
+    tcase_add_test(test, what_is_taken_back_in_pieces_gives_back_the_tax_that_it_had);
+    tcase_add_test(test, a_month_that_is_corrected_keeps_its_own_taxes);
     tcase_add_test(test, no_limit_makes_a_line_where_nothing_is_corrected);
     tcase_add_test(test, a_limit_that_overflows_is_an_error_and_changes_nothing);
     suite_add_tcase(suite, test);

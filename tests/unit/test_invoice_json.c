@@ -337,8 +337,8 @@ START_TEST(parties_and_an_untaxed_sale_come_back)
     f.s.buyer = NULL;
     strcpy(f.bill.tax[0].rate.category, "AE");
     f.bill.tax[0].rate.percent = TB_DECIMAL_ZERO;
-    f.s.tax_reason = "Reverse charge";
-    f.s.tax_reason_code = "VATEX-EU-AE";
+    f.tax[0].reason = "Reverse charge";
+    f.tax[0].reason_code = "VATEX-EU-AE";
     assert_same_again(&f.s);
     text = json_of(&f.s, NULL);
     ck_assert_ptr_nonnull(strstr(text, "\"buyer\":null"));

@@ -195,7 +195,7 @@ START_TEST(test_taxes)
     charge(&f, "E");
     check_norms(&f.s, "accounts[].tax.reason BT-120", "accounts[].tax.reason BT-120",
                 "accounts[].tax.reason BT-120");
-    f.s.tax_reason_code = "VATEX-EU-AE";
+    f.tax[0].reason_code = "VATEX-EU-AE";
     check_norms(&f.s, "", "accounts[].tax.reason_code BT-121", "accounts[].tax.reason_code BT-121");
     charge(&f, "AE");
     check_norms(&f.s, "", "", "");

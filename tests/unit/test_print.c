@@ -225,7 +225,7 @@ static void set_category(print_fixture *p, const char *category)
     strcpy(p->f.bill.tax[0].rate.category, category);
     p->f.bill.tax[0].rate.percent = dec("0");
     p->f.bill.tax[0].amount = dec("0.00");
-    p->f.s.tax_reason = "Article 196 of the directive";
+    p->f.tax[0].reason = "Article 196 of the directive";
 }
 
 START_TEST(taxes_are_named_in_words_by_their_category)

@@ -33,6 +33,10 @@ BYTES = 10**9
 DROPPED = {7: re.compile(r"/logs\?|\.log$"), 8: re.compile(r"/logs\?|\.log$")}
 
 
+def taxed_by_month(document):
+    return any("month" in row for row in document["tax"])
+
+
 def differences(old, new, at=""):
     """Where an answer does not hold what it held."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -41,6 +45,8 @@ def differences(old, new, at=""):
                 continue  # under a secret of the server that was asked
             if key == "sha256" and old.get("state") == "draft":
                 continue  # a draft is written with the members of today
+            if key in ("tax", "total", "payable") and old.get("state") == "draft" and taxed_by_month(new):
+                continue  # up to schema 24 a document's taxes were on its corrections too
             if key not in new:
                 yield f"{at}.{key} is gone"
             else:
