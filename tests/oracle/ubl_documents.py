@@ -76,8 +76,9 @@ def allocate(total, weights, digits):
 class Document:
     """A statement that is being put together."""
 
-    def __init__(self, currency="EUR", tax=("VAT", "19"), month=MONTH, **more):
-        self.currency, self.month, self.more = currency, month, more
+    def __init__(self, currency="EUR", tax=("VAT", "19"), month=MONTH, late=None, **more):
+        """late: by month, the tax on its corrections, what was charged of it before, and units more of this one."""
+        self.currency, self.month, self.late, self.more = currency, month, late or {}, more
         self.digits = MINOR.get(currency, 2)
         self.tax = tax
         self.lines = []
@@ -172,20 +173,31 @@ class Document:
 
     # --- the whole ---
 
+    def base(self, month):
+        """What the month's corrections come to; None: the lines that no month of `late` has."""
+        late = {period(m)["start"]: m for m in self.late}
+        return sum((Decimal(n["amount"]) for n in self.lines if late.get(n.get("period", {}).get("start")) == month),
+                   Decimal(0))
+
+    def tax_row(self, tax, base, text):
+        name, percent, *rest = tax
+        return {"amount": text(rounded(base * Decimal(percent) / 100, self.digits)), "base": text(base),
+                "category": rest[0] if rest else "S" if Decimal(percent) else "Z", "name": name,
+                "percent": plain(percent), "reason": rest[1] if len(rest) > 1 else None,
+                "reason_code": rest[2] if len(rest) > 2 else None}
+
     def made(self):
         total = sum((Decimal(line["amount"]) for line in self.lines), Decimal(0))
         exact = sum((Decimal(line["exact"]) for line in self.lines), Decimal(0))
         text = lambda value: f"{value:.{self.digits}f}"
-        taxes = self.tax if isinstance(self.tax, list) else [self.tax]
-        rows, sum_of_tax = [], Decimal(0)
-        for row in taxes:
-            name, percent, *rest = row
-            category = rest[0] if rest else "S" if Decimal(percent) else "Z"
-            tax = rounded(total * Decimal(percent) / 100, self.digits)
-            sum_of_tax += tax
-            rows.append({"amount": text(tax), "base": text(total), "category": category, "name": name,
-                         "percent": plain(percent), "reason": rest[1] if len(rest) > 1 else None,
-                         "reason_code": rest[2] if len(rest) > 2 else None})
+        rows = [self.tax_row(tax, self.base(None), text) for tax in (
+            self.tax if isinstance(self.tax, list) else [self.tax] if self.tax else [])]
+        for month, (tax, billed, more) in self.late.items():
+            row = self.tax_row(tax, self.base(month), text)
+            row.update(amount=text(Decimal(row["amount"]) + Decimal(more)), billed=text(Decimal(billed)),
+                       month=f"{month[0]}-{month[1]:02}")
+            rows.append(row)
+        sum_of_tax = sum((Decimal(row["amount"]) for row in rows), Decimal(0))
         paid = Decimal(self.more.get("paid", 0))
         document = {
             "account": 1, "book": {"id": "standard-2026", "sha256": ZEROS}, "buyer": self.buyer,
@@ -244,8 +256,11 @@ def corrections(**more):
     return d
 
 
-def credit_note():
-    d = Document(kind="credit_note", corrects="2026-000044", month=month_after(MONTH, -1), due=None)
+AUGUST, SEPTEMBER = month_after(MONTH, -2), month_after(MONTH, -1)
+
+
+def credit_note(**more):
+    d = Document(kind="credit_note", corrects="2026-000044", month=month_after(MONTH, -1), due=None, **more)
     price, earlier = Decimal("0.01") / GB, month_after(MONTH, -1)
     d.correction("bandwidth", earlier, "2026-000044", quantity=-900 * GB, region="EU",
                  tiers=[(0, 900 * GB, price, "0.01", -price * 900 * GB)])
@@ -409,6 +424,15 @@ KINDS = {
     "corrections": corrections,
     "credit-note": credit_note,
     "negative-invoice": negative_invoice,
+    "corrections-of-other-taxes": lambda: corrections(late={
+        AUGUST: (("VAT", "0", "AE", "Reverse charge", "VATEX-EU-AE"), "0", "0"), SEPTEMBER: (("VAT", "16"), "3.04", "0.01")}),
+    "corrections-of-one-rate": lambda: corrections(late={
+        AUGUST: (("VAT", "19"), "3.04", "0.01"), SEPTEMBER: (("VAT", "19"), "0", "-0.01")}),
+    "corrections-within-the-union": lambda: corrections(late={
+        AUGUST: (("VAT", "0", "K"), "0", "0"), SEPTEMBER: (("VAT", "0", "E", "Exempt", None), "0", "0")}),
+    "credit-note-of-its-month": lambda: credit_note(tax=None, late={SEPTEMBER: (("VAT", "7"), "1.42", "0.01")}),
+    "credit-note-of-its-month-taxed-in-yen": lambda: with_parties(
+        credit_note(tax=None, late={SEPTEMBER: (("VAT", "7"), "1.42", "-0.01")}), {"tax_currency": "JPY", "tax_rate": "163.27"}),
     "replacement": lambda: everything(replaces="2026-000120"),
     "zero-Z": lambda: everything(tax=("VAT", "0")),
     "zero-E": lambda: everything(tax=("VAT", "0", "E", "Exempt under article 132", None)),
