@@ -31,20 +31,33 @@ static void add_tax_name(tb__maker *m, const char *name)
         tb_buf_add(&m->out, name, len);
 }
 
+/* "Reverse charge"; "Reverse charge, 310.00" beside other taxes. NULL: the tax is charged. */
+static const char *untaxed_text(tb__maker *m, const tb_bill_taxed *tax)
+{
+    const char *code = tb_tax_category(&tax->rate);
+    size_t i = 0;
+    while (i < sizeof category_table / sizeof *category_table && strcmp(category_table[i].code, code) != 0)
+        i++;
+    if (i == sizeof category_table / sizeof *category_table) return NULL;
+    const char *word = tb__maker_word(m, category_table[i].word);
+    if (m->s->bill->n_tax == 1) return word;
+    tb_buf_fmt(&m->out, "%s, ", word);
+    tb__add_amount(&m->out, m->language, tax->base, m->s->bill->minor_digits);
+    return tb__maker_text(m);
+}
+
 /* "VAT 19 % on 100.00", "Reverse charge" */
 static const char *rate_text(tb__maker *m, const tb_bill_taxed *tax)
 {
-    const char *code = tb_tax_category(&tax->rate);
-    for (size_t i = 0; i < sizeof category_table / sizeof *category_table; i++)
-        if (strcmp(category_table[i].code, code) == 0)
-            return tb__maker_word(m, category_table[i].word);
+    const char *untaxed = untaxed_text(m, tax);
+    if (untaxed) return untaxed;
     const char *base = tb__maker_amount(m, tax->base);
     tb__add_figure(&m->out, m->language, tax->rate.percent);
     const char *percent = tb__maker_text(m);
     add_tax_name(m, tax->rate.name);
     tb_buf_str(&m->out, " ");
     tb__add_filled(&m->out, m->language, TB__WORD_TAX_ON, (const char *const[]){percent, base});
-    if (strcmp(code, "Z") == 0) {
+    if (strcmp(tb_tax_category(&tax->rate), "Z") == 0) {
         tb_buf_str(&m->out, ", ");
         tb__add_word(&m->out, m->language, TB__WORD_ZERO_RATED);
     }

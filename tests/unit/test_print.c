@@ -256,6 +256,31 @@ START_TEST(taxes_are_named_in_words_by_their_category)
 }
 END_TEST
 
+START_TEST(a_corrected_month_has_its_own_tax)
+{
+    print_fixture p;
+    print_fixture_make(&p);
+    set_category(&p, "AE");
+    p.f.tax[1] = (tb_bill_taxed){.rate = {.name = "VAT", .percent = dec("19")},
+                                 .base = dec("5.00"),
+                                 .amount = dec("0.95"),
+                                 .late = true,
+                                 .month = FIXTURE_MONTH - 1};
+    p.f.bill.n_tax = 2;
+    char *html = html_of(&p);
+    HAS(html, "Reverse charge, 2,519.98");
+    HAS(html, "VAT 19 % on 5.00, September 2026");
+    HAS(html, "Article 196 of the directive");
+    free(html);
+    p.f.tax[1].rate = p.f.tax[0].rate; /* one reason is said once */
+    p.f.tax[1].reason = "Article 196 of the directive";
+    html = html_of(&p);
+    HAS(html, "Reverse charge, 5.00, September 2026");
+    ck_assert_ptr_null(strstr(strstr(html, "Article 196") + 1, "Article 196"));
+    free(html);
+}
+END_TEST
+
 START_TEST(what_is_paid_is_taken_off)
 {
     print_fixture p;
@@ -663,6 +688,7 @@ int main(void)
     tcase_add_test(test, a_draft_says_so_and_what_it_lacks);
     tcase_add_test(test, corrections_stand_apart_with_their_own_period);
     tcase_add_test(test, taxes_are_named_in_words_by_their_category);
+    tcase_add_test(test, a_corrected_month_has_its_own_tax);
     tcase_add_test(test, what_is_paid_is_taken_off);
     tcase_add_test(test, tax_is_shown_in_the_sellers_currency_too);
     tcase_add_test(test, currencies_have_their_own_digits);
