@@ -346,17 +346,17 @@ def one_wal_of_two_files(path):
 
 
 def backups_destroy_nothing(path):
-    """TO.partial is emptied: not where it is the database, or has another name."""
-    db = make(path / "b.partial")
+    """TO.tollbook-partial is emptied: not where it is the database, or has another name."""
+    db = make(path / "b.tollbook-partial")
     run("ingest", "--db", db, "-", stdin=lines(rng, 100))
     done = run("backup", "--db", db, "--to", path / "b", expect=(3,))
     require(b"in the way" in done.stderr, done.stderr)
     verify(db)
     other = make(path / "t.db")
-    os.link(other, path / "c.partial")
+    os.link(other, path / "c.tollbook-partial")
     done = run("backup", "--db", db, "--to", path / "c", expect=(3,))
     require(b"in the way" in done.stderr, done.stderr)
-    (path / "c.partial").unlink()
+    (path / "c.tollbook-partial").unlink()
     verify(other)
     require(stored(db) == 100, stored(db))
 
@@ -432,9 +432,9 @@ def planted(path):
         for name in ("F.new", "F.part"):
             (path / name).unlink()
         untouched(words)
-    plant("b.partial", "i.db")
+    plant("b.tollbook-partial", "i.db")
     done = run("backup", "--db", db, "--to", path / "b", expect=(3,))
-    require(b"b.partial is in the way; remove it" in done.stderr, done.stderr)
+    require(b"b.tollbook-partial is in the way; remove it" in done.stderr, done.stderr)
     victim.unlink()
     done = run("init", "--db", path / "i.db", expect=(3,))
     require(b"symbolic link" in done.stderr and not victim.exists(), done.stderr)
@@ -450,10 +450,10 @@ def planted(path):
         lock.unlink()
         run("ingest", "--db", db, "-", stdin=lines(rng, 10))
     if os.geteuid() == 0:  # who owns the file reads what is written to it
-        (path / "c.partial").touch()
-        os.chown(path / "c.partial", NOBODY, NOBODY)
+        (path / "c.tollbook-partial").touch()
+        os.chown(path / "c.tollbook-partial", NOBODY, NOBODY)
         done = run("backup", "--db", db, "--to", path / "c", expect=(3,))
-        require(b"c.partial is in the way; remove it" in done.stderr, done.stderr)
+        require(b"c.tollbook-partial is in the way; remove it" in done.stderr, done.stderr)
 
 
 if not shutil.which("unshare"):

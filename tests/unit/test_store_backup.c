@@ -35,7 +35,7 @@ static void fill(copy *c)
 
 static void release(copy *c)
 {
-    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".partial"};
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", ".tollbook-partial"};
     char name[160];
     tb_store_close(c->to.store);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
@@ -191,7 +191,7 @@ START_TEST(the_remains_of_a_killed_backup_are_no_hindrance)
     copy c;
     tb_error err = {0};
     char name[160];
-    static const char *const ends[] = {".partial", ".partial-wal"};
+    static const char *const ends[] = {".tollbook-partial", ".tollbook-partial-wal"};
     fill(&c);
     for (size_t i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "%s%s", c.path, ends[i]);
@@ -208,13 +208,62 @@ START_TEST(the_remains_of_a_killed_backup_are_no_hindrance)
 }
 END_TEST
 
+static void leave(const copy *c, const char *name, const char *text)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", c->from.folder, name);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Takes the file away and says whether it was there. */
+static bool take_away(const copy *c, const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", c->from.folder, name);
+    return unlink(path) == 0;
+}
+
+START_TEST(the_remains_of_killed_backups_under_other_names_are_removed)
+{
+    static const char *const remains[] = {"1.db.tollbook-partial", "1.db.tollbook-partial-wal", "1.db.tollbook-partial-shm",
+                                          "2.db.tollbook-partial"};
+    static const char *const others[] = {"locked.tollbook-partial", "3.partial", ".tollbook-partial", "4.tollbook-partial.db",
+                                         "empty.tollbook-partial"};
+    char path[160], link_path[160];
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    for (size_t i = 0; i < sizeof remains / sizeof *remains; i++)
+        leave(&c, remains[i], "half a copy");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        leave(&c, others[i], strncmp(others[i], "empty", 5) == 0 ? "" : "something else");
+    snprintf(path, sizeof path, "%s/locked.tollbook-partial", c.from.folder);
+    int fd = open(path, O_RDONLY);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+    snprintf(link_path, sizeof link_path, "%s/linked.tollbook-partial", c.from.folder);
+    snprintf(path, sizeof path, "%s/3.partial", c.from.folder);
+    ck_assert_int_eq(link(path, link_path), 0);
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err));
+    for (size_t i = 0; i < sizeof remains / sizeof *remains; i++)
+        ck_assert_msg(!take_away(&c, remains[i]), "%s is left", remains[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(take_away(&c, others[i]), "%s is removed", others[i]);
+    ck_assert_int_eq(unlink(link_path), 0);
+    close(fd);
+    release(&c);
+}
+END_TEST
+
 START_TEST(two_backups_to_one_name_do_not_mix)
 {
     copy c;
     tb_error err = {0};
     char name[160];
     fill(&c);
-    snprintf(name, sizeof name, "%s.partial", c.path);
+    snprintf(name, sizeof name, "%s.tollbook-partial", c.path);
     int fd = open(name, O_CREAT | O_WRONLY, 0600);
     ck_assert_int_eq(flock(fd, LOCK_EX), 0);
     ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_BUSY);
@@ -225,7 +274,7 @@ START_TEST(two_backups_to_one_name_do_not_mix)
 }
 END_TEST
 
-/* TO.partial is emptied before it is written. */
+/* TO.tollbook-partial is emptied before it is written. */
 START_TEST(a_file_of_somebody_elses_is_not_emptied)
 {
     copy c;
@@ -233,7 +282,7 @@ START_TEST(a_file_of_somebody_elses_is_not_emptied)
     char name[160];
     struct stat st;
     fill(&c);
-    snprintf(name, sizeof name, "%s.partial", c.path);
+    snprintf(name, sizeof name, "%s.tollbook-partial", c.path);
     ck_assert_int_eq(link(c.from.path, name), 0);
     ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err), TB_E_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "in the way"));
@@ -300,7 +349,7 @@ static bool looks_away;
 static tb_code hard_to_please(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
                               tb_error *err)
 {
-    ck_assert_ptr_nonnull(strstr(store->path, "copy.db.partial"));
+    ck_assert_ptr_nonnull(strstr(store->path, "copy.db.tollbook-partial"));
     ck_assert_ptr_nonnull(say);
     if (looks_away) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     say(ctx, "Invoice 7 is too high.");
@@ -337,6 +386,7 @@ int main(void)
     tcase_add_test(t, what_is_still_in_the_wal_is_copied);
     tcase_add_test(t, an_existing_file_is_not_touched);
     tcase_add_test(t, the_remains_of_a_killed_backup_are_no_hindrance);
+    tcase_add_test(t, the_remains_of_killed_backups_under_other_names_are_removed);
     tcase_add_test(t, two_backups_to_one_name_do_not_mix);
     tcase_add_test(t, a_file_of_somebody_elses_is_not_emptied);
     tcase_add_test(t, a_copy_of_what_is_gone_is_no_backup);

@@ -1,5 +1,7 @@
-/* Backup: one snapshot, page by page, into TO.partial; the copy is checked on its own and gets its
- * name last, so that a file named TO is always whole.
+/* Backup: one snapshot, page by page, into TO.tollbook-partial; the copy is checked on its own and gets its
+ * name last, so that a file named TO is always whole. A backup that is killed leaves its partial copy, and the next
+ * backup to the same folder removes it: the suffix is tollbook's own, so that no file of another program and no database
+ * has it, and the lock that a running backup holds on its copy tells those that are left.
  *
  * A read transaction holds the snapshot: writers go on meanwhile and the copy never starts again.
  * The copy's own pages need no journal, since a half-made copy is thrown away; they are flushed
@@ -7,6 +9,7 @@
 #include "store/core/held.h"
 #include "store/core/internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@
 #define PAGES_PER_STEP 64
 #define STEPS_PER_LOOK 100000 /* of SQLite's machine: a few milliseconds */
 #define PATH_TEXT_MAX  4096
+#define PARTIAL        ".tollbook-partial"
 
 static tb_code io_failed(tb_error *err, const char *path)
 {
@@ -163,14 +167,53 @@ static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_che
     return code;
 }
 
-/* The folder's entry for the new name must be durable too. */
-static tb_code sync_folder(const char *path, tb_error *err)
+/* "backups/." of "backups/a.db". */
+static void folder_of(const char *path, char folder[PATH_TEXT_MAX])
 {
-    char folder[PATH_TEXT_MAX];
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) + 1 : 0;
     memcpy(folder, path, len);
     memcpy(folder + len, ".", 2);
+}
+
+/* Removes a partial copy that no backup writes. One without a byte may be a backup that has not taken its lock yet. */
+static void remove_left(const tb_store *store, const char *partial)
+{
+    struct stat st;
+    if (lstat(partial, &st) != 0 || !S_ISREG(st.st_mode) || tb__is_held(store->held, &st)) return;
+    int fd = open(partial, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && lies_there(fd, partial) && fstat(fd, &st) == 0 && st.st_size > 0) {
+        remove_beside(partial);
+        unlink(partial);
+    }
+    close(fd);
+}
+
+/* Looks for the partial copies of killed backups beside `to`. */
+static void remove_all_left(const tb_store *store, const char *to)
+{
+    char path[PATH_TEXT_MAX];
+    const struct dirent *entry;
+    folder_of(to, path);
+    const size_t len = strlen(path) - 1; /* without the point */
+    DIR *folder = opendir(path);
+    while (folder && (entry = readdir(folder)) != NULL) {
+        const size_t name = strlen(entry->d_name);
+        if (name < sizeof PARTIAL || len + name >= sizeof path ||
+            strcmp(entry->d_name + name - (sizeof PARTIAL - 1), PARTIAL) != 0)
+            continue;
+        memcpy(path + len, entry->d_name, name + 1);
+        remove_left(store, path);
+    }
+    if (folder) closedir(folder);
+}
+
+/* The folder's entry for the new name must be durable too. */
+static tb_code sync_folder(const char *path, tb_error *err)
+{
+    char folder[PATH_TEXT_MAX];
+    folder_of(path, folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || fsync(fd) != 0) {
         tb_code code = io_failed(err, folder);
@@ -201,11 +244,11 @@ static tb_code begin_snapshot(tb_store *store, tb_error *err)
 tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress,
                         void *ctx, tb_error *err)
 {
-    char partial[PATH_TEXT_MAX - 8];
+    char partial[PATH_TEXT_MAX - 8]; /* room for "-wal" */
     copy_check checking = {.progress = progress, .ctx = ctx};
     struct stat st;
     int fd = -1;
-    if ((size_t)snprintf(partial, sizeof partial, "%s.partial", to) >= sizeof partial)
+    if ((size_t)snprintf(partial, sizeof partial, "%s" PARTIAL, to) >= sizeof partial)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", to);
     if (lstat(to, &st) == 0)
         return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
@@ -215,6 +258,7 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (!code) code = open_partial(partial, &fd, err);
     if (code) return code;
     remove_beside(partial); /* of a backup that was killed while it checked its copy */
+    remove_all_left(store, to);
     if (own_snapshot) code = begin_snapshot(store, err);
     if (!code) code = copy_to(store, partial, progress, ctx, err);
     if (own_snapshot) tb_store_read_end(store);
