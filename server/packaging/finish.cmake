@@ -17,3 +17,6 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
       COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endforeach()
+# zsh of Debian looks for a package's completions in a folder of its own.
+set(zsh ${CPACK_TEMPORARY_DIRECTORY}/server/usr/share/zsh)
+file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)

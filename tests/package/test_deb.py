@@ -167,6 +167,13 @@ class Packages(unittest.TestCase):
                      "share/bash-completion/completions/tollbook"):
             self.assertIn(f" ./usr/{file}\n", shown)
 
+    def test_zsh_looks_where_its_completion_is(self):
+        if not shutil.which("zsh"):
+            self.skipTest("zsh is not installed")
+        shown = run("dpkg-deb", "-c", self.made["tollbook"]).stdout
+        folder = re.search(r" \.(/\S*)/_tollbook\n", shown).group(1)
+        self.assertIn(folder, run("zsh", "-fc", "print -l $fpath").stdout.splitlines())
+
     def test_what_is_packed_is_hardened_and_finds_its_libraries_as_the_system_does(self):
         found = {}
         for name, package in self.made.items():
