@@ -1,4 +1,6 @@
 """Help, versions, mistakes: what the command line says about itself, and its exit statuses."""
+import re
+import socket
 import subprocess
 import unittest
 from tool import TOOL, Case
@@ -99,6 +101,17 @@ class Usage(Case):
         self.assertEqual(done.returncode, 3)
         self.assertIn("Key 1 is made", done.stderr)
         self.assertIn("Nobody has seen the new key. Revoke it", done.stderr)
+
+    def test_systemd_is_told_once_it_listens(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+            ready.bind(str(self.folder / "notify"))
+            ready.settimeout(60)
+            process = subprocess.Popen([TOOL, "serve", "--db", "t.db", "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE,
+                                       env={**self.environment(), "NOTIFY_SOCKET": str(self.folder / "notify")}, cwd=self.folder)
+            self.addCleanup(self.end, process)
+            self.assertEqual(ready.recv(100), b"READY=1")
+            port = re.search(rb"listening on http://127.0.0.1:(\d+)", process.stderr.readline()).group(1)
+            socket.create_connection(("127.0.0.1", int(port)), timeout=60).close()
 
 
 if __name__ == "__main__":
