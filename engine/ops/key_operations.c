@@ -1,5 +1,5 @@
-/* key create, key revoke, key list. A key's text is made here, is in the reply once, and is wiped
- * with it; the store keeps its SHA-256, and the text only sealed under the caller's secret. */
+/* key create, key revoke, key list; and how every key is made. A key's text is made here, is in the reply once, and is
+ * wiped with it; the store keeps its SHA-256, and the text only sealed under the caller's secret. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static tb_code read_roles(const tb_args *args, tb_key *key, tb_error *err)
     return refusal ? tb_fail(err, TB_E_VALIDATION, "role", "%s", refusal) : TB_OK;
 }
 
-static void make_key(const tb_ops *ops, tb_key *key, char text[TB_KEY_TEXT + 1])
+static void format_key(const tb_ops *ops, tb_key *key, char text[TB_KEY_TEXT + 1])
 {
     uint8_t random[TB_KEY_RANDOM + TB_KEY_NONCE];
     ops->random(random, sizeof random);
@@ -115,21 +115,25 @@ static void put_made(tb_reply *reply, const tb_key *key, const char *text)
                  key->has_sealed ? ", and by GET /apikey" : "");
 }
 
-static tb_code create(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+tb_code tb__make_key(tb_ops *ops, tb_key *key, tb_reply *reply, tb_error *err)
 {
     char text[TB_KEY_TEXT + 1];
-    tb_key key = {.account = tb_arg_number(args, "account", 0),
-                  .created_us = ops->now_us,
-                  .revoked_us = INT64_MAX};
     if (!ops->random) return tb_fail(err, TB_E_INTERNAL, NULL, "The system gives no random bytes.");
-    tb_code code = read_roles(args, &key, err);
-    if (!code && key.account) code = tb_store_need_account(ops->store, key.account, err);
-    if (code) return code;
-    make_key(ops, &key, text);
-    code = tb_store_key_add(ops->store, &key, err);
-    if (!code) put_made(reply, &key, text);
+    key->created_us = ops->now_us;
+    key->revoked_us = INT64_MAX;
+    format_key(ops, key, text);
+    tb_code code = tb_store_key_add(ops->store, key, err);
+    if (!code) put_made(reply, key, text);
     explicit_bzero(text, sizeof text);
     return code;
+}
+
+static tb_code create(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    tb_key key = {.account = tb_arg_number(args, "account", 0)};
+    tb_code code = read_roles(args, &key, err);
+    if (!code && key.account) code = tb_store_need_account(ops->store, key.account, err);
+    return code ? code : tb__make_key(ops, &key, reply, err);
 }
 
 static tb_code revoke(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

@@ -31,6 +31,7 @@ extern const tb__operations tb__preview_operations;
 extern const tb__operations tb__receivable_operations;
 extern const tb__operations tb__retain_operations;
 extern const tb__operations tb__scenario_operations;
+extern const tb__operations tb__setup_operations;
 extern const tb__operations tb__size_operations;
 extern const tb__operations tb__solve_operations;
 extern const tb__operations tb__view_operations;
@@ -40,6 +41,9 @@ struct tb_closings_checked;
 /* tb_verify in the caller's snapshot. */
 TB_MUST_USE tb_code tb__verify_in(tb_store *store, struct tb_closings_checked *closings, tb_say say, void *ctx,
                                   uint64_t *ret_differences, tb_error *err);
+
+/* Makes a new key with the account and roles of *key, stores it, sets its id, and puts its text into the reply. */
+TB_MUST_USE tb_code tb__make_key(tb_ops *ops, tb_key *key, tb_reply *reply, tb_error *err);
 
 /* Adds the audit log's entry of a write, in its transaction. */
 TB_MUST_USE tb_code tb__audit(const tb_ops *ops, const tb_args *args, tb_error *err);

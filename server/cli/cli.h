@@ -13,6 +13,7 @@
 #include "usage/servers.h"
 
 int cli_init(const cli_call *call);
+int cli_setup(const cli_call *call);
 int cli_key_secret(const cli_call *call);
 int cli_ingest(const cli_call *call);
 int cli_import(const cli_call *call);

@@ -71,6 +71,12 @@
 
 static const cli_option init_options[] = {DB};
 
+static const cli_option setup_options[] = {
+    {.name = "unattended",
+     .kind = CLI_FLAG,
+     .here = true,
+     .help = "leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
+};
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
@@ -237,6 +243,7 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
+    {.name = "setup", .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
     {.name = "apply", .operation = "apply"},
     {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
     {.name = "key revoke", .operation = "key revoke"},

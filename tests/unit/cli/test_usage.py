@@ -1,11 +1,12 @@
 """Help, versions, mistakes: what the command line says about itself, and its exit statuses."""
+import os
 import re
 import socket
 import subprocess
 import unittest
-from tool import TOOL, Case
+from tool import TOOL, Case, lines
 
-COMMANDS = ["init", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
+COMMANDS = ["init", "setup", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
             "stats", "book add", "book list", "book show", "book diff", "book activate", "book drop",
             "book report", "book", "whatif", "scenario add", "scenario list", "scenario show", "usage",
             "invoice", "forecast", "ledger pay", "ledger adjust", "ledger", "verify", "backup", "query"]
@@ -112,6 +113,104 @@ class Usage(Case):
             self.assertEqual(ready.recv(100), b"READY=1")
             port = re.search(rb"listening on http://127.0.0.1:(\d+)", process.stderr.readline()).group(1)
             socket.create_connection(("127.0.0.1", int(port)), timeout=60).close()
+
+
+class Setup(Case):
+    """tollbook setup: what is missing is made, a key is shown once, and a second call changes nothing."""
+
+    def setup(self, db, *words, status=0, **more):
+        done = self.run_tool("setup", "--db", db, *words, status=status, **more)
+        done.left = (self.folder / f"{db}.first-key").exists()
+        return done
+
+    def keys(self, db):
+        return [row.split("\t")[2] for row in self.run_tool("key", "list", "--db", db).out.splitlines()[1:]]
+
+    def opens(self, key, db):
+        """Whether the key is an operator's, asked of a server."""
+        process = self.start("serve", "--db", db, "--listen", "127.0.0.1:0", "--port-file", "port")
+        self.wait_for(lambda: (self.folder / "port").exists())
+        url = f"http://127.0.0.1:{(self.folder / 'port').read_text().strip()}"
+        self.assertIn("has the role Operator", self.run_tool("setup", "--server", url, key=key).err)
+        beside = self.setup(db)
+        self.end(process)
+        (self.folder / "port").unlink()
+        return beside
+
+    def test_a_new_database_has_a_key_that_is_shown_once(self):
+        first = self.setup("new.db")
+        self.assertRegex(first.out, r"^[0-9a-f]{48}\n$")
+        for words in ("new.db is now an empty database", "GiB are free", "No pull zone is declared", "shown only once"):
+            self.assertIn(words, first.err)
+        self.assertFalse(first.left)
+        second = self.setup("new.db")
+        self.assertEqual((second.out, second.left), ("", False))
+        self.assertIn(f"Key 1 ({first.out[:6]}..., made at ", second.err)
+        self.assertEqual(self.keys("new.db"), ["Operator"])
+        self.assertEqual(self.opens(first.out.strip(), "new.db").out, "")
+        self.assertIn("\tsetup\t", self.run_tool("audit", "--db", "new.db").out)
+        self.run_tool("verify", "--db", "new.db")
+
+    def test_a_service_leaves_the_key_and_it_is_shown_beside_it(self):
+        made = self.setup("new.db", "--unattended")
+        self.assertEqual((made.out, made.left), ("", True))
+        self.assertIn("new.db.first-key until", made.err)
+        file = self.folder / "new.db.first-key"
+        self.assertEqual(file.stat().st_mode & 0o777, 0o600)
+        key = file.read_text()
+        self.assertEqual(self.setup("new.db", "--unattended").err, "")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([TOOL, "setup", "--db", "new.db"], stdout=full, stderr=subprocess.PIPE,
+                                  env=self.environment(), cwd=self.folder)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"The key is still in", done.stderr)
+        self.assertEqual(self.opens(key.strip(), "new.db").out, key)
+        self.assertFalse(file.exists())
+        self.assertEqual(self.setup("new.db").out, "")
+
+    def test_a_file_that_is_not_the_databases_key_is_not_shown(self):
+        file = self.folder / "t.db.first-key"
+        self.write("t.db.first-key", "0" * 48 + "\n")
+        file.chmod(0o600)
+        shown = self.setup("t.db").out
+        self.assertNotEqual(shown, "0" * 48 + "\n")
+        self.assertRegex(shown, r"^[0-9a-f]{48}\n$")
+        self.assertFalse(file.exists())
+        self.write("elsewhere", shown)
+        file.symlink_to(self.folder / "elsewhere")
+        self.assertEqual(self.setup("t.db").out, "")
+        self.assertTrue(file.is_symlink())
+
+    def test_a_revoked_key_is_replaced_and_none_is_made_beside_a_server(self):
+        self.setup("t.db")
+        self.run_tool("key", "revoke", "--db", "t.db", "--id", "1")
+        process = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file", "port")
+        self.wait_for(lambda: (self.folder / "port").exists())
+        refused = self.setup("t.db", status=3)
+        self.assertEqual((refused.out, refused.left), ("", False))
+        self.assertIn(f"is being written by serve 127.0.0.1:{(self.folder / 'port').read_text().strip()}", refused.err)
+        self.end(process)
+        self.assertRegex(self.setup("t.db").out, r"^[0-9a-f]{48}\n$")
+
+    def test_what_is_not_well_is_said(self):
+        self.setup("t.db")
+        self.write("log", lines(0, 3, edge="XX"))
+        self.run_tool("ingest", "--db", "t.db", "log")
+        self.assertIn('1 edge location is in usage and in no region of the catalogue, so without a price: "XX".',
+                      self.setup("t.db").err)
+        self.assertIn("The clock is behind, or was ahead: it is 2026-11-20T11:00:00Z, and usage was stored at 2026-11-20T12:00:00Z",
+                      self.setup("t.db", now="2026-11-20T11:00:00Z").err)
+
+    @unittest.skipUnless(os.geteuid() == 0, "root alone makes files of others")
+    def test_another_users_database_is_named_with_the_way(self):
+        (self.folder / "theirs").mkdir()
+        os.chown(self.folder / "theirs", 65534, 65534)
+        done = self.run_tool("setup", "--db", "theirs/t.db", status=3)
+        self.assertIn("belongs to user 65534 (nobody), and this is user 0. Run this as that user: runuser -u nobody -- "
+                      "tollbook setup --db theirs/t.db", done.err)
+        self.assertEqual(list((self.folder / "theirs").iterdir()), [])
+        os.chown(self.folder / "t.db", 65534, 65534)
+        self.assertIn("t.db belongs to user 65534", self.run_tool("setup", "--db", "t.db", status=3).err)
 
 
 if __name__ == "__main__":
