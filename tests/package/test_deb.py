@@ -4,6 +4,11 @@
 They are installed into a bare folder by dpkg itself, with the maintainer scripts run from outside of it
 (DPKG_ROOT), and the command line of the unit runs as the user that the package made. Nothing is built:
 what cpack packs is what the build has.
+
+The commands of "Install" and "Set up" in docs/operations.md are run as they stand there. Those that configure and pack see
+only the programs and libraries that Debian's base system has and that tests/dependencies installs for them. Those that
+install and use the packages run on this machine's files with a layer of memory above them (overlayfs, chroot) and a network
+of their own: what they write is gone at the end.
 """
 import hashlib
 import os
@@ -38,11 +43,96 @@ def run(*command, **more):
     return done
 
 
-def pack(folder):
+def page(section):
+    """The first block of shell commands of a section of docs/operations.md."""
+    text = (SOURCE / "docs" / "operations.md").read_text()
+    return re.search(rf"^## {section}\n.*?^```sh\n(.*?)^```", text, re.M | re.S).group(1)
+
+
+def closure(packages):
+    """These packages, all that they depend on, and the base system."""
+    known, provided, base = {}, {}, {"apt"}
+    for row in run("dpkg-query", "-W", "-f", "${Package}\t${Essential}\t${Priority}\t${Depends}, ${Pre-Depends}\t"
+                   "${Provides}\n").stdout.splitlines():
+        name, essential, priority, needs, provides = row.split("\t")
+        known[name] = re.findall(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)", needs)
+        if essential == "yes" or priority == "required":
+            base.add(name)
+        for other in re.findall(r"(?:^|,)\s*([a-z0-9][a-z0-9+.-]*)", provides):
+            provided.setdefault(other, []).append(name)
+    found, left = set(), [*base, *packages]
+    while left:
+        name = left.pop()
+        if name in known and name not in found:
+            found.add(name)
+            left += known[name]
+        elif name not in known:
+            left += provided.get(name, [])
+    return found
+
+
+def bare_environment(folder):
+    """An environment in which only the base system's programs and libraries are found, and those that the page installs.
+    Where something comes from elsewhere than from Debian it is the environment as it is."""
+    sections = re.search(r"^tests/dependencies (.*)$", page("Install"), re.M).group(1).split()
+    wanted = run(SOURCE / "tests" / "dependencies", "--list", *sections).stdout.split()
+    packages = closure(wanted)
+    if not set(wanted) <= packages:
+        return dict(os.environ)
+    files = {os.path.realpath(line) for line in run("dpkg-query", "-L", *packages).stdout.splitlines()
+             if "/bin/" in line or "/sbin/" in line or line.endswith(".pc")}
+    for name, places in (("bin", ["/usr/bin", "/usr/sbin"]),
+                         ("pkgconfig", [*Path("/usr/lib").glob("*/pkgconfig"), "/usr/lib/pkgconfig", "/usr/share/pkgconfig"])):
+        (folder / name).mkdir(parents=True)
+        for path in (path for place in places if os.path.isdir(place) for path in Path(place).iterdir()):
+            if os.path.realpath(path) in files and not (folder / name / path.name).exists():
+                (folder / name / path.name).symlink_to(path)
+    return {"PATH": str(folder / "bin"), "PKG_CONFIG_LIBDIR": str(folder / "pkgconfig"), "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+
+def pack(folder, environment):
     """{package: file}. Ninja has no target that would look whether everything is built."""
     run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder,
-        "-D", "CPACK_CMAKE_GENERATOR=Ninja", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
+        "-D", "CPACK_CMAKE_GENERATOR=Ninja", "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip", env=environment)
     return {path.name.split("_")[0]: path for path in folder.glob("*.deb")}
+
+
+# systemctl in the layer: what systemd does with the unit to start it, as far as the commands of the page can see.
+SYSTEMCTL = """#!/usr/bin/python3
+import os, re, socket, subprocess, sys
+assert sys.argv[1:] == ["enable", "--now", "tollbook"], sys.argv
+unit = open("/usr/lib/systemd/system/tollbook.service").read()
+def line(name):
+    return re.search(rf"^{name}=(.*)$", unit, re.M).group(1).replace("$TOLLBOOK_OPTIONS", "")
+assert line("Type") == "notify"
+ready = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+ready.bind("/run/notify")
+os.chmod("/run/notify", 0o666)
+ready.settimeout(60)
+user = {"user": line("User"), "group": line("Group"), "extra_groups": [], "cwd": "/", "umask": int(line("UMask"), 8)}
+subprocess.run(["sh", "-c", line("ExecStartPre")], check=True, **user)
+subprocess.Popen(["sh", "-c", "exec " + line("ExecStart")], stdout=subprocess.DEVNULL, env={**os.environ, "NOTIFY_SOCKET": "/run/notify"}, **user)
+assert ready.recv(100) == b"READY=1"
+"""
+
+# Run in a name space of its own: a layer of memory above this machine's files, in which the script of the checkout runs.
+LAYER = """set -e
+python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 1))' # up
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/above" "$1/work" "$1/merged"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/above,workdir=$1/work" "$1/merged" || exit 77
+mount -t tmpfs tmpfs "$1/merged/run"
+mount -t proc proc "$1/merged/proc"
+mount --rbind /dev "$1/merged/dev"
+mkdir "$1/merged/checkout"
+cp -R "$2/." "$1/merged/checkout"
+cd "$1/merged/checkout"
+cp systemctl "$1/merged/usr/local/bin/systemctl"
+chmod 755 "$1/merged/usr/local/bin/systemctl"
+rm -rf "$1/merged/var/lib/apt/lists" "$1/merged/etc/apt/sources.list" "$1/merged/etc/apt/sources.list.d" # no network
+exec chroot "$1/merged" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/checkout TOLLBOOK_NOW=2026-11-28T09:00:00Z \
+    sh -exc 'cd /checkout; . ./script'
+"""
 
 
 def repack(path, version, folder):
@@ -64,7 +154,8 @@ class Packages(unittest.TestCase):
         # Not TMPDIR: others may not be allowed to look into it.
         cls.scratch = Path(tempfile.mkdtemp(prefix="tollbook-deb-", dir="/var/tmp"))
         cls.scratch.chmod(0o755)
-        cls.made = pack(cls.scratch / "now")
+        cls.bare = bare_environment(cls.scratch / "bare")
+        cls.made = pack(cls.scratch / "now", cls.bare)
 
     @classmethod
     def tearDownClass(cls):
@@ -181,6 +272,50 @@ class Packages(unittest.TestCase):
             found.update({path.name: (list(elf.lacks(path)), elf.library_path(path)) for path in elf.binaries(self.root / name)})
         self.assertEqual(len(found), 4)
         self.assertEqual(found, {name: ([], None) for name in found})
+
+    def test_the_page_configures_on_a_bare_machine(self):
+        """With cpack, which setUpClass ran there, it is all of the recipe but the compiler's work."""
+        lines = page("Install").splitlines()
+        self.assertEqual([line.split(" ")[0] for line in lines], ["tests/dependencies", "cmake", "cpack", "apt-get", "systemctl"])
+        configure = lines[1].split(" && ")[0].split(" ")
+        run(*configure, "-B", self.root / "release", cwd=SOURCE, env=self.bare)
+        self.assertEqual(lines[2], "cpack --config build/release/CPackConfig.cmake")
+        self.assertIn("CMAKE_BUILD_TYPE:STRING=Release\n", (self.root / "release" / "CMakeCache.txt").read_text())
+
+    def test_the_page_installs_and_the_first_hour_ends_with_an_invoice(self):
+        self.need_another_user()
+        checkout = self.root / "checkout"
+        (checkout / "build" / "release").mkdir(parents=True)
+        shutil.copytree(SOURCE / "fixtures", checkout / "fixtures", ignore=shutil.ignore_patterns("db", "expected"))
+        for path in self.made.values():
+            shutil.copy(path, checkout / "build" / "release")
+        (checkout / "systemctl").write_text(SYSTEMCTL)
+        install = "".join(line + "\n" for line in page("Install").splitlines() if line.startswith(("apt-get", "systemctl")))
+        (checkout / "script").write_text(install + page("Set up") + page("Set up").splitlines()[0] + """
+            pdftotext november.pdf -
+            runuser -u tollbook -- tollbook verify --db /var/lib/tollbook/tollbook.db
+            stat -c 'left: %n %U %a' /var/lib/tollbook/tollbook.db* ~/tollbook.key
+            wc -l ~/tollbook.key
+            """)
+        (self.root / "layer").mkdir()
+        done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", LAYER, "sh",
+                               str(self.root / "layer"), str(checkout)], capture_output=True, text=True)
+        if done.returncode == 77 or "unshare failed" in done.stderr:
+            self.skipTest("this machine lets nobody mount")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("400 accepted", done.stderr)
+        self.assertIn("has the role Operator", done.stderr)
+        self.assertRegex(done.stdout, r"(?s)acme|Invoice")
+        self.assertIn("left: /checkout/tollbook.key root 600", done.stdout)
+        self.assertIn("1 /checkout/tollbook.key", done.stdout)
+        self.assertNotIn("first-key", done.stdout)
+        self.assertEqual(set(re.findall(r"left: /var/lib/tollbook/\S+ (\S+) ", done.stdout)), {"tollbook"})
+
+    def test_the_image_has_what_the_page_installs(self):
+        text = (SOURCE / "docs" / "operations.md").read_text()
+        copied = re.search(r"^COPY (.*) /tmp/$", text, re.M).group(1).split()
+        installed = re.search(r"^apt-get install -y (.*)$", page("Install"), re.M).group(1).replace("./", "").split()
+        self.assertEqual(copied, installed)
 
     def test_lintian_finds_no_error(self):
         if not shutil.which("lintian"):
