@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "invoice/late_tax.h"
 #include "invoice/text.h"
 
 typedef struct memory {
@@ -308,93 +309,12 @@ static void append(tb_corrected *out, const tb_corrections *list)
     }
 }
 
-/* Of all that the month has come to, less what was charged before. */
-static tb_code tax_late(const tb_bill *bill, const tb_corrections *list, size_t k, tb_decimal all, tb_bill_taxed *ret,
-                        tb_error *err)
-{
-    tb_decimal now;
-    *ret = (tb_bill_taxed){.rate = list->input->tax[k],
-                           .base = list->amount,
-                           .late = true,
-                           .month = list->lines[0].period_month,
-                           .billed = list->billed.tax[k],
-                           .reason = list->input->tax_reason,
-                           .reason_code = list->input->tax_reason_code};
-    tb_code code = tb_bill_tax_on(bill, &ret->rate, all, &now, err);
-    return code ? code : tb_decimal_sub(now, ret->billed, &ret->amount, err);
-}
-
-static bool same_group(const tb_bill_tax *a, const tb_bill_tax *b)
-{
-    return strcmp(tb_tax_category(a), tb_tax_category(b)) == 0 && tb_decimal_compare(a->percent, b->percent) == 0;
-}
-
-/* How far the rows of the last one's category and percent lie from percent x base, in hundredths. */
-static tb_code apart(const tb_bill *bill, tb_decimal *ret, tb_error *err)
-{
-    const tb_bill cents = {.minor_digits = 2};
-    const tb_bill_tax *rate = &bill->tax[bill->n_tax - 1].rate;
-    tb_decimal base = TB_DECIMAL_ZERO, amount = TB_DECIMAL_ZERO, exact;
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < bill->n_tax; i++) {
-        if (!same_group(&bill->tax[i].rate, rate)) continue;
-        code = tb_decimal_add(base, bill->tax[i].base, &base, err);
-        if (!code) code = tb_decimal_add(amount, bill->tax[i].amount, &amount, err);
-    }
-    if (!code) code = tb_bill_tax_on(&cents, rate, base, &exact, err);
-    return code ? code : tb_decimal_sub(amount, exact, ret, err);
-}
-
-/* EN 16931 sums the rows of a category and percent, and the sum lies less than 1 from percent x base (BR-CO-17).
- * Where yen or the like would lie further, the month owes the rest to its next correction. */
-static tb_code hold_to_norm(tb_bill *bill, tb_error *err)
-{
-    const tb_decimal one = {1, 0};
-    tb_bill_taxed *tax = &bill->tax[bill->n_tax - 1];
-    tb_decimal by;
-    tb_code code = apart(bill, &by, err);
-    while (!code && (by.mantissa >= 100 || by.mantissa <= -100)) {
-        code = (by.mantissa > 0 ? tb_decimal_sub : tb_decimal_add)(tax->amount, one, &tax->amount, err);
-        if (!code) code = apart(bill, &by, err);
-    }
-    return code;
-}
-
-static tb_code tax_list(tb_bill *bill, const tb_corrections *list, tb_error *err)
-{
-    tb_decimal all;
-    tb_code code = tb_decimal_add(list->billed.lines, list->amount, &all, err);
-    if (!code && tb_decimal_sign(all) < 0) all = TB_DECIMAL_ZERO;
-    for (size_t k = 0; !code && k < list->input->n_tax; k++) {
-        code = tax_late(bill, list, k, all, &bill->tax[bill->n_tax++], err);
-        if (!code && tb_decimal_sign(all)) code = hold_to_norm(bill, err);
-    }
-    return code;
-}
-
-static bool is_taxed(const tb_corrections *list)
-{
-    return list->n && list->input;
-}
-
-/* Each month by its own taxes. */
-static tb_code tax_months(tb_bill *out, const tb_bill *own, const tb_corrections *lists, size_t n_lists,
-                          tb_error *err)
-{
-    tb_code code = TB_OK;
-    out->n_tax = out->n_lines == 0 || own->n_lines ? own->n_tax : 0;
-    if (out->n_tax) memcpy(out->tax, own->tax, out->n_tax * sizeof *out->tax);
-    for (size_t i = 0; !code && i < n_lists; i++)
-        if (is_taxed(&lists[i])) code = tax_list(out, &lists[i], err);
-    return code ? code : tb_bill_total(out, err);
-}
-
 static tb_code take_join(tb_corrected *out, memory *mem, const tb_corrections *lists, size_t n_lists, tb_error *err)
 {
     size_t n = out->bill.n_lines, n_tax = TB_BILL_TAXES_MAX;
     for (size_t i = 0; i < n_lists; i++) {
         n += lists[i].n;
-        if (is_taxed(&lists[i])) n_tax += lists[i].input->n_tax;
+        n_tax += tb__late_taxes_most(&lists[i]);
     }
     out->bill.lines = tb__arena_take(&mem->arena, n * sizeof *out->bill.lines);
     out->bill.tax = tb__arena_take(&mem->arena, n_tax * sizeof *out->bill.tax);
@@ -425,7 +345,7 @@ tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *whole, const tb_c
     if (!mem) return tb_no_memory(err);
     tb_code code = join(&out, mem, bill, lists, n_lists, err);
     if (!code)
-        code = whole ? tb_bill_sum(&out.bill, whole, err) : tax_months(&out.bill, bill, lists, n_lists, err);
+        code = whole ? tb_bill_sum(&out.bill, whole, err) : tb__tax_months(&out.bill, bill, lists, n_lists, err);
     out.memory = mem;
     if (code)
         free_memory(mem);

@@ -462,18 +462,18 @@ static tb_code put_line(const tb_statement *s, const tb_invoice_names *names, si
     return split ? put_prices(&c, line, &several, out, err) : put_charge(&c, out, err);
 }
 
-/* What comes of other charges: category, words and service differ. */
-static tb_code put_other(const tb_statement *s, const tb_invoice_names *names, tb_decimal amount,
-                         const char *const words[3], tb_buf *out, tb_error *err)
+/* What comes of other charges: category, class, description and frequency differ. */
+static tb_code put_other(const tb_statement *s, const tb_invoice_names *names, tb_decimal amount, int64_t month,
+                         const char *const words[4], tb_buf *out, tb_error *err)
 {
     const int digits = s->bill->minor_digits;
     put_account(s, names, amount, out);
     tb__csv_plain(out, words[0]);
-    tb__csv_plain(out, "");
-    tb__csv_text(out, words[1]);
-    tb__csv_plain(out, words[2]);
-    tb__csv_time(out, tb_month_start_us(s->month + 1));
-    tb__csv_time(out, tb_month_start_us(s->month));
+    tb__csv_plain(out, words[1]);
+    tb__csv_text(out, words[2]);
+    tb__csv_plain(out, words[3]);
+    tb__csv_time(out, tb_month_start_us(month + 1));
+    tb__csv_time(out, tb_month_start_us(month));
     tb__csv_plain(out, ","); /* ConsumedQuantity, ConsumedUnit */
     tb__csv_money(out, amount, digits);
     tb__csv_plain(out, "");
@@ -492,19 +492,19 @@ static tb_code put_other(const tb_statement *s, const tb_invoice_names *names, t
 static tb_code put_focus_tax(const tb_statement *s, const tb_invoice_names *names,
                        const tb_bill_taxed *tax, tb_buf *out, tb_error *err)
 {
-    const char *const words[] = {"Tax", tax->rate.name, "Recurring"};
-    return put_other(s, names, tax->amount, words, out, err);
+    const char *const words[] = {"Tax", tax->late ? "Correction" : "", tax->rate.name, "Recurring"};
+    return put_other(s, names, tax->amount, tax->late ? tax->month : s->month, words, out, err);
 }
 
 /* What credits have paid. A prepaid balance is the customer's own money: what it paid was billed. */
 static tb_code put_paid(const tb_statement *s, const tb_invoice_names *names, tb_buf *out,
                         tb_error *err)
 {
-    static const char *const words[] = {"Credit", "Paid from credit", "One-Time"};
+    static const char *const words[] = {"Credit", "", "Paid from credit", "One-Time"};
     tb_decimal amount;
     tb_code code = tb_decimal_sub(s->covered, s->paid, &amount, err);
     if (code || !tb_decimal_sign(amount)) return code;
-    return put_other(s, names, amount, words, out, err);
+    return put_other(s, names, amount, s->month, words, out, err);
 }
 
 tb_code tb_focus_csv(const tb_statement *statement, const tb_invoice_names *names, tb_buf *out,

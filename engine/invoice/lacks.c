@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "invoice/checkdigits.h"
+#include "invoice/late_tax.h"
+#include "invoice/text.h"
 
 /* --- what rules ask --- */
 
@@ -305,14 +307,12 @@ static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
     return a->late == b->late && (!a->late || a->month == b->month);
 }
 
-/* Of the document, or of a month that it corrects. */
+/* On the document, or on a line of a month that had none. */
 static bool no_tax(const tb_statement *s)
 {
-    tb_decimal base = TB_DECIMAL_ZERO;
-    for (size_t i = 0; i < s->bill->n_tax; i++)
-        if (i == 0 || !same_lines(&s->bill->tax[i - 1], &s->bill->tax[i]))
-            if (tb_decimal_add(base, s->bill->tax[i].base, &base, NULL)) return false;
-    return s->bill->n_tax == 0 || tb_decimal_compare(base, s->bill->subtotal) != 0;
+    for (size_t i = 0; i < s->bill->n_lines; i++)
+        if (!tb__tax_of(s, i)) return true;
+    return s->bill->n_tax == 0;
 }
 
 /* On the lines of one month. */
@@ -328,6 +328,17 @@ static bool taxed_and_untouched(const tb_statement *s)
 {
     for (size_t i = 1; i < s->bill->n_tax; i++)
         if (is(tb_tax_category(&s->bill->tax[i].rate), "O") != is(tb_tax_category(&s->bill->tax[0].rate), "O"))
+            return true;
+    return false;
+}
+
+/* BR-CO-17: a document in yen with corrections of several months can lie further. */
+static bool far_from_rate(const tb_statement *s)
+{
+    tb_decimal far;
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        if (s->bill->tax[i].late &&
+            (tb__group_apart(s->bill->tax, s->bill->n_tax, &s->bill->tax[i].rate, &far, NULL) || tb__is_far(far)))
             return true;
     return false;
 }
@@ -546,6 +557,8 @@ static const rule rules[] = {
     BAD_ELSE(EVERY, NULL, no_tax, "accounts[].tax", "BT-118", NULL),
     BAD_ELSE(ELECTRONIC, NULL, several_taxes, "accounts[].tax", "BT-118",
              "The norm has one tax for each line: several on one base cannot be written."),
+    BAD_ELSE(ELECTRONIC, NULL, far_from_rate, "accounts[].tax.rate", "BT-117",
+             "The norm has a tax less than 1 from rate x base: corrections of several months are 1 apart here."),
     BAD_ELSE(ELECTRONIC, NULL, taxed_and_untouched, "accounts[].tax.category", "BT-118",
              "The norm has no document with category O beside others: corrections of a month before it need one of "
              "their own."),

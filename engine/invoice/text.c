@@ -96,14 +96,21 @@ tb_line_kind tb__line_origin(const tb_statement *statement, size_t line)
     return c ? c->kind : statement->bill->lines[line].kind;
 }
 
-/* A document whose taxes are of no month has them on all its lines. */
+bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(tb_tax_category(a), tb_tax_category(b)) == 0 &&
+           tb_decimal_compare(a->percent, b->percent) == 0;
+}
+
+/* A document whose taxes are of no month and on all its lines has them on corrections too. */
 const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line)
 {
     const tb_bill *bill = statement->bill;
     const bool late = line < bill->n_lines && bill->lines[line].kind == TB_LINE_CORRECTION;
     for (size_t i = 0; i < bill->n_tax; i++)
         if (bill->tax[i].late && late && bill->tax[i].month == bill->lines[line].period_month) return &bill->tax[i];
-    return bill->n_tax && !bill->tax[0].late ? &bill->tax[0] : NULL;
+    if (bill->n_tax == 0 || bill->tax[0].late) return NULL;
+    return !late || tb_decimal_compare(bill->tax[0].base, bill->subtotal) == 0 ? &bill->tax[0] : NULL;
 }
 
 static tb_code exchange(tb_decimal amount, tb_decimal rate, int digits, tb_decimal *ret, tb_error *err)
@@ -114,16 +121,19 @@ static tb_code exchange(tb_decimal amount, tb_decimal rate, int digits, tb_decim
 
 tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_decimal *ret, tb_error *err)
 {
-    tb_decimal before = TB_DECIMAL_ZERO, after;
+    tb_decimal sum = TB_DECIMAL_ZERO, before, after;
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < s->bill->n_tax; i++)
-        if (s->bill->tax[i].late) code = tb_decimal_add(before, s->bill->tax[i].billed, &before, err);
-    after = before;
-    for (size_t i = 0; !code && i < s->bill->n_tax; i++)
-        code = tb_decimal_add(after, s->bill->tax[i].amount, &after, err);
-    if (!code) code = exchange(before, rate, digits, &before, err);
-    if (!code) code = exchange(after, rate, digits, &after, err);
-    return code ? code : tb_decimal_sub(after, before, ret, err);
+    for (size_t i = 0; !code && i < s->bill->n_tax; i++) {
+        const tb_bill_taxed *tax = &s->bill->tax[i];
+        const tb_decimal billed = tax->late ? tax->billed : TB_DECIMAL_ZERO;
+        code = exchange(billed, rate, digits, &before, err);
+        if (!code) code = tb_decimal_add(billed, tax->amount, &after, err);
+        if (!code) code = exchange(after, rate, digits, &after, err);
+        if (!code) code = tb_decimal_sub(after, before, &after, err);
+        if (!code) code = tb_decimal_add(sum, after, &sum, err);
+    }
+    if (!code) *ret = sum;
+    return code;
 }
 
 bool tb__is_lump(tb_line_kind kind)

@@ -20,11 +20,14 @@ void tb__add_month_start(tb_buf *out, int64_t month);
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line);
 tb_line_kind tb__line_origin(const tb_statement *statement, size_t line);
 
+/* The same tax, whatever its reason. */
+bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b);
+
 /* The first tax on the line: an electronic invoice has no second. NULL: none. */
 const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line);
 
-/* The taxes times the rate, rounded to another currency's digits (BT-111). What was charged before is rounded with
- * what is charged now, so that what is taken back in pieces comes to what was charged there too. */
+/* The taxes times the rate, each rounded to another currency's digits (BT-111). What was charged of one before is
+ * rounded with what is charged now, so that what is taken back in pieces comes to what was charged there too. */
 TB_MUST_USE tb_code tb__exchange_tax(const tb_statement *statement, tb_decimal rate, int digits, tb_decimal *ret,
                                      tb_error *err);
 

@@ -39,7 +39,7 @@ static tb_code collect(tb_issue *d, tb_error *err)
 tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
 {
     const tb_bill_input *input = &d->month.source.input;
-    const bool whole = d->n_late && d->late[0].rules != TB_ISSUE_RULES_NOW;
+    const bool whole = d->rules != TB_ISSUE_RULES_NOW;
     size_t late_unpriced = 0;
     tb_code code = collect(d, err);
     if (!code)
@@ -128,6 +128,7 @@ void tb_issue_release(tb_issue *d)
     for (size_t i = 0; i < d->n_late; i++)
         tb__issue_late_release(&d->late[i]);
     free(d->late);
+    tb__issue_papers_release(d);
     free(d->left);
     free(d->quiet);
     free(d->lists);
@@ -228,7 +229,8 @@ static const char *credited(const tb_issue_late *late)
     return i < late->n_billed ? late->billed[i].number : "";
 }
 
-tb_code tb__issue_credit_note(tb_issue_late *late, uint64_t watermark, tb__issue_credit *ret, tb_error *err)
+tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__issue_credit *ret,
+                              tb_error *err)
 {
     const tb_bill_input *input = &late->after.source.input;
     tb_bill none = {.minor_digits = late->after.bill.minor_digits,
@@ -237,7 +239,7 @@ tb_code tb__issue_credit_note(tb_issue_late *late, uint64_t watermark, tb__issue
     if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
     tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
     if (!code)
-        code = tb_bill_with(&none, late->rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
+        code = tb_bill_with(&none, rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
     if (code) return code;
     ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
     if (!ret->books) {
@@ -265,7 +267,7 @@ static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t water
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
     tb_parties parties = {.terms_days = -1};
-    tb_code code = tb__issue_credit_note(late, watermark, &credit, err);
+    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, watermark, &credit, err);
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
     if (!code)

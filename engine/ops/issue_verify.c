@@ -85,16 +85,22 @@ static bool same_month(const tb_late *a, const tb_late *b)
 
 static tb_code lates_again(check *c, const tb_statement *stored, tb_issue *d)
 {
+    tb__issue_reader r = {.store = c->store,
+                          .books = &c->books,
+                          .now_us = c->invoice->finalized_us,
+                          .until = stored->watermark,
+                          .rules = c->rules,
+                          .issue = d};
     tb_code code = TB_OK;
     size_t n = stored->bill->n_lines;
+    d->rules = c->rules;
     d->late = calloc(n ? n : 1, sizeof *d->late);
     if (!d->late) return tb_no_memory(c->err);
     for (size_t i = 0; !code && i < n; i++) {
         if (stored->bill->lines[i].kind != TB_LINE_CORRECTION) continue;
         tb_late late = late_of(stored, i);
         if (d->n_late && same_month(&d->late[d->n_late - 1].late, &late)) continue;
-        code = tb__issue_difference(c->store, &late, stored->watermark, &c->books,
-                                    c->invoice->finalized_us, c->rules, &d->late[d->n_late], c->err);
+        code = tb__issue_difference(&r, &late, &d->late[d->n_late], c->err);
         if (!code) d->n_late++;
     }
     return code;
@@ -125,7 +131,7 @@ static tb_code credit_again(check *c, const tb_statement *stored)
     tb_code code = lates_again(c, stored, &d);
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
-        code = tb__issue_credit_note(&d.late[0], stored->watermark, &credit, c->err);
+        code = tb__issue_credit_note(&d.late[0], c->rules, stored->watermark, &credit, c->err);
         if (!code) {
             code = compare_statement(c, &credit.statement, stored);
             tb__issue_credit_release(&credit);

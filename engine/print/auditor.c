@@ -37,6 +37,19 @@ static void put_ledger(tb__maker *m)
     put_fact(m, TB__WORD_LEDGER_HEAD, tb__maker_copy(m, m->s->ledger.head));
 }
 
+/* Each once. */
+static void put_reason_codes(tb__maker *m)
+{
+    const tb_bill *bill = m->s->bill;
+    for (size_t i = 0; i < bill->n_tax; i++) {
+        const char *code = bill->tax[i].reason_code;
+        bool is_new = code;
+        for (size_t k = 0; is_new && k < i; k++)
+            is_new = !bill->tax[k].reason_code || strcmp(bill->tax[k].reason_code, code) != 0;
+        if (is_new) put_fact(m, TB__WORD_REASON_CODE, tb__maker_copy(m, code));
+    }
+}
+
 static void put_document(tb__maker *m)
 {
     tb__block *block = tb__maker_block(m, TB__TABLE, NULL);
@@ -48,9 +61,7 @@ static void put_document(tb__maker *m)
     put_fact(m, TB__WORD_EXACT_SUM, tb__maker_text(m));
     tb__add_decimal(&m->out, m->s->bill->residual);
     put_fact(m, TB__WORD_RESIDUAL, tb__maker_text(m));
-    for (size_t i = 0; i < m->s->bill->n_tax; i++)
-        if (m->s->bill->tax[i].reason_code)
-            put_fact(m, TB__WORD_REASON_CODE, tb__maker_copy(m, m->s->bill->tax[i].reason_code));
+    put_reason_codes(m);
     put_books(m);
     tb_buf_fmt(&m->out, "%" PRIu64, m->s->watermark);
     put_fact(m, TB__WORD_WATERMARK, tb__maker_text(m));

@@ -209,12 +209,13 @@ static void put_address(tb__maker *m, const tb_party *party)
     put_country(m, country);
 }
 
-/* Services that are not subject to VAT show no VAT ids. */
+/* A document of services that are not subject to VAT shows no VAT ids. */
 static bool shows_vat_ids(const tb_bill *bill)
 {
+    size_t untouched = 0;
     for (size_t i = 0; i < bill->n_tax; i++)
-        if (strcmp(tb_tax_category(&bill->tax[i].rate), "O") == 0) return false;
-    return true;
+        untouched += strcmp(tb_tax_category(&bill->tax[i].rate), "O") == 0;
+    return bill->n_tax == 0 || untouched < bill->n_tax;
 }
 
 static void put_party(tb__maker *m, tb__word label, const tb_party *party)

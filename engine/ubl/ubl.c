@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "invoice/late_tax.h"
 #include "invoice/text.h"
 #include "tollbook/book.h"
 #include "tollbook/calendar.h"
@@ -158,17 +159,11 @@ static tb_code put_other_tax(tb__ubl *u, tb_error *err)
     return TB_OK;
 }
 
-static bool same_group(const tb_bill_taxed *a, const tb_bill_taxed *b)
-{
-    return strcmp(tb_tax_category(&a->rate), tb_tax_category(&b->rate)) == 0 &&
-           tb_decimal_compare(a->rate.percent, b->rate.percent) == 0;
-}
-
 /* A group of the norm (BG-23) is a category and rate, of whatever months. */
 static bool is_first_of_group(const tb_bill *bill, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (same_group(&bill->tax[k], &bill->tax[i])) return false;
+        if (tb__same_group(&bill->tax[k].rate, &bill->tax[i].rate)) return false;
     return true;
 }
 
@@ -178,7 +173,7 @@ static tb_code put_ubl_group(tb__ubl *u, const tb_bill_taxed *tax, tb_error *err
     tb_decimal base = TB_DECIMAL_ZERO, amount = TB_DECIMAL_ZERO;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_tax; i++) {
-        if (!same_group(&bill->tax[i], tax)) continue;
+        if (!tb__same_group(&bill->tax[i].rate, &tax->rate)) continue;
         code = tb_decimal_add(base, bill->tax[i].base, &base, err);
         if (!code) code = tb_decimal_add(amount, bill->tax[i].amount, &amount, err);
     }

@@ -6,10 +6,11 @@
  * Amounts are differences of rounded amounts, so that a month billed in any number of steps comes
  * to the same total as in one.
  *
- * Corrections carry their own month's taxes, in rows of their own. So that their sums do the same, the amount of
- * such a row is the tax on all that the month has come to by then, less what was charged of it before: a month that
- * is taken back in pieces gives back the tax that it had. A row lies less than one smallest unit (JPY 1, EUR 0.01)
- * from percent x base, within what EN 16931 allows (BR-CO-17: less than 1). */
+ * Corrections carry taxes of their own month, in rows of their own. What is added carries those that are in force for
+ * the month; what is taken back carries those under which it was billed, the newest first. So that their sums do the same
+ * as the lines', the amount of a row is the tax on all that stays billed under it, less what was charged before: a month
+ * that is taken back in pieces gives back the tax that it had. A row lies at most one smallest unit (JPY 1, EUR 0.01) from
+ * percent x base; in currencies without decimals two, where that holds the document to EN 16931 (BR-CO-17). */
 #ifndef TOLLBOOK_CORRECTION_H
 #define TOLLBOOK_CORRECTION_H
 
@@ -24,10 +25,17 @@ typedef struct tb_late_month {
     const tb_bill *before, *after;
 } tb_late_month;
 
-/* What documents have billed of a month by now. */
+/* What documents have billed of a month under the same taxes. */
+typedef struct tb_billed_part {
+    tb_decimal lines;                     /* the sum of the lines' amounts */
+    tb_bill_taxed tax[TB_BILL_TAXES_MAX]; /* rates and reasons; amount: what was charged */
+    size_t n_tax;
+} tb_billed_part;
+
 typedef struct tb_billed {
-    tb_decimal lines;                  /* the sum of the lines' amounts */
-    tb_decimal tax[TB_BILL_TAXES_MAX]; /* of each of the month's taxes */
+    tb_decimal lines;
+    tb_billed_part *parts; /* in the order in which they were billed first */
+    size_t n_parts;
 } tb_billed;
 
 typedef struct tb_corrections {
@@ -35,7 +43,7 @@ typedef struct tb_corrections {
     tb_correction *what; /* one for each line */
     size_t n;
     tb_decimal amount; /* the sum of the lines' amounts */
-    const tb_bill_input *input; /* the caller's to set, as billed is: the month's taxes; NULL: it has none */
+    const tb_bill_input *input; /* the caller's to set, as billed is: the taxes in force for the month; NULL: none */
     tb_billed billed;
     void *memory;
 } tb_corrections;

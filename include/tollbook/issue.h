@@ -10,15 +10,15 @@
 
 TB_API_BEGIN
 
-/* A month that was run and that something has come in for since. */
 /* Documents are checked by the rules that they were made by. */
 typedef enum tb_issue_rules {
     TB_ISSUE_RULES_NOW,
-    TB_ISSUE_RULES_WHOLE, /* up to schema 24: a document's own taxes are on all its lines */
+    TB_ISSUE_RULES_WHOLE, /* before 1.1: a document's own taxes are on all its lines */
     TB_ISSUE_RULES_EARLY, /* up to schema 3: the same, and a corrected month takes the regions that held at the
                              correction, and a credit is held to the month's own invoice and credit notes */
 } tb_issue_rules;
 
+/* A month that was run and that something has come in for since. */
 typedef struct tb_issue_late {
     tb_late late;
     tb_month_books books;        /* those its invoice was made with, or all; shallow */
@@ -26,8 +26,7 @@ typedef struct tb_issue_late {
     tb_billed_by *billed;        /* what has billed it, the newest first */
     size_t n_billed;
     tb_corrections corrections;
-    bool credit;    /* the difference is negative: a credit note's */
-    tb_issue_rules rules;
+    bool credit; /* the difference is negative: a credit note's */
 } tb_issue_late;
 
 /* A month of which nothing is billed and that cannot be billed now either: it waits on. */
@@ -50,6 +49,9 @@ typedef struct tb_issue {
     tb_corrected joined;
     tb_unpriced *unpriced; /* of the month and of late months together */
     tb_statement_book *books;
+    struct tb_paper **papers; /* documents that billed the late months */
+    size_t n_papers;
+    tb_issue_rules rules;
     tb_parties parties;
     struct tb_draw_plan *draws; /* what credit pays of it; NULL: none was ever granted */
     tb_statement statement;

@@ -46,13 +46,17 @@ def month_name(i):
     return f"2026-{i:02}" if i <= 12 else f"2027-{i - 12:02}"
 
 
-def held(rate, base, tax, rows):
-    """Less than a whole unit from percent x base, with the rows of the same category and percent (BR-CO-17)."""
-    same = [(b, t) for r, b, t in rows if r[1:] == rate[1:]]
-    exact = ((sum(b for b, _ in same) + base) * rate[2] / 100).quantize(Decimal("0.01"), ROUND_HALF_UP)
-    while abs(sum(t for _, t in same) + tax - exact) >= 1:
-        tax -= 1 if sum(t for _, t in same) + tax > exact else -1
-    return tax
+def apart(percent, base, amount):
+    return amount - (base * percent / 100).quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+
+def held(rate, base, tax, rows, charged, total):
+    """In yen: where the rows of a category and percent lie a whole unit from percent x base (BR-CO-17), the last is
+    rounded to the other side, unless what is charged of the month would lie as far from its own."""
+    same = [(b, t) for r, b, t in rows if r[1:] == rate[1:]] + [(base, tax)]
+    far = apart(rate[2], sum(b for b, _ in same), sum(t for _, t in same))
+    other = tax - (1 if far > 0 else -1)
+    return other if abs(far) >= 1 and abs(apart(rate[2], total, charged + other)) < 1 else tax
 
 
 class Account:
@@ -94,10 +98,11 @@ class Document:
         self.taxes, rows = {}, []
         for m, part in parts.items():
             base, (_, billed) = sum(part.values()), account.lines(m)
-            ends = sum(billed.values()) + base == 0
             self.taxes[m] = {}
             for rate, tax in account.tax_of(m, part).items():
-                tax = tax if m == own or ends else held(rate, base, tax, rows)
+                charged = sum(d.taxed(m, rate) for d in account.documents.values())
+                if m != own and account.unit == 1:
+                    tax = held(rate, base, tax, rows, charged, sum(billed.values()) + base)
                 rows.append((rate, base, tax))
                 self.taxes[m][rate] = tax
         self.net = sum(sum(p.values()) for p in parts.values())

@@ -241,35 +241,100 @@ START_TEST(corrections_join_the_next_bill_and_its_totals)
 }
 END_TEST
 
+static tb_billed_part part_of(const char *lines, const char *name, const char *percent, const char *charged)
+{
+    tb_billed_part part = {.lines = dec(lines), .n_tax = 1};
+    snprintf(part.tax[0].rate.name, sizeof part.tax[0].rate.name, "%s", name);
+    part.tax[0].rate.percent = dec(percent);
+    part.tax[0].amount = dec(charged);
+    return part;
+}
+
+/* A document of this correction alone. */
+static tb_corrected taken(const char *amount, const tb_bill_input *input, tb_billed billed, int digits)
+{
+    static tb_bill_line line;
+    static tb_correction what;
+    tb_corrected joined;
+    const tb_bill none = {.minor_digits = digits};
+    line = (tb_bill_line){.kind = TB_LINE_CORRECTION,
+                          .exact = dec(amount),
+                          .amount = dec(amount),
+                          .period_month = FIXTURE_MONTH};
+    tb_corrections list = {
+        .lines = &line, .what = &what, .n = 1, .amount = dec(amount), .input = input, .billed = billed};
+    ck_assert_int_eq(tb_bill_with(&none, NULL, &list, 1, NULL, &joined, NULL), TB_OK);
+    return joined;
+}
+
 /* Documents charge one after the other what is given, the last takes all back. */
 static void check_steps(const char *const *amounts, const char *const *taxes, size_t n, const tb_bill_input *input,
                         int digits)
 {
-    tb_billed billed = {.lines = dec(amounts[0])};
-    tb_bill none = {.minor_digits = digits};
-    billed.tax[0] = dec(taxes[0]);
+    char percent[TB_DECIMAL_TEXT_MAX + 1];
+    *tb_decimal_put(percent, input->tax[0].percent) = 0;
+    tb_billed_part part = part_of(amounts[0], "VAT", percent, taxes[0]);
     for (size_t i = 1; i < n; i++) {
-        tb_corrected joined;
-        tb_correction what = {0};
-        tb_bill_line line = {.kind = TB_LINE_CORRECTION,
-                             .exact = dec(amounts[i]),
-                             .amount = dec(amounts[i]),
-                             .period_month = FIXTURE_MONTH};
-        tb_corrections list = {
-            .lines = &line, .what = &what, .n = 1, .amount = dec(amounts[i]), .input = input, .billed = billed};
-        ck_assert_int_eq(tb_bill_with(&none, NULL, &list, 1, NULL, &joined, NULL), TB_OK);
+        tb_corrected joined = taken(amounts[i], input, (tb_billed){part.lines, &part, 1}, digits);
         ck_assert_uint_eq(joined.bill.n_tax, 1);
         const tb_bill_taxed *tax = &joined.bill.tax[0];
         ck_assert(tax->late && tax->month == FIXTURE_MONTH);
         ck_assert_int_eq(tb_decimal_compare(tax->base, dec(amounts[i])), 0);
-        ck_assert_int_eq(tb_decimal_compare(tax->billed, billed.tax[0]), 0);
+        ck_assert_int_eq(tb_decimal_compare(tax->billed, part.tax[0].amount), 0);
         ck_assert_msg(tb_decimal_compare(tax->amount, dec(taxes[i])) == 0, "step %zu", i);
-        ck_assert_int_eq(tb_decimal_add(billed.lines, line.amount, &billed.lines, NULL), TB_OK);
-        ck_assert_int_eq(tb_decimal_add(billed.tax[0], tax->amount, &billed.tax[0], NULL), TB_OK);
+        ck_assert_int_eq(tb_decimal_add(part.lines, dec(amounts[i]), &part.lines, NULL), TB_OK);
+        ck_assert_int_eq(tb_decimal_add(part.tax[0].amount, tax->amount, &part.tax[0].amount, NULL), TB_OK);
         tb_corrected_release(&joined);
     }
-    ck_assert_int_eq(tb_decimal_sign(billed.tax[0]), 0);
+    ck_assert_int_eq(tb_decimal_sign(part.tax[0].amount), 0);
 }
+
+static void check_row(const tb_corrected *joined, size_t i, const char *name, const char *base, const char *amount)
+{
+    ck_assert_uint_gt(joined->bill.n_tax, i);
+    ck_assert_str_eq(joined->bill.tax[i].rate.name, name);
+    ck_assert_int_eq(tb_decimal_compare(joined->bill.tax[i].base, dec(base)), 0);
+    ck_assert_int_eq(tb_decimal_compare(joined->bill.tax[i].amount, dec(amount)), 0);
+}
+
+/* Billed at 19 %, then at none, then at 7 %, where none is in force now: newest first, and nothing that was not
+ * charged. */
+START_TEST(what_is_taken_back_has_the_tax_under_which_it_was_billed)
+{
+    tb_billed_part parts[3] = {part_of("100.00", "VAT", "19", "19.00"), part_of("310.00", "none", "0", "0.00"),
+                               part_of("50.00", "less", "7", "3.50")};
+    tb_billed billed = {dec("460.00"), parts, 3};
+    tb_bill_input input = {.n_tax = 1};
+    input.tax[0] = (tb_bill_tax){.name = "none"};
+    tb_corrected joined = taken("-400.00", &input, billed, 2);
+    ck_assert_uint_eq(joined.bill.n_tax, 3);
+    check_row(&joined, 0, "less", "-50.00", "-3.50");
+    check_row(&joined, 1, "none", "-310.00", "0.00");
+    check_row(&joined, 2, "VAT", "-40.00", "-7.60");
+    tb_corrected_release(&joined);
+    joined = taken("10.00", &input, billed, 2);
+    ck_assert_uint_eq(joined.bill.n_tax, 1);
+    check_row(&joined, 0, "none", "10.00", "0.00");
+    tb_corrected_release(&joined);
+}
+END_TEST
+
+/* Rows that charged too much or too little before, in yen and in dinars of three decimals: one step at most. */
+START_TEST(a_row_that_lies_far_off_ends_and_takes_no_more_than_was_charged)
+{
+    tb_bill_input input = {.n_tax = 1};
+    input.tax[0] = (tb_bill_tax){.name = "VAT", .percent = dec("19")};
+    for (int digits = 0; digits <= 3; digits++) {
+        tb_billed_part part = part_of("310000000000", "VAT", "19", "19");
+        tb_corrected joined = taken("-155000000000", &input, (tb_billed){part.lines, &part, 1}, digits);
+        check_row(&joined, 0, "VAT", "-155000000000", "0");
+        tb_corrected_release(&joined);
+        joined = taken("-310000000000", &input, (tb_billed){part.lines, &part, 1}, digits);
+        check_row(&joined, 0, "VAT", "-310000000000", "-19");
+        tb_corrected_release(&joined);
+    }
+}
+END_TEST
 
 START_TEST(what_is_taken_back_in_pieces_gives_back_the_tax_that_it_had)
 {
@@ -357,6 +422,8 @@ int main(void)
     tcase_add_test(test, the_minimum_shrinks_by_what_the_lines_grow);
     tcase_add_test(test, a_credit_takes_off_at_most_what_is_left);
     tcase_add_test(test, corrections_join_the_next_bill_and_its_totals);
+    tcase_add_test(test, what_is_taken_back_has_the_tax_under_which_it_was_billed);
+    tcase_add_test(test, a_row_that_lies_far_off_ends_and_takes_no_more_than_was_charged);
     tcase_add_test(test, what_is_taken_back_in_pieces_gives_back_the_tax_that_it_had);
     tcase_add_test(test, a_month_that_is_corrected_keeps_its_own_taxes);
     tcase_add_test(test, no_limit_makes_a_line_where_nothing_is_corrected);
