@@ -170,7 +170,7 @@ static int make_key(setup *s)
 static bool read_key(const setup *s, char text[TB_KEY_TEXT + 2])
 {
     struct stat st;
-    int fd = open(s->key_path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open(s->key_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return false;
     const bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
                       (st.st_mode & 077) == 0;
