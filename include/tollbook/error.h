@@ -92,7 +92,9 @@ TB_API_BEGIN
     X(NOT_DELETED, 57, 1, 409, "account.not_deleted", "The account is not marked deleted.")           \
     X(CLOSED, 58, 1, 409, "ledger.closed", "The month is closed.")                                 \
     X(AWAY, 59, 3, 503, "usage.away", "A usage server does not answer, try again later.")          \
-    X(ALL_REFUSED, 60, 1, 422, "ingest.all_refused", "Every line was refused.")
+    X(ALL_REFUSED, 60, 1, 422, "ingest.all_refused", "Every line was refused.")                    \
+    X(OTHER_OPTIONS, 61, 1, 409, "ingest.other_options",                                           \
+      "The log is known under other options.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

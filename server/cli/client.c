@@ -246,7 +246,8 @@ static int refused(client *c, const client_request *request, long status)
     const char *field = json_string_value(json_object_get(document, "Field"));
     const char *subject = request->subject ? request->subject : c->url;
     const char *key = json_string_value(json_object_get(document, "ErrorKey"));
-    if (status == 409 && request->conflict && code_of(key, status) != TB_E_WITHDRAWAL) {
+    const tb_code code = code_of(key, status);
+    if (status == 409 && request->conflict && code != TB_E_WITHDRAWAL && code != TB_E_OTHER_OPTIONS) {
         *request->conflict = true;
         json_decref(document);
         return tb_code_exit(TB_E_BATCH_CONFLICT);
@@ -258,7 +259,7 @@ static int refused(client *c, const client_request *request, long status)
     }
     const bool long_alone = status == 413 && (!message || strcmp(message, tb_code_text(TB_E_TOO_LARGE)) == 0);
     const char *remedy = long_alone ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
-    int exit = client_fail(c, code_of(key, status), "%s: %s%s%s (HTTP %ld)%s", subject,
+    int exit = client_fail(c, code, "%s: %s%s%s (HTTP %ld)%s", subject,
                            field ? field : "", field ? ": " : "",
                            message ? message : "The server refused it.", status, remedy);
     json_decref(document);

@@ -1,7 +1,8 @@
 /* A server as the sink: questions are GET /ingest/segments, pieces are POST /ingest/logs. A body
  * that is worth it is compressed: an edge's way to its server may be long.
  *
- * A server that asks for cells is sent these (POST /ingest/cells), which both kinds of answers tell. What it
+ * A server that asks for cells is sent these (POST /ingest/cells), which both kinds of answers tell. A log's first piece goes
+ * as lines, by which the server sees whether the log is known under other options. What it
  * refuses of them it is sent as lines at once, and what it granted is forgotten: the catalogue has changed. */
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,7 @@ static tb_code take_piece(void *ctx, const feed_piece *piece, const follow_body 
                           feed_report *ret_report, tb_error *err)
 {
     server_sink *s = ctx;
-    if (s->cells) {
+    if (s->cells && piece->start > 0) {
         bool lines;
         tb_code done = take_cells(s, piece, body, ret_report, &lines, err);
         if (!lines) return done;

@@ -417,10 +417,25 @@ static void end_run(feed_run *run)
     pthread_mutex_destroy(&run->lock);
 }
 
+/* Whether the input is known under other options. A batch's id says that its bytes are to count. */
+static tb_code find_readings(feed_run *run, tb_error *err)
+{
+    const feed_options *options = run->options;
+    const bool log = options->kind == TB_BATCH_LOG && !options->cells;
+    run->begins = log && (!options->piece || options->piece->start == 0);
+    if (!run->begins) return TB_OK;
+    if (!options->batch) return feed_readings_check(run->store, &run->reader, &run->readings, err);
+    tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
+    const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
+    return code ? code : feed_readings_read(run->store, plain, &run->readings, err);
+}
+
 /* What is known of the input, as of now. */
 static tb_code find(feed_run *run, tb_error *err)
 {
     const feed_piece *piece = run->options->piece;
+    tb_code code = find_readings(run, err);
+    if (code) return code;
     return piece ? find_piece(run, piece, err) : find_known(run, err);
 }
 
@@ -491,6 +506,16 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     return code;
 }
 
+/* Whether the options under which the input may be known are what they were. */
+static tb_code same_readings(const feed_run *run, bool *ret_so, tb_error *err)
+{
+    feed_readings now;
+    if (!run->begins) return TB_OK;
+    tb_code code = feed_readings_read(run->store, run->readings.plain, &now, err);
+    *ret_so &= !code && now.n == run->readings.n;
+    return code;
+}
+
 /* Whether the catalogue, and what is known of the input, are what they were when it was parsed. */
 static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
 {
@@ -500,6 +525,7 @@ static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
     size_t n = 0;
     tb_code code = d ? tb_store_directory(run->store, d->hosts != NULL, &d, err) : TB_OK;
     *ret_so = !code && d == run->directory;
+    if (!code) code = same_readings(run, ret_so, err);
     if (code || !*ret_so || options->piece) return code;
     code = options->batch
                ? tb_store_known_by_name(run->store, options->batch, &list, &n, err)

@@ -1,6 +1,6 @@
 /* The running hash of an input's bytes, XXH3-128, seeded with how they are to be read: the same
- * bytes under another --zone are other content. Pipe logs, which say everything themselves, and
- * bucket rows have seed 0. */
+ * bytes under another --zone have another hash, and are found by readings.h. Pipe logs, which say
+ * everything themselves, and bucket rows have seed 0. */
 #ifndef TOLLBOOK_SERVER_FEED_HASH_H
 #define TOLLBOOK_SERVER_FEED_HASH_H
 

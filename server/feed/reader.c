@@ -271,6 +271,11 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
     return done;
 }
 
+tb_code feed_reader_look(feed_reader *reader, size_t bytes, tb_error *err)
+{
+    return fill_rest(reader, bytes, err);
+}
+
 tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty, tb_error *err)
 {
     tb_code code = fill_rest(reader, TB_HEAD, err);
@@ -282,7 +287,8 @@ tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_em
 
 tb_text feed_reader_beginning(const feed_reader *reader)
 {
-    return (tb_text){reader->rest + reader->rest_at, rest_size(reader)};
+    const span rest = rest_of(reader);
+    return (tb_text){rest.bytes, rest.len};
 }
 
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)

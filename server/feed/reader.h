@@ -60,7 +60,9 @@ void feed_reader_release(feed_reader *reader);
 /* The head of the input (tb_segment.head). *ret_empty: there is not a byte. Before any other. */
 TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, bool *ret_empty,
                                      tb_error *err);
-/* What of it was read for that, borrowed until the next call. */
+/* Reads so many bytes of the input's beginning, or all there are. Before anything is handed out or skipped. */
+TB_MUST_USE tb_code feed_reader_look(feed_reader *reader, size_t bytes, tb_error *err);
+/* What of it was read for these, borrowed until the next call. */
 tb_text feed_reader_beginning(const feed_reader *reader);
 /* Takes over the candidates, and the rungs of the logs they are of. */
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);

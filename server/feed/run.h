@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "feed/readings.h"
 #include "feed/worker.h"
 
 #define FEED_THREADS_MAX 256
@@ -42,6 +43,8 @@ struct feed_run {
     feed_source *source;
     feed_reader reader;
     tb_hash128 head;
+    bool begins;            /* the input's first byte is here: */
+    feed_readings readings; /* under which options it may be known */
     feed_worker *workers;
     size_t n_workers;
     feed_spares *spares; /* where their rollups come from and go to; NULL: nowhere */

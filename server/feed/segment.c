@@ -362,6 +362,18 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
                       : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
+/* Notes the log's options, once. A body of one line is not recognised by them. */
+static tb_code note_reading(feed_run *run, tb_error *err)
+{
+    const feed_readings *noted = &run->readings;
+    const feed_reading as = {run->reader.seed, run->reader.heads};
+    const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_READING_LINES;
+    if (!run->begins || !as.seed || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
+        return TB_OK;
+    run->begins = false;
+    return feed_readings_note(run->store, noted->plain, as, err);
+}
+
 /* All that is too old goes with a transaction that nobody waits for. Others wait for one of a server: more goes than comes,
  * and the rest while nothing does. A line that comes as a part of cells costs next to nothing, and is not counted. */
 static tb_code drop_aged(feed_run *run, tb_error *err)
@@ -396,6 +408,7 @@ static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
     if (clock_is_behind(run)) return refuse_clock(run, err);
     tb_code code = feed_run_begin(run, err);
     if (code == TB_OK) code = add_rungs(run, end->at, err);
+    if (code == TB_OK) code = note_reading(run, err);
     if (code == TB_OK) code = drop_aged(run, err);
     return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
 }

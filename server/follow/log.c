@@ -46,7 +46,7 @@ void follow_log_restart(follow_log *log)
     log->n_starts = 0;
     log->window_len = 0;
     log->scanned = log->passed = 0;
-    log->told_passed = false;
+    log->told_passed = log->told_otherwise = log->otherwise = false;
     log->begun = log->ask = log->earlier = log->packed = log->damaged = log->doubted = false;
     log->proof = (follow_proof){.length = 0};
     log->fresh = true;
@@ -196,7 +196,7 @@ tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err)
     if ((uint64_t)st.st_size < log->reader->at) return TB_OK;
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
     if (code) return code;
-    if (!equal(feed_hash_head(log->reader->seed, false, bytes, n), log->head)) return TB_OK;
+    if (!equal(feed_hash_head(log->reader->seed, log->reader->heads, bytes, n), log->head)) return TB_OK;
     *ret_same = true;
     if (log->window_len == 0) return TB_OK;
     code = follow_log_read(log, known - log->window_len, bytes, log->window_len, &n, err);

@@ -11,10 +11,12 @@
  *
  * A packed log is opened once it has stopped changing, and nothing of it is sent before all of it could be unpacked:
  * what its writer has not finished is no log. One that is known to its end is unpacked once. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "feed/foreign.h"
+#include "feed/readings.h"
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -24,7 +26,7 @@ bool follow_is_logs(tb_code code)
 {
     return code == TB_E_BAD_INPUT || code == TB_E_BAD_LINE || code == TB_E_VALIDATION ||
            code == TB_E_TOO_LARGE || code == TB_E_BATCH_CONFLICT || code == TB_E_OVERFLOW ||
-           code == TB_E_WITHDRAWAL;
+           code == TB_E_WITHDRAWAL || code == TB_E_OTHER_OPTIONS;
 }
 
 /* --- beginning --- */
@@ -54,11 +56,10 @@ static tb_code unpack_rest(feed_reader *reader, tb_error *err)
     return code ? code : feed_reader_rewind(reader, err);
 }
 
-static tb_code ask_sink(follow_log *log, follow_room *room, uint64_t from, follow_known *known,
-                        tb_error *err)
+static tb_code ask_sink(follow_room *room, tb_hash128 head, uint64_t from, follow_known *known, tb_error *err)
 {
     *known = (follow_known){0};
-    tb_code code = room->sink->known(room->sink->ctx, log->head, from, known, err);
+    tb_code code = room->sink->known(room->sink->ctx, head, from, known, err);
     room->sink_failed = code && !follow_is_logs(code);
     return code;
 }
@@ -128,7 +129,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
 {
     follow_known known;
     feed_reader *reader = log->reader;
-    tb_code code = ask_sink(log, room, reader->known.bytes, &known, err);
+    tb_code code = ask_sink(room, log->head, reader->known.bytes, &known, err);
     if (code) return code;
     code = keep_starts(log, &known, err);
     feed_reader_expect(reader, known.list, known.n); /* the list is there until the reader is parked */
@@ -157,21 +158,67 @@ static void warn_of_host(const follow_log *log, const follow_room *room)
 }
 
 /* A reader at the beginning of a log whose source is open. */
-static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
+static tb_code open_as(follow_log *log, feed_source *source, feed_reading as, tb_error *err)
 {
     bool empty;
-    const uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &room->options->layout);
-    log->reader = malloc(sizeof *log->reader);
+    if (log->reader) feed_reader_release(log->reader);
+    else log->reader = malloc(sizeof *log->reader);
     if (!log->reader) return tb_no_memory(err);
-    tb_code code = feed_reader_init(log->reader, source, seed, BLOCK_BYTES, false, err);
+    tb_code code = feed_reader_init(log->reader, source, as.seed, BLOCK_BYTES, false, err);
     if (code) {
         free(log->reader);
         log->reader = NULL;
         return code;
     }
-    code = feed_reader_head(log->reader, &log->head, &empty, err);
-    if (code == TB_OK) warn_of_host(log, room);
-    if (code == TB_OK) code = catch_up(log, room, err);
+    log->reader->heads = as.heads;
+    code = feed_reader_rewind(log->reader, err);
+    if (!code) code = feed_reader_head(log->reader, &log->head, &empty, err);
+    if (!code) log->plain = feed_readings_plain(feed_reader_beginning(log->reader));
+    return code;
+}
+
+static tb_code begin_as(follow_log *log, follow_room *room, feed_source *source, feed_reading as, tb_error *err)
+{
+    tb_code code = open_as(log, source, as, err);
+    return code ? code : catch_up(log, room, err);
+}
+
+static tb_code ask_readings(const follow_log *log, follow_room *room, feed_readings *ret, tb_error *err)
+{
+    follow_known known;
+    tb_code code = ask_sink(room, log->plain, 0, &known, err);
+    feed_readings_from(known.rungs, known.n_rungs, ret);
+    free(known.list);
+    free(known.rungs);
+    return code;
+}
+
+/* Whether a log that is not known, and is no pipe log, is known under other options. Then nothing of it is sent: a log is read in one way from its
+ * first line to its last, so that it can be withdrawn. */
+static tb_code begin_otherwise(follow_log *log, follow_room *room, feed_source *source, feed_reading own, tb_error *err)
+{
+    feed_readings others;
+    bool tried = false;
+    tb_code code = ask_readings(log, room, &others, err);
+    for (size_t i = 0; !code && i < others.n; i++) {
+        if (others.list[i].seed == own.seed) continue;
+        tried = true;
+        code = begin_as(log, room, source, others.list[i], err);
+        log->otherwise = !code && feed_reading_fits(log->reader);
+        if (log->otherwise) return TB_OK;
+    }
+    return code || !tried ? code : begin_as(log, room, source, own, err);
+}
+
+static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
+{
+    const feed_reading own = {feed_hash_seed(TB_BATCH_LOG, &room->options->layout), false};
+    tb_code code = open_as(log, source, own, err);
+    if (!code) warn_of_host(log, room);
+    if (!code) code = catch_up(log, room, err);
+    log->otherwise = false;
+    if (!code && own.seed && log->reader->known.bytes == 0 && !log->earlier)
+        code = begin_otherwise(log, room, source, own, err);
     log->begun = code == TB_OK && !stopped(room);
     return code;
 }
@@ -276,6 +323,31 @@ static tb_code check_and_ship(follow_log *log, follow_room *room, tb_error *err)
     return ship(log, room, err);
 }
 
+/* Of a log that is known under other options: whether that is all of it. */
+static tb_code pass_otherwise(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
+{
+    char sentence[200];
+    const feed_reader *reader = log->reader;
+    tb_code code = feed_reader_at_end(log->reader, ret_end, err);
+    if (!code && !*ret_end) code = catch_up(log, room, err);
+    if (!code && !*ret_end) code = feed_reader_at_end(log->reader, ret_end, err);
+    if (code) return code;
+    const unsigned long long known = (unsigned long long)reader->known.bytes;
+    if (!*ret_end)
+        return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
+                       "Its first %llu bytes were taken in before, under another format, map, region or zone: what "
+                       "follows them is not taken. Take it in with the options of then (tollbook ingest), or withdraw "
+                       "the log with them and start again.",
+                       known);
+    if (log->told_otherwise) return TB_OK;
+    log->told_otherwise = true;
+    snprintf(sentence, sizeof sentence,
+             "Its %llu bytes were taken in before, under another format, map, region or zone. They do not count again.",
+             known);
+    room->options->say(room->options->ctx, log->path, sentence);
+    return TB_OK;
+}
+
 static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
     tb_code code = log->ask ? catch_up(log, room, err) : TB_OK;
@@ -284,6 +356,7 @@ static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_
         *ret_end = true;
         return TB_OK;
     }
+    if (log->otherwise) return pass_otherwise(log, room, ret_end, err);
     code = read_lines(log, room, ret_end, err);
     return code ? code : check_and_ship(log, room, err);
 }
@@ -488,7 +561,7 @@ tb_code follow_log_turn(follow_log *log, follow_room *room, bool *ret_more, tb_e
     *ret_more = room->sink_failed = log->later = false;
     tb_code code = follow_log_open(log, room, err);
     if (code == TB_OK) code = turn(log, room, ret_more, err);
-    if (code == TB_E_BATCH_CONFLICT) follow_log_restart(log);
+    if (code == TB_E_BATCH_CONFLICT || (code == TB_E_OTHER_OPTIONS && !log->otherwise)) follow_log_restart(log);
     if (code && !log->damaged) log->fresh = true;
     return code;
 }

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.parse
 from pathlib import Path
 
 from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
@@ -620,6 +621,131 @@ class Local(unittest.TestCase):
                             (["--db", self.db, ""], "is an empty text")):
             with self.subTest(words):
                 self.assertIn(said, run("follow", *words, expect=2).stderr.decode())
+
+
+class Otherwise(unittest.TestCase):
+    """A log that is known counts once, whatever the options under which it comes again."""
+    JSON = ["--format", "json", "--map", "time=time,status=status,bytes=bytes", "--zone", "101", "--region", "DE"]
+    COMBINED = ["--format", "combined", "--zone", "101", "--region", "DE"]
+    SAID = "taken in before, under another format, map, region or zone"
+    OTHERS = {
+        "region": (JSON, [*JSON[:-1], "NY"]),
+        "no region": (JSON, JSON[:-2]),
+        "zone": (JSON, [*JSON[:5], "102", *JSON[6:]]),
+        "map": (JSON, [*JSON[:3], "time=time,status=status,bytes=sent", *JSON[4:]]),
+        "format": (COMBINED, ["--format", 'apache:%h %l %u %t \\"%r\\" %>s %O \\"%{Referer}i\\" \\"%{User-Agent}i\\"',
+                              *COMBINED[2:]]),
+    }
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tollbook-follow-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.server = Server(log=None)
+        self.addCleanup(self.server.close)
+        self.db = self.folder / "t.db"
+        run("init", "--db", self.db)
+        self.number = 0
+
+    def make_log(self, options, n=30):
+        """Lines that no other log has."""
+        text = ""
+        for self.number in range(self.number + 1, self.number + n + 1):
+            at, i = self.number % 60, self.number
+            text += (f'192.0.2.7 - - [03/Nov/2026:12:00:{at:02} +0000] "GET /{i} HTTP/1.1" 200 {i} "-" "agent"\n'
+                     if "combined" in options[1] or "apache" in options[1] else
+                     f'{{"time":"2026-11-03T12:00:{at:02}Z","status":"200","bytes":{i},"sent":{i * 2}}}\n')
+        path = self.folder / f"{self.number}.log"
+        path.write_text(text)
+        return path
+
+    def places(self):
+        key = self.folder / "key"
+        key.write_text(self.server.keys["ingest"])
+        key.chmod(0o600)
+        return {"--db": (self.db, ["--db", self.db]),
+                "--server": (self.server.db, ["--server", self.server.url, "--key-file", key])}
+
+    def test_every_option_by_every_tool(self):
+        for place, (db, words) in self.places().items():
+            logs = {name: self.make_log(base) for name, (base, _) in self.OTHERS.items()}
+            for base in (self.JSON, self.COMBINED):
+                run("ingest", *words, *base, *(logs[name] for name, one in self.OTHERS.items() if one[0] is base))
+            count = taken(db)
+            self.assertEqual(count, (30 * len(logs), 0))
+            for name, (_, other) in self.OTHERS.items():
+                log = logs[name]
+                with self.subTest(place=place, option=name):
+                    new = self.make_log(other)
+                    self.assertIn(self.SAID, run("ingest", *words, *other, log, new, expect=1).stderr.decode())
+                    count = (count[0] + 30, 0)  # the other log is taken
+                    said = run("follow", "--once", *words, *other, log).stderr.decode()
+                    self.assertIn(f"Its {log.stat().st_size} bytes were {self.SAID}. They do not count again", said)
+                    if place == "--server":
+                        query = urllib.parse.urlencode({k[2:]: v for k, v in zip(other[::2], other[1::2])})
+                        answer = self.server.ask("POST", f"/ingest/logs?{query}", "ingest", log.read_bytes())
+                        self.assertEqual((answer.status, answer.error), (409, "ingest.other_options"))
+                        self.assertIn("Idempotency-Key", answer.json()["Message"])
+                    else:
+                        said = run("ingest", *words, *other, "-", stdin=log.read_bytes(), expect=1).stderr.decode()
+                        self.assertIn(self.SAID, said)
+                    self.assertEqual(taken(db), count)
+
+    def test_a_live_log_whose_follower_is_given_another_region(self):
+        """It is read in one way to its end, and the log that begins after it in the new one."""
+        other = self.OTHERS["region"][1]
+        for place, (db, words) in self.places().items():
+            log, packed = self.make_log(self.JSON), self.folder / f"packed{place}.gz"
+            packed.write_bytes(gzip.compress(log.read_bytes()))
+            run("follow", "--once", *words, *self.JSON, log)
+            with log.open("ab") as file:
+                file.write(self.make_log(self.JSON).read_bytes())
+            new = self.make_log(self.JSON)
+            for _ in range(2):
+                said = run("follow", "--once", *words, *other, log, packed, new, expect=1).stderr.decode()
+                self.assertIn(f"{log}: Its first ", said)
+                self.assertIn("what follows them is not taken. Take it in with the options of then", said)
+                self.assertIn(f"{packed}: Its ", said)
+                self.assertEqual(taken(db), (60, 0), place)
+            run("follow", "--once", *words, *self.JSON, log, packed)
+            self.assertEqual(taken(db), (90, 0), place)
+            self.assertIn("They do not count again", run("follow", "--once", *words, *other, log).stderr.decode())
+            self.assertIn("nothing new", run("ingest", *words, *self.JSON, log).stderr.decode())
+        found = run("query", "--db", self.db, "--format", "csv", "SELECT region, sum(requests) FROM buckets GROUP BY 1")
+        self.assertEqual(found.stdout.decode().split()[1:], ["DE,60", "NY,30"])
+
+    def test_a_follower_that_runs_is_told_when_another_one_was_faster(self):
+        """The log is not there yet when it starts, and old options take its beginning."""
+        log, other = self.make_log(self.JSON), self.OTHERS["region"][1]
+        text = log.read_bytes()
+        run("follow", "--once", *self.places()["--server"][1], *self.JSON, log)
+        f = Follower(self.server.url, log, key=self.server.keys["ingest"], options=("--every", "20ms", *other),
+                     folder=self.folder).start()
+        self.addCleanup(f.close)
+        until(lambda: "They do not count again" in f.messages(), f.messages)
+        with log.open("ab") as file:
+            file.write(text.replace(b"200", b"404"))
+        until(lambda: "what follows them is not taken" in f.messages(), f.messages)
+        self.assertEqual(f.figure("trouble", log) or until(lambda: f.figure("trouble", log), f.messages), 1)
+        run("follow", "--once", *self.places()["--server"][1], *self.JSON, log)
+        log.rename(self.folder / "rotated")
+        log.write_bytes(self.make_log(self.JSON).read_bytes())
+        until(lambda: sum(taken(self.server.db)) >= 90, f.messages)
+        self.assertEqual(f.stop(), 0)
+        self.assertEqual(taken(self.server.db), (90, 0))
+
+    def test_the_way_out_is_to_withdraw_first(self):
+        log, other = self.make_log(self.JSON), self.OTHERS["zone"][1]
+        run("ingest", "--db", self.db, *self.JSON, log)
+        self.assertIn("not with these options",
+                      run("ingest", "--db", self.db, "--withdraw", *other, log, expect=1).stderr.decode())
+        run("ingest", "--db", self.db, "--withdraw", *self.JSON, log)
+        self.assertEqual(run("follow", "--once", "--db", self.db, *other, log).stderr, b"")
+        self.assertEqual(stored(self.db)[0], {102: 30})
+        self.assertIn(self.SAID, run("ingest", "--db", self.db, *self.JSON, log, expect=1).stderr.decode())
+        run("ingest", "--db", self.db, "--batch", "again", *self.JSON, log)
+        self.assertEqual(stored(self.db)[0], {101: 30, 102: 30})
+        run("verify", "--db", self.db)
 
 
 class Remote(unittest.TestCase):

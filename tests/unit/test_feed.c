@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -161,6 +162,7 @@ static tb_code feed_pipe(const char *bytes, size_t len, const feed_options *opti
     int fds[2], saved = dup(0);
     pthread_t thread;
     ck_assert_int_eq(pipe(fds), 0);
+    ck_assert_ptr_ne(signal(SIGPIPE, SIG_IGN), SIG_ERR); /* where the feed gives up early */
     ck_assert_int_ge(dup2(fds[0], 0), 0);
     close(fds[0]);
     piped p = {fds[1], bytes, len};
@@ -517,21 +519,103 @@ START_TEST(a_named_batch_is_never_an_earlier_copy)
 }
 END_TEST
 
-START_TEST(the_same_bytes_of_another_zone_or_edge_are_new)
+/* --- under other options --- */
+
+static const tb_log_layout german = {
+    .format = TB_FORMAT_COMBINED, .now_ms = NOW_MS, .zone = 1, .edge = "DE", .edge_len = 2};
+
+/* Lines of the combined format, `different` of which on are of another log. */
+static void make_combined(text *t, unsigned n, unsigned different)
 {
-    static const char line[] =
-        "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 51 "
-        "\"-\" \"agent\"\n";
-    feed_options options = plain_options();
-    options.layout = (tb_log_layout){
-        .format = TB_FORMAT_COMBINED, .now_ms = NOW_MS, .zone = 1, .edge = "DE", .edge_len = 2};
-    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
-    ck_assert(feed_ok(line, sizeof line - 1, &options).nothing_new);
-    options.layout.zone = 2;
-    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
-    options.layout.edge = "NY";
-    ck_assert_uint_eq(feed_ok(line, sizeof line - 1, &options).accepted, 1);
-    ck_assert(feed_ok(line, sizeof line - 1, &options).nothing_new);
+    char line[200];
+    t->len = 0;
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(line, sizeof line,
+                 "192.0.2.7 - - [17/Nov/2026:10:00:%02u +0000] \"GET /%u HTTP/1.1\" 200 %u \"-\" \"agent\"\n", i % 60, i,
+                 i < different ? 51 : 52);
+        put_str(t, line);
+    }
+}
+
+/* As a file, through a pipe, packed, or as a body. */
+static tb_code feed_way(int way, const text *t, const feed_options *options, feed_report *report)
+{
+    static char packed[1 << 16];
+    tb_error err = {0};
+    if (way == 0) return feed_code(t->bytes, t->len, options, report, &err);
+    if (way == 1) return feed_pipe(t->bytes, t->len, options, report, &err);
+    if (way == 2)
+        return feed_code(packed, pack_gzip(t->bytes, t->len, packed, sizeof packed), options, report, &err);
+    ok(tb_store_begin(f.store, &err));
+    tb_code code = feed_memory(f.store, &(feed_body){t->bytes, t->len, FEED_PLAIN, 1 << 24}, options, report, &err);
+    if (code) tb_store_rollback(f.store);
+    else ok(tb_store_commit(f.store, &err));
+    return code;
+}
+
+/* Under another zone, edge, or format: whole, grown, and as a copy that is shorter. */
+START_TEST(a_log_that_is_known_under_other_options_is_refused)
+{
+    static const unsigned known[] = {2, 40, 900}, sent[] = {2, 90, 899};
+    for (int way = 0; way < 4; way++)
+        for (size_t i = 0; i < 3; i++) {
+            feed_report report;
+            feed_options options = plain_options();
+            again();
+            options.layout = german;
+            make_combined(&log_text, known[i], UINT_MAX);
+            ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+            ck_assert_uint_eq(report.accepted, known[i]);
+            const uint64_t usage = usage_hash(), n = segments();
+            make_combined(&log_text, sent[i], UINT_MAX);
+            options.layout.zone = 2;
+            ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_E_OTHER_OPTIONS);
+            options.layout = german;
+            options.layout.edge = "NY";
+            ck_assert_int_eq(feed_way((way + 1) % 4, &log_text, &options, &report), TB_E_OTHER_OPTIONS);
+            ck_assert_uint_eq(usage_hash(), usage);
+            ck_assert_uint_eq(segments(), n);
+            options.batch = "again";
+            ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+            ck_assert_uint_eq(report.accepted, sent[i]);
+            options.batch = NULL;
+            options.layout = german;
+            ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+            ck_assert(report.earlier_copy || report.known_lines + report.lines == sent[i]);
+            if (way == 0) fixture_verify(&f);
+        }
+}
+END_TEST
+
+/* A line that begins two logs, one that goes on differently before anything of it is known, and one of which nothing counted. */
+START_TEST(other_logs_under_other_options_are_new)
+{
+    feed_report report;
+    for (int way = 0; way < 4; way++) {
+        feed_options options = plain_options();
+        again();
+        options.layout = german;
+        make_combined(&log_text, 1, UINT_MAX);
+        ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+        make_combined(&other_text, 100, UINT_MAX);
+        options.layout.zone = 2;
+        ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+        ck_assert_uint_eq(report.accepted, 1);
+        options.layout.zone = 3;
+        ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_OK);
+        ck_assert_uint_eq(report.accepted, 100);
+        make_combined(&other_text, 100, 3);
+        options.layout.zone = 4;
+        ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_OK);
+        ck_assert_uint_eq(report.accepted, 100);
+        options.layout = (tb_log_layout){.now_ms = NOW_MS};
+        make_combined(&other_text, 50, 0);
+        ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_OK);
+        ck_assert_uint_eq(report.rejected, 50);
+        options.layout = german;
+        ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_OK);
+        ck_assert_uint_eq(report.accepted, 50);
+    }
 }
 END_TEST
 
@@ -1459,7 +1543,8 @@ int main(void)
     tcase_add_test(tc, a_short_copy_and_one_that_diverges_are_new);
     tcase_add_test(tc, a_log_that_has_grown_by_little_is_no_earlier_copy);
     tcase_add_test(tc, a_named_batch_is_never_an_earlier_copy);
-    tcase_add_test(tc, the_same_bytes_of_another_zone_or_edge_are_new);
+    tcase_add_test(tc, a_log_that_is_known_under_other_options_is_refused);
+    tcase_add_test(tc, other_logs_under_other_options_are_new);
     tcase_add_test(tc, a_blank_line_after_a_known_end_is_a_line);
     tcase_add_test(tc, a_known_stream_that_does_not_fit_the_rollup_changes_nothing);
     tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);

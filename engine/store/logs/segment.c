@@ -201,18 +201,30 @@ tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 h
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
-tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t from,
-                            tb_known **ret_known, size_t *ret_n, tb_error *err)
+static tb_code list_known(tb_store *store, tb__statement which, tb_batch_kind kind, tb_hash128 head, uint64_t at,
+                          tb_known **ret_known, size_t *ret_n, tb_error *err)
 {
     sqlite3_stmt *s;
     uint8_t bytes[16];
-    tb_code code = tb__sql(store, TB__SQL_SEGMENTS_FROM, &s, err);
+    tb_code code = tb__sql(store, which, &s, err);
     if (code) return code;
     tb__hash_bytes(head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
-    sqlite3_bind_int64(s, 3, (int64_t)from);
+    sqlite3_bind_int64(s, 3, (int64_t)at);
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
+}
+
+tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t from,
+                            tb_known **ret_known, size_t *ret_n, tb_error *err)
+{
+    return list_known(store, TB__SQL_SEGMENTS_FROM, kind, head, from, ret_known, ret_n, err);
+}
+
+tb_code tb_store_known_before(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t before,
+                              tb_known **ret_known, size_t *ret_n, tb_error *err)
+{
+    return list_known(store, TB__SQL_SEGMENTS_BEFORE, kind, head, before, ret_known, ret_n, err);
 }
 
 /* The segment before is the last one that starts earlier, but for forks of the same log: so the search
