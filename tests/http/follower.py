@@ -37,6 +37,16 @@ def line(number, zone, size, end=b"\n"):
             f"{number:032x}|DE").encode() + end
 
 
+def set_fold_ids(db, ids, seal=0):
+    """Segments are folded in blocks of so many ids. Returns the seal that the row had."""
+    with contextlib.closing(sqlite3.connect(db)) as file, file:
+        before, = file.execute("SELECT seal FROM meta WHERE name='fold_ids'").fetchone()
+        file.create_function("tb_seal", -1, lambda *_: 0)
+        file.execute("UPDATE meta SET value=? WHERE name='fold_ids'", (ids - 1,))
+        file.execute("UPDATE meta SET seal=? WHERE name='fold_ids'", (seal,))
+    return before
+
+
 class Follower:
     """`tollbook follow`, of a server (with its key) or of a database."""
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`tollbook follow`: what it takes for new, what it waits for, what it says, and how it ends."""
+import contextlib
 import gzip
 import http.client
 import http.server
@@ -9,6 +10,7 @@ import random
 import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Server, once, random_seed, run
 from script import LONG
-from follower import Follower, Writer, line, restore, stored, taken, until
+from follower import Follower, Writer, line, restore, set_fold_ids, stored, taken, until
 
 SEED = random_seed()
 TAKEN = b'{"lines":4,"accepted":4,"rejected":0,"knownLines":0}'
@@ -147,6 +149,37 @@ class Local(unittest.TestCase):
         self.log.write_bytes(b'a.example 192.0.2.1 - - [03/Nov/2026:12:00:00 +0000] "GET /a HTTP/1.1" 200 77 "-" "agent"\n')
         said = self.follower(options=("--format", "combined", "--zone", "102", "--region", "DE")).once()
         self.assertIn(f"{self.log}: warning: a host stands in front of its first line", said)
+
+    def test_a_log_that_forks_inside_a_folded_row(self):
+        """It is known up to the row's start: what both have behind that counts for both."""
+        seal = set_fold_ids(self.db, 4)
+        for i in range(8):
+            with self.log.open("ab") as log:
+                log.write(lines(100 + 3 * i, 3))
+            self.follower().once()
+        later = self.folder / "later.log"
+        later.write_bytes(lines(500, 1))
+        subprocess.run([TOLLBOOK, "ingest", "--db", self.db, later], check=True, capture_output=True,
+                       env={**ENVIRONMENT, "TOLLBOOK_NOW": "2026-11-25T00:00:00Z"})
+        size = len(lines(100, 1))
+
+        def rows():
+            with contextlib.closing(sqlite3.connect(self.db)) as db:
+                return db.execute("SELECT start,length,accepted FROM segment ORDER BY id").fetchall()
+
+        self.assertEqual(rows()[:2], [(0, 9 * size, 9), (9 * size, 21 * size, 12)])
+        self.assertEqual(taken(self.db), (25, 0))
+        for n, way in enumerate(("follow", "ingest")):  # 15 lines are the same, of which 9 end with a row
+            forked = self.folder / f"{way}.log"
+            forked.write_bytes(lines(100, 15) + lines(1000 * (n + 1), 10))
+            run(way, "--db", self.db, *(["--once"] if way == "follow" else []), forked)
+            self.assertEqual(taken(self.db), (25 + 16 * (n + 1), 0))
+            self.assertEqual(rows()[-1], (9 * size, forked.stat().st_size, 16))
+            self.assertIn("nothing new", run("ingest", "--db", self.db, forked).stderr.decode())
+        self.assertIn("nothing new", run("ingest", "--db", self.db, self.log).stderr.decode())
+        self.assertEqual(taken(self.db), (57, 0))
+        set_fold_ids(self.db, 65536, seal)
+        run("verify", "--db", self.db)
 
     def test_a_byte_order_mark_costs_no_line(self):
         mark = b"\xef\xbb\xbf"

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import unittest
 
+from follower import set_fold_ids
 from harness import ENVIRONMENT, TOLLBOOK, Case, Server, hit, run, together
 
 
@@ -58,6 +59,7 @@ class Ingest(Case):
         for n, headers in enumerate(({}, {}, {"Idempotency_Key": "array"}, {"Idempotency_Key": "array"})):
             report = self.all_refused(self.post(body, **headers), 1 - n % 2)
             self.assertIn("Every line was refused", report["Message"])
+            self.assertIn(f"Send them with the right one{' and under another batch id' if headers else ''};", report["Message"])
             self.assertEqual(report["firstReject"] is None, n % 2 == 1)
         self.assertEqual(self.server.metric('tollbook_ingest_lines_total{result="rejected"}'), size + 2)
         self.assertEqual(self.total(), before)
@@ -316,13 +318,7 @@ class Ingest(Case):
 
         def set_block(ids, seal=0):
             server.stop()
-            with sqlite3.connect(server.db) as db:
-                before, = db.execute("SELECT seal FROM meta WHERE name='fold_ids'").fetchone()
-                db.create_function("tb_seal", -1, lambda *_: 0)
-                db.execute("UPDATE meta SET value=? WHERE name='fold_ids'", (ids - 1,))
-                db.execute("UPDATE meta SET seal=? WHERE name='fold_ids'", (seal,))
-            db.close()
-            return before
+            return set_fold_ids(server.db, ids, seal)
 
         self.addCleanup(set_block, 65536, set_block(4))
         log = server.path / "followed.log"

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import ENVIRONMENT, NOW, PATIENCE, TOLLBOOK, Server, Wire, run
+from harness import ENVIRONMENT, NOW, PATIENCE, TOLLBOOK, Server, Wire, hit, run
 
 NOW_S = 1793782800  # NOW
 LOGS = "/v2/pullzones/101/logs?limit=1"
@@ -129,6 +129,26 @@ class Algorithm:
             self.assertEqual(self.status(good, AccessKey=""), 200)  # an empty header is no key
         self.assertEqual(self.status(self.signed({**CLAIMS, "sub": str(2**63 - 1)}), "/statistics"),
                          200)
+
+    def test_a_batch_id_is_its_account_s(self):
+        """Neither sees the other's batch, nor is held back by it."""
+        bodies = {account: b"".join(hit(101, 9000 + i) for i in range(account + 1)) for account in (1, 2)}
+        fields = {account: {"Authorization": "Bearer " + self.signed({**CLAIMS, "sub": str(account), "scope": "Ingest"}),
+                            "Idempotency-Key": "own"} for account in bodies}
+
+        def ask(method, target, account, body=None):
+            with Wire(self.server.port) as wire:
+                return wire.ask(method, target, fields[account], body)
+
+        for accepted, known in ((1, 0), (0, 1)):
+            for account, body in bodies.items():
+                lines = account + 1
+                report = ask("POST", "/ingest/logs", account, body).json()
+                self.assertEqual((report["accepted"], report["knownLines"]), (accepted * lines, known * lines))
+                segments = ask("GET", "/ingest/segments?batch=own", account).json()["segments"]
+                self.assertEqual([one["accepted"] for one in segments], [lines])
+        answer = ask("POST", "/ingest/logs", 1, bodies[2])
+        self.assertEqual((answer.status, answer.error), (409, "batch.conflict"))
 
     def test_claims_that_do_not_hold(self):
         without = {k: {n: v for n, v in CLAIMS.items() if n != k} for k in CLAIMS}
