@@ -31,6 +31,9 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
+#define TEXT_SHORT 64 /* bytes with its quotes */
+#define TEXT_UNIT  16 /* of a longer one: jansson has it several times while it reads */
+
 /* at: the opening quote. */
 static const char *skip_string(const char *at, const char *end)
 {
@@ -61,6 +64,20 @@ static const char *skip_value(const char *at, const char *end)
         if (depth == 0) return at;
     }
     return end;
+}
+
+size_t tb__body_weight(const char *text, size_t len)
+{
+    const char *end = text + len;
+    size_t weight = 1;
+    for (const char *at = text; at < end;) {
+        const char *after = *at == '"' ? skip_string(at, end) : at + 1;
+        const size_t n = (size_t)(after - at);
+        weight += *at == '{' || *at == '[' ? 4 : *at == ',' || *at == ':';
+        if (n > TEXT_SHORT) weight += (n - TEXT_SHORT) / TEXT_UNIT;
+        at = after;
+    }
+    return weight;
 }
 
 tb__slice tb__slice_member(const char *text, size_t len, const char *name)

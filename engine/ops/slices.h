@@ -10,6 +10,10 @@
  * more than TB_JSON_VALUES_MAX values, which is found before any memory is taken for them. */
 json_t *tb__body_read(const char *text, size_t len, tb_error *err);
 
+/* What a text weighs once it is a tree, in values as tb_json_fits counts them. A name or text of more than 64 bytes
+ * weighs one more for each 16. It need not be well formed. */
+size_t tb__body_weight(const char *text, size_t len);
+
 typedef struct tb__slice {
     const char *text; /* NULL: there is none */
     size_t len;

@@ -13,6 +13,9 @@
 #include "tollbook/scenarios.h"
 #include "tollbook/whatifforms.h"
 
+/* Three are read at a time, and bodies of others wait. */
+#define WEIGHT_MAX ((size_t)1 << 16)
+
 static void slice_elements(tb__slice list, tb_whatif_body *body)
 {
     tb__slices at = tb__slices_of(list);
@@ -103,6 +106,11 @@ tb_code tb_whatif_body_parse(const char *text, size_t len, tb_whatif_body *ret, 
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "The body has %zu bytes; it may have at most "
                                         "%zu.",
                        len, TB_WHATIF_BODY_MAX);
+    if (tb__body_weight(text, len) > WEIGHT_MAX)
+        return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                       "The body has more than %zu JSON values (an object or a list counts as four, a name as one, a long text as "
+                       "one for each 16 bytes). Send fewer scenarios at a time.",
+                       WEIGHT_MAX);
     json_t *root = tb__body_read(text, len, &why);
     if (!root) return tb_fail(err, why.code, NULL, "%s", why.message);
     tb_code code = read_all(root, text, len, &body, err);
