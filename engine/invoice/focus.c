@@ -496,7 +496,7 @@ static tb_code put_focus_tax(const tb_statement *s, const tb_invoice_names *name
     return put_other(s, names, tax->amount, tax->late ? tax->month : s->month, words, out, err);
 }
 
-/* What credits have paid. A prepaid balance is the customer's own money: what it paid was billed. */
+/* What credits have paid. Money in the account is the customer's own: what it paid was billed. */
 static tb_code put_paid(const tb_statement *s, const tb_invoice_names *names, tb_buf *out,
                         tb_error *err)
 {

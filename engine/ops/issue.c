@@ -358,7 +358,7 @@ static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int6
     return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
 }
 
-/* Beside the credits that it draws, a prepaid account's invoice is paid by what its balance covers. */
+/* Beside the credits that it draws, an invoice is paid by money that lies in the account. */
 static tb_code add_covered(tb_store *store, tb_statement *s, tb_error *err)
 {
     tb_decimal rest;

@@ -86,7 +86,7 @@ static void check_legs(replay *r, size_t own, const tb_invoice *invoice, const t
               invoice->number);
 }
 
-/* What the text says was paid: by credits, and by a prepaid balance. */
+/* What the text says was paid: by credits, and by a balance. */
 typedef struct said {
     tb_decimal total, drawn, covered;
     bool tells; /* false: it is of version 1, which knew neither */
@@ -118,21 +118,27 @@ static tb_code balance_before(const replay *r, size_t own, tb_decimal *ret, tb_e
     return code;
 }
 
-/* What the balance before the invoice covers of it, beside what credits pay: nothing, where the account was not
- * prepaid when it was made. */
-static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice, tb_decimal total,
-                          tb_decimal planned, tb_decimal *ret_covered, tb_error *err)
+/* What the balance before the invoice pays of it, beside what credits pay. */
+static tb_code covered_of(const replay *r, size_t own, tb_decimal total, tb_decimal planned,
+                          tb_decimal *ret_covered, tb_error *err)
 {
     const int digits = tb_currency_minor_digits(r->entries[own].currency);
-    bool prepaid = false;
     tb_decimal left, rest;
-    *ret_covered = TB_DECIMAL_ZERO;
-    tb_code code = tb_store_account_known_prepaid(r->store, invoice->account, invoice->watermark, &prepaid, err);
-    if (code || !prepaid) return code;
-    code = balance_before(r, own, &left, err);
+    tb_code code = balance_before(r, own, &left, err);
     if (!code) code = tb_decimal_sub(left, planned, &left, err);
     if (!code) code = tb_decimal_sub(total, planned, &rest, err);
     return code ? code : tb_prepaid_part(left, rest, digits, ret_covered, err);
+}
+
+/* Earlier versions let a balance pay the invoices of prepaid accounts alone: those of others say nothing of it. */
+static tb_code may_say_nothing(const replay *r, const tb_invoice *invoice, const said *text, bool *ret, tb_error *err)
+{
+    bool prepaid = false;
+    *ret = false;
+    if (tb_decimal_sign(text->covered)) return TB_OK;
+    tb_code code = tb_store_account_known_prepaid(r->store, invoice->account, invoice->watermark, &prepaid, err);
+    *ret = !prepaid;
+    return code;
 }
 
 /* The text's amounts are the plan's, and what a balance has paid is what the ledger had. */
@@ -141,11 +147,14 @@ static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, cons
 {
     char a[TB_DECIMAL_TEXT_MAX + 1], b[TB_DECIMAL_TEXT_MAX + 1];
     tb_decimal covered;
+    bool silent = false;
     if (tb_decimal_compare(text->drawn, planned) != 0)
         found(r, "Invoice %s says that credits paid %s of it; by the ledger they paid %s.",
               invoice->number, money_text(text->drawn, a), money_text(planned, b));
     if (!text->tells) return TB_OK;
-    tb_code code = covered_of(r, own, invoice, text->total, planned, &covered, r->err);
+    tb_code code = may_say_nothing(r, invoice, text, &silent, r->err);
+    if (code || silent) return code;
+    code = covered_of(r, own, text->total, planned, &covered, r->err);
     if (!code && tb_decimal_compare(text->covered, covered) != 0)
         found(r, "Invoice %s says that the balance paid %s of it; by the ledger it was %s.",
               invoice->number, money_text(text->covered, a), money_text(covered, b));

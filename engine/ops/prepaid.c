@@ -168,17 +168,15 @@ tb_code tb_prepaid_part(tb_decimal left, tb_decimal due, int digits, tb_decimal 
     return code;
 }
 
+/* Above 0, the balance less running days and credit is what `ledger aging` spreads: no invoice has taken it. */
 tb_code tb_prepaid_covers(tb_store *store, int64_t account, tb_decimal due, tb_decimal spent,
                           int digits, tb_decimal *ret_covered, tb_error *err)
 {
-    bool prepaid = false;
     tb_funds funds;
     tb_decimal left;
     *ret_covered = TB_DECIMAL_ZERO;
     if (tb_decimal_sign(due) <= 0) return TB_OK;
-    tb_code code = tb_store_account_prepaid(store, account, &prepaid, err);
-    if (code || !prepaid) return code;
-    code = tb_store_funds(store, account, &funds, err);
+    tb_code code = tb_store_funds(store, account, &funds, err);
     if (!code) code = tb_decimal_sub(funds.balance, funds.running, &left, err);
     if (!code) code = tb_decimal_sub(left, spent, &left, err);
     return code ? code : tb_prepaid_part(left, due, digits, ret_covered, err);

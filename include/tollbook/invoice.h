@@ -9,7 +9,7 @@
  *   state, subtotal, tax [{amount, base, category, name, percent, reason, reason_code}], total,
  *   unpriced [...], version, watermark
  *
- * and, only where they apply: drawn (what credits have paid, where a prepaid balance has paid the rest
+ * and, only where they apply: drawn (what credits have paid, where money in the account has paid the rest
  * of `paid`; else all that is paid was drawn), books [{from, id, sha256}] (the month was priced by more than one;
  * `book` is the last of them), corrects (a credit note's original), replaces (the void invoice
  * whose place this one takes). A line: amount, evidence {buckets, from, hash, sum, to}, exact,
@@ -27,7 +27,7 @@
  *
  * Rating gives the amounts. What it cannot give is stored with the invoice and taken over when the
  * invoice is rated again: issued (the day, UTC, on which it was made final), due, paid (what credits
- * and a prepaid balance have paid of it), drawn, the parties, and ledger: how many entries the ledger had before the invoice's
+ * and money in the account have paid of it), drawn, the parties, and ledger: how many entries the ledger had before the invoice's
  * own, and the hash of the last of them, so that entries that are cut off later are missed.
  * payable = total - paid.
  *
@@ -81,7 +81,7 @@ typedef struct tb_statement {
     char replaces[24]; /* "" where it takes no void invoice's place */
     char corrects[24]; /* a credit note's original; else "" */
     char issued[TB_DATE_TEXT_MAX], due[TB_DATE_TEXT_MAX]; /* "": not yet, or not agreed */
-    tb_decimal paid, covered; /* covered: what a prepaid balance has paid of it; credits the rest */
+    tb_decimal paid, covered; /* covered: what money in the account has paid of it; credits the rest */
     const tb_party *seller, *buyer; /* NULL: not declared */
     bool in_ledger; /* false in drafts: `ledger` is not known yet */
     tb_ledger_head ledger;

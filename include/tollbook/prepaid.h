@@ -26,9 +26,9 @@ TB_MUST_USE tb_code tb_prepaid_accrue(tb_store *store, int64_t account, const tb
  * due. Nothing where it was done before, and where the account has no such entry. */
 TB_MUST_USE tb_code tb_prepaid_reverse(tb_store *store, int64_t account, int64_t month,
                                        int64_t now_us, tb_error *err);
-/* How much of `due` the balance of a prepaid account covers, in whole units of `digits` after the point,
- * where `spent` of the balance is used already; 0 for any other account. Days of months without an invoice
- * take nothing off: each month's own invoice asks for them. */
+/* How much of `due` the account's balance covers, in whole units of `digits` after the point, where `spent` of the
+ * balance is used already: what a prepaid account paid in and, of any account, money that no invoice has taken. Days
+ * of months without an invoice take nothing off: each month's own invoice asks for them. */
 TB_MUST_USE tb_code tb_prepaid_covers(tb_store *store, int64_t account, tb_decimal due,
                                       tb_decimal spent, int digits, tb_decimal *ret_covered,
                                       tb_error *err);

@@ -259,7 +259,7 @@ class History:
             bill = self.twin.gross(account, month, first_of(month + 1))
             assert total == bill, (account.id, name_of(month), total, bill)
         left = sum((entry[1] for entry in account.ledger if not entry[0].startswith("usage")), Fraction(0))
-        covered = min(max(left, Fraction(0)), total) if account.prepaid else Fraction(0)
+        covered = min(max(left, Fraction(0)), total)
         assert paid == covered, (account.id, invoice["number"], paid, covered)
         assert invoice.get("drawn") == ("0.00" if covered else None), (account.id, invoice)
         self.checked += 1

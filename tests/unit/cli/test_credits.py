@@ -4,6 +4,8 @@ import unittest
 
 from money import CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
 
+JANUARY = "2027-01-02T12:00:00Z"
+
 
 class Credits(Ledger):
     # --- credits ---
@@ -204,6 +206,45 @@ class Credits(Ledger):
         self.assertEqual(left(), [("2026-000002", "5.00")])
         self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", now=DECEMBER)
         self.assertEqual(left(), [])
+        self.verify()
+
+    # --- money on account ---
+
+    def paid(self, **more):
+        one = self.finalize(**more)[-1]
+        return one["number"], one["paid"], one["payable"], one.get("drawn")
+
+    def test_money_of_a_void_invoice_pays_the_one_made_again(self):
+        self.use(101, 500)
+        self.finalize()
+        self.ledger("pay", "--account", 1, "--amount", "6", "--reference", "a", "--invoice", "2026-000001", now=NOVEMBER)
+        self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", now=NOVEMBER)
+        self.assertEqual(self.paid(), ("2026-000002", "6.00", "0.00", "0.00"))
+        self.assertEqual(self.aging(now=NOVEMBER), [])
+        show = lambda form: self.run_tool("invoice", "--db", "t.db", "--number", "2026-000002", "--format", form).out
+        self.assertRegex(show("html"), r"(?s)Paid.*?6\.00.*?Amount due.*?0\.00")
+        self.assertNotIn("Please pay", show("html"))
+        self.assertNotIn("Paid from credit", show("focus"))  # it is the customer's own money
+        self.verify()
+
+    def test_what_was_paid_too_much_pays_the_next_invoices(self):
+        self.use(101, 500)
+        self.finalize()
+        self.ledger("pay", "--account", 1, "--amount", "20.50", "--reference", "a", now=NOVEMBER)
+        self.credit("1", now=NOVEMBER)
+        self.use(101, 900, day="2026-11-03")
+        self.assertEqual(self.paid(month="2026-11", now=DECEMBER), ("2026-000002", "10.80", "0.00", "1.00"))
+        self.use(101, 900, day="2026-12-03", now=JANUARY)
+        self.assertEqual(self.paid(month="2026-12", now=JANUARY), ("2027-000001", "4.70", "6.10", "0.00"))
+        self.assertEqual(self.aging(now=JANUARY)[0]["total"], "6.10")
+        self.verify()
+
+    def test_nothing_lies_in_an_account_that_owes(self):
+        self.use(101, 500)
+        self.finalize()
+        self.use(101, 900, day="2026-11-03")
+        self.ledger("pay", "--account", 1, "--amount", "2", "--reference", "a", now=NOVEMBER)
+        self.assertEqual(self.paid(month="2026-11", now=DECEMBER), ("2026-000002", "0.00", "10.80", None))
         self.verify()
 
 
