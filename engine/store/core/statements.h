@@ -543,6 +543,9 @@
     X(SECRET_GET, "SELECT value FROM secret WHERE name=?1")                                        \
     X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
     /* catalogue */                                                                                \
+    X(ACCOUNT_KEEPS,                                                                               \
+      "SELECT currency,coalesce(?2->>'$.currency','USD') AS said FROM ledger WHERE account=?1"     \
+      " AND currency<>said ORDER BY id LIMIT 1")                                                   \
     X(ACCOUNT_GET, "SELECT document,deleted_us FROM account WHERE id=?1")                          \
     X(ACCOUNTS_UNBOOKED,                                                                           \
       "SELECT count(*) FROM account a WHERE deleted_us=9223372036854775807 AND"                    \

@@ -102,6 +102,9 @@ static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *er
         code = add_account_row(b, &d, err);
         if (code) sqlite3_reset(s);
     }
+    for (size_t i = 0; !code && i + 1 < b->n_account_terms; i++)
+        code = tb__keep_currency(store, b->account, b->account_terms[b->n_account_terms - 1].currency,
+                                 b->account_terms[i].currency, err);
     return code;
 }
 

@@ -159,6 +159,11 @@ TB_MUST_USE tb_code tb__billed_load(tb_store *store, int64_t account, int64_t kn
 TB_MUST_USE tb_code tb__places_load(tb_store *store, int64_t priced, int64_t known, tb_error *err);
 void tb__billing_free(tb__billing *billing);
 
+/* An account keeps its ledger's currency. *currency is one that was declared once: where the account now
+ * declares another, and its ledger is in that, it becomes it. */
+TB_MUST_USE tb_code tb__keep_currency(tb_store *store, int64_t account, const char declared_now[4],
+                                      char currency[4], tb_error *err);
+
 /* One declaration's document. What cannot be read stays as if it was not said, and ret_why's code is
  * TB_E_DECLARED (else TB_OK): of the settings, of each part of an account. A document that is none,
  * and times that cannot be read, are errors. */

@@ -117,13 +117,30 @@ static tb_code read_declared(tb_store *store, int64_t account, int64_t month, tb
     return read_account(store, TB__SQL_ACCOUNT_DECLARED, values, 2, ret, why, err);
 }
 
+tb_code tb__keep_currency(tb_store *store, int64_t account, const char declared_now[4],
+                          char currency[4], tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    if (strcmp(declared_now, currency) == 0) return TB_OK;
+    tb_code code = tb__sql_ints(store, TB__SQL_LEDGER_CURRENCY, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    const char *kept = (const char *)sqlite3_column_text(s, 0);
+    if (kept && strcmp(kept, declared_now) == 0) memcpy(currency, declared_now, 4);
+    sqlite3_reset(s);
+    return kept ? TB_OK : tb_no_memory(err);
+}
+
 tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
                                 char ret_currency[4], tb_error *err)
 {
-    tb__account_terms terms;
-    tb_error why[TB__PARTS];
+    tb__account_terms terms, now;
+    tb_error why[TB__PARTS], unused[TB__PARTS];
     tb_code code = read_declared(store, account, month, &terms, why, err);
     if (!code) code = fail_as(&why[TB__PART_CURRENCY], err);
+    if (!code) code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &now, unused, err);
+    if (!code) code = tb__keep_currency(store, account, now.currency, terms.currency, err);
     if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
     return code;
 }

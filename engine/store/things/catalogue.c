@@ -96,13 +96,35 @@ static bool stands_as_said(const standing *s)
     return s->known && !s->changed && !s->deleted;
 }
 
-static tb_code put_account(applying *a, const tb_catalog_account *account, tb_error *err)
+/* What an account owes and has paid is one sum, so it keeps the currency that its ledger began with. */
+static tb_code check_currency(applying *a, const tb_catalog_account *account, size_t index, tb_error *err)
+{
+    char path[48];
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(a->store, TB__SQL_ACCOUNT_KEEPS, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, account->id);
+    sqlite3_bind_text(s, 2, account->document, -1, SQLITE_STATIC);
+    code = tb__step(a->store, s, &row, err);
+    if (code || !row) return code;
+    snprintf(path, sizeof path, "accounts[%zu].currency", index);
+    code = tb_fail(err, TB_E_CATALOG, path,
+                   "Account %" PRId64 " has ledger entries in %.3s and keeps that currency. For %.3s declare"
+                   " another account, with zones of its own.",
+                   account->id, sqlite3_column_text(s, 0), sqlite3_column_text(s, 1));
+    sqlite3_reset(s);
+    return code;
+}
+
+static tb_code put_account(applying *a, const tb_catalog_account *account, size_t index, tb_error *err)
 {
     standing before;
     sqlite3_stmt *s;
     tb_code code = stand(a, &accounts, account->id, account->document, &before, err);
     if (code || stands_as_said(&before)) return code;
-    code = declare(a, &accounts, account->id, account->document, &before, err);
+    if (before.known) code = check_currency(a, account, index, err);
+    if (!code) code = declare(a, &accounts, account->id, account->document, &before, err);
     if (!code) code = tb__sql(a->store, TB__SQL_ACCOUNT_PUT, &s, err);
     if (code) return code;
     sqlite3_bind_int64(s, 1, account->id);
@@ -316,7 +338,7 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
 {
     tb_code code = c->seller ? put_seller(a, c->seller, err) : TB_OK;
     for (size_t i = 0; !code && i < c->n_accounts; i++)
-        code = put_account(a, &c->accounts[i], err);
+        code = put_account(a, &c->accounts[i], i, err);
     for (size_t i = 0; !code && i < c->n_zones; i++)
         code = put_zone(a, &c->zones[i], i, err);
     for (size_t i = 0; !code && i < c->n_balancers; i++)

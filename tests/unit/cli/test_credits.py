@@ -247,6 +247,38 @@ class Credits(Ledger):
         self.assertEqual(self.paid(month="2026-11", now=DECEMBER), ("2026-000002", "0.00", "10.80", None))
         self.verify()
 
+    # --- one currency ---
+
+    def declare_in(self, currency, now, status=0, accounts=CATALOG["accounts"]):
+        first = {**accounts[0], **({"currency": currency} if currency else {})}
+        return self.run_tool("apply", "--db", "t.db", self.write("e.json", json.dumps(
+            {**CATALOG, "accounts": [first, *accounts[1:]]})), now=now, status=status)
+
+    def test_an_account_keeps_the_currency_of_its_ledger(self):
+        self.declare_in("EUR", "2026-11-21T00:00:00Z")  # nothing is entered yet
+        self.credit("5", now="2026-11-21T00:00:00Z")
+        for currency in ("JPY", "USD", None):  # None: USD by default
+            said = self.declare_in(currency, "2026-11-22T00:00:00Z", status=2).err
+            self.assertIn("accounts[0].currency", said)
+            self.assertIn("Account 1 has ledger entries in EUR and keeps that currency. For "
+                          f"{currency or 'USD'} declare another account", said)
+        self.run_tool("apply", "--db", "t.db", self.write("n.json", '{"accounts":[],"zones":[]}'), now="2026-11-22T00:00:00Z")
+        self.assertIn("keeps that currency", self.declare_in("USD", "2026-11-22T00:00:00Z", status=2).err)
+        self.declare_in("EUR", "2026-11-22T00:00:00Z")
+        self.assertEqual(self.entries()[-1][3], "5")
+        self.verify()
+
+    def test_a_month_that_was_declared_in_another_currency_is_billed_in_the_ledgers(self):
+        self.declare_in("EUR", "2026-12-10T00:00:00Z")
+        self.declare_in("USD", JANUARY)
+        self.use(101, 500, now=JANUARY)
+        self.use(101, 500, day="2026-12-03", now=JANUARY)
+        self.finalize(now=JANUARY)
+        self.ledger("pay", "--account", 1, "--amount", "1", "--reference", "a", now="2026-12-20T00:00:00Z")
+        one, = self.finalize(month="2026-12", now=JANUARY)
+        self.assertEqual((one["currency"], one["total"]), ("USD", "6.00"))
+        self.verify()
+
 
 if __name__ == "__main__":
     unittest.main()
