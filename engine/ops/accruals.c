@@ -2,6 +2,9 @@
  * it, or one that corrects it, stood: what is made void later counts as it stood. A month that was not
  * is what the first invoice after the end came to, for that one stays as it is; without any, its draft.
  *
+ * What prepaid accounts used was taken off their balances day by day, with tax, against what is accrued: so that
+ * tax is accrued too, until an invoice charges it.
+ *
  * What comes late for earlier months goes onto a later one's invoice. Each correction counts once, by
  * what it corrects and since when: after a void it stands on two documents. */
 #include "tollbook/generalledger.h"
@@ -12,6 +15,8 @@
 #include "ops/issue_parts.h"
 #include "tollbook/calendar.h"
 #include "tollbook/issuegroup.h"
+#include "tollbook/prepaidstore.h"
+#include "tollbook/terms.h"
 
 #define CHAINS 4096
 
@@ -42,19 +47,18 @@ void tb_accruals_release(tb_accruals *accruals)
     *accruals = (tb_accruals){.list = NULL};
 }
 
-static bool has_any(const tb_products *products)
+static bool has_any(const tb_accrual *a)
 {
-    bool any = false;
+    bool any = tb_decimal_sign(a->tax) != 0;
     for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
-        any |= tb_decimal_sign(products->sum[k]) != 0;
+        any |= tb_decimal_sign(a->products.sum[k]) != 0;
     return any;
 }
 
-/* A row for an account and currency at the end of the list. */
-static tb_code add_accrual(gathering *g, const tb_statement *s, tb_products *products)
+static tb_code keep_accrual(gathering *g, const tb_accrual *made)
 {
     tb_accruals *to = g->to;
-    if (!has_any(products)) return TB_OK;
+    if (!has_any(made)) return TB_OK;
     if (to->n == g->cap) {
         const size_t cap = g->cap ? 2 * g->cap : 64;
         tb_accrual *list = realloc(to->list, cap * sizeof *list);
@@ -62,10 +66,16 @@ static tb_code add_accrual(gathering *g, const tb_statement *s, tb_products *pro
         to->list = list;
         g->cap = cap;
     }
-    tb_accrual *row = &to->list[to->n++];
-    *row = (tb_accrual){.account = s->account, .products = *products};
-    memcpy(row->currency, s->currency, sizeof row->currency);
+    to->list[to->n++] = *made;
     return TB_OK;
+}
+
+/* A row for an account and currency at the end of the list. */
+static tb_code add_accrual(gathering *g, const tb_statement *s, tb_products *products)
+{
+    tb_accrual row = {.account = s->account, .products = *products};
+    memcpy(row.currency, s->currency, sizeof row.currency);
+    return keep_accrual(g, &row);
 }
 
 /* --- corrections --- */
@@ -351,6 +361,42 @@ static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb
     return code || g->to->refused > refused ? code : take_standing(g, account, month, all, n);
 }
 
+/* --- days of prepaid accounts --- */
+
+/* gross less the net that comes to it; within a smallest unit where there are several taxes. */
+static tb_code tax_within(tb_decimal gross, tb_decimal percent, int digits, tb_decimal *ret_tax, tb_error *err)
+{
+    tb_decimal net, whole = {100, 0};
+    percent = tb_decimal_normal(percent);
+    tb_code code = tb_decimal_add(whole, (tb_decimal){0, percent.scale}, &whole, err);
+    if (!code)
+        code = tb_decimal_divide(gross, whole.mantissa, whole.mantissa + percent.mantissa, digits, TB_HALF_UP,
+                                 &net, err);
+    return code ? code : tb_decimal_sub(gross, net, ret_tax, err);
+}
+
+/* What the month's days took off the balance by the end, and nothing had given back, is with tax. */
+static tb_code add_days_tax(gathering *g, int64_t account, int64_t month)
+{
+    tb_accrual row = {.account = account};
+    tb_prepaid_month days;
+    tb_ledger_entry back;
+    tb_decimal percent;
+    char reference[64];
+    bool found = false;
+    tb_code code = tb_store_prepaid_month(g->store, account, month, &days, g->err);
+    if (code || !tb_decimal_sign(days.entered)) return code;
+    tb_prepaid_month_reference(account, month, reference);
+    code = tb_store_ledger_find(g->store, TB_LEDGER_USAGE_REVERSAL, reference, &back, &found, g->err);
+    if (code || (found && back.at_us < g->end_us)) return code;
+    code = tb_store_month_tax(g->store, account, month, &percent, g->err);
+    if (code) return tb_issue_is_its_own(code) ? TB_OK : code;
+    memcpy(row.currency, days.currency, sizeof row.currency);
+    const tb_decimal gross = {-days.entered.mantissa, days.entered.scale};
+    code = tax_within(gross, percent, tb_currency_minor_digits(row.currency), &row.tax, g->err);
+    return code ? code : keep_accrual(g, &row);
+}
+
 static tb_code add_account_month(gathering *g, int64_t account, int64_t month)
 {
     tb_billed_on *all = NULL;
@@ -361,7 +407,7 @@ static tb_code add_account_month(gathering *g, int64_t account, int64_t month)
         billed |= stood(g, &all[i]);
     if (!code) code = (billed ? add_voided : add_unbilled)(g, account, month, all, n);
     free(all);
-    return code;
+    return code ? code : add_days_tax(g, account, month);
 }
 
 /* Of an ascending list that holds n: whether it has the account. */
@@ -421,13 +467,14 @@ static tb_code join_months(tb_accruals *a, tb_error *err)
             a->list[n++] = a->list[i];
             continue;
         }
+        code = tb_decimal_add(a->list[n - 1].tax, a->list[i].tax, &a->list[n - 1].tax, err);
         for (int k = 0; !code && k < TB_LINE_KIND_COUNT; k++)
             code = tb_decimal_add(a->list[n - 1].products.sum[k], a->list[i].products.sum[k],
                                   &a->list[n - 1].products.sum[k], err);
     }
     a->n = 0; /* rows that have come to nothing go */
     for (size_t i = 0; i < n; i++)
-        if (has_any(&a->list[i].products)) a->list[a->n++] = a->list[i];
+        if (has_any(&a->list[i])) a->list[a->n++] = a->list[i];
     return code;
 }
 

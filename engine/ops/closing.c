@@ -1,4 +1,4 @@
-/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount}}],"codes":{currency:
+/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is any}],"codes":{currency:
  * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the
  * same accruals make the same bytes. */
 #include "tollbook/generalledger.h"
@@ -59,6 +59,14 @@ static tb_code write_codes(tb_store *store, int64_t month, const tb_month_books 
     return TB_OK;
 }
 
+static void write_tax(tb_decimal tax, tb_buf *out)
+{
+    char amount[TB_DECIMAL_TEXT_MAX + 1];
+    if (!tb_decimal_sign(tax)) return;
+    *tb_decimal_put(amount, tax) = 0;
+    tb_buf_fmt(out, ",\"tax\":\"%s\"", amount);
+}
+
 static void write_accruals(const tb_accruals *accruals, tb_buf *out)
 {
     for (size_t i = 0; i < accruals->n; i++) {
@@ -66,7 +74,9 @@ static void write_accruals(const tb_accruals *accruals, tb_buf *out)
         tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"currency\":\"%s\",\"products\":{", i ? "," : "",
                    a->account, a->currency);
         write_products(&a->products, out);
-        tb_buf_str(out, "}}");
+        tb_buf_str(out, "}");
+        write_tax(a->tax, out);
+        tb_buf_str(out, "}");
     }
 }
 
@@ -96,15 +106,19 @@ static tb_code unreadable(const tb_closing *closing, tb_error *err)
     return tb_fail(err, TB_E_CORRUPT, "closing", "The closing of %s cannot be read.", month);
 }
 
+static bool read_amount(const json_t *value, tb_decimal *to)
+{
+    const char *text = json_string_value(value);
+    return text && tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, to, NULL) == TB_OK;
+}
+
 static bool read_products(const json_t *from, tb_products *to)
 {
     size_t found = 0;
     for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
         const json_t *value = json_object_get(from, tb_line_kind_name((tb_line_kind)k));
         if (!value) continue;
-        const char *text = json_string_value(value);
-        if (!text || tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &to->sum[k], NULL))
-            return false;
+        if (!read_amount(value, &to->sum[k])) return false;
         found++;
     }
     return found == json_object_size(from);
@@ -113,9 +127,11 @@ static bool read_products(const json_t *from, tb_products *to)
 static bool read_accrual(const json_t *from, tb_accrual *to)
 {
     const char *currency = json_string_value(json_object_get(from, "currency"));
+    const json_t *tax = json_object_get(from, "tax");
     *to = (tb_accrual){.account = json_integer_value(json_object_get(from, "account"))};
     if (!currency || strlen(currency) != 3 || to->account < 1) return false;
     memcpy(to->currency, currency, 4);
+    if (tax && !read_amount(tax, &to->tax)) return false;
     return read_products(json_object_get(from, "products"), &to->products);
 }
 

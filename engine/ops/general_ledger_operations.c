@@ -216,16 +216,19 @@ static tb_code put_accrual(exporting *x, const tb_accrual *a, int64_t month, boo
     char id[64], text[8], description[32];
     tb_journal_entry j = {.day = tb_month_first_day(month + 1) - !back, .id = id, .document = "",
                           .currency = a->currency, .account = a->account};
-    tb_decimal total = TB_DECIMAL_ZERO;
+    tb_decimal total = TB_DECIMAL_ZERO, tax = TB_DECIMAL_ZERO;
     tb_code code = find_codes(x, month, a->currency, &j.codes, err);
     if (!code) code = tb_products_total(&a->products, &total, err);
+    if (!code) code = tb_decimal_add(total, a->tax, &total, err);
     if (!code) code = tb_decimal_mul_int(total, sign, &total, err);
+    if (!code) code = tb_decimal_mul_int(a->tax, -sign, &tax, err);
     if (code) return code;
     tb_month_format(month, text);
     snprintf(id, sizeof id, "%s-%s-%" PRId64, back ? "reversal" : "accrual", text, a->account);
     snprintf(description, sizeof description, "%s %s", back ? "reversal" : "accrual", text);
     tb_journal_line(&x->reply->out, &j, TB_ACCOUNT_UNBILLED, total, description);
     code = tb_journal_products(&x->reply->out, &j, &a->products, -sign, description, err);
+    tb_journal_line(&x->reply->out, &j, TB_ACCOUNT_TAX, tax, description);
     return code ? code : keep_exporting(x, err);
 }
 
@@ -326,16 +329,15 @@ static tb_code check_closable(tb_ops *ops, int64_t month, tb_error *err)
                    "%s is not over. It can be closed once the next month has begun (UTC).", text);
 }
 
-/* The accruals take seconds where there are many accounts: they are worked out before anything is
- * locked. */
+/* The second call, behind what `ledger accrue` would enter (enter_first). The accruals take seconds where there are
+ * many accounts: they are worked out before anything is locked. */
 static tb_code prepare_closing(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t month = tb_arg_number(args, "month", 0);
     tb_accruals accruals = {.list = NULL}, reversed = {.list = NULL};
     tb_month_books books = {.list = NULL};
-    if (tb_arg_given(args, "reopen")) return TB_OK;
-    tb_code code = check_closable(ops, month, err);
-    if (code) return code;
+    tb_code code = TB_OK;
+    if (!args->next) return TB_OK;
     pending *p = calloc(1, sizeof *p);
     if (!p) return tb_no_memory(err);
     tb_buf_init(&p->document, (size_t)64 << 20, NULL);
@@ -428,33 +430,48 @@ static tb_code say_closed(tb_ops *ops, int64_t month, tb_reply *reply, bool *ret
     return TB_OK;
 }
 
-static tb_code close_month(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+/* The first call: what is accrued then knows all days of prepaid accounts. */
+static tb_code enter_first(tb_ops *ops, int64_t month, tb_reply *reply, tb_error *err)
 {
-    const int64_t month = tb_arg_number(args, "month", 0);
-    bool closed = false;
-    pending *p = reply->state;
     uint64_t expired = 0;
-    char text[8];
-    if (tb_arg_given(args, "reopen")) return reopen(ops, month, reply, err);
-    if (!p) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
-    tb_code code = say_closed(ops, month, reply, &closed, err);
-    if (code || closed) return code;
-    code = tb_ledger_expire(ops->store, 0, ops->now_us, &expired, err);
+    tb_code code = check_closable(ops, month, err);
+    if (!code) code = tb_ledger_expire(ops->store, 0, ops->now_us, &expired, err);
     if (!code) code = accrue_all(ops, reply, err);
-    if (!code) {
-        tb_closing closing = p->closing;
-        closing.month = month;
-        closing.closed_us = ops->now_us;
-        closing.document = p->document.data;
-        closing.len = p->document.len;
-        code = tb_store_close_month(ops->store, &closing, err);
-    }
+    if (!code) tb_buf_fmt(&reply->next, "%" PRIu64, expired);
+    return code;
+}
+
+static tb_code close_prepared(tb_ops *ops, int64_t month, int64_t expired, tb_reply *reply, tb_error *err)
+{
+    const pending *p = reply->state;
+    char text[8];
+    if (!p) return tb_fail(err, TB_E_INTERNAL, NULL, NULL);
+    tb_closing closing = p->closing;
+    closing.month = month;
+    closing.closed_us = ops->now_us;
+    closing.document = p->document.data;
+    closing.len = p->document.len;
+    tb_code code = tb_store_close_month(ops->store, &closing, err);
     if (code) return code;
     tb_month_format(month, text);
     tb_reply_say(reply, "%s is closed: %s accrued.", text, TB__COUNTED(p->accounts, "account"));
-    tb_buf_fmt(&reply->json, "{\"month\":\"%s\",\"closed\":true,\"accounts\":%zu,\"expired\":%" PRIu64 "}",
+    tb_buf_fmt(&reply->json, "{\"month\":\"%s\",\"closed\":true,\"accounts\":%zu,\"expired\":%" PRId64 "}",
                text, p->accounts, expired);
     return TB_OK;
+}
+
+static tb_code close_month(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int64_t month = tb_arg_number(args, "month", 0);
+    const char *next = args->next;
+    int64_t expired = 0;
+    bool closed = false;
+    if (tb_arg_given(args, "reopen")) return reopen(ops, month, reply, err);
+    if (next && !(tb__next_number(&next, &expired) && !*next)) return tb__next_wrong(err);
+    tb_code code = next ? check_closable(ops, month, err) : TB_OK;
+    if (!code) code = say_closed(ops, month, reply, &closed, err);
+    if (code || closed) return code;
+    return next ? close_prepared(ops, month, expired, reply, err) : enter_first(ops, month, reply, err);
 }
 
 /* --- the rows --- */

@@ -17,6 +17,7 @@ typedef struct tb_accrual {
     int64_t account;
     char currency[4];
     tb_products products;
+    tb_decimal tax; /* of a prepaid account: in what its days had taken off the balance, which is with tax */
 } tb_accrual;
 
 typedef struct tb_accruals {
@@ -61,7 +62,7 @@ TB_MUST_USE tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_b
 
 /* The rules by which closings are worked out today, "version" in their documents. Who changes what a month accrues
  * counts it on: closings of other rules cannot be worked out again. */
-#define TB_CLOSING_RULES 1
+#define TB_CLOSING_RULES 2
 
 typedef struct tb_closings_checked {
     bool all;                /* in: also months before the last three that are closed */

@@ -45,6 +45,9 @@ TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_b
  * TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
                                             char ret_currency[4], tb_error *err);
+/* All its taxes together, percent, likewise. */
+TB_MUST_USE tb_code tb_store_month_tax(tb_store *store, int64_t account, int64_t month,
+                                       tb_decimal *ret_percent, tb_error *err);
 /* The contract, likewise. TB_E_DECLARED: it cannot be read. */
 TB_MUST_USE tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
                                             tb_contract *ret_contract, tb_error *err);

@@ -145,6 +145,20 @@ tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
     return code;
 }
 
+tb_code tb_store_month_tax(tb_store *store, int64_t account, int64_t month, tb_decimal *ret_percent,
+                           tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_code code = read_declared(store, account, month, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_TAX], err);
+    for (size_t i = 0; !code && i < terms.n_tax; i++)
+        code = tb_decimal_add(sum, terms.tax[i].percent, &sum, err);
+    if (!code) *ret_percent = sum;
+    return code;
+}
+
 tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
                                 tb_contract *ret_contract, tb_error *err)
 {

@@ -96,6 +96,26 @@ class GeneralLedger(Ledger):
         refused = self.run_tool("book", "--db", "t.db", self.write("bad.json", json.dumps(bad)), status=2)
         self.assertIn("ledger_codes.cash", refused.err)
 
+    def test_days_of_a_prepaid_account_and_what_is_accrued_have_one_basis(self):
+        self.apply(json.dumps({**CATALOG, "accounts": [
+            {"id": 1, "name": "acme", "prepaid": True, "tax": {"VATRate": 20}}, CATALOG["accounts"][1]]}), now=OCTOBER)
+        self.ledger("pay", "--account", 1, "--amount", "50", "--reference", "top", now=OCTOBER)
+        for day, gigabytes in (("2026-10-03", 333), ("2026-10-20", 499)):
+            self.use(101, gigabytes, day=day, now=f"{day}T06:00:00Z")
+            self.ledger("accrue", now=f"{day[:-2]}{int(day[-2:]) + 1:02}T01:00:00Z")
+        of_unbilled = lambda month: self.sums(self.export(month), "account_name").get("unbilled", 0)
+        self.assertEqual(of_unbilled("2026-10"), 0)
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name"),
+                         {"bank": 50, "prepaid": Decimal("-40.02"), "revenue": Decimal("-8.32"), "tax": Decimal("-1.66")})
+        # what comes later is in no day yet: it is unbilled, and the days' tax alone is taken out of it
+        self.use(101, 100, day="2026-10-25", now="2026-11-01T06:00:00Z")
+        self.assertEqual(of_unbilled("2026-10"), 1)
+        self.close("2026-10", now=NOVEMBER)
+        self.assertEqual(of_unbilled("2026-10"), 0)
+        self.finalize()
+        self.assertEqual(self.sums(self.export("2026-11"), "account_name"), {})
+        self.verify("--all")
+
     def test_a_closed_month_takes_nothing_and_its_export_stays(self):
         self.use(101, 500)
         self.finalize(now=NOVEMBER)
@@ -179,7 +199,7 @@ class GeneralLedger(Ledger):
         self.assertIn("3 closings worked out again, 1 closing checked by hash alone", self.verify().err)
         self.assertNotIn("by hash", self.verify("--all").err)
         rules = self.run_tool("query", "--db", "t.db", "SELECT DISTINCT document->>'$.version' FROM closing").out
-        self.assertEqual(rules.split()[1:], ["1"])
+        self.assertEqual(rules.split()[1:], ["2"])
         for month in ("2026-12", "2026-11", "2026-10"):
             self.close(month, "--reopen")
         self.close("2026-10")
