@@ -12,6 +12,7 @@
 #include "base/counted.h"
 #include "ops/invoice_check.h"
 #include "ops/invoice_files.h"
+#include "ops/issue_parts.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
@@ -384,11 +385,31 @@ static void put_late(const tb_late *late, bool first, tb_reply *reply)
     tb_buf_str(&reply->json, "}");
 }
 
+/* Those that come to something: what an account's next invoice would bill. */
+static tb_code read_late(tb_ops *ops, const tb_args *args, tb_late **ret_late, size_t *ret_n, tb_error *err)
+{
+    tb_late *late = NULL;
+    tb_month_books books = {.list = NULL};
+    size_t n = 0;
+    *ret_n = 0;
+    tb_code code = tb_store_late(ops->store, tb_arg_number(args, "account", 0), &late, &n, err);
+    if (!code) code = tb_month_books_read(ops->store, &books, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        bool nothing = false;
+        code = tb__issue_comes_to_nothing(ops->store, &late[i], &books, ops->now_us, &nothing, err);
+        if (!nothing) late[(*ret_n)++] = late[i];
+    }
+    tb_month_books_release(&books);
+    if (code) free(late);
+    else *ret_late = late;
+    return code;
+}
+
 static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_late *late = NULL;
     size_t n = 0;
-    tb_code code = tb_store_late(ops->store, tb_arg_number(args, "account", 0), &late, &n, err);
+    tb_code code = read_late(ops, args, &late, &n, err);
     if (code) return code;
     tb_buf_str(&reply->out, "account\tmonth\tinvoice\tsince\tdeltas\tdeclared\toutcome\treason\n");
     tb_buf_str(&reply->json, "{\"late\":[");

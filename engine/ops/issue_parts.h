@@ -34,6 +34,10 @@ TB_MUST_USE tb_code tb__issue_billed(tb__issue_reader *r, tb_issue_late *late, t
 TB_MUST_USE tb_code tb__issue_difference(tb__issue_reader *r, const tb_late *late, tb_issue_late *ret, tb_error *err);
 
 void tb__issue_late_release(tb_issue_late *late);
+/* Whether a billed month comes to what was billed, whatever came for it since: it waits for nothing. One that
+ * cannot be rated waits. */
+TB_MUST_USE tb_code tb__issue_comes_to_nothing(tb_store *store, const tb_late *late, const tb_month_books *books,
+                                               int64_t now_us, bool *ret_nothing, tb_error *err);
 
 /* Fills d->late, left and quiet with the account's months before `month` that wait. d->month is
  * read. */

@@ -314,6 +314,22 @@ class Local(Case):
         self.assertEqual(self.billed(done), [(1, "0.01", [("correction", "2026-02", "0.01")])])
         self.verify()
 
+    def test_a_difference_of_nothing_does_not_wait(self):
+        self.prepare()
+        self.take(row(101), now="2026-02-10T00:00:00Z")
+        self.finalize("2026-02", MARCH)
+        self.declare(ACCOUNTS[1:], ZONES[1:], now=MARCH)
+        self.take(row(101, 10**8), now=MARCH)  # 0.001
+        self.assertEqual(self.late(), [])
+        self.finalize("2026-03", APRIL, status=1)
+        self.assertEqual(self.late(), [])
+        self.take(row(101, 4 * 10**8), now=APRIL)  # half a cent in all
+        self.assertEqual(self.waits(), [("1", "2026-02", "final")])
+        self.assertEqual(self.billed(self.finalize("2026-03", APRIL)), [
+            (1, "0.01", [("correction", "2026-02", "0.01")])])
+        self.assertEqual(self.late(), [])
+        self.verify()
+
     # --- what else reads months that were billed ---
 
     def test_it_is_counted_once_in_whatifs(self):
