@@ -13,6 +13,7 @@
 #include "ops/invoice_check.h"
 #include "ops/invoice_files.h"
 #include "ops/issue_parts.h"
+#include "tollbook/calendar.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
@@ -30,6 +31,7 @@ typedef struct month_run {
     tb_reply *reply;
     int64_t month, account; /* account 0: all */
     bool final;
+    bool issued; /* documents by when they were issued, whichever month they are of: `left` has places of them */
     tb_shown shown_as;
     bool apart; /* each invoice is a document, and goes through `files` */
     tb__invoice_files files;
@@ -92,11 +94,36 @@ static bool read_next(month_run *run, const char *text)
     return true;
 }
 
-static tb_code list_accounts(month_run *run, tb_error *err)
+/* A moment, or a number whose successors are asked for. */
+static tb_code read_since(const char *text, tb_issued_ask *ask, tb_error *err)
+{
+    if (tb_date_parse(text, strlen(text), &ask->from_us, NULL) == TB_OK) return TB_OK;
+    ask->from_us = INT64_MIN;
+    if (strlen(text) < sizeof ask->after) memcpy(ask->after, text, strlen(text) + 1);
+    if (ask->after[0] && strspn(text, "0123456789-") == strlen(text)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "since",
+                   "It is a moment, such as 2026-11-03T09:00:00Z, or the number of a document.");
+}
+
+static tb_code list_issued(const month_run *run, int64_t **ret_places, size_t *ret_n, tb_error *err)
+{
+    tb_issued_ask ask = {.account = run->account, .from_us = INT64_MIN, .to_us = INT64_MAX};
+    const char *since = tb_arg_text(run->args, "since");
+    tb_code code = since ? read_since(since, &ask, err) : TB_OK;
+    if (!since) {
+        ask.from_us = tb_month_start_us(run->month);
+        ask.to_us = tb_month_start_us(run->month + 1);
+    }
+    if (!code && run->account) code = tb_store_need_account(run->ops->store, run->account, err);
+    return code ? code : tb_store_issued(run->ops->store, &ask, ret_places, ret_n, err);
+}
+
+static tb_code list_left(month_run *run, tb_error *err)
 {
     int64_t *accounts = NULL;
-    tb_code code = tb_issue_accounts(run->ops->store, run->month, run->account, &accounts,
-                                     &run->total, err);
+    tb_code code = run->issued ? list_issued(run, &accounts, &run->total, err)
+                               : tb_issue_accounts(run->ops->store, run->month, run->account, &accounts,
+                                                   &run->total, err);
     if (!code) code = tb__put_accounts(&run->everybody, accounts, run->total, err);
     run->left = run->everybody.data;
     free(accounts);
@@ -110,12 +137,9 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
 {
     month_run *run = ctx;
     if (invoice && invoice->text_len > TEXT_SENT_MAX && !run->ops->drain) {
-        char month[8];
-        tb_month_format(run->month, month);
         tb_reply_say(run->reply,
                      "account %" PRId64 ": Its invoice is too long to be sent. Print it with: tollbook"
-                     " invoice --db FILE --month %s --account %" PRId64,
-                     invoice->account, month, invoice->account);
+                     " invoice --db FILE --number %s", invoice->account, invoice->number);
         run->left_out++;
         return TB_OK;
     }
@@ -158,6 +182,7 @@ static bool go_on(const month_run *run)
 
 static tb_code group_account(month_run *run, tb_issue_group *g, int64_t account, tb_error *err)
 {
+    if (run->issued) return tb_issue_group_document(g, account, err);
     return run->final ? tb_issue_group_finalize(g, account, err)
                       : tb_issue_group_show(g, account, err);
 }
@@ -192,7 +217,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (run->args->next)
         return read_next(run, run->args->next) ? TB_OK : tb__next_wrong(err);
     if (!run->apart) tb_shown_open(&run->shown_as, &run->reply->out);
-    return list_accounts(run, err);
+    return list_left(run, err);
 }
 
 static void end_run(month_run *run)
@@ -249,6 +274,13 @@ static void say_lacking(month_run *run)
                  month);
 }
 
+static void say_issued(month_run *run)
+{
+    const bool whole = !run->apart || tb__invoice_files_end(&run->files) || !run->shown;
+    run->reply->no = run->left_out || !run->shown || !whole;
+    if (!run->shown) tb_reply_say(run->reply, "No document was issued then.");
+}
+
 /* What the document lacks makes the answer a no. Beside usage of no account, who has nothing is
  * said. */
 static tb_code say_end(month_run *run, tb_error *err)
@@ -288,12 +320,17 @@ static tb_code finish(month_run *run, tb_error *err)
         say_final(run);
         say_lacking(run);
     }
-    return code ? code : say_end(run, err);
+    if (!code && run->issued) say_issued(run);
+    return code || run->issued ? code : say_end(run, err);
 }
 
 static void put_json(month_run *run)
 {
     char month[8];
+    if (run->issued) {
+        tb_buf_fmt(&run->reply->json, "{\"documents\":%zu,\"done\":%zu", run->total, run->done);
+        return;
+    }
     tb_month_format(run->month, month);
     tb_buf_fmt(&run->reply->json,
                "{\"month\":\"%s\",\"accounts\":%zu,\"done\":%zu,\"made\":%zu,\"known\":%zu,"
@@ -323,7 +360,8 @@ static tb_code run_month(month_run *run, tb_error *err)
 static tb_code run_all(tb_ops *ops, const tb_args *args, tb_reply *reply, bool final, tb_error *err)
 {
     month_run run = {.ops = ops, .args = args, .reply = reply, .final = final,
-                     .month = tb_arg_number(args, "month", 0),
+                     .issued = tb_arg_given(args, "issued-in") || tb_arg_given(args, "since"),
+                     .month = tb_arg_number(args, "month", tb_arg_number(args, "issued-in", 0)),
                      .account = tb_arg_number(args, "account", 0), .shown_as = shown_of(ops, args)};
     run.apart = !final && (tb_arg_given(args, "out") || tb_shown_alone(run.shown_as.form));
     tb_buf_init(&run.everybody, TB_REPLY_MAX, NULL);
@@ -461,6 +499,9 @@ static const char *misfit(const tb_args *args)
     const bool month = tb_arg_given(args, "month"), account = tb_arg_given(args, "account");
     const bool number = tb_arg_given(args, "number"), out = tb_arg_given(args, "out");
     const bool check = tb_arg_given(args, "check");
+    const bool issued = tb_arg_given(args, "issued-in"), since = tb_arg_given(args, "since");
+    if (issued + since + month > 1 || (issued + since && final + line + is_void + late + number + check))
+        return "--issued-in MONTH, or --since, goes alone, with --account, --format and --out at most.";
     if (final + line + is_void + late + number + check > 1)
         return "--finalize, --explain, --void, --late, --number and --check exclude each other.";
     if (check && tb_arg_given(args, "format") && !tb_arg_is(args, "format", "json"))
@@ -486,7 +527,7 @@ static const char *misfit(const tb_args *args)
         return "--paper and --audit are for invoices; --check prints a table.";
     if (looks && (line || is_void || late))
         return "--format, --paper and --audit are for invoices; --explain prints JSON, --late a table.";
-    if (is_void || late || number) return NULL;
+    if (is_void || late || number || issued || since) return NULL;
     return month ? NULL : "--month YYYY-MM is missing. See: tollbook help invoice";
 }
 
@@ -527,6 +568,10 @@ static const tb_param params[] = {
      .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
     {.name = "number", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 23,
      .help = "show this invoice alone"},
+    {.name = "issued-in", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
+     .help = "show all that was issued in this month, whichever month it is of"},
+    {.name = "since", .value = "MOMENT|NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
+     .help = "show all that was issued from this moment on, or behind this number"},
     {.name = "out", .value = "DIR", .kind = TB_PARAM_FOLDER, .min = 1, .max = 4000,
      .help = "write each final invoice to a file of its own in this folder, NUMBER and its ending"},
     {.name = "resume", .kind = TB_PARAM_FLAG,
@@ -553,7 +598,9 @@ static const tb_operation rows[] = {
      .summary = "Show a month's invoices, and make them final",
      .details = "--out writes what is final: a run that was killed leaves whole files, and the same\n"
                 "command writes the same bytes again. A credit note goes with the month that it\n"
-                "credits; void invoices are named and left out.\n"
+                "credits, and with the one that made it; void invoices are named and left out.\n"
+                "--issued-in has each document once, and --since what came behind the last one that was\n"
+                "seen: what a job sends, which keeps that number.\n"
                 "--check goes before: it names each field of the catalogue that is missing, with its term\n"
                 "in EN 16931, and the status is 1 where there is one.\n"
                 "Prints stored final invoices as they were issued and drafts otherwise. --finalize\n"

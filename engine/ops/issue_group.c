@@ -31,13 +31,29 @@ void tb_issue_group_next(tb_issue_group *g)
 
 /* --- what is said --- */
 
+static tb_code put_document(tb_issue_group *g, const tb_invoice *document, tb_error *err)
+{
+    tb_code code = g->put(g->ctx, document, NULL, g->shown, g->out, err);
+    if (code) return code;
+    g->shown++;
+    g->bytes += document->text_len;
+    return TB_OK;
+}
+
+typedef struct noting {
+    tb_issue_group *group;
+    tb_error err; /* the first trouble */
+} noting;
+
 static void note_credit(void *ctx, const tb_invoice *note)
 {
-    tb_issue_group *g = ctx;
+    noting *n = ctx;
+    tb_issue_group *g = n->group;
     char month[8];
     tb_month_format(note->month, month);
     tb_buf_fmt(&g->said, "account %" PRId64 ": credit note %s over %s %s for %s.\n", note->account,
                note->number, note->total, note->currency, month);
+    if (!n->err.code) (void)!put_document(g, note, &n->err);
 }
 
 static void note_shadow(void *ctx, const tb_shadow *shadow, const tb_error *why)
@@ -129,11 +145,19 @@ static void count_lacking(tb_issue_group *g, const tb_statement *s)
     g->unsold += n > 0 && !s->seller;
 }
 
+/* A credit note could not be put: nothing of the account is made. */
+static tb_code drop_made(const tb_error *why, tb_issue_outcome outcome, tb_invoice *invoice, tb_error *err)
+{
+    if (outcome == TB_ISSUE_MADE || outcome == TB_ISSUE_KNOWN) tb_invoice_release(invoice);
+    return tb_fail(err, why->code, why->field, "%s", why->message);
+}
+
 /* *ret_invoice is set where *ret_outcome is MADE or KNOWN. */
 static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_invoice,
                           tb_issue_outcome *ret_outcome, tb_buf *unpriced, tb_error *err)
 {
     tb_issue draft;
+    noting notes = {.group = g};
     char number[24];
     tb_code code =
         tb_issue_done(g->store, account, g->month, ret_invoice, number, ret_outcome, err);
@@ -141,8 +165,9 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
     code = tb_issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
     if (code) return code;
-    code = tb_issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, g, ret_invoice,
+    code = tb_issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, &notes, ret_invoice,
                              ret_outcome, err);
+    if (!code && notes.err.code) code = drop_made(&notes.err, *ret_outcome, ret_invoice, err);
     if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
     if (!code) say_left(&g->said, &draft);
     bool issued = !code && *ret_outcome == TB_ISSUE_MADE;
@@ -155,20 +180,34 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     return code;
 }
 
+/* Credit notes that runs of the month made before: they go with what these billed. */
+static tb_code put_notes(tb_issue_group *g, int64_t account, tb_error *err)
+{
+    tb_invoice *notes = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_run_notes(g->store, account, g->month, &notes, &n, err);
+    for (size_t i = 0; i < n; i++) {
+        if (!code) code = put_document(g, &notes[i], err);
+        tb_invoice_release(&notes[i]);
+    }
+    free(notes);
+    return code;
+}
+
+/* Those that are made now are put as they are made. */
 static tb_code add_account(tb_issue_group *g, int64_t account, tb_buf *unpriced, tb_error *err)
 {
     tb_invoice invoice;
     tb_issue_outcome outcome;
+    const size_t before = g->shown;
     tb_code code = make_final(g, account, &invoice, &outcome, unpriced, err);
     if (code) return code;
+    if (g->shown == before) code = put_notes(g, account, err);
     if (outcome == TB_ISSUE_MADE || outcome == TB_ISSUE_KNOWN) {
-        size_t len = invoice.text_len;
-        code = g->put(g->ctx, &invoice, NULL, g->shown, g->out, err);
+        if (!code) code = put_document(g, &invoice, err);
         tb_invoice_release(&invoice);
-        if (code) return code;
-        g->bytes += len;
-        g->shown++;
     }
+    if (code) return code;
     g->made += outcome == TB_ISSUE_MADE;
     g->known += outcome == TB_ISSUE_KNOWN;
     g->nothing += outcome == TB_ISSUE_NOTHING || outcome == TB_ISSUE_ELSEWHERE;
@@ -207,10 +246,9 @@ static tb_code show_stored(tb_issue_group *g, int64_t account, bool *ret_stands,
     tb_code code = tb_store_invoices(g->store, account, g->month, &all, &n, err);
     if (code) return code;
     *ret_stands = false;
+    code = put_notes(g, account, err);
     for (size_t i = 0; i < n; i++) {
-        if (!code) code = g->put(g->ctx, &all[i], NULL, g->shown, g->out, err);
-        if (!code) g->shown++;
-        g->bytes += all[i].text_len;
+        if (!code) code = put_document(g, &all[i], err);
         if (strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL)
             *ret_stands = true;
         tb_invoice_release(&all[i]);
@@ -254,6 +292,17 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
         code = show_draft(g, account, &why);
     }
     return code ? refuse_account(g, account, before, NULL, code, &why, err) : TB_OK;
+}
+
+tb_code tb_issue_group_document(tb_issue_group *g, int64_t place, tb_error *err)
+{
+    tb_invoice document;
+    g->n++;
+    tb_code code = tb_store_issued_at(g->store, place, &document, err);
+    if (code) return code;
+    code = put_document(g, &document, err);
+    tb_invoice_release(&document);
+    return code;
 }
 
 /* --- whose month it is --- */

@@ -135,6 +135,21 @@ TB_MUST_USE tb_code tb_store_void(tb_store *store, const char *number, int64_t n
 /* account 0: any. month INT64_MIN: any. Ascending by number. Release each, free() the array. */
 TB_MUST_USE tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
                                       tb_invoice **ret_invoices, size_t *ret_n, tb_error *err);
+/* The credit notes that the account's runs of the month made, of earlier months: likewise. */
+TB_MUST_USE tb_code tb_store_run_notes(tb_store *store, int64_t account, int64_t month,
+                                       tb_invoice **ret_notes, size_t *ret_n, tb_error *err);
+
+/* What was issued, whichever month it is of. */
+typedef struct tb_issued_ask {
+    int64_t account;        /* 0: any */
+    int64_t from_us, to_us; /* made final from then until before then */
+    char after[24];         /* numbers behind this one; "": all */
+} tb_issued_ask;
+/* Places of documents for tb_store_issued_at, in the order of their making. TB_E_INVOICE_NOT_FOUND: `after` is none.
+ * free(). */
+TB_MUST_USE tb_code tb_store_issued(tb_store *store, const tb_issued_ask *ask, int64_t **ret_places, size_t *ret_n,
+                                    tb_error *err);
+TB_MUST_USE tb_code tb_store_issued_at(tb_store *store, int64_t place, tb_invoice *ret_invoice, tb_error *err);
 /* account 0: any. TB_E_NOT_FOUND. */
 TB_MUST_USE tb_code tb_store_invoice(tb_store *store, int64_t account, const char *number,
                                      tb_invoice *ret_invoice, tb_error *err);

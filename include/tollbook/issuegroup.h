@@ -41,12 +41,14 @@ typedef struct tb_issue_group {
 void tb_issue_group_init(tb_issue_group *group);
 void tb_issue_group_release(tb_issue_group *group);
 /* In the caller's transaction: all of the account or nothing of it. What is the account's own
- * trouble (usage without a price, say) is said and counted, and the group goes on. After any error
- * roll back. */
+ * trouble (usage without a price, say) is said and counted, and the group goes on. All documents that the
+ * account's run of the month made are put. After any error roll back. */
 TB_MUST_USE tb_code tb_issue_group_finalize(tb_issue_group *group, int64_t account, tb_error *err);
-/* In the caller's snapshot: what is stored of the month and, where no invoice stands, its draft. An
+/* In the caller's snapshot: what is stored of the month, what its runs made and, where no invoice stands, its draft. An
  * account whose draft cannot be made is said and counted likewise, and nothing is put for it. */
 TB_MUST_USE tb_code tb_issue_group_show(tb_issue_group *group, int64_t account, tb_error *err);
+/* One document, of tb_store_issued. */
+TB_MUST_USE tb_code tb_issue_group_document(tb_issue_group *group, int64_t place, tb_error *err);
 /* Whether it is to be committed. */
 bool tb_issue_group_full(const tb_issue_group *group);
 /* After that: the next group begins. */

@@ -884,6 +884,13 @@
     X(INVOICES_OF_ACCOUNT,                                                                         \
       TB__INVOICE_COLUMNS " WHERE account=?1 AND ?2 IN(-9223372036854775807-1,month)"              \
       " ORDER BY year,serial")                                                                     \
+    X(INVOICES_ISSUED, "SELECT id FROM invoice WHERE finalized_us>=?1 AND finalized_us<?2 AND id>?3"\
+                       " AND ?4 IN(0,account) ORDER BY id")                                        \
+    X(INVOICE_BY_ID, TB__INVOICE_COLUMNS " WHERE id=?1")                                           \
+    /* A run's documents are of one transaction, and so of one watermark. */                       \
+    X(INVOICES_NOTED, TB__INVOICE_COLUMNS " WHERE account=?1 AND kind='credit_note' AND watermark IN"\
+                      "(SELECT watermark FROM month_run WHERE account=?1 AND month=?2)"            \
+                      " AND month<?2 ORDER BY year,serial")                                        \
     X(INVOICES_OF_MONTH, TB__INVOICE_COLUMNS " WHERE month=?2 AND ?1=0 ORDER BY year,serial")      \
     X(BILLED_UP_TO,                                                                                \
       "SELECT coalesce(" TB__CORRECTED("?1", "?2") ",(SELECT r.watermark FROM month_run r"         \

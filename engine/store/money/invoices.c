@@ -104,6 +104,13 @@ tb_code tb_store_invoices(tb_store *store, int64_t account, int64_t month,
                             ret_invoices, ret_n, err);
 }
 
+tb_code tb_store_run_notes(tb_store *store, int64_t account, int64_t month, tb_invoice **ret_notes, size_t *ret_n,
+                           tb_error *err)
+{
+    const int64_t values[2] = {account, month};
+    return tb__collect_ints(store, TB__SQL_INVOICES_NOTED, values, 2, &invoice_rows, ret_notes, ret_n, err);
+}
+
 /* *ret_id: its row; 0 if there is none. */
 static tb_code find_invoice(tb_store *store, int64_t account, const char *number,
                             tb_invoice *ret_invoice, int64_t *ret_id, tb_error *err)
@@ -130,6 +137,30 @@ tb_code tb_store_invoice(tb_store *store, int64_t account, const char *number,
     tb_code code = find_invoice(store, account, number, ret_invoice, &id, err);
     if (code || id) return code;
     return tb_fail(err, TB_E_NOT_FOUND, "number", "There is no invoice %.24s.", number);
+}
+
+tb_code tb_store_issued(tb_store *store, const tb_issued_ask *ask, int64_t **ret_places, size_t *ret_n, tb_error *err)
+{
+    tb_invoice last = {.text = NULL};
+    int64_t after = 0;
+    tb_code code = ask->after[0] ? find_invoice(store, 0, ask->after, &last, &after, err) : TB_OK;
+    tb_invoice_release(&last);
+    if (!code && ask->after[0] && !after) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    const int64_t values[4] = {ask->from_us, ask->to_us, after, ask->account};
+    return code ? code : tb__list_ints(store, TB__SQL_INVOICES_ISSUED, values, 4, ret_places, ret_n, err);
+}
+
+tb_code tb_store_issued_at(tb_store *store, int64_t place, tb_invoice *ret_invoice, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_INVOICE_BY_ID, &place, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (!code && !row) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
+    if (code) return code;
+    code = tb__invoice_from(s, ret_invoice, err);
+    sqlite3_reset(s);
+    return code;
 }
 
 /* --- finalizing --- */

@@ -330,6 +330,44 @@ class Local(Case):
         self.assertEqual(self.late(), [])
         self.verify()
 
+    # --- what a run made ---
+
+    def numbers(self, *words, status=0):
+        out = self.money(*words, status=status).out
+        return [(i["number"][5:].lstrip("0"), i["kind"], i["period"]["start"][:7]) for i in json.loads(out)["invoices"]]
+
+    def test_a_runs_output_has_all_that_it_made(self):
+        self.prepare(MINIMUM)
+        self.finalize("2026-02", MARCH)
+        self.declare(zones=[{**ZONES[0], "created": "2026-03-01T00:00:00Z"}, ZONES[1]], now=MARCH)
+        made = [("3", "credit_note", "2026-02"), ("4", "invoice", "2026-03"), ("5", "invoice", "2026-03")]
+        for _ in range(2):
+            self.assertEqual([(i["number"][-1], i["kind"], i["period"]["start"][:7])
+                              for i in self.finalize("2026-03", APRIL)], made)
+        self.assertEqual(self.numbers("--month", "2026-03"), made)
+        self.assertEqual(self.numbers("--issued-in", "2026-04"), made)
+        self.assertEqual([n for n, _, _ in self.numbers("--issued-in", "2026-03")], ["1", "2"])
+        self.money("--month", "2026-03", "--format", "html", "--out", "march")
+        self.assertEqual(sorted(f.name for f in (self.folder / "march").iterdir()),
+                         [f"2026-00000{n}.html" for n in (3, 4, 5)])
+        if not isinstance(self, Served):
+            self.ask_since(made)
+        self.verify()
+
+    def ask_since(self, made):
+        self.assertEqual(self.numbers("--since", "2026-000003"), made[1:])
+        self.assertEqual(self.numbers("--since", APRIL), made)
+        self.assertEqual(self.numbers("--since", "2026-000001", "--account", 1), made[:2])
+        for since in ("2026-000005", "2026-04-02T00:00:01Z"):
+            self.assertIn("No document was issued then", self.money("--since", since, status=1).err)
+        for wrong in ("2026-000009", "soon", "2026-4x"):
+            self.money("--since", wrong, status=2)
+        for words in (("--issued-in", "2026-04", "--month", "2026-03"), ("--since", APRIL, "--finalize"),
+                      ("--issued-in", "2026-04", "--late"), ("--since", APRIL, "--issued-in", "2026-04")):
+            self.assertIn("goes alone", self.money(*words, status=2).err)
+        self.money("--since", "2026-000002", "--format", "html", "--out", "mail")
+        self.assertEqual(len(list((self.folder / "mail").iterdir())), 3)
+
     # --- what else reads months that were billed ---
 
     def test_it_is_counted_once_in_whatifs(self):
