@@ -194,8 +194,8 @@ static const tb_operation rows[] = {
      .summary = "List changes: what, when, with which key and from where",
      .details = "One entry for each operation that changed anything: its arguments without secrets,\n"
                 "documents by their SHA-256. A month is made final in several commits, and each has its\n"
-                "entry. Key 0 stands for the command line with --db, and for a bearer token where an\n"
-                "address is beside it. The entries are chained: `tollbook verify` finds one that was\n"
+                "entry. Key 0 stands for the command line with --db, where the system's user is beside it, and for\n"
+                "a bearer token where an address is. The entries are chained: `tollbook verify` finds one that was\n"
                 "changed or removed. Logs, usage and deployments are in their own tables instead.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),

@@ -223,6 +223,7 @@ static const tb_param add_params[] = {
      .kind = TB_PARAM_FLAG,
      .help = "keep it beside the books in force: it bills nothing, and each month reports what it "
              "would bill"},
+    TB__PARAM_BACKDATED,
 };
 static const tb_param show_params[] = {BOOK("book", true, "its id")};
 static const tb_param diff_params[] = {BOOK("book", true, "a book's id"),
@@ -244,6 +245,7 @@ static const tb_param activate_params[] = {
      .otherwise = "1",
      .help = "number of each account's last billed months to compare; default 1"},
     {.name = "anyway", .kind = TB_PARAM_FLAG, .help = "activate it even if that is exceeded"},
+    TB__PARAM_BACKDATED,
 };
 static const tb_param report_params[] = {
     BOOK("book", false, "one book's id; default all"),
@@ -260,6 +262,7 @@ static const tb_operation rows[] = {
          "would have billed, `book activate` makes it a book, `book drop` forgets it.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(add_params),
+     .declares = true,
      .write = add_book},
     {.name = "book list",
      .summary = "List the price books, shadow books last",
@@ -288,7 +291,8 @@ static const tb_operation rows[] = {
      TB__PARAMS(activate_params),
      .read = tb__book_compare,
      .write = tb__book_activate,
-     .slow = true},
+     .slow = true,
+     .declares = true},
     {.name = "book drop",
      .summary = "Forget a shadow book",
      .details = "What it would have billed stays in `book report`. A real book is never dropped.",

@@ -74,6 +74,7 @@ static const tb_param apply_params[] = {
      .required = true,
      .max = TB_CATALOG_MAX,
      .help = "the catalogue"},
+    TB__PARAM_BACKDATED,
 };
 
 static const tb_operation rows[] = {
@@ -82,9 +83,11 @@ static const tb_operation rows[] = {
          "Declare the seller, accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
          "The document is the whole declared state. The same again changes nothing, and what\n"
-         "it no longer names is marked deleted. \"-\" reads standard input.",
+         "it no longer names is marked deleted. \"-\" reads standard input. A change holds from its moment on: where the\n"
+         "clock is behind the newest entry of the audit log it is refused, or taken with --backdated, which that log shows.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(apply_params),
+     .declares = true,
      .write = apply},
 };
 const tb__operations tb__catalog_operations = TB__OPERATIONS(rows);

@@ -10,6 +10,7 @@
 
 #include "tollbook/advice.h"
 #include "tollbook/audit.h"
+#include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
@@ -257,13 +258,43 @@ tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     return code ? code : check_reply(reply, err);
 }
 
+#define CLOCK_STEP_US (5 * 60 * TB_US_PER_S) /* what clocks may differ by, or be set back */
+
+/* A declaration counts from the newest change on where the clock is a step behind it. *ret_behind: it is more. */
+static tb_code find_moment(tb_ops *ops, const tb_args *args, int64_t *ret_newest_us, bool *ret_behind, tb_error *err)
+{
+    *ret_behind = false;
+    if (!args->operation->declares) return TB_OK;
+    tb_code code = tb_store_audit_moment(ops->store, ret_newest_us, err);
+    if (code || ops->now_us >= *ret_newest_us) return code;
+    *ret_behind = *ret_newest_us - ops->now_us > CLOCK_STEP_US;
+    if (!*ret_behind) ops->now_us = *ret_newest_us;
+    return TB_OK;
+}
+
+/* What held meanwhile would hold otherwise, and open months would be billed so. */
+static tb_code refuse_backdated(const tb_ops *ops, int64_t newest_us, tb_error *err)
+{
+    char now[20], newest[20];
+    tb_time_format(ops->now_us, now);
+    tb_time_format(newest_us, newest);
+    return tb_fail(err, TB_E_CLOCK, "backdated",
+                   "The clock says %.20s, and the newest change is of %.20s (see: tollbook audit). Set the clock right,"
+                   " or give --backdated: then it holds from %.20s on.", now, newest, now);
+}
+
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const uint64_t before = tb_store_changes(ops->store);
-    tb_code code = args->operation->write(ops, args, reply, err);
+    tb_ops at = *ops;
+    int64_t newest_us = 0;
+    bool behind = false;
+    tb_code code = find_moment(&at, args, &newest_us, &behind, err);
+    if (!code) code = args->operation->write(&at, args, reply, err);
     if (!code) code = check_reply(reply, err);
     if (code || reply->settled || tb_store_changes(ops->store) == before) return code;
-    return tb__audit(ops, args, err);
+    if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, err);
+    return tb__audit(&at, args, err);
 }
 
 tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err)

@@ -114,5 +114,10 @@ void tb__reply_said(const tb_reply *reply, tb_buf *out);
         .name = "account", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,     \
         .required = (required_), .help = (help_)                                                   \
     }
+#define TB__PARAM_BACKDATED                                                                        \
+    {                                                                                              \
+        .name = "backdated", .kind = TB_PARAM_FLAG,                                                \
+        .help = "take it although the clock is behind the newest change"                           \
+    }
 
 #endif

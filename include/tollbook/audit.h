@@ -17,7 +17,7 @@ typedef struct tb_audit_entry {
     int64_t id; /* from 1, without gaps: the store gives it */
     int64_t at_us;
     int64_t key;           /* 0: none, as on the command line and with a bearer token */
-    const char *origin;    /* an address; "": the command line */
+    const char *origin;    /* an address; "user eva" on a command line; "": the server itself */
     const char *operation; /* its name */
     const char *arguments; /* JSON, canonical, without secrets; of a document its SHA-256 */
 } tb_audit_entry;
@@ -31,6 +31,8 @@ TB_MUST_USE tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t lim
                                    tb_audit_entry **ret_entries, size_t *ret_n, tb_error *err);
 /* The last one's id; 0: there is none. */
 TB_MUST_USE tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err);
+/* The latest time of its last entries; INT64_MIN: there are none. */
+TB_MUST_USE tb_code tb_store_audit_moment(tb_store *store, int64_t *ret_us, tb_error *err);
 void tb_audit_release(tb_audit_entry *entries); /* with their texts; NULL is fine */
 
 /* Rows that this writer has changed since it was opened: the same before and after an operation

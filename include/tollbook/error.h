@@ -94,7 +94,8 @@ TB_API_BEGIN
     X(AWAY, 59, 3, 503, "usage.away", "A usage server does not answer, try again later.")          \
     X(ALL_REFUSED, 60, 1, 422, "ingest.all_refused", "Every line was refused.")                    \
     X(OTHER_OPTIONS, 61, 1, 409, "ingest.other_options",                                           \
-      "The log is known under other options.")
+      "The log is known under other options.")                                                   \
+    X(CLOCK, 62, 1, 409, "clock.behind", "The clock is behind what is stored.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -65,6 +65,7 @@ typedef struct tb_operation {
     tb_operation_part write;
     bool slow;           /* it may take its time: the command line offers --progress */
     bool storeless;      /* it works without a database too: ops->store is NULL then */
+    bool declares;       /* what it writes holds from its moment on: it has TB__PARAM_BACKDATED */
     /* What is said where writing fails, which is no failure then, for the answer is there: "The
      * scenarios are not kept". NULL: it is one. */
     const char *unwritten;
@@ -153,7 +154,7 @@ typedef struct tb_ops {
     tb_store *store;
     int64_t now_us;
     int64_t key;      /* the asking key's id; 0: the command line, or a program */
-    const char *from; /* where it is asked from, an address; NULL: here */
+    const char *from; /* where it is asked from, an address or "user eva"; NULL: here */
     /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
     /* Takes out's bytes and empties it, when a long answer's have grown; NULL: the answer stays in

@@ -4,8 +4,10 @@
  * not at all. */
 #include "tollbook/operation.h"
 
+#include <pwd.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -398,12 +400,27 @@ static int run_open(op_call *o, tb_ops *ops)
     return status;
 }
 
+#define USER_ROOM 64
+
+/* Who runs the command: "user eva", or the number where the system has no plain name for it. */
+static const char *find_user(char out[USER_ROOM])
+{
+    struct passwd entry, *found = NULL;
+    char room[4096];
+    snprintf(out, USER_ROOM, "user %u", (unsigned)getuid());
+    if (getpwuid_r(getuid(), &entry, room, sizeof room, &found) || !found) return out;
+    const size_t plain = strspn(entry.pw_name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@+-");
+    if (plain && !entry.pw_name[plain]) snprintf(out, USER_ROOM, "user %.32s", entry.pw_name);
+    return out;
+}
+
 /* The row's own options give the operation what is no argument. */
 static int run_here(op_call *o)
 {
+    char user[USER_ROOM];
     cli_secret secret = {.there = false};
     const tb_files files = {is_wanted, put_file, o};
-    tb_ops ops = {.step = step, .drain = drain, .ctx = o, .files = &files};
+    tb_ops ops = {.from = find_user(user), .step = step, .drain = drain, .ctx = o, .files = &files};
     int status = cli_clock(o->call, &ops.now_us);
     if (sodium_init() >= 0) ops.random = randombytes_buf;
     if (status == 0) status = cli_read_secret(o->call, &secret);

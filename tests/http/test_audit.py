@@ -1,6 +1,8 @@
 """The audit log: one entry for each write that changed anything, with who asked and from where,
 without secrets, chained, and the same list from both faces."""
 import json
+import os
+import pwd
 import sqlite3
 import unittest
 
@@ -48,7 +50,8 @@ class Audit(Case):
         lines = run("audit", "--db", db).stdout.decode().splitlines()
         self.server.start()
         last = lines[-1].split("\t")
-        self.assertEqual(last[2:5], ["0", "-", "ledger enter"])
+        user = pwd.getpwuid(os.getuid()).pw_name
+        self.assertEqual(last[2:5], ["0", f"user {user}", "ledger enter"])
         self.assertEqual(json.loads(last[5])["note"], "tab\u2192")
         there = self.server.ask("POST", "/operations/audit", "operator", b"{}").json()["out"]
         self.assertEqual(there.splitlines(), lines)

@@ -330,7 +330,7 @@ class Drawn(Case):
         db = server.db
         ENVIRONMENT["TOLLBOOK_NOW"] = "2026-09-30T00:00:00Z"  # the tax is October's
         try:
-            run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+            run("apply", "--db", db, "--backdated", "-", stdin=json.dumps(catalog).encode())
         finally:
             ENVIRONMENT["TOLLBOOK_NOW"] = NOW
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())

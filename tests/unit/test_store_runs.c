@@ -57,7 +57,7 @@ static void make_void(fixture *f, const char *numbered)
 {
     tb_error err = {0};
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_void(f->store, numbered, NOW_US, &err));
+    ok(tb_store_void(f->store, numbered, us_at(12, 31, 0) + 31 * TB_US_PER_DAY, &err));
     ok(tb_store_commit(f->store, &err));
 }
 

@@ -873,7 +873,9 @@
       " ORDER BY id DESC LIMIT 1")                                                                 \
     X(INVOICE_NEXT,                                                                                \
       "SELECT coalesce(max(serial),0)+1,(SELECT coalesce(max(id),0)+1 FROM invoice),"              \
-      "coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),'')"                         \
+      "coalesce((SELECT sha256 FROM invoice ORDER BY id DESC LIMIT 1),''),"                        \
+      "(SELECT finalized_us FROM invoice ORDER BY id DESC LIMIT 1),"                               \
+      "(SELECT number FROM invoice ORDER BY id DESC LIMIT 1)"                                      \
       " FROM invoice WHERE year=?1")                                                               \
     X(INVOICE_INSERT,                                                                              \
       "INSERT INTO invoice(" TB__C_invoice("") ")VALUES(?1,?2,?3,?4,?5,'final',?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,"\
@@ -1015,6 +1017,8 @@
       " GROUP BY c.account,c.month ORDER BY 1,2")                                                  \
     /* audit */                                                                                    \
     X(AUDIT_LAST, "SELECT id,chain FROM audit ORDER BY id DESC LIMIT 1")                           \
+    /* the last thousand: one that was backdated is not the latest */                              \
+    X(AUDIT_MOMENT, "SELECT max(at_us) FROM (SELECT at_us FROM audit ORDER BY id DESC LIMIT 1000)")\
     X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
     X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
              " ORDER BY id LIMIT ?2")                                                              \

@@ -272,6 +272,24 @@ typedef struct place {
     int64_t id, year, serial;
 } place;
 
+static tb_code clock_behind(int64_t now_us, int64_t issued_us, const char *number, const char *rule, tb_error *err)
+{
+    char now[20], issued[20];
+    tb_time_format(now_us, now);
+    tb_time_format(issued_us, issued);
+    return tb_fail(err, TB_E_CLOCK, "issued", "The clock says %.20s, and %s was issued on %.10s. %s: set the clock right.",
+                   now, number, issued, rule);
+}
+
+/* s: of INVOICE_NEXT. Numbers and days of issue rise together. */
+static tb_code check_day(sqlite3_stmt *s, const tb_invoice *invoice, tb_error *err)
+{
+    const char *last = (const char *)sqlite3_column_text(s, 4);
+    const int64_t issued_us = sqlite3_column_int64(s, 3);
+    if (!last || tb_day_from_us(invoice->finalized_us) >= tb_day_from_us(issued_us)) return TB_OK;
+    return clock_behind(invoice->finalized_us, issued_us, last, "A later number has no earlier day", err);
+}
+
 /* The next number of the year's series and the chain's end. */
 static tb_code next_place(tb_store *store, tb_invoice *invoice, place *ret, tb_error *err)
 {
@@ -284,6 +302,7 @@ static tb_code next_place(tb_store *store, tb_invoice *invoice, place *ret, tb_e
     ret->serial = sqlite3_column_int64(s, 0);
     ret->id = sqlite3_column_int64(s, 1);
     code = tb__copy_text(s, 2, invoice->previous, sizeof invoice->previous, err);
+    if (!code) code = check_day(s, invoice, err);
     sqlite3_reset(s);
     if (!code) code = tb__check_id("invoice", ret->serial, TB__ID_END, err);
     if (!code) code = tb__check_id("invoice", ret->id, TB__ID_END, err);
@@ -447,12 +466,14 @@ static tb_code check_corrected(tb_store *store, const tb_invoice *invoice, int64
     return refuse_invoice("number", invoice, why, err);
 }
 
-static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_t id, tb_error *err)
+static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_t id, int64_t now_us, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
     if (invoice->state == TB_INVOICE_VOID)
         return refuse_invoice("number", invoice, "the invoice is void already", err);
+    if (tb_day_from_us(now_us) < tb_day_from_us(invoice->finalized_us))
+        return clock_behind(now_us, invoice->finalized_us, invoice->number, "Nothing is void before that", err);
     tb_code code = check_corrected(store, invoice, invoice->month, err);
     if (!code) code = tb__sql_ints(store, TB__SQL_CORRECTIONS_OF, &id, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
@@ -470,7 +491,7 @@ tb_code tb_store_void(tb_store *store, const char *number, int64_t now_us, tb_er
     if (code) return code;
     if (!id) return tb_fail(err, TB_E_NOT_FOUND, "number", "There is no invoice %.24s.", number);
     const int64_t values[2] = {id, now_us};
-    code = check_voidable(store, &invoice, id, err);
+    code = check_voidable(store, &invoice, id, now_us, err);
     if (!code) code = tb__run_ints(store, TB__SQL_INVOICE_VOID, values, 2, err);
     if (!code) code = enter(store, &invoice, TB_LEDGER_VOID, 1, now_us, err);
     if (!code) store->dirty = true;

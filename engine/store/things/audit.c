@@ -114,6 +114,11 @@ tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err)
     return tb__int_of(store, TB__SQL_AUDIT_LAST, NULL, 0, 0, ret_id, err);
 }
 
+tb_code tb_store_audit_moment(tb_store *store, int64_t *ret_us, tb_error *err)
+{
+    return tb__int_of(store, TB__SQL_AUDIT_MOMENT, NULL, 0, INT64_MIN, ret_us, err);
+}
+
 void tb_audit_release(tb_audit_entry *entries)
 {
     free(entries);

@@ -15,8 +15,8 @@ GB = 10**9
 class Ledger(Case):
     def setUp(self):
         super().setUp()
-        self.apply(json.dumps(CATALOG))
-        self.run_tool("book", "--db", "t.db", self.write("book.json", json.dumps(BOOK)))
+        self.apply(json.dumps(CATALOG), now=OCTOBER)
+        self.run_tool("book", "--db", "t.db", self.write("book.json", json.dumps(BOOK)), now=OCTOBER)
 
     def use(self, zone, gigabytes, day="2026-10-03", now=NOVEMBER):
         row = {"zone": zone, "hour": f"{day}T05:00:00Z", "region": "DE", "bytes": gigabytes * GB}

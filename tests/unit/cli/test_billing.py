@@ -240,6 +240,32 @@ class Billing(Case):
         self.assertEqual((second["number"], second["replaces"]), ("2026-000002", "2026-000001"))
         self.verify()
 
+    # --- a clock that is behind ---
+
+    def test_a_declaration_is_not_backdated_by_itself(self):
+        self.any_clock = False
+        taxed = json.dumps({**CATALOG, "accounts": [{"id": 1, "name": "acme", "tax": {"VATRate": 5}},
+                                                    *CATALOG["accounts"][1:]]})
+        book = json.dumps({**BOOK, "book": "later", "effective_from": "2026-12-01T00:00:00Z"})
+        back, step = "2026-11-20T11:54:59Z", "2026-11-20T11:55:00Z"
+        declare = (("apply", "--db", "t.db", self.write("taxed.json", taxed)),
+                   ("book", "--db", "t.db", self.write("later.json", book)))
+        before = self.query("SELECT * FROM declaration")
+        for words in declare:
+            said = self.run_tool(*words, now=back, status=1).err
+            self.assertIn(f"The clock says {back}, and the newest change is of {NOVEMBER}", said)
+            self.assertIn("--backdated", said)
+        self.assertEqual(self.query("SELECT * FROM declaration"), before)
+        self.run_tool("apply", "--db", "t.db", "c.json", now=back)  # changes nothing
+        self.run_tool(*declare[1], now=step)
+        at = lambda: self.run_tool("audit", "--db", "t.db").out.splitlines()[-1].split("\t")
+        self.assertEqual(at()[1], NOVEMBER)  # a step back counts from the newest change on
+        self.run_tool(*declare[0], "--backdated", now="2026-11-02T00:00:00Z")
+        self.assertEqual((at()[1], json.loads(at()[5])["backdated"]), ("2026-11-02T00:00:00Z", True))
+        self.run_tool("apply", "--db", "t.db", "c.json", now="2026-11-02T00:00:00Z", status=1)
+        self.october()  # usage comes whenever it comes
+        self.verify()
+
     # --- late usage ---
 
     def test_late_usage_is_corrected_on_the_next_invoice(self):

@@ -180,7 +180,7 @@ class GeneralLedger(Ledger):
         catalog = {"accounts": CATALOG["accounts"],
                    "zones": [{**CATALOG["zones"][0], "created": "2026-12-01T00:00:00Z"}, CATALOG["zones"][1],
                              {"id": 901, "account": 2, "name": "found", "created": "2026-01-05T00:00:00Z"}]}
-        self.apply(json.dumps(catalog))
+        self.apply(json.dumps(catalog), now=DECEMBER)
         book = {**BOOK, "book": "b2", "supersedes": "b", "ledger_codes": {"revenue": "1"},
                 "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.05"}}}}
         self.run_tool("book", "--db", "t.db", self.write("b2.json", json.dumps(book)), now=DECEMBER)
@@ -336,7 +336,7 @@ class GeneralLedger(Ledger):
         closed = self.export("2026-11")
         self.assertEqual(self.codes("2026-12", "reversal"), {"8500"})
         self.book(book="o2", supersedes="old", effective_from="2026-02-01T00:00:00Z",
-                  ledger_codes={"revenue": "1"}, now=DECEMBER)
+                  ledger_codes={"revenue": "1"}, now=JANUARY)
         self.assertEqual(self.export("2026-11"), closed)
         self.assertEqual(self.codes("2026-10", "accrual"), {"8400"})
         self.close("2026-10")

@@ -89,7 +89,7 @@ class Local(Case):
 
     def prepare(self, book=BOOK, **more):
         self.declare(**more)
-        self.run_tool("book", "add", "--db", "t.db", self.write("b.json", json.dumps(book)))
+        self.run_tool("book", "add", "--db", "t.db", self.write("b.json", json.dumps(book)), now="2026-01-06T00:00:00Z")
 
     # --- M1 ---
 
@@ -368,6 +368,18 @@ class Local(Case):
         self.money("--since", "2026-000002", "--format", "html", "--out", "mail")
         self.assertEqual(len(list((self.folder / "mail").iterdir())), 3)
 
+    # --- a clock that is behind ---
+
+    def test_days_of_issue_rise_with_the_numbers(self):
+        self.prepare(MINIMUM)
+        self.finalize("2026-02", "2026-03-10T09:00:00Z", "--account", 1)
+        for words in (("--month", "2026-02", "--finalize"), ("--void", "2026-000001")):
+            said = self.money(*words, now="2026-03-09T23:59:59Z", status=1).err
+            self.assertIn("The clock says 2026-03-09T23:59:59Z, and 2026-000001 was issued on 2026-03-10", said)
+        self.assertEqual([i["issued"] for i in self.finalize("2026-02", "2026-03-10T08:00:00Z")], ["2026-03-10"] * 2)
+        self.assertEqual(self.query("SELECT account,outcome FROM month_run"), [["1", "final"], ["2", "final"], ["0", "nothing"]])
+        self.verify()
+
     # --- what else reads months that were billed ---
 
     def test_it_is_counted_once_in_whatifs(self):
@@ -421,7 +433,7 @@ class Served(Local):
     def setUp(self):
         super().setUp()
         self.key = self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role",
-                                 "Operator").out.strip()
+                                 "Operator", now="2026-01-06T00:00:00Z").out.strip()
 
     def environment(self, now=None, key=None):
         return super().environment(now or self.clock, key)

@@ -32,7 +32,7 @@ class Prepaid(Case):
     def setUp(self):
         super().setUp()
         self.declare(CATALOG)
-        self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps(BOOK)), now=MADE)
+        self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps(BOOK)), now=OCTOBER)
 
     def declare(self, catalog, now=OCTOBER):
         self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(catalog)), now=now)
