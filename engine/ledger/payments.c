@@ -1,5 +1,5 @@
-/* A bank's list of payments (payments.h). The file is copied once, as UTF-8; cells are cut out of the copy
- * in place, for an unquoted cell is never longer than its quotes. */
+/* A bank's list of payments, or opening balances as CSV (payments.h). The file is copied once, as UTF-8; cells are cut out
+ * of the copy in place, for an unquoted cell is never longer than its quotes. */
 #include "tollbook/payments.h"
 
 #include <inttypes.h>
@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/jsontext.h"
+#include "ledger/balances.h"
 #include "tollbook/book.h"
 #include "tollbook/buf.h"
 #include "tollbook/calendar.h"
@@ -364,6 +365,26 @@ static tb_code check_digits(const reader *r, uint64_t line, const tb_payment *p)
     return bad_row(r, line, "amount", why);
 }
 
+/* An opening balance: the columns are called as the fields, but the date, which is when it is due. */
+static tb_code read_balance(const reader *r, uint64_t line, tb_payment *p)
+{
+    const char *currency = cell_of(r, FIELD_currency), *due = cell_of(r, FIELD_date);
+    *p = (tb_payment){.line = line, .day = TB_NO_DAY, .reference = cell_of(r, FIELD_reference), .payer = ""};
+    tb_code code = check_cells(r, line);
+    if (code) return code;
+    if (!take_account_cell(cell_of(r, FIELD_account), &p->account) || !p->account)
+        return bad_row(r, line, "account", "it is no account's number");
+    if (!read_amount(cell_of(r, FIELD_amount), r->comma, &p->amount))
+        return bad_row(r, line, "amount",
+                       r->comma ? "it is not an amount like -1.234,56"
+                                : "it is not an amount like -1,234.56; for -1.234,56 say --comma");
+    if (*due && !read_day(due, &p->day))
+        return bad_row(r, line, "due", "it is not a day like 2026-10-31 or 31.10.2026");
+    if (*currency && strlen(currency) != 3) return bad_row(r, line, "currency", "it has no three letters");
+    snprintf(p->currency, sizeof p->currency, "%.3s", currency);
+    return TB_OK;
+}
+
 static tb_code read_payment(const reader *r, uint64_t line, tb_payment *p)
 {
     const char *currency = cell_of(r, FIELD_currency);
@@ -425,7 +446,7 @@ static tb_code number_same(tb_payments *list, tb_error *err)
     return TB_OK;
 }
 
-static tb_code read_rows(reader *r, tb_payments *list)
+static tb_code read_rows(reader *r, tb_code (*read_row)(const reader *, uint64_t, tb_payment *), tb_payments *list)
 {
     size_t cap = 0;
     uint64_t line = 0;
@@ -442,10 +463,27 @@ static tb_code read_rows(reader *r, tb_payments *list)
             if (!cells) return tb_no_memory(r->err);
             list->cells = cells;
         }
-        code = read_payment(r, line, &list->list[list->n]);
+        code = read_row(r, line, &list->list[list->n]);
         if (!code) memcpy(list->cells + list->n * r->n_head, r->cells, r->n_head * sizeof *r->cells);
         list->n += !code;
     }
+    return code;
+}
+
+/* Copies the text, and reads its head into the cells. */
+static tb_code open_file(reader *r, const char *text, size_t len, tb_payments *list)
+{
+    uint64_t line = 0;
+    if (len > TB_PAYMENTS_MAX) return tb_fail(r->err, TB_E_TOO_LARGE, NULL, "It is longer than 16 MiB.");
+    if (is_utf16(text, len))
+        return tb_fail(r->err, TB_E_BAD_INPUT, NULL, "It is UTF-16. Save it as UTF-8. Nothing was entered.");
+    list->texts = copy_text(text, len, &len);
+    if (!list->texts) return tb_no_memory(r->err);
+    r->at = list->texts;
+    r->end = list->texts + len;
+    r->separator = find_separator(list->texts);
+    tb_code code = read_record(r, &line);
+    r->n_head = list->n_cells = r->n;
     return code;
 }
 
@@ -454,22 +492,53 @@ tb_code tb_payments_parse(const char *text, size_t len, const char *map, bool co
 {
     tb_payments list = {.list = NULL};
     reader r = {.line = 1, .comma = comma, .err = err};
-    uint64_t line = 0;
-    if (len > TB_PAYMENTS_MAX) return tb_fail(err, TB_E_TOO_LARGE, NULL, "It is longer than 16 MiB.");
-    if (is_utf16(text, len))
-        return tb_fail(err, TB_E_BAD_INPUT, NULL, "It is UTF-16. Save it as UTF-8. Nothing was entered.");
-    list.texts = copy_text(text, len, &len);
-    if (!list.texts) return tb_no_memory(err);
-    r.at = list.texts;
-    r.end = list.texts + len;
-    r.separator = find_separator(list.texts);
-    tb_code code = read_record(&r, &line);
-    r.n_head = list.n_cells = r.n;
+    tb_code code = open_file(&r, text, len, &list);
     if (!code) code = read_map(&r, map);
-    if (!code) code = read_rows(&r, &list);
+    if (!code) code = read_rows(&r, read_payment, &list);
     if (!code) code = number_same(&list, err);
     if (code) tb_payments_release(&list);
     else *ret_payments = list;
+    return code;
+}
+
+/* Each column must be one of these: a due day that is not understood would be lost. */
+static tb_code name_columns(reader *r)
+{
+    static const struct {
+        const char *name;
+        int field;
+    } columns[] = {{"account", FIELD_account}, {"amount", FIELD_amount}, {"currency", FIELD_currency},
+                   {"due", FIELD_date}, {"reference", FIELD_reference}};
+    size_t found = 0;
+    for (int f = 0; f < N_FIELDS; f++)
+        r->column[f] = -1;
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        r->column[columns[i].field] = find_column(r, columns[i].name, strlen(columns[i].name));
+        found += r->column[columns[i].field] >= 0;
+    }
+    if (found == r->n && r->column[FIELD_account] >= 0 && r->column[FIELD_amount] >= 0) return TB_OK;
+    return bad_row(r, 1, "the head", "its columns are account and amount, and where there are any currency, due,"
+                                     " reference");
+}
+
+static tb_code read_balances(const char *text, size_t len, bool comma, tb_payments *list, tb_error *err)
+{
+    reader r = {.line = 1, .comma = comma, .err = err};
+    tb_code code = open_file(&r, text, len, list);
+    if (!code) code = name_columns(&r);
+    return code ? code : read_rows(&r, read_balance, list);
+}
+
+tb_code tb_balances_parse(const char *text, size_t len, bool comma, tb_payments *ret_balances, tb_error *err)
+{
+    tb_payments list = {.list = NULL};
+    size_t at = 0;
+    while (at < len && strchr(" \t\r\n", text[at]) && text[at])
+        at++;
+    const bool json = at < len && text[at] == '{';
+    tb_code code = json ? tb__balances_json(text, len, &list, err) : read_balances(text, len, comma, &list, err);
+    if (code) tb_payments_release(&list);
+    else *ret_balances = list;
     return code;
 }
 
@@ -528,5 +597,6 @@ const char *tb_payment_shown(const tb_ledger_entry *entry)
 {
     const bool hash = entry->kind == TB_LEDGER_PAYMENT && strncmp(entry->reference, "row ", 4) == 0 &&
                       strspn(entry->reference + 4, "0123456789abcdef") == 40;
-    return hash ? "" : entry->reference;
+    const bool made = tb_ledger_is_opening(entry) && strncmp(entry->reference, "opening ", 8) == 0;
+    return hash || made ? "" : entry->reference;
 }

@@ -15,6 +15,7 @@ typedef struct settling {
     tb_settle_paper **by_number; /* ascending */
     tb_settle_paper *debits;     /* by their entries' ids */
     size_t n_debits;
+    int64_t back;                /* opening balances up to this entry were taken back */
     tb_decimal pool;             /* money that names no invoice */
     tb_decimal running;
     tb_error *err;
@@ -127,9 +128,10 @@ static void take_notes(settling *s)
     }
 }
 
-static bool is_money(tb_ledger_kind kind)
+static bool is_money(const settling *s, const tb_ledger_entry *e)
 {
-    return kind == TB_LEDGER_PAYMENT || kind == TB_LEDGER_ADJUSTMENT;
+    if (tb_ledger_is_opening(e) && e->id <= s->back) return false;
+    return e->kind == TB_LEDGER_PAYMENT || e->kind == TB_LEDGER_ADJUSTMENT;
 }
 
 static void take_money(settling *s, const tb_ledger_entry *e)
@@ -137,7 +139,7 @@ static void take_money(settling *s, const tb_ledger_entry *e)
     tb_settle_paper *paper = open_invoice(s, e->document);
     if (e->kind == TB_LEDGER_USAGE || e->kind == TB_LEDGER_USAGE_REVERSAL)
         add_to(s, &s->running, e->amount);
-    if (!is_money(e->kind) || tb_decimal_sign(e->amount) < 0) return;
+    if (!is_money(s, e) || tb_decimal_sign(e->amount) < 0) return;
     apply(s, paper, e->amount, paper ? &paper->paid : NULL);
 }
 
@@ -149,9 +151,9 @@ static int by_id(const void *a, const void *b)
     return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-static bool is_debit(const tb_ledger_entry *e)
+static bool is_debit(const settling *s, const tb_ledger_entry *e)
 {
-    return is_money(e->kind) && tb_decimal_sign(e->amount) < 0;
+    return is_money(s, e) && tb_decimal_sign(e->amount) < 0;
 }
 
 static void owe(const tb_ledger_entry *e, tb_settle_paper *debit)
@@ -161,15 +163,15 @@ static void owe(const tb_ledger_entry *e, tb_settle_paper *debit)
     *debit = (tb_settle_paper){.stands = true, .total = owed, .remaining = owed};
     memcpy(debit->number, e->reference, sizeof debit->number);
     tb_time_format(e->at_us, day);
-    memcpy(debit->due, day, sizeof debit->due - 1);
+    memcpy(debit->due, e->expires[0] ? e->expires : day, sizeof debit->due - 1);
 }
 
-/* What takes from the balance without an invoice is owed from its own day on. */
+/* What takes from the balance without an invoice is owed from its own day on; an opening balance can say another. */
 static tb_code find_debits(settling *s, const tb_ledger_entry *entries, size_t n)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
-        found += is_debit(&entries[i]);
+        found += is_debit(s, &entries[i]);
     if (!found) return TB_OK;
     const tb_ledger_entry **own = malloc(found * sizeof *own);
     s->debits = calloc(found, sizeof *s->debits);
@@ -179,7 +181,7 @@ static tb_code find_debits(settling *s, const tb_ledger_entry *entries, size_t n
     }
     found = 0;
     for (size_t i = 0; i < n; i++)
-        if (is_debit(&entries[i])) own[found++] = &entries[i];
+        if (is_debit(s, &entries[i])) own[found++] = &entries[i];
     qsort(own, found, sizeof *own, by_id);
     for (; s->n_debits < found; s->n_debits++)
         owe(own[s->n_debits], &s->debits[s->n_debits]);
@@ -263,7 +265,7 @@ tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *pap
 {
     tb_settlement made = {.credits = NULL};
     settling s = {.papers = papers, .n = n_papers, .pool = TB_DECIMAL_ZERO,
-                  .running = TB_DECIMAL_ZERO, .err = err};
+                  .running = TB_DECIMAL_ZERO, .back = tb_ledger_opening_back(entries, n), .err = err};
     s.by_number = malloc((n_papers + 1) * sizeof *s.by_number);
     if (!s.by_number) return tb_no_memory(err);
     for (size_t i = 0; i < n_papers; i++) {

@@ -62,10 +62,11 @@ static tb_code take_entry(tb_account_statement *s, memory *m, const tb_ledger_en
         s->opening = s->closing;
         return code;
     }
-    m->entries[s->n++] = (tb_account_entry){.at_us = e->at_us, .kind = tb_ledger_kind_name(e->kind),
+    m->entries[s->n++] = (tb_account_entry){.at_us = e->at_us, .kind = tb_ledger_entry_name(e),
                                             .amount = e->amount, .balance = s->closing,
                                             .reference = tb_payment_shown(e), .note = e->note,
-                                            .expires = e->expires, .drawn = TB_DECIMAL_ZERO};
+                                            .expires = e->kind == TB_LEDGER_CREDIT ? e->expires : "",
+                                            .drawn = TB_DECIMAL_ZERO};
     return code;
 }
 

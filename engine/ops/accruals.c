@@ -484,8 +484,9 @@ tb_code tb_accruals_read(tb_store *store, const tb_accruals_ask *ask, tb_accrual
     tb_accruals made = {.list = NULL};
     gathering g = {.store = store, .ask = ask, .month = ask->month, .to = &made,
                    .end_us = tb_month_start_us(ask->month + 1), .err = err};
-    tb_code code = TB_OK;
-    for (int64_t m = ask->month; !code && m >= ask->month - TB_ACCRUAL_MONTHS; m--)
+    int64_t begin = 0;
+    tb_code code = tb_store_ledger_begin(store, &begin, err);
+    for (int64_t m = ask->month; !code && m >= begin && m >= ask->month - TB_ACCRUAL_MONTHS; m--)
         code = add_month(&g, m);
     if (!code) code = join_months(&made, err);
     free(g.corrections);

@@ -35,12 +35,18 @@ static void write_products(const tb_products *products, tb_buf *out)
     }
 }
 
+/* Closings of before the account `opening` have no code for it: where no book names one they stay as they were. */
+static bool is_written(tb_book_account account, const tb_journal_codes *codes)
+{
+    return account != TB_ACCOUNT_OPENING || strcmp(codes->code[account], tb_book_account_code(account)) != 0;
+}
+
 static tb_code write_codes(tb_store *store, int64_t month, const tb_month_books *books, tb_buf *out,
                            tb_error *err)
 {
     static const tb_book_account sorted[TB_BOOK_ACCOUNT_COUNT] = {
-        TB_ACCOUNT_BANK,    TB_ACCOUNT_CREDITS, TB_ACCOUNT_PREPAID, TB_ACCOUNT_RECEIVABLES,
-        TB_ACCOUNT_REVENUE, TB_ACCOUNT_TAX,     TB_ACCOUNT_UNBILLED};
+        TB_ACCOUNT_BANK,        TB_ACCOUNT_CREDITS, TB_ACCOUNT_OPENING, TB_ACCOUNT_PREPAID,
+        TB_ACCOUNT_RECEIVABLES, TB_ACCOUNT_REVENUE, TB_ACCOUNT_TAX,     TB_ACCOUNT_UNBILLED};
     tb_journal_codes codes;
     bool first = true;
     tb_code code = TB_OK;
@@ -51,8 +57,9 @@ static tb_code write_codes(tb_store *store, int64_t month, const tb_month_books 
         if (code) return code;
         tb_buf_fmt(out, "%s\"%s\":{", first ? "" : ",", currency);
         for (int a = 0; a < TB_BOOK_ACCOUNT_COUNT; a++)
-            tb_buf_fmt(out, "%s\"%s\":\"%s\"", a ? "," : "", tb_book_account_name(sorted[a]),
-                       codes.code[sorted[a]]);
+            if (is_written(sorted[a], &codes))
+                tb_buf_fmt(out, "%s\"%s\":\"%s\"", a ? "," : "", tb_book_account_name(sorted[a]),
+                           codes.code[sorted[a]]);
         tb_buf_str(out, "}");
         first = false;
     }

@@ -146,7 +146,7 @@ static void put_pair(exporting *x, const tb_journal_entry *j, const tb_ledger_en
                      tb_book_account debit, tb_book_account credit, tb_decimal amount)
 {
     char description[160];
-    snprintf(description, sizeof description, "%s %s", tb_ledger_kind_name(e->kind), e->reference);
+    snprintf(description, sizeof description, "%s %s", tb_ledger_entry_name(e), e->reference);
     tb_journal_line(&x->reply->out, j, debit, amount, description);
     tb_journal_line(&x->reply->out, j, credit, turned(amount), description);
 }
@@ -171,7 +171,9 @@ static tb_code put_postings(exporting *x, const tb_ledger_entry *e, tb_journal_e
     case TB_LEDGER_VOID:
     case TB_LEDGER_CREDIT_NOTE: return put_invoice(x, e, j, side, err);
     case TB_LEDGER_PAYMENT: put_pair(x, j, e, TB_ACCOUNT_BANK, side, e->amount); break;
-    case TB_LEDGER_ADJUSTMENT: put_pair(x, j, e, TB_ACCOUNT_REVENUE, side, e->amount); break;
+    case TB_LEDGER_ADJUSTMENT:
+        put_pair(x, j, e, tb_ledger_is_opening(e) ? TB_ACCOUNT_OPENING : TB_ACCOUNT_REVENUE, side, e->amount);
+        break;
     case TB_LEDGER_USAGE:
     case TB_LEDGER_USAGE_REVERSAL:
         put_pair(x, j, e, TB_ACCOUNT_UNBILLED, TB_ACCOUNT_PREPAID, e->amount);
@@ -200,7 +202,8 @@ static tb_code put_entry_lines(void *ctx, const tb_ledger_entry *e, tb_error *er
 {
     exporting *x = ctx;
     char id[24];
-    tb_journal_entry j = {.day = tb_day_from_us(e->at_us), .id = id, .document = e->document,
+    tb_journal_entry j = {.day = tb_day_from_us(e->at_us), .id = id,
+                          .document = tb_ledger_is_opening(e) ? "" : e->document,
                           .currency = e->currency, .account = e->account};
     tb_code code = find_codes(x, x->month, e->currency, &j.codes, err);
     snprintf(id, sizeof id, "%" PRId64, e->id);
@@ -324,7 +327,7 @@ static tb_code check_closable(tb_ops *ops, int64_t month, tb_error *err)
 {
     char text[8];
     tb_month_format(month, text);
-    if (ops->now_us >= tb_month_start_us(month + 1)) return TB_OK;
+    if (ops->now_us >= tb_month_start_us(month + 1)) return tb_store_check_begun(ops->store, month, err);
     return tb_fail(err, TB_E_NOT_OVER, "month",
                    "%s is not over. It can be closed once the next month has begun (UTC).", text);
 }

@@ -14,6 +14,7 @@
 #include "ops/invoice_files.h"
 #include "ops/issue_parts.h"
 #include "tollbook/calendar.h"
+#include "tollbook/closingstore.h"
 #include "tollbook/shadowbills.h"
 #include "tollbook/explain.h"
 #include "tollbook/issuegroup.h"
@@ -211,6 +212,9 @@ static tb_code begin_run(month_run *run, tb_error *err)
 {
     tb_store *store = run->ops->store;
     tb_code code = run->final ? tb_issue_check_over(run->month, run->ops->now_us, err) : TB_OK;
+    if (!code && run->final) code = tb_store_check_begun(store, run->month, err);
+    if (!code && !run->final && !run->args->next)
+        code = tb__say_before_begin(run->ops, run->month, run->reply, err);
     if (!code) code = tb_month_books_read(store, &run->books, err);
     if (!code && run->final) code = tb_shadow_books_read(store, &run->shadows, err);
     if (code) return code;

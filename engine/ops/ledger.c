@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/terms.h"
@@ -66,7 +67,7 @@ static tb_code check_expires(const tb_ledger_entry *entry, tb_error *err)
 #define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
 
 /* What nobody can have paid: more than there is, or less than a cent. */
-static tb_code check_amount(const tb_ledger_entry *entry, tb_error *err)
+tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err)
 {
     tb_decimal size = entry->amount, most = tb_decimal_from_int(AMOUNT_MAX);
     int digits = tb_currency_minor_digits(entry->currency);
@@ -85,7 +86,7 @@ tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known
     if (!code)
         code = tb_store_month_currency(store, entry->account, tb_month_from_us(entry->at_us),
                                        entry->currency, err);
-    if (!code) code = check_amount(entry, err);
+    if (!code) code = tb__ledger_check_amount(entry, err);
     if (!code) code = tb_store_ledger_known(store, entry, ret_known, err);
     if (code || *ret_known) return code;
     code = check_document(store, entry, err);

@@ -25,14 +25,14 @@ static void put_entry(tb_reply *reply, const tb_ledger_entry *e, bool first)
     tb_time_format(e->at_us, at);
     *tb_decimal_put(amount, e->amount) = 0;
     tb_buf_fmt(&reply->out, "%" PRId64 "\t%.20s\t%s\t%s\t%s\t", e->id, at,
-               tb_ledger_kind_name(e->kind), amount, e->currency);
+               tb_ledger_entry_name(e), amount, e->currency);
     tb__put_cell(&reply->out, e->reference, strlen(e->reference));
     tb_buf_str(&reply->out, "\t");
     tb__put_cell(&reply->out, e->note, strlen(e->note));
     tb_buf_str(&reply->out, "\n");
     tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"time\":\"%.20s\",\"kind\":\"%s\""
                ",\"amount\":\"%s\",\"currency\":\"%s\"", first ? "" : ",", e->id, at,
-               tb_ledger_kind_name(e->kind), amount, e->currency);
+               tb_ledger_entry_name(e), amount, e->currency);
     put_text(&reply->json, "reference", e->reference, strlen(e->reference));
     put_text(&reply->json, "note", e->note, strlen(e->note));
     tb_buf_str(&reply->json, "}");
@@ -243,7 +243,7 @@ static const tb_operation rows[] = {
     {.name = "ledger",
      .summary = "List an account's invoices, payments and adjustments, and the balance",
      .details = "See also: ledger pay, ledger adjust, ledger credit, ledger statement, ledger aging,\n"
-                "ledger accrue, ledger grace, ledger import, ledger export, ledger close.",
+                "ledger accrue, ledger grace, ledger begin, ledger import, ledger export, ledger close.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(list_params),
      .read = list_entries},

@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_OPS_OPERATIONS_H
 #define TOLLBOOK_OPS_OPERATIONS_H
 
+#include "tollbook/entry.h"
 #include "tollbook/operation.h"
 
 typedef struct tb__operations {
@@ -16,6 +17,7 @@ extern const tb__operations tb__account_operations;
 extern const tb__operations tb__alert_operations;
 extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;
+extern const tb__operations tb__begin_operations;
 extern const tb__operations tb__catalog_operations;
 extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__forget_operations;
@@ -82,6 +84,12 @@ typedef struct tb__account_walk {
 } tb__account_walk;
 TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, tb__account_walk *walk, tb_error *err);
 #define TB__ACCOUNTS_AT_ONCE 200 /* `most`, where each is rated */
+
+/* Whether a ledger entry's amount has the digits of its currency, and a size that balances can always be summed of. */
+TB_MUST_USE tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err);
+
+/* Says that a month lies before the ledger's begin, and that drafts of it are for comparison; else nothing. */
+TB_MUST_USE tb_code tb__say_before_begin(const tb_ops *ops, int64_t month, tb_reply *reply, tb_error *err);
 
 /* What remains of an account's invoices and debits now, and how much of it is past its due date. */
 TB_MUST_USE tb_code tb__account_owes(const tb_ops *ops, int64_t account, tb_decimal *ret_owed,

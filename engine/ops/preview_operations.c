@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "ops/operations.h"
 #include "tollbook/alerts.h"
+#include "tollbook/closingstore.h"
 #include "tollbook/issuegroup.h"
 #include "tollbook/json.h"
 #include "tollbook/lacks.h"
@@ -39,7 +40,7 @@ typedef struct preview_run {
     tb_ops *ops;
     tb_reply *reply;
     tb_month_books books;
-    int64_t month;
+    int64_t month, begin; /* begin: the ledger's */
     tb_decimal times, hours; /* how many times is too many, of a month and of an hour */
     bool json;               /* what is printed */
     tb_buf name;             /* of the account that is looked at */
@@ -131,6 +132,14 @@ static tb_code read_figure(const preview_run *run, int64_t account, int64_t mont
         code = take_draft(run, account, month, f, err);
     }
     return code ? code : take_usage(run, account, month, f, err);
+}
+
+/* The month before; nothing where that was billed elsewhere. */
+static tb_code read_last(const preview_run *run, int64_t account, month_figure *f, tb_error *err)
+{
+    if (run->month > run->begin) return read_figure(run, account, run->month - 1, f, err);
+    *f = (month_figure){.state = "elsewhere"};
+    return TB_OK;
 }
 
 static bool has_amount(const month_figure *f)
@@ -344,7 +353,7 @@ static tb_code preview_account(void *ctx, int64_t account, tb_error *err)
     tb_buf_add(&run->name, "", 1);
     if (!code) code = tb_buf_check(&run->name, err);
     if (!code) code = read_figure(run, account, run->month, &f[0], err);
-    if (!code) code = read_figure(run, account, run->month - 1, &f[1], err);
+    if (!code) code = read_last(run, account, &f[1], err);
     if (code) return code;
     say_document(run, &f[0]);
     say_amounts(run, &f[0], &f[1]);
@@ -371,7 +380,7 @@ static tb_code list_accounts(preview_run *run, int64_t account, tb_error *err)
     int64_t *now = NULL, *last = NULL;
     size_t n = 0, n_last = 0, kept = 0;
     tb_code code = tb_issue_accounts(run->ops->store, run->month, account, &now, &n, err);
-    if (!code && !account)
+    if (!code && !account && run->month > run->begin)
         code = tb_issue_accounts(run->ops->store, run->month - 1, 0, &last, &n_last, err);
     int64_t *all = code ? NULL : malloc((n + n_last + 1) * sizeof *all);
     if (!code && !all) code = tb_no_memory(err);
@@ -411,6 +420,7 @@ static tb_code open_forms(preview_run *run, bool first, tb_error *err)
     tb_buf_fmt(json, "{\"month\":\"%s\",\"over\":%s", month,
                tb_issue_check_over(run->month, run->ops->now_us, NULL) ? "false" : "true");
     tb_code code = first ? say_unowned(run, err) : TB_OK;
+    if (!code && first) code = tb__say_before_begin(run->ops, run->month, run->reply, err);
     tb_buf_str(json, ",\"rows\":[");
     if (!first) return code;
     if (run->json) tb_buf_add(&run->reply->out, json->data, json->len);
@@ -463,6 +473,7 @@ static tb_code run_preview(preview_run *run, const tb_args *args, tb_error *err)
         code = tb_fail(err, TB_E_VALIDATION, tb_decimal_sign(run->times) <= 0 ? "times" : "hours",
                        "A number of times is more than 0.");
     if (!code) code = tb_month_books_read(run->ops->store, &run->books, err);
+    if (!code) code = tb_store_ledger_begin(run->ops->store, &run->begin, err);
     if (!code)
         code = args->next ? read_next(run, args->next, err)
                           : list_accounts(run, tb_arg_number(args, "account", 0), err);

@@ -112,7 +112,7 @@ static const struct {
 } kinds[] = {
     {"invoice", TB__WORD_INVOICE},   {"credit_note", TB__WORD_CREDIT_NOTE},
     {"void", TB__WORD_VOIDED},       {"payment", TB__WORD_PAID_IN},
-    {"adjustment", TB__WORD_ADJUSTED}, {"usage", TB__WORD_USED},
+    {"adjustment", TB__WORD_ADJUSTED}, {"opening_balance", TB__WORD_CARRIED}, {"usage", TB__WORD_USED},
     {"usage_reversal", TB__WORD_USED_BACK}, {"credit", TB__WORD_CREDIT_GRANTED},
     {"credit_expired", TB__WORD_CREDIT_EXPIRED},
 };

@@ -162,6 +162,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(VOIDED, "Made void:", "Storniert:")                                                          \
     X(PAID_IN, "Payment", "Zahlung")                                                               \
     X(ADJUSTED, "Adjustment", "Berichtigung")                                                      \
+    X(CARRIED, "Balance carried forward", "Saldovortrag")                                          \
     X(USED, "Usage so far", "Verbrauch bis heute")                                                 \
     X(USED_BACK, "Usage, now on its invoice", "Verbrauch, nun berechnet")                          \
     X(CREDIT_GRANTED, "Credit", "Guthaben")                                                        \

@@ -10,7 +10,7 @@ TB_API_BEGIN
 
 typedef struct tb_account_entry {
     int64_t at_us;
-    const char *kind;    /* as tb_ledger_kind_name */
+    const char *kind;    /* as tb_ledger_entry_name */
     tb_decimal amount;   /* what it adds to the balance: invoices are negative */
     tb_decimal balance;  /* behind it */
     const char *reference, *note; /* the invoice's number, the payment's name; "": none */

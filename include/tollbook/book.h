@@ -73,7 +73,8 @@ typedef struct tb_tier {
     X(PREPAID, "prepaid", "2300")                                                                  \
     X(UNBILLED, "unbilled", "1250")                                                                \
     X(BANK, "bank", "1000")                                                                        \
-    X(CREDITS, "credits", "2350")
+    X(CREDITS, "credits", "2350")                                                                  \
+    X(OPENING, "opening", "3900")
 typedef enum tb_book_account {
 #define TB_X(e, name, code) TB_ACCOUNT_##e,
     TB_BOOK_ACCOUNTS(TB_X)

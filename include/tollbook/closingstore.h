@@ -23,7 +23,18 @@ typedef struct tb_closing {
     size_t len;
 } tb_closing;
 
-/* TB_E_CLOSED where the month of this moment is closed. */
+/* The month that the ledger begins with: those before it are billed elsewhere. They are not run, do not wait and are not
+ * accrued, and take no entries. 0: all are billed here. */
+TB_MUST_USE tb_code tb_store_ledger_begin(tb_store *store, int64_t *ret_month, tb_error *err);
+/* In the caller's transaction. Whether it may change the caller asks first (tb_ledger_begin). */
+TB_MUST_USE tb_code tb_store_set_ledger_begin(tb_store *store, int64_t month, tb_error *err);
+/* TB_E_CLOSED where the month lies before it. */
+TB_MUST_USE tb_code tb_store_check_begun(tb_store *store, int64_t month, tb_error *err);
+/* The first document, not void, of a month before this one or with corrections of one; "": there is none. */
+TB_MUST_USE tb_code tb_store_document_before(tb_store *store, int64_t month, char ret_number[24],
+                                             tb_error *err);
+
+/* TB_E_CLOSED where the month of this moment is closed, or lies before the ledger's begin. */
 TB_MUST_USE tb_code tb_store_check_open(tb_store *store, int64_t at_us, tb_error *err);
 /* The last closed month; INT64_MIN: none is. */
 TB_MUST_USE tb_code tb_store_last_closed(tb_store *store, int64_t *ret_month, tb_error *err);

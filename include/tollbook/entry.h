@@ -11,7 +11,7 @@ TB_API_BEGIN
  *   invoice         - what a final invoice comes to; void gives it back; reference: its number
  *   credit_note     + what a credit note comes to; void takes it again
  *   payment         + what was paid; document: the invoice that it is for, "": the oldest first
- *   adjustment      + or -, what an operator corrects
+ *   adjustment      + or -, what an operator corrects, or an opening balance (below)
  *   usage           - (or +) what a prepaid account's running month came to on a day, less what was
  *                   entered for it before
  *   usage_reversal  + the sum of a month's usage entries, when its invoice stands for them
@@ -50,8 +50,20 @@ typedef struct tb_ledger_entry {
     char reference[64]; /* invoice number, payment id */
     char note[128];
     char document[24]; /* the invoice that it is about, where the kind has one; else "" */
-    char expires[11];  /* a credit's last day, UTC, "2026-12-31"; else "" */
+    char expires[11];  /* a credit's last day, UTC, "2026-12-31"; of an opening balance the day on which it is due; else
+                          "" */
 } tb_ledger_entry;
+
+/* Opening balances are adjustments whose document is one of these words, which no invoice is called: what an account
+ * owed, or had, when the ledger began, and the same taken back. All that an account has are taken back together, so
+ * those up to the last that was taken back count no more. */
+#define TB_OPENING      "opening"
+#define TB_OPENING_BACK "opening/back"
+bool tb_ledger_is_opening(const tb_ledger_entry *entry); /* either */
+/* The id of the last entry of one account that took one back; 0: none did. */
+int64_t tb_ledger_opening_back(const tb_ledger_entry *entries, size_t n);
+/* What it is called where it is shown: its kind's name, or "opening_balance". */
+const char *tb_ledger_entry_name(const tb_ledger_entry *entry);
 
 TB_API_END
 

@@ -35,8 +35,8 @@ typedef struct tb_accruals_ask {
 } tb_accruals_ask;
 
 /* Of a month that is over. What was billed after its end is what the invoice says; the rest is rated. A year of
- * months before it count where they were not billed by its end, also those that were never run. What is
- * made void after the end stood then. */
+ * months before it count where they were not billed by its end, also those that were never run; none before the
+ * ledger's begin. What is made void after the end stood then. */
 TB_MUST_USE tb_code tb_accruals_read(tb_store *store, const tb_accruals_ask *ask,
                                      tb_accruals *ret_accruals, tb_error *err);
 void tb_accruals_release(tb_accruals *accruals);

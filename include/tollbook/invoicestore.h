@@ -30,7 +30,8 @@ const char *tb_run_outcome_name(tb_run_outcome outcome);
  * due or refused: what comes for it from then on is late. (tb_store_finalize notes final ones.)
  * account 0: everybody, that is all who have no run of their own; nothing alone, and once a month.
  * Changes nothing where the account's last run of the month says the same and nothing has come in
- * for it since. reason: "" or a sentence, cut at TB_RUN_REASON_MAX. */
+ * for it since. reason: "" or a sentence, cut at TB_RUN_REASON_MAX. TB_E_CLOSED: the month lies before the ledger's
+ * begin (closingstore.h). */
 TB_MUST_USE tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t month,
                                       tb_run_outcome outcome, const char *reason, int64_t now_us,
                                       tb_error *err);
@@ -117,7 +118,7 @@ void tb_invoice_release(tb_invoice *invoice);
  * and its sha256; stores it and its ledger entry. Where (account, month, kind, since) is final already and not void, gives that one
  * and sets *ret_known. The caller releases *invoice on success; its corrects are forgotten.
  *
- * Notes the month's run too, as final. TB_E_VALIDATION, with the field: a month that is not over, or
+ * Notes the month's run too, as final. TB_E_CLOSED: the month lies before the ledger's begin. TB_E_VALIDATION, with the field: a month that is not over, or
  * that a later invoice's corrections have billed; a watermark that is not the file's data version
  * (read and finalise in one transaction, with no catalogue or usage written in between); corrections
  * of late usage that waits since another watermark; a total of the wrong sign; a text whose sha256

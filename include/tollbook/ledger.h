@@ -7,6 +7,7 @@
 #include "tollbook/charges.h"
 #include "tollbook/document.h"
 #include "tollbook/ledgerstore.h"
+#include "tollbook/payments.h"
 
 TB_API_BEGIN
 
@@ -51,6 +52,21 @@ TB_MUST_USE tb_code tb_ledger_void(tb_store *store, const char *number, int64_t 
  * *differences. */
 TB_MUST_USE tb_code tb_ledger_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                                      tb_error *err);
+
+/* What was made of a begin and of opening balances. */
+typedef struct tb_opened {
+    bool moved; /* the ledger has another begin than before */
+    uint64_t entered, known, back; /* opening balances: entered, there before, and taken back */
+} tb_opened;
+/* In the caller's transaction: the ledger begins with this month (tb_store_ledger_begin). Opening balances of another begin are
+ * taken back, and so is what days of prepaid accounts entered before this one. TB_E_NOT_OVER: the month has not begun.
+ * TB_E_CLOSED: a month is closed; a document stands, of an earlier month, or of any where there was a begin before. */
+TB_MUST_USE tb_code tb_ledger_begin(tb_store *store, int64_t month, int64_t now_us, tb_opened *ret, tb_error *err);
+/* Enters these balances as of the begin, in the caller's transaction, into a `ret` that tb_ledger_begin has filled. Those
+ * of an account that stand already are known, or are taken back where they differ; 0 enters none. Other accounts stay as
+ * they are. err->line is the row's. TB_E_VALIDATION: another currency than the account's, a due day of money that is the
+ * account's own, a reference that is taken. TB_E_CLOSED: the month is closed, or they differ and a document is final. */
+TB_MUST_USE tb_code tb_ledger_open(tb_store *store, const tb_payments *balances, tb_opened *ret, tb_error *err);
 
 /* An account's statement, and the memory that it lies in. */
 typedef struct tb_account_reading {

@@ -1,4 +1,4 @@
-/* A bank's list of payments: CSV to rows. Pure.
+/* A bank's list of payments, and opening balances: CSV to rows. Pure.
  *
  * Cells are separated by ',', ';' or a tab, whichever the first line has most of, and may be quoted as in
  * RFC 4180. The first line names the columns. Bytes that are not UTF-8 are taken for Latin-1. */
@@ -40,14 +40,20 @@ typedef struct tb_payments {
  * TB_E_VALIDATION: the map. TB_E_BAD_INPUT: a row, err->line says which. TB_E_TOO_LARGE. Release. */
 TB_MUST_USE tb_code tb_payments_parse(const char *text, size_t len, const char *map, bool comma,
                                       tb_payments *ret_payments, tb_error *err);
+/* Opening balances, in the same form or as {"balances":[{"account":7,"amount":"-120.00"},...]}: account and amount (below
+ * 0: what the account owes), and where the file has them currency, due and reference. day: when it is due, or TB_NO_DAY. key, row and payer say nothing.
+ * TB_E_BAD_INPUT: the head, or a row. */
+#define TB_NO_DAY INT64_MIN
+TB_MUST_USE tb_code tb_balances_parse(const char *text, size_t len, bool comma, tb_payments *ret_balances,
+                                      tb_error *err);
 void tb_payments_release(tb_payments *payments);
 
 /* What looks like an invoice's number in a reference, as it is written on invoices: "RE 2026 000123" has
  * 2026-000123. Each once. Returns how many. */
 size_t tb_payment_numbers(const char *reference, char numbers[TB_PAYMENT_NUMBERS][24]);
 
-/* An entry's reference as people read it: "" for the hash of a row, which is for the ledger; its note has
- * the bank's words. */
+/* An entry's reference as people read it: "" for the hash of a row, which is for the ledger (its note has the bank's
+ * words), and for what an opening balance without one was given. */
 const char *tb_payment_shown(const tb_ledger_entry *entry);
 
 TB_API_END

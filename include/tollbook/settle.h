@@ -5,7 +5,7 @@
  * invoice then, credit notes take off first (the invoice that they credit), then payments that name it,
  * then all other money, the oldest due first. What one has too much, the others get: it is money that
  * no invoice has taken. Adjustments are such money too. One below zero is a debit: it is owed as an invoice
- * is, and due on its own day. A void document takes nothing: what named it is free again. Usage of a prepaid account's running month is kept apart.
+ * is, and due on its own day, an opening balance on the day that it says. A void document takes nothing: what named it is free again. Usage of a prepaid account's running month is kept apart.
  *
  * Always: the sum of all entries = unallocated + running + credit - receivable. */
 #ifndef TOLLBOOK_SETTLE_H

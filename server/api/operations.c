@@ -96,6 +96,7 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
 {
     const tb_param *document = document_of(w->args.operation);
     const char *body = r->body ? r->body : "";
+    if (document && !document->required && !r->body_len) return TB_OK;
     if (document) return tb_args_add(&w->args, document, body, r->body_len, err);
     if (r->body_len > ARGUMENTS_MAX)
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "The arguments are longer than %zu MiB.",

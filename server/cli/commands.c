@@ -391,6 +391,7 @@ cli_command cli_commands[] = {
      .fixed = "kind=adjustment"},
     {.name = "ledger accrue", .operation = "ledger accrue"},
     {.name = "ledger grace", .operation = "ledger grace"},
+    {.name = "ledger begin", .operation = "ledger begin"},
     {.name = "ledger credit", .operation = "ledger credit"},
     {.name = "ledger aging", .operation = "ledger aging"},
     {.name = "ledger import", .operation = "ledger import"},

@@ -439,6 +439,14 @@ static const tb_arg *document_of(const tb_args *args)
     return NULL;
 }
 
+/* Whether the body is a document, or nothing where none is given: all else is a query then. */
+static bool takes_document(const tb_operation *operation)
+{
+    for (size_t i = 0; i < operation->n_params; i++)
+        if (operation->params[i].kind == TB_PARAM_DOCUMENT) return true;
+    return false;
+}
+
 static void put_value(const tb_arg *arg, tb_buf *out)
 {
     switch (arg->param->kind) {
@@ -563,13 +571,14 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
 {
     const tb_arg *document = document_of(&o->args);
     client_request request = {.method = "POST", .type = "application/json", .subject = o->subject};
-    if (!document) put_body(&o->args, body);
-    if (!put_path(&o->args, document, path) || body->failed) {
+    const bool apart = takes_document(o->args.operation);
+    if (!apart) put_body(&o->args, body);
+    if (!put_path(&o->args, apart, path) || body->failed) {
         cli_say(o->call, "The arguments are too long to be sent.");
         return tb_code_exit(TB_E_USAGE);
     }
     request.path = path->data;
-    request.body = document ? document->text.data : body->data;
+    request.body = document ? document->text.data : body->len ? body->data : "";
     request.len = document ? document->text.len : body->len;
     int status = client_send(c, &request);
     json_t *reply = status == 0 ? client_json(c) : NULL;

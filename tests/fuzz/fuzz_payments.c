@@ -1,5 +1,6 @@
 /* Fuzzes the reader of a bank's list of payments. The first line is the map, with a '!' in front for amounts with a
- * comma; the rest is the file. What is accepted must keep the promises of payments.h, and read the same again. */
+ * comma; the rest is the file, which is read as opening balances too. What is accepted must keep the promises of
+ * payments.h, and payments read the same again. */
 #include "tollbook/payments.h"
 
 #include <stdlib.h>
@@ -37,6 +38,24 @@ static void check_same(const tb_payments *a, const tb_payments *b)
     }
 }
 
+static void try_balances(const char *text, size_t len, bool comma)
+{
+    tb_payments list;
+    tb_error err = {0};
+    tb_code code = tb_balances_parse(text, len, comma, &list, &err);
+    if (code) {
+        MUST(code == TB_E_BAD_INPUT || code == TB_E_TOO_LARGE);
+        MUST(err.code == code && err.message[0]);
+        return;
+    }
+    for (size_t i = 0; i < list.n; i++) {
+        const tb_payment *p = &list.list[i];
+        MUST(p->account >= 1 && p->line >= (i ? list.list[i - 1].line : 1));
+        MUST((!p->currency[0] || strlen(p->currency) == 3) && p->amount.scale >= 0 && strlen(p->reference) <= len);
+    }
+    tb_payments_release(&list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
@@ -62,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tb_payments_release(&again);
         tb_payments_release(&list);
     }
+    try_balances(text, len, comma);
     free(text);
     free(map);
     return 0;

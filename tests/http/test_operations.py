@@ -3,7 +3,7 @@ it is; the reply holds what a command line prints."""
 import json
 import re
 import unittest
-from harness import CONTRACT, SOURCE, Case
+from harness import CONTRACT, SOURCE, Case, run
 from test_billing import BOOK
 
 
@@ -26,6 +26,25 @@ class Operations(Case):
         gone = self.ask("key-revoke", {"id": made["answer"]["Id"]}).json()
         self.assertEqual((gone["answer"], gone["said"]),
                          (None, [f"Key {made['answer']['Id']} is revoked."]))
+
+    def test_a_document_that_may_be_left_out(self):
+        """ledger begin has one: its other arguments are always a query."""
+        self.assertEqual(self.ask("ledger-begin").json()["answer"], {"month": None})
+        begun = self.ask("ledger-begin?month=2026-01").json()
+        self.assertEqual(begun["answer"], {"month": "2026-01", "entered": 0, "known": 0, "takenBack": 0})
+        row = {"account": 1, "amount": "-12.50", "due": "2025-12-14"}
+        begun = self.ask("ledger-begin?month=2026-01", {"balances": [row]}).json()
+        self.assertEqual((begun["answer"]["entered"], begun["no"]), (1, False))
+        csv = self.server.ask("POST", "/operations/ledger-begin?month=2026-01", "operator",
+                              b"account,amount,due\n1,-12.50,2025-12-14\n").json()
+        self.assertEqual(csv["answer"]["known"], 1)
+        self.assertEqual(self.ask("ledger-begin?month=2026-01", {"balances": [{"account": 1}]}).status, 400)
+        self.refused(self.ask("ledger-begin", {"balances": [row]}), 400, "validation_error", "month")
+        there = ("ledger", "begin", "--server", self.server.url, "--key", self.server.keys["operator"])
+        self.assertEqual(run(*there).stdout, b"2026-01\n")
+        self.assertIn(b"as before", run(*there, "--month", "2026-01").stderr)
+        self.assertIn(b"1 known", run(*there, "--month", "2026-01", "-", stdin=b"account,amount,due\n1,-12.5,2025-12-14\n").stderr)
+        self.assertEqual(self.server.ask("POST", "/operations/ledger-begin", "user", b"").status, 403)
 
     BAD = (
         ("key-create", {}, 400, "Account"),

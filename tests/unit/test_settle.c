@@ -135,6 +135,43 @@ START_TEST(what_takes_from_the_balance_is_owed_from_its_day_on)
 }
 END_TEST
 
+/* What was taken back is as if it had not been entered, whatever else is older or newer. */
+START_TEST(opening_balances_are_due_when_they_say_until_they_are_taken_back)
+{
+    tb_ledger_entry e[] = {
+        entry(1, TB_LEDGER_ADJUSTMENT, "-20", "INV-7", TB_OPENING),
+        entry(2, TB_LEDGER_ADJUSTMENT, "6", "opening 1 2026-10", TB_OPENING),
+        entry(3, TB_LEDGER_ADJUSTMENT, "20", "opening back 1", TB_OPENING_BACK),
+        entry(4, TB_LEDGER_ADJUSTMENT, "-6", "opening back 2", TB_OPENING_BACK),
+        entry(5, TB_LEDGER_ADJUSTMENT, "-10", "INV-7 (2)", TB_OPENING),
+        entry(6, TB_LEDGER_ADJUSTMENT, "-3", "fee", ""),
+        entry(7, TB_LEDGER_PAYMENT, "4", "w", ""),
+    };
+    tb_settlement s;
+    for (size_t i = 0; i < 7; i++)
+        on_day(&e[i], 20487);
+    strcpy(e[4].expires, "2026-01-01");
+    for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(tb_settle(e, 7, NULL, 0, &s, NULL), TB_OK);
+        ck_assert_uint_eq(s.n_debits, 2);
+        ck_assert_str_eq(s.debits[0].due, "2026-01-01");
+        is(s.debits[0].remaining, "6");
+        is(s.debits[1].remaining, "3");
+        is(s.balance, "-9");
+        tb_settlement_release(&s);
+        for (size_t i = 0; i < 3; i++) { /* in another order too */
+            const tb_ledger_entry moved = e[i];
+            e[i] = e[6 - i];
+            e[6 - i] = moved;
+        }
+    }
+    ck_assert_str_eq(tb_ledger_entry_name(&e[0]), "opening_balance");
+    ck_assert_str_eq(tb_payment_shown(&e[1]), "");
+    ck_assert_str_eq(tb_payment_shown(&e[0]), "INV-7");
+    ck_assert_str_eq(tb_ledger_entry_name(&e[5]), "adjustment");
+}
+END_TEST
+
 /* Each is owed by itself, in the order in which they were entered. */
 START_TEST(debits_may_be_many)
 {
@@ -396,6 +433,7 @@ int main(void)
     TCase *test = tcase_create("settle");
     tcase_add_test(test, money_goes_where_it_is_said_and_then_to_the_oldest_due);
     tcase_add_test(test, what_takes_from_the_balance_is_owed_from_its_day_on);
+    tcase_add_test(test, opening_balances_are_due_when_they_say_until_they_are_taken_back);
     tcase_add_test(test, debits_may_be_many);
     tcase_add_test(test, a_debit_comes_behind_the_invoices_of_its_day);
     tcase_add_test(test, the_order_of_entries_makes_no_difference);

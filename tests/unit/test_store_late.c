@@ -85,6 +85,11 @@ START_TEST(nothing_is_closed_where_what_it_rests_on_has_moved)
     ok(try_void(&f, i.number, &err));
     ck_assert_int_eq(try_close(&f, &basis, OCTOBER), TB_E_BUSY);
     ok(tb_store_next_closing(f.store, &basis, &err));
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_set_ledger_begin(f.store, OCTOBER - 2, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_int_eq(try_close(&f, &basis, OCTOBER), TB_E_BUSY);
+    ok(tb_store_next_closing(f.store, &basis, &err));
     ok(try_close(&f, &basis, OCTOBER));
     ck_assert_int_eq(rows(&f), 1); /* of September, which was run */
     add_bytes(&f, 201, "DE", at(10, 5, 0), 7); /* from now on, run or not */

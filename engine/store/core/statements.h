@@ -13,6 +13,9 @@
 /* The data version that the running transaction will commit. */
 #define TB__NEXT_VERSION "(SELECT value+1 FROM meta WHERE name='data_version')"
 
+/* The month that the ledger begins with; 0: none was set. */
+#define TB__BEGIN "coalesce((SELECT value FROM meta WHERE name='begin_month'),0)"
+
 /* What an invoice is read by. */
 #define TB__INVOICE_COLUMNS                                                                        \
     "SELECT id,number,kind,state,account,month,watermark,since,currency,total,sha256,previous,"    \
@@ -70,7 +73,7 @@
     "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
     " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
 
-/* A month that is closed, for its hours were let go, waits no more.
+/* A month that is closed, for its hours were let go, waits no more, and one before the ledger's begin never does.
  *
  * Months that were run and whose account has late usage, or later declarations that reach into them:
  * whether the month comes to something else by these, the caller looks. Where nothing of the month
@@ -97,7 +100,8 @@
     " ON v.account IN(0,y.account) AND v.watermark<y.newest) AS c"                                 \
     " CROSS JOIN month_run r ON r.id=" TB__LAST_RUN("c.account", "c.month")                        \
     " LEFT JOIN invoice i ON i.number=r.invoice) AS x) AS w"                                       \
-    " WHERE (n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed)) AND NOT EXISTS(SELECT 1"        \
+    " WHERE (n>0 OR m>0 OR (w.outcome='refused' AND NOT w.billed)) AND w.month>=" TB__BEGIN        \
+    " AND NOT EXISTS(SELECT 1"                                                                     \
     " FROM retention k WHERE k.account=w.account AND k.hours_month>w.month)"                       \
     " ORDER BY w.account,w.month"
 
@@ -319,8 +323,9 @@
                 " ON CONFLICT DO UPDATE SET sums=excluded.sums")                                   \
     /* outcome of an account's month: 1 nothing is open of it */                                   \
     X(MONTH_SETTLED,                                                                               \
-      "SELECT r.outcome='nothing' OR (r.outcome='final' AND i.state='final') FROM month_run r"     \
-      " LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id=" TB__LAST_RUN("?1", "?2"))           \
+      "SELECT ?2<" TB__BEGIN " OR coalesce((SELECT r.outcome='nothing' OR (r.outcome='final' AND"  \
+      " i.state='final') FROM month_run r LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id="   \
+      TB__LAST_RUN("?1", "?2") "),0)")                                                             \
     /* segments */                                                                                 \
     X(SEGMENT_INSERT,                                                                              \
       "INSERT INTO segment VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14," TB__UNSEALED ")")\
@@ -993,10 +998,20 @@
     X(CLOSING_INSERT, "INSERT INTO closing(" TB__C_closing("") ")VALUES(?1,?2,?3,?4,?5,?6,"        \
                       "9223372036854775807,9223372036854775807,?7)")                               \
     X(CLOSING_NEXT, "SELECT coalesce(max(id),0)+1 FROM closing")                                   \
-    /* since the data were at ?1 and the ledger at ?2 a month was opened again, or an invoice made void */\
+    X(BEGIN_MONTH, "SELECT " TB__BEGIN)                                                            \
+    X(BEGIN_SET, "INSERT INTO meta(name,value)VALUES('begin_month',?1),('begin_last',?1),"         \
+                 "('begin_version'," TB__NEXT_VERSION ")ON CONFLICT DO UPDATE SET value="          \
+                 "iif(name='begin_last',max(value,excluded.value),excluded.value)")                \
+    /* the first document that stands, of a month before ?1 or with corrections of one */          \
+    X(BEGIN_DOCUMENT, "SELECT number FROM invoice i WHERE state='final' AND (month<?1 OR EXISTS("  \
+                      "SELECT 1 FROM correction c WHERE c.invoice=i.id AND c.month<?1))"           \
+                      " ORDER BY id LIMIT 1")                                                      \
+    /* since the data were at ?1 and the ledger at ?2 a month was opened again, the ledger got another begin, or an\
+     * invoice was made void */                                                                    \
     X(CLOSING_MOVED, "SELECT EXISTS(SELECT 1 FROM closing WHERE reopened_version>?1 AND"           \
                      " reopened_version<9223372036854775807) OR EXISTS(SELECT 1 FROM ledger WHERE id>?2" \
-                     " AND kind='void')")                                                          \
+                     " AND kind='void') OR EXISTS(SELECT 1 FROM meta WHERE name='begin_version'"   \
+                     " AND value>?1)")                                                             \
     X(CLOSING_REOPEN, "UPDATE closing SET reopened_us=?2,reopened_version=" TB__NEXT_VERSION " WHERE month=?1 AND"\
                       " reopened_us=9223372036854775807")                                          \
     X(CLOSING_AFTER, "SELECT id,month,closed_us,version,entries,sha256,document FROM closing WHERE"\

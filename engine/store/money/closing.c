@@ -34,7 +34,8 @@ tb_code tb_store_check_open(tb_store *store, int64_t at_us, tb_error *err)
     const int64_t month = tb_month_from_us(at_us);
     bool closed = false;
     char text[8];
-    tb_code code = is_closed(store, month, &closed, err);
+    tb_code code = tb_store_check_begun(store, month, err);
+    if (!code) code = is_closed(store, month, &closed, err);
     if (code || !closed) return code;
     tb_month_format(month, text);
     return tb_fail(err, TB_E_CLOSED, "month",

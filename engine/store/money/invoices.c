@@ -3,6 +3,7 @@
  * so a crash leaves none or all of them; the file's triggers hold what is final. Void invoices keep
  * their numbers. */
 #include "store/money/billing.h"
+#include "tollbook/closingstore.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -224,7 +225,8 @@ static tb_code check_moment(tb_store *store, const tb_invoice *invoice, tb_error
     if (is_credit_note(invoice) ? !invoice->since : invoice->since != 0)
         return refuse_invoice("since", invoice, "a credit note, and it alone, says since when",
                               err);
-    tb_code code = tb_store_version(store, &version, err);
+    tb_code code = tb_store_check_begun(store, invoice->month, err);
+    if (!code) code = tb_store_version(store, &version, err);
     if (code || version == invoice->watermark) return code;
     return refuse_invoice("watermark", invoice,
                           "the data has changed since it was read; do it again", err);

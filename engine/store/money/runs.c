@@ -7,6 +7,7 @@
  * nothing. A row is added only where it says something new, so that the same run again changes
  * nothing, the data version included. */
 #include "store/money/billing.h"
+#include "tollbook/closingstore.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +87,8 @@ tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t month, tb_ru
     const tb__run_row run = {account, month, outcome, "", cut, now_us};
     bool known = false;
     cut_reason(reason, cut);
-    tb_code code = is_known(store, &run, &known, err);
+    tb_code code = tb_store_check_begun(store, month, err);
+    if (!code) code = is_known(store, &run, &known, err);
     return code || known ? code : tb__run_insert(store, &run, err);
 }
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row of ledger is an opening balance, or takes one back. */
+#define OPENING "(kind='adjustment' AND document IN('" TB_OPENING "','" TB_OPENING_BACK "'))"
+
 /* Each row is a sentence. Where an index leaves empty texts out, a query must say so to use it: each
  * invoice would else look through all of the other table. */
 static const char *const references[] = {
@@ -133,11 +136,19 @@ static const char *const references[] = {
     " FROM ledger l WHERE kind IN('credit_drawn','credit_expired') AND NOT EXISTS(SELECT 1 FROM ledger"
     " c WHERE c.kind='credit' AND c.account=l.account)",
     "SELECT format('Ledger entry %d has no business with a last day or an invoice: %s %s.',id,expires,"
-    "document) FROM ledger WHERE expires<>'' AND (kind<>'credit' OR date(expires) IS NOT expires)"
-    " OR document<>'' AND kind NOT IN('payment','adjustment','credit_drawn')",
+    "document) FROM ledger WHERE expires<>'' AND (kind<>'credit' AND NOT " OPENING " OR date(expires)"
+    " IS NOT expires) OR document<>'' AND kind NOT IN('payment','adjustment','credit_drawn')",
     "SELECT format('Ledger entry %d is about invoice %s of account %d, which is not there.',id,"
-    "document,account) FROM ledger l WHERE document<>'' AND NOT EXISTS(SELECT 1 FROM invoice i WHERE"
-    " i.number=l.document AND i.account=l.account AND i.kind='invoice')",
+    "document,account) FROM ledger l WHERE document<>'' AND NOT " OPENING " AND NOT EXISTS(SELECT 1 FROM"
+    " invoice i WHERE i.number=l.document AND i.account=l.account AND i.kind='invoice')",
+    /* where the ledger begins */
+    "SELECT format('Ledger entry %d takes back an opening balance that is not there.',id) FROM ledger l"
+    " WHERE " OPENING " AND document='" TB_OPENING_BACK "' AND NOT EXISTS(SELECT 1 FROM ledger o WHERE"
+    " o.id<l.id AND l.reference='opening back '||o.id AND o.kind='adjustment' AND o.document='" TB_OPENING "'"
+    " AND o.account=l.account AND o.at_us=l.at_us AND ltrim(o.amount,'-')=ltrim(l.amount,'-')"
+    " AND instr(o.amount,'-')<>instr(l.amount,'-'))",
+    "SELECT format('Invoice %s is of a month before the ledger begins.',number) FROM invoice,meta WHERE"
+    " name='begin_month' AND month<value AND state='final'",
     /* closings: their texts are read above the store */
     "SELECT format('Closing %d of %04d-%02d was made before the month was over, or was reopened before"
     " that.',id,1970+month/12,month%12+1) FROM closing WHERE reopened_us<closed_us OR"

@@ -24,7 +24,8 @@ static const char *const references[] = {
     "SELECT format('Ledger entry %d takes back %s, which was not run.',id,reference) FROM"
     " (SELECT id,account,reference,substr(reference,-7) AS m FROM ledger WHERE kind='usage_reversal') AS l"
     " WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account=l.account AND r.outcome<>'refused'"
-    " AND r.month=" MONTH_OF("m") ")",
+    " AND r.month=" MONTH_OF("m") ") AND " MONTH_OF("m") ">=coalesce((SELECT value FROM meta"
+    " WHERE name='begin_last'),0)",
 };
 
 /* The entries of one account's month. */

@@ -2,11 +2,13 @@
 import csv
 import io
 import json
+import subprocess
 import unittest
 from collections import defaultdict
 from decimal import Decimal
 
 from money import BOOK, CATALOG, DECEMBER, GB, NOVEMBER, OCTOBER, Ledger
+from tool import TOOL
 
 JANUARY = "2027-01-04T12:00:00Z"
 COLUMNS = "date,entry,account_code,account_name,account,document,description,debit,credit,currency"
@@ -371,6 +373,168 @@ class GeneralLedger(Ledger):
         self.assertEqual([{c: v for (name, c), v in self.sums(self.export(m), "account_name", "currency").items()
                            if name == "unbilled"} for m in ("2026-09", "2026-10", "2026-11")],
                          [{"USD": 10}, {"EUR": 5}, {}])
+
+    # --- a ledger that begins in mid-year ---
+
+    def begin(self, month, *words, now=NOVEMBER, status=0, stdin=b""):
+        return self.run_tool("ledger", "begin", "--db", "t.db", "--month", month, *words, now=now, status=status,
+                             stdin=stdin)
+
+    def balances(self, text, month="2026-10", **more):
+        return self.begin(month, "-", stdin=text.encode(), **more)
+
+    def opened(self, account):
+        """What stands and what was taken back, as the ledger has it."""
+        return [(e[1][:10], e[3], e[5]) for e in self.entries(account) if e[2] == "opening_balance"]
+
+    def aging(self, *words):
+        done = self.run_tool("ledger", "aging", "--db", "t.db", "--format", "json", *words, now=NOVEMBER)
+        return {a["account"]: [(i["number"], i["due"], i["remaining"]) for i in a["invoices"]]
+                for a in json.loads(done.out)["accounts"]}
+
+    def preview(self, month):
+        done = subprocess.run([TOOL, "preview", "--db", "t.db", "--month", month, "--format", "json"],
+                              capture_output=True, cwd=self.folder, env=self.environment(NOVEMBER), check=False)
+        return {r["account"]: r for r in json.loads(done.stdout)["rows"]}, done.stderr.decode()
+
+    def test_months_before_the_begin_are_billed_elsewhere(self):
+        self.use(101, 300, day="2026-09-03")
+        row = {"zone": 201, "hour": "2026-09-03T05:00:00Z", "region": "JP", "bytes": GB}  # without a price
+        self.run_tool("import", "--db", "t.db", "-", stdin=(json.dumps(row) + "\n").encode(), now=OCTOBER)
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-09", "--finalize", "--account", 2, now=OCTOBER,
+                      status=1)
+        self.use(101, 500)
+        self.use(201, 500)
+        wrong = lambda rows: {w["what"] for r in rows.values() for w in r["looks_wrong"]} - {"lacks"}
+        late = lambda: self.run_tool("invoice", "--db", "t.db", "--late", now=NOVEMBER).out.splitlines()[1:]
+        self.assertEqual(len(late()), 1)
+        self.assertEqual(wrong(self.preview("2026-10")[0]), {"new"})
+        self.assertEqual(self.sums(self.export("2026-09"), "account_name"), {"unbilled": 3, "revenue": -3})
+        self.assertEqual(self.sums(self.export("2026-10"), "entry", "account_name")
+                         .get(("reversal-2026-09-1", "unbilled")), -3)
+        self.assertEqual(self.run_tool("ledger", "begin", "--db", "t.db").out, "none\n")
+        self.begin("2026-10")
+        self.assertEqual(self.run_tool("ledger", "begin", "--db", "t.db").out, "2026-10\n")
+        self.assertEqual(late(), [])
+        rows, _ = self.preview("2026-10")
+        self.assertEqual((wrong(rows), {r["last"]["state"] for r in rows.values()}), (set(), {"elsewhere"}))
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name"), {"unbilled": 10, "revenue": -10})
+        self.assertEqual(self.export("2026-09"), [])
+        # its drafts can be compared with what was billed, and nothing is made of them
+        self.assertIn("billed elsewhere", self.preview("2026-09")[1])
+        shown = self.run_tool("invoice", "--db", "t.db", "--month", "2026-09", "--account", 1, now=NOVEMBER)
+        self.assertEqual([i["subtotal"] for i in json.loads(shown.out)["invoices"]], ["3.00"])
+        self.assertIn("billed elsewhere", shown.err)
+        for words in (("invoice", "--month", "2026-09", "--finalize"), ("ledger", "close", "--month", "2026-09")):
+            refused = self.run_tool(*words, "--db", "t.db", now=NOVEMBER, status=1)
+            self.assertIn("the ledger begins with 2026-10", refused.err)
+        self.ledger("pay", "--account", 1, "--amount", "1", "--reference", "a", now="2026-09-20T00:00:00Z", status=1)
+        self.use(101, 40, day="2026-09-20", now=DECEMBER)
+        self.assertEqual(late(), [])
+        self.assertEqual([i["subtotal"] for i in self.finalize()], ["5.00", "5.00"])
+        self.close("2026-10", now=DECEMBER)
+        self.verify()
+        # hours of months that are billed elsewhere may go
+        self.use(101, 1, day="2028-12-01", now="2028-12-05T00:00:00Z")
+        gone = self.run_tool("retain", "--db", "t.db", "--hours", "25", "--dry-run", now="2028-12-05T00:00:00Z")
+        self.assertNotIn("keeps all", gone.err)
+        self.change(lambda db: db.execute("UPDATE meta SET value=value+1 WHERE name='begin_month'"))
+        self.assertIn("Invoice 2026-000001 is of a month before the ledger begins.", self.verify(status=1).out)
+
+    def test_opening_balances_are_entries_of_the_begin(self):
+        text = ("account,amount,currency,due,reference\n1,-120.00,USD,2026-09-14,INV-7\n2,50,USD,,\n"
+                "1,-30.50,,,INV-9\n")
+        self.assertIn("3 balances entered, 0 known", self.balances(text).err)
+        self.assertIn("0 balances entered, 3 known", self.balances(text).err)
+        as_json = {"balances": [{"account": 1, "amount": "-120.00", "due": "2026-09-14", "reference": "INV-7"},
+                                {"account": 1, "amount": -30.50, "reference": "INV-9"},
+                                {"account": 2, "amount": "50.00", "currency": "USD"}]}
+        self.assertIn("0 balances entered, 3 known", self.balances(json.dumps(as_json)).err)
+        self.assertEqual(self.opened(1), [("2026-10-01", "-120", "INV-7"), ("2026-10-01", "-30.5", "INV-9")])
+        self.assertEqual(self.aging(), {1: [("INV-7", "2026-09-14", "120.00"), ("INV-9", "2026-10-01", "30.50")]})
+        self.ledger("pay", "--account", 1, "--amount", "100", "--reference", "w", now=NOVEMBER)
+        self.assertEqual(self.aging()[1][0], ("INV-7", "2026-09-14", "20.00"))
+        october = self.export("2026-10")
+        self.assertEqual(self.sums(october, "account_name", "account_code"),
+                         {("opening", "3900"): Decimal("-100.50"), ("receivables", "1200"): Decimal("100.50")})
+        self.assertEqual({r["document"] for r in october}, {""})
+        statement = self.ledger("statement", "--account", 2, "--format", "csv", now=NOVEMBER).out.splitlines()
+        self.assertEqual(statement[2], "2026-10-01T00:00:00Z,opening_balance,50.00,50.00,USD,,")
+        page = self.ledger("statement", "--account", 1, "--format", "html", now=NOVEMBER).out
+        self.assertIn("Balance carried forward INV-7", page)
+        self.verify()
+        self.change(lambda db: db.execute("UPDATE ledger SET document='opening/back',reference='opening back 1'"
+                                          " WHERE reference='INV-9'"))
+        self.assertIn("takes back an opening balance that is not there", self.verify(status=1).out)
+
+    def test_a_begin_is_said_anew_until_a_document_is_final(self):
+        self.use(101, 500)
+        self.use(101, 300, day="2026-09-03")
+        self.balances("account,amount,reference\n1,-120,INV-7\n2,5,\n")
+        again = self.balances("account,amount,reference,due\n1,-100,INV-7,2026-09-01\n1,-1,INV-8,\n2,0,,\n")
+        self.assertIn("2 balances entered, 0 known before, 2 taken back", again.err)
+        self.assertEqual(self.aging(), {1: [("INV-7 (2)", "2026-09-01", "100.00"), ("INV-8", "2026-10-01", "1.00")]})
+        self.assertEqual((self.entries(1)[-1][3], self.entries(2)[-1][3]), ("-101", "0"))
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name")["opening"], -101)
+        self.assertIn("2 taken back", self.begin("2026-09").err)
+        self.assertEqual((self.aging(), self.entries(1)[-1][3]), ({}, "0"))
+        self.assertEqual(self.sums(self.export("2026-10"), "account_name").get("opening", 0), 0)
+        self.balances("account,amount,reference\n1,-7,INV-7\n", month="2026-09")
+        self.assertEqual(self.aging()[1], [("INV-7 (3)", "2026-09-01", "7.00")])
+        self.close("2026-09", now=NOVEMBER)
+        self.assertIn("--reopen", self.begin("2026-10", status=1).err)
+        self.close("2026-09", "--reopen", now=NOVEMBER)
+        number = self.finalize()[0]["number"]
+        self.assertIn(f"--void {number}", self.begin("2026-10", status=1).err)
+        self.begin("2026-09")
+        self.assertIn("tollbook ledger adjust",
+                      self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
+        self.balances("account,amount,reference\n1,-7,INV-7\n2,-1,x\n", month="2026-09")
+        self.void(number, NOVEMBER)
+        self.begin("2026-10")
+        self.verify()
+        self.assertIn("ledger begin", self.run_tool("audit", "--db", "t.db", now=DECEMBER).out)
+
+    def test_a_first_begin_is_refused_behind_a_document(self):
+        self.use(101, 300, day="2026-09-03")
+        number = self.finalize(month="2026-09")[0]["number"]
+        self.assertIn(number, self.begin("2026-10", status=1).err)
+        self.assertIn("has not begun", self.begin("2026-12", status=1).err)
+        self.begin("2026-09")
+
+    def test_days_of_a_prepaid_account_before_the_begin_are_taken_back(self):
+        catalog = {**CATALOG, "accounts": [{**CATALOG["accounts"][0], "prepaid": True}, CATALOG["accounts"][1]]}
+        self.apply(json.dumps(catalog))
+        self.use(101, 300, day="2026-09-30", now=OCTOBER)
+        self.use(101, 200, now=OCTOBER)
+        self.credit("2", "--expires", "2026-09-29", account=2, now="2026-09-02T00:00:00Z")
+        self.ledger("accrue", now="2026-10-02T12:00:00Z")
+        self.assertEqual(self.entries(1)[-1][3], "-3.6")
+        self.begin("2026-10", now=OCTOBER)
+        self.assertEqual(self.entries(1)[-1][3], "0")
+        self.ledger("accrue", now=OCTOBER)
+        self.assertEqual([(e[1][:10], e[3]) for e in self.entries(1) if e[2] == "usage"][-1], ("2026-10-03", "-2.4"))
+        self.verify()
+
+    def test_balances_that_cannot_be_are_refused_by_their_line(self):
+        head = "account,amount,currency,due,reference\n"
+        for text, words, status in (
+                (head + "1,-1,USD,,\n9,1,USD,,\n", "line 3: ", 2), (head + "1,-1,EUR,,\n", "billed in USD", 2),
+                (head + "1,-1.001,USD,,\n", "digits", 2), (head + "1,x,USD,,\n", "line 2: Amount", 2),
+                (head + "1,1,USD,2026-09-01,\n", "not due", 2), (head + "1,-1,USD,soon,\n", "line 2: Due", 2),
+                (head + "1,-1,,,a\n2,-1,,,a\n", "line 3: ", 2), (head + "1,-1,,,\n1,-2,,,\n", "a reference of its own", 2),
+                ("account;amount;name\n1;-1;x\n", "line 1: The head", 2), ("account\n1\n", "line 1: The head", 2),
+                ('{"balances":[{"account":1,"amount":"-1"},\n{"account":2,"amount":"x"}]}', "line 2: amount", 2),
+                ('{"balances":[{"account":1}]}', "amount", 2), ('{"balances":[{"account":1,"amount":"1","x":1}]}', "may have currency", 2),
+                ('{"balances":[{"amount":"1"}]}', "account", 2), ('{"balance":[]}', "balances", 2), ("{", "byte", 2)):
+            refused = self.balances(text, status=status)
+            self.assertIn(words, refused.err, text)
+            self.assertEqual(self.run_tool("ledger", "begin", "--db", "t.db").out, "none\n")
+        self.assertIn("--month", self.run_tool("ledger", "begin", "--db", "t.db", "-", stdin=b"account,amount\n",
+                                               status=2).err)
+        self.assertIn("1 balance entered",
+                      self.begin("2026-10", "--comma", "-", stdin=b"account;amount\n1;-1.234,50\n").err)
+        self.assertEqual(self.opened(1)[0][1], "-1234.5")
 
 
 if __name__ == "__main__":
