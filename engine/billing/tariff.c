@@ -123,6 +123,13 @@ tb_code tb_tariff_rate(const tb_tiers *tiers, tb_stretch stretch, tb_rating *ret
     return TB_OK;
 }
 
+tb_i128 tb_tier_entry(const tb_tiers *tiers, size_t tier, tb_i128 whole, bool *ret_entered)
+{
+    const tb_i128 anchor = anchor_of(tiers, &tiers->tier[tier]), end = end_of(tiers, &tiers->tier[tier]);
+    *ret_entered = anchor < end && anchor < whole && (tiers->mode != TB_VOLUME || whole <= end);
+    return anchor;
+}
+
 /* --- preparing --- */
 
 /* A decimal's mantissa at a scale not below its own. */

@@ -1,4 +1,4 @@
-/* A line's usage by days, and the hours in which the thresholds of its tiers were crossed. A
+/* A line's usage by days, the hours in which the thresholds of its tiers were crossed, and the flats of these tiers. A
  * correction is explained by the month it corrects, as it stood when the correction was billed.
  *
  * The store cuts a month's usage where a book comes into force. So books that price nothing, one
@@ -13,6 +13,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/retain.h"
+#include "tollbook/tariff.h"
 
 #define DAYS  31
 #define HOURS 24
@@ -212,6 +213,70 @@ static tb_code put_crossings(const explained *e)
     return code;
 }
 
+/* --- flats --- */
+
+/* A part of the line's usage: its rows are of one book, and follow each other. */
+typedef struct book_part {
+    uint32_t part;
+    tb_i128 from, to;
+    const tb_tiers *tiers; /* NULL: the book is not there */
+} book_part;
+
+static void put_flat(const explained *e, const book_part *p, const tb_tier *tier, tb_i128 entry, bool *first)
+{
+    char flat[TB_DECIMAL_TEXT_MAX + 1];
+    const bool charged = entry >= p->from && entry < p->to;
+    *tb_decimal_put(flat, tier->flat) = 0;
+    tb_buf_fmt(e->out, "%s{\"book\":\"%s\",", *first ? "" : ",", e->s->books[p->part].id);
+    *first = false;
+    put_units(e->out, "from", entry);
+    tb_buf_fmt(e->out, ",\"flat\":\"%s\",\"charged\":%s", flat, charged ? "true" : "false");
+    if (!charged)
+        tb_buf_fmt(e->out, ",\"why\":\"The month's usage entered this tier %s.\"",
+                   entry < p->from ? "before this book was in force" : "when this book was in force no more");
+    tb_buf_str(e->out, "}");
+}
+
+static void put_part_flats(const explained *e, const book_part *p, bool *first)
+{
+    for (size_t k = 0; p->tiers && k < p->tiers->n; k++) {
+        bool entered = false;
+        const tb_i128 entry = tb_tier_entry(p->tiers, k, e->line->quantity, &entered);
+        if (entered && tb_decimal_sign(p->tiers->tier[k].flat)) put_flat(e, p, &p->tiers->tier[k], entry, first);
+    }
+}
+
+static const tb_tiers *tiers_of(const explained *e, const tb_month_books *books, uint32_t part)
+{
+    for (size_t i = 0; part < e->s->n_books && i < books->n; i++)
+        if (strcmp(books->list[i].sha256, e->s->books[part].sha256) == 0)
+            return e->kind == TB_LINE_VOLUME ? &books->list[i].volume : &books->list[i].balancer;
+    return NULL;
+}
+
+/* The flats of the tiers that the month's usage has come to, also those that a book in the month's middle leaves out: a
+ * flat is charged once, by the book in force when the tier is entered. */
+static tb_code put_flats(const explained *e)
+{
+    const tb_bill_line *line = e->line;
+    tb_month_books books = {.list = NULL};
+    bool first = true;
+    if (line->kind != TB_LINE_VOLUME && line->kind != TB_LINE_BALANCER_REQUESTS) return TB_OK;
+    tb_code code = tb_month_books_read(e->store, &books, e->err);
+    if (code) return code;
+    tb_buf_str(e->out, ",\"flats\":[");
+    for (size_t i = 0, end; i < line->n_tiers; i = end) {
+        book_part p = {.part = line->tiers[i].part, .from = line->tiers[i].from};
+        for (end = i; end < line->n_tiers && line->tiers[end].part == p.part; end++)
+            p.to = line->tiers[end].to;
+        p.tiers = tiers_of(e, &books, p.part);
+        put_part_flats(e, &p, &first);
+    }
+    tb_buf_str(e->out, "]");
+    tb_month_books_release(&books);
+    return TB_OK;
+}
+
 /* Hours that are no longer kept are no list: put_gone says so. */
 static tb_code put_hours(const explained *e)
 {
@@ -294,6 +359,7 @@ static tb_code put_explained(const explained *e)
     put_sum(e);
     put_days(e);
     tb_code code = put_crossings(e);
+    if (!code) code = put_flats(e);
     if (!code) code = put_hours(e);
     tb_buf_str(e->out, "}");
     return code ? code : tb_buf_check(e->out, e->err);

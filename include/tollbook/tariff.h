@@ -8,8 +8,10 @@
  * Included units are the first ones of the month, free on either axis. On the absolute axis a tier
  * covers the month's positions as they are; on the net axis tiers begin where the included units
  * end. A tier is entered by the first charged unit in it; its flat is charged in the stretch that
- * holds this unit. Free units enter no tier. Blocks of mode package are counted from there too, so
- * that a block begun in one stretch is not charged again in the next.
+ * holds this unit, if that stretch's tiers have one there. So where the tiers of a month's
+ * stretches differ it can have flats of both or of none. In mode volume the tier that the month
+ * reaches alone has its flat. Free units enter no tier. Blocks of mode package are counted from
+ * there too, so that a block begun in one stretch is not charged again in the next.
  *
  * tb_tariff is the same for many resources at once: the amount as a function of the month's sum,
  * laid out as straight pieces, each price x units + offset. */
@@ -51,6 +53,10 @@ typedef struct tb_rating {
  * TB_E_VALIDATION where a number of units is negative, or whole less than its part. */
 TB_MUST_USE tb_code tb_tariff_rate(const tb_tiers *tiers, tb_stretch stretch, tb_rating *ret_rating,
                                    tb_error *err);
+
+/* The month's units before the first charged one of a tier; in *ret_entered whether a month of
+ * `whole` units has the tier's flat, where this unit is priced by these tiers. */
+tb_i128 tb_tier_entry(const tb_tiers *tiers, size_t tier, tb_i128 whole, bool *ret_entered);
 
 /* --- many months at once --- */
 

@@ -2,6 +2,7 @@
 #include "tollbook/tariff.h"
 
 #include <check.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,51 @@ START_TEST(only_the_tier_reached_charges_its_flat_and_once)
 }
 END_TEST
 
+/* What tb_tier_entry says is what rating does: each stretch has the flats that are entered in it.
+ */
+START_TEST(a_tiers_entry_is_where_its_flat_is_charged)
+{
+    for (int64_t mode = 0; mode <= TB_PACKAGE; mode++)
+        for (int64_t whole = 1; whole <= 220; whole += 9)
+            for (int64_t cut = 0; cut <= whole; cut += 5) {
+                tb_tiers t = {.mode = (tb_tier_mode)mode,
+                              .included = whole % 3 * 50,
+                              .block = 7,
+                              .included_absolute = whole % 2 == 0};
+                add_tier(&t, 0, "0", "1");
+                add_tier(&t, 40, "0", "10");
+                add_tier(&t, 100, "0", "100");
+                int64_t said[2] = {0, 0}, flat = 1;
+                for (size_t k = 0; k < t.n; k++, flat *= 10) {
+                    bool entered;
+                    const tb_i128 entry = tb_tier_entry(&t, k, whole, &entered);
+                    if (entered) said[entry >= cut] += flat;
+                }
+                char text[32];
+                snprintf(text, sizeof text, "%" PRId64, said[0]);
+                is(tb_decimal_normal(rate(&t, 0, cut, whole).amount), text);
+                snprintf(text, sizeof text, "%" PRId64, said[1]);
+                is(tb_decimal_normal(rate(&t, cut, whole - cut, whole).amount), text);
+            }
+}
+END_TEST
+
+/* Each book's thresholds count in its own time alone (docs/price-book.md, Flats). */
+START_TEST(stretches_of_other_tiers_may_have_both_flats_or_none)
+{
+    tb_tiers low = {.mode = TB_VOLUME, .included_absolute = true}, high = low, one = low;
+    add_tier(&low, 0, "0", "1");
+    add_tier(&low, 40, "0", "7");
+    add_tier(&high, 0, "0", "1");
+    add_tier(&high, 80, "0", "50");
+    add_tier(&one, 0, "0", "5");
+    is(rate(&low, 0, 60, 120).amount, "7"); /* both: 40 is in the first stretch, 80 in the second */
+    is(rate(&high, 60, 60, 120).amount, "50");
+    is(rate(&high, 0, 60, 120).amount, "0"); /* none */
+    is(rate(&one, 60, 60, 120).amount, "0");
+}
+END_TEST
+
 START_TEST(a_month_of_fewer_units_than_its_part_is_refused)
 {
     tb_tiers t = two_tiers(TB_VOLUME, 0, true);
@@ -465,6 +511,8 @@ static void add_stretches(TCase *t)
     tcase_add_test(t, a_flat_is_charged_where_its_tier_is_entered);
     tcase_add_test(t, all_units_have_the_price_of_the_tier_reached);
     tcase_add_test(t, only_the_tier_reached_charges_its_flat_and_once);
+    tcase_add_test(t, a_tiers_entry_is_where_its_flat_is_charged);
+    tcase_add_test(t, stretches_of_other_tiers_may_have_both_flats_or_none);
     tcase_add_test(t, a_month_of_fewer_units_than_its_part_is_refused);
     tcase_add_test(t, started_blocks_are_paid);
     tcase_add_test(t, a_begun_block_is_not_paid_again);

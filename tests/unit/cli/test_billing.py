@@ -419,6 +419,35 @@ class Billing(Case):
         for kind in ("volume", "balancer_requests"):
             self.assertEqual(self.crossings(kind, month="2026-11"), [])
 
+    def test_a_flat_that_a_book_in_mid_month_leaves_out_is_explained(self):
+        """A flat is charged by the book in force when its tier is entered: here of two books none, or one."""
+        open_tier = {"from": "500", "to": None, "price": "0.004", "flat": "50"}
+        for name, mode, tiers, start in (
+                ("va", "volume", [{"from": "0", "to": "500", "price": "0.005", "flat": "1"}, open_tier], "2026-09-01"),
+                ("vb", "volume", [{"from": "0", "to": None, "price": "0.004", "flat": "5"}], "2026-10-06"),
+                ("ga", "graduated", [{"from": "0", "to": "500", "price": "0.005", "flat": "1"}, open_tier], "2026-09-01"),
+                ("gb", "graduated", [{"from": "0", "to": None, "price": "0.004", "flat": "5"}], "2026-10-06")):
+            other = {"ga": "va", "gb": "vb"}.get(name)
+            book = {**BOOK, "book": name, "effective_from": f"{start}T00:00:00Z", **({"supersedes": other} if other else {}),
+                    "bandwidth": {"volume": {"per": "GB", "mode": mode, "tiers": tiers}}}
+            self.run_tool("book", "--db", "t.db", "-", stdin=json.dumps(book).encode())
+            if name == "vb":
+                self.take(row(102, "2026-10-04T05:00:00Z", bytes=450 * 10**9),
+                          row(102, "2026-10-09T22:00:00Z", bytes=100 * 10**9))
+                self.assertEqual(self.flats("2.2"), [("va", "500000000000", "50", False), ("vb", "0", "5", False)])
+        self.assertEqual(self.flats("3.65"), [("ga", "0", "1", True), ("ga", "500000000000", "50", False),
+                                              ("gb", "0", "5", False)])
+        self.invoice("--finalize", "--account", 1)
+        self.assertEqual(len(self.flats("3.65")), 3)
+
+    def flats(self, exact):
+        line = next(l for l in self.invoices("--account", 1)[0]["lines"] if l["kind"] == "volume")
+        self.assertEqual(line["exact"], exact)
+        explained = json.loads(self.invoice("--account", 1, "--explain", line["line"]).out)
+        for flat in explained["flats"]:
+            self.assertEqual("why" in flat, not flat["charged"])
+        return [(f["book"], f["from"], f["flat"], f["charged"]) for f in explained["flats"]]
+
     def test_a_final_line_is_explained_as_it_stood(self):
         self.october()
         final = self.invoices("--finalize", "--account", 1)[0]
