@@ -131,11 +131,14 @@ static bool changes_nothing(const tb_issue_late *late)
 tb_code tb__issue_comes_to_nothing(tb_store *store, const tb_late *late, const tb_month_books *books,
                                    int64_t now_us, bool *ret_nothing, tb_error *err)
 {
+    tb_issue none = {0};
+    tb__issue_reader r = {.store = store, .books = books, .now_us = now_us, .until = TB_NOW, .issue = &none};
     tb_issue_late difference;
     tb_error why = {0};
     *ret_nothing = false;
     if (!tb_late_is_billed(late) || late->outcome == TB_RUN_VOID) return TB_OK;
-    tb_code code = tb__issue_difference(store, late, TB_NOW, books, now_us, &difference, &why);
+    tb_code code = tb__issue_difference(&r, late, &difference, &why);
+    tb__issue_papers_release(&none);
     if (code) return tb_issue_is_its_own(code) ? TB_OK : tb_fail(err, code, why.field, "%s", why.message);
     *ret_nothing = difference.after.bill.n_unpriced == 0 && changes_nothing(&difference);
     tb__issue_late_release(&difference);
