@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "ops/issue_parts.h"
 #include "tollbook/calendar.h"
 #include "tollbook/issuegroup.h"
@@ -29,6 +30,12 @@ typedef struct counted {
     size_t next;          /* the next of its chain, counted from 1; 0: it is the last */
 } counted;
 
+/* Accounts in the order in which they were met, some more than once: an account has a draft for each month. */
+typedef struct account_list {
+    int64_t *ids;
+    size_t n, cap;
+} account_list;
+
 typedef struct gathering {
     tb_store *store;
     const tb_accruals_ask *ask;
@@ -38,6 +45,7 @@ typedef struct gathering {
     counted *corrections;
     size_t n_corrections, cap_corrections;
     size_t chain[CHAINS]; /* of corrections, by account: the newest first, counted from 1; 0: none */
+    account_list unpriced, refused;
     tb_error *err;
 } gathering;
 
@@ -53,6 +61,23 @@ static bool has_any(const tb_accrual *a)
     for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
         any |= tb_decimal_sign(a->products.sum[k]) != 0;
     return any;
+}
+
+static tb_code add_account(account_list *list, int64_t account, tb_error *err)
+{
+    tb_code code = tb__grow(&list->ids, list->n, &list->cap, sizeof *list->ids, err);
+    if (!code) list->ids[list->n++] = account;
+    return code;
+}
+
+/* How many different accounts it has. Sorts it. */
+static size_t count_accounts(account_list *list)
+{
+    size_t n = 0;
+    if (list->n) qsort(list->ids, list->n, sizeof *list->ids, tb__by_int64);
+    for (size_t i = 0; i < list->n; i++)
+        n += i == 0 || list->ids[i] != list->ids[i - 1];
+    return n;
 }
 
 static tb_code keep_accrual(gathering *g, const tb_accrual *made)
@@ -216,13 +241,11 @@ static tb_code add_draft(gathering *g, int64_t account, int64_t month, wanted wh
     tb_error why = {0};
     tb_code code =
         tb__issue_lines(g->store, account, month, g->ask->books, g->ask->now_us, &draft, &why);
-    if (code == TB_E_NOT_KEPT || (code && tb_issue_is_its_own(code))) {
-        g->to->refused++;
-        return TB_OK;
-    }
+    if (code == TB_E_NOT_KEPT || (code && tb_issue_is_its_own(code)))
+        return add_account(&g->refused, account, g->err);
     if (code) return tb_fail(g->err, code, why.field, "%s", why.message);
-    g->to->unpriced += draft.joined.bill.n_unpriced > 0;
-    code = add_statement(g, &draft.statement, what, month);
+    if (draft.joined.bill.n_unpriced) code = add_account(&g->unpriced, account, g->err);
+    if (!code) code = add_statement(g, &draft.statement, what, month);
     tb_issue_release(&draft);
     return code;
 }
@@ -350,7 +373,7 @@ static tb_code ran_after(gathering *g, int64_t account, const tb_billed_on *void
 static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb_billed_on *all, size_t n)
 {
     const tb_billed_on *next = first_after(g, all, n, true), *voided = NULL;
-    const size_t refused = g->to->refused;
+    const size_t refused = g->refused.n;
     bool after = false;
     for (size_t i = 0; i < n; i++)
         if (all[i].own && stood(g, &all[i]) && all[i].voided_us != INT64_MAX) voided = &all[i];
@@ -358,7 +381,7 @@ static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb
     tb_code code = ran_after(g, account, voided, &after);
     if (code || !after) return code;
     code = next ? add_invoice(g, account, next->number, ALL, month) : add_draft(g, account, month, CHARGES);
-    return code || g->to->refused > refused ? code : take_standing(g, account, month, all, n);
+    return code || g->refused.n > refused ? code : take_standing(g, account, month, all, n);
 }
 
 /* --- days of prepaid accounts --- */
@@ -489,6 +512,10 @@ tb_code tb_accruals_read(tb_store *store, const tb_accruals_ask *ask, tb_accrual
     for (int64_t m = ask->month; !code && m >= begin && m >= ask->month - TB_ACCRUAL_MONTHS; m--)
         code = add_month(&g, m);
     if (!code) code = join_months(&made, err);
+    made.unpriced = count_accounts(&g.unpriced);
+    made.refused = count_accounts(&g.refused);
+    free(g.unpriced.ids);
+    free(g.refused.ids);
     free(g.corrections);
     if (code) tb_accruals_release(&made);
     else *ret_accruals = made;

@@ -240,11 +240,11 @@ static void say_accruals(const tb_accruals *a, int64_t month, tb_reply *reply)
     char text[8];
     tb_month_format(month, text);
     if (a->unpriced)
-        tb_reply_say(reply, "%s %s usage without a price in %s, which is not accrued.",
+        tb_reply_say(reply, "%s %s usage without a price in %s or in an unbilled month before it, which is not accrued.",
                      TB__COUNTED(a->unpriced, "account"), a->unpriced == 1 ? "has" : "have", text);
     if (a->refused)
-        tb_reply_say(reply, "%s of %s cannot be rated, and %s not accrued. See: tollbook invoice --month"
-                            " %s", TB__COUNTED(a->refused, "account"), text,
+        tb_reply_say(reply, "%s cannot be rated in %s or in an unbilled month before it, and %s not accrued there. See:"
+                            " tollbook invoice --month %s", TB__COUNTED(a->refused, "account"), text,
                      a->refused == 1 ? "is" : "are", text);
 }
 
@@ -332,6 +332,15 @@ static tb_code check_closable(tb_ops *ops, int64_t month, tb_error *err)
                    "%s is not over. It can be closed once the next month has begun (UTC).", text);
 }
 
+/* An account has a row for each of its currencies. */
+static size_t count_accounts(const tb_accruals *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++)
+        n += i == 0 || a->list[i].account != a->list[i - 1].account;
+    return n;
+}
+
 /* The second call, behind what `ledger accrue` would enter (enter_first). The accruals take seconds where there are
  * many accounts: they are worked out before anything is locked. */
 static tb_code prepare_closing(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -356,7 +365,7 @@ static tb_code prepare_closing(tb_ops *ops, const tb_args *args, tb_reply *reply
     if (!code) code =
             tb_closing_write(ops->store, &accruals, &reversed, &books, month, &p->document, err);
     if (!code) say_accruals(&accruals, month, reply);
-    p->accounts = accruals.n;
+    p->accounts = count_accounts(&accruals);
     tb_accruals_release(&accruals);
     tb_accruals_release(&reversed);
     tb_month_books_release(&books);

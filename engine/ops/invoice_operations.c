@@ -140,7 +140,7 @@ static tb_code put(void *ctx, const tb_invoice *invoice, const tb_statement *dra
     if (invoice && invoice->text_len > TEXT_SENT_MAX && !run->ops->drain) {
         tb_reply_say(run->reply,
                      "account %" PRId64 ": Its invoice is too long to be sent. Print it with: tollbook"
-                     " invoice --db FILE --number %s", invoice->account, invoice->number);
+                     " invoice --number %s", invoice->account, invoice->number);
         run->left_out++;
         return TB_OK;
     }
@@ -459,7 +459,7 @@ static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
         put_late(&late[i], i == 0, reply);
     tb_buf_str(&reply->json, "]}");
     if (n)
-        tb_reply_say(reply, "%s %s to be billed.", TB__COUNTED(n, "month"), n == 1 ? "waits" : "wait");
+        tb_reply_say(reply, "%s %s to be billed.", TB__COUNTED(n, "account-month"), n == 1 ? "waits" : "wait");
     free(late);
     return TB_OK;
 }

@@ -220,8 +220,8 @@ void tb__solve_put_span(tb_buf *out, const tb__solve_span *span)
     size_t bills = tb_portfolio_bills(span->billed);
     tb_month_format(span->from, from);
     tb_month_format(span->to, to);
-    tb_buf_fmt(out, "%s to %s, %s, %s of bills", from, to,
-               TB__COUNTED(span->accounts, "account"), TB__COUNTED(bills, "month"));
+    tb_buf_fmt(out, "%s to %s, %s, %s", from, to, TB__COUNTED(span->accounts, "account"),
+               TB__COUNTED(bills, "bill"));
 }
 
 void tb__solve_json_span(tb_buf *out, const tb__solve_span *span)
@@ -241,12 +241,14 @@ void tb__solve_json_span(tb_buf *out, const tb__solve_span *span)
 void tb__solve_notes(tb_buf *out, const tb__solve_span *span, const tb_portfolio_sum *after)
 {
     if (span->others)
-        tb_buf_fmt(out, "%zu months of bills in other currencies are left out.\n", span->others);
+        tb_buf_fmt(out, "%s in other currencies %s left out.\n", TB__COUNTED(span->others, "bill"),
+                   span->others == 1 ? "is" : "are");
     if (span->running)
         tb_buf_str(out, "The last month is still running, and has no minimum yet.\n");
     if (span->before.unpriced)
-        tb_buf_fmt(out, "%zu bills have usage without a price today.\n", span->before.unpriced);
+        tb_buf_fmt(out, "%s %s usage without a price today.\n", TB__COUNTED(span->before.unpriced, "bill"),
+                   span->before.unpriced == 1 ? "has" : "have");
     if (after && after->unpriced > span->before.unpriced)
-        tb_buf_fmt(out, "%zu bills have usage without a price under the changed book.\n",
-                   after->unpriced);
+        tb_buf_fmt(out, "%s %s usage without a price under the changed book.\n",
+                   TB__COUNTED(after->unpriced, "bill"), after->unpriced == 1 ? "has" : "have");
 }

@@ -177,12 +177,15 @@ static tb_code fill_groups(maker *m)
 
 /* --- the whole --- */
 
+/* An account has a row for each of its currencies, one behind the other. */
 static void count_others(const maker *m, tb_whatif_result *r)
 {
+    int64_t last = 0;
     for (size_t i = 0; i < m->w->n_rows; i++) {
         const tb__row *row = &m->w->rows[i];
         if (tb__case_takes(m->c, m->w->currencies[row->currency].code)) continue;
-        r->other_accounts++;
+        r->other_accounts += row->account != last;
+        last = row->account;
         r->other_bills += row->months;
     }
 }

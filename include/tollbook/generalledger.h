@@ -23,7 +23,7 @@ typedef struct tb_accrual {
 typedef struct tb_accruals {
     tb_accrual *list; /* ascending by account */
     size_t n;
-    size_t unpriced, refused; /* accounts with usage that has no price, and that cannot be rated */
+    size_t unpriced, refused; /* accounts with usage that has no price, and that cannot be rated, in any month that counts */
 } tb_accruals;
 
 typedef struct tb_accruals_ask {

@@ -318,6 +318,17 @@ class GeneralLedger(Ledger):
         self.finalize(month="2026-09", now=DECEMBER)
         self.assertEqual(self.unbilled(*months, "2026-12"), [0, 10, 5, 0, -15])
 
+    def test_accounts_are_counted_once_whatever_their_months(self):
+        """Two accounts have usage without a price, one of them in three months."""
+        for month in ("08", "09", "10"):
+            rows = [{"zone": 101, "hour": f"2026-{month}-03T05:00:00Z", "region": "ZA", "bytes": GB}]
+            if month == "10":
+                rows.append({**rows[0], "zone": 201})
+            self.run_tool("import", "--db", "t.db", "-", now=NOVEMBER,
+                          stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
+        said = "2 accounts have usage without a price in 2026-10 or in an unbilled month before it"
+        self.assertIn(said, self.close("2026-10").err)
+
     def book(self, now=OCTOBER, status=0, **more):
         return self.run_tool("book", "--db", "t.db", self.write("more.json", json.dumps({**BOOK, **more})),
                              now=now, status=status)

@@ -43,7 +43,7 @@ class RemoteMoney(Both):
         self.assertIn("1 made final, 2 final before", self.both("invoice", *MONTH, "--finalize").err)
         rows = self.rows({101: 7}, "2026-10-09T00:00:00Z")
         self.both("import", "--batch", "late", "-", stdin=rows)
-        self.assertIn("1 month waits to be billed", self.both("invoice", "--late").err)
+        self.assertIn("1 account-month waits to be billed", self.both("invoice", "--late").err)
         self.assertEqual(self.both("invoice", "--late", "--account", 3).out.count("\n"), 1)
         pay = ("ledger", "pay", "--account", 1, "--amount", "10.00", "--reference", "wire 1/2 ä")
         self.assertIn("balance of 0", self.both(*pay, "--note", 'a "note"').err)

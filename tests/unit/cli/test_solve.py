@@ -351,8 +351,8 @@ class Portfolio(Case):
     def span_line(answer):
         span = answer["span"]
         said = [f"{span[n]} {word}{'s' if span[n] != 1 else ''}"
-                for n, word in (("accounts", "account"), ("bills", "month"))]
-        return f"{span['from']} to {span['to']}, {said[0]}, {said[1]} of bills"
+                for n, word in (("accounts", "account"), ("bills", "bill"))]
+        return f"{span['from']} to {span['to']}, {said[0]}, {said[1]}"
 
     def test_the_table_of_prices_has_the_figures_of_the_json(self):
         for words, status in ((("--change", "10", "--digits", "4"), 0),
@@ -438,11 +438,11 @@ class Portfolio(Case):
         words = ("solve", "price", "--db", "t.db", "--from", "2026-12", "--to", "2026-12",
                  "--price", "bandwidth", "--target", "1", "--format", "table", "--currency", "USD")
         running = "The last month is still running, and has no minimum yet."
-        other = "1 months of bills in other currencies are left out."
+        other = "1 bill in other currencies is left out."
         out = self.run_tool(*words, now=NOW).out.splitlines()
-        self.assertEqual(out[-3:], [other, running, "1 bills have usage without a price today."])
+        self.assertEqual(out[-3:], [other, running, "1 bill has usage without a price today."])
         out = self.run_tool(*words, "--book", "asia.json", status=1, now=NOW).out.splitlines()
-        self.assertEqual(out[-4:], [other, running, "1 bills have usage without a price today.",
+        self.assertEqual(out[-4:], [other, running, "1 bill has usage without a price today.",
                                     "2 bills have usage without a price under the changed book."])
         out = self.table("price", "--price", "bandwidth").splitlines()
         self.assertNotIn("currencies", " ".join(out))
@@ -511,7 +511,7 @@ class Portfolio(Case):
             "bandwidth": {"volume": {"per": "GB", "tiers": tiers}}})))
         said = self.run_tool("solve", "price", "--db", "t.db", "--from", "2026-01", "--to",
                              "2026-11", "--price", "nope", status=2, now=NOW).err
-        names = said.split("There are: ")[1].split(" and more, see `tollbook book show`.")[0]
+        names = said.split("There are: ")[1].split(" and more, see `book show`.")[0]
         for name in names.split(", "):
             self.assertRegex(name, r"^(minimum_monthly|load_balancer\.[a-z_]+(\[\d+\]\.[a-z_]+)?|"
                              r"bandwidth\.premium\.regions\.[A-Z]+|"
