@@ -317,8 +317,9 @@ cli_command cli_commands[] = {
          "with other options, and no state is kept here. A server that is away is asked again, less and less often, and loses\n"
          "nothing while the files are there. SIGTERM and SIGINT ship what can be shipped in two\n"
          "seconds, and exit with 0.\n"
-         "--key-file is a file of one line. --once exits with 1 where a file was in trouble, and with 3\n"
-         "where the server took nothing. See docs/shipping.md.",
+         "--key-file is a file of one line. --once exits with 1 where a name led to no file, every line of\n"
+         "a file was refused or a file was in trouble, and with 3 where the server took nothing. See\n"
+         "docs/shipping.md.",
      OPTIONS(follow_options),
      .run = cli_follow},
     {.name = "import",

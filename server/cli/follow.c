@@ -149,7 +149,7 @@ static int run_once(following *f)
         idle = follow_sums(f->follow).pieces > before || wait == 0 ? 0 : idle + 1;
     }
     if (!follow_sink_works(f->follow)) return tb_code_exit(TB_E_IO);
-    return follow_troubled(f->follow) ? 1 : 0;
+    return follow_once_troubled(f->follow) ? 1 : 0;
 }
 
 static int run(following *f)

@@ -459,6 +459,25 @@ bool follow_troubled(const follow *f)
     return false;
 }
 
+/* As `ingest` has it (feed_all_refused). */
+static bool is_all_refused(const follow_log *log)
+{
+    return !log->earlier && log->rejected == log->lines && (log->rejected > 0 || log->known_refused);
+}
+
+bool follow_once_troubled(const follow *f)
+{
+    bool troubled = follow_troubled(f);
+    for (size_t i = 0; i < f->options.n_names; i++)
+        troubled |= f->table.sight && f->table.sight[i] == FOLLOW_MISSING;
+    for (size_t i = 0; i < f->table.n; i++) {
+        if (!is_all_refused(f->table.logs[i])) continue;
+        say(f, f->table.logs[i]->path, "Every line was refused: is this the log's format? --format names another one.");
+        troubled = true;
+    }
+    return troubled;
+}
+
 bool follow_sink_works(const follow *f)
 {
     return f->sink_trouble == TB_OK;

@@ -102,6 +102,9 @@ bool follow_caught_up(const follow *f);
 bool follow_sink_works(const follow *f);
 /* Whether a log is in trouble now: unreadable, refused, damaged. */
 bool follow_troubled(const follow *f);
+/* The same of a run with `once`, where a name that leads to nothing and a log of which every line was refused count,
+ * too, and the latter is said: whoever runs it reads its exit status. */
+bool follow_once_troubled(const follow *f);
 follow_totals follow_sums(const follow *f);
 /* The figures as Prometheus text. unix_ms: the wall clock. */
 void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *out);

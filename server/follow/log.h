@@ -54,6 +54,7 @@ typedef struct follow_log {
     int64_t caught_up_ms; /* when it had nothing to ship; or was seen first */
     int64_t quiet_ms;     /* since when it has not changed */
     uint64_t shipped, lines, rejected;
+    bool known_refused; /* the sink knew lines of it before the first was shipped, and all of them were refused */
     tb_code trouble;  /* what was said of it last; TB_OK: nothing, or it is over */
     int64_t trouble_ms; /* since when there is some */
     int64_t again_ms; /* a log that was refused is not sent again before */

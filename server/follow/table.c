@@ -135,12 +135,13 @@ static follow_sight sight_of(const glance *seen)
 static void say_sight(const follow_options *options, const char *name, const glance *seen)
 {
     char sentence[160];
-    snprintf(sentence, sizeof sentence, "It cannot be looked at: %s. %s It is tried again.",
-             strerror(seen->why),
-             seen->why == EACCES ? "Let the follower's user read its folder." : "Check the name.");
+    snprintf(sentence, sizeof sentence, "It cannot be looked at: %s. %s%s", strerror(seen->why),
+             seen->why == EACCES ? "Let the follower's user read its folder." : "Check the name.",
+             options->once ? "" : " It is tried again.");
     options->say(options->ctx, name,
                  seen->why ? sentence
-                           : "There is no such file yet: it is followed once it is there.");
+                   : options->once ? "There is no such file."
+                                   : "There is no such file yet: it is followed once it is there.");
 }
 
 static tb_code see_name(follow_table *table, const follow_options *options, size_t i,

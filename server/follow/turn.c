@@ -142,6 +142,7 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
     if (log->earlier) code = feed_reader_rewind(reader, err);
     if (code == TB_OK) code = feed_reader_skip_line_end(reader, err);
     if (code == TB_OK) code = follow_log_note_known(log, err);
+    if (log->lines == 0) log->known_refused = reader->known.lines > 0 && !reader->known.taken;
     prove_known(log, room, known.list, known.n);
     drop_starts(log);
     log->ask = code != TB_OK || log->earlier || goes_further(reader, known.list, known.n);

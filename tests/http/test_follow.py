@@ -424,6 +424,30 @@ class Local(unittest.TestCase):
         self.assertIsNone(f.figure("trouble", names[2]))
         self.assertEqual(taken(self.db), (3, 0))
 
+    def test_once_is_1_where_nothing_of_a_file_counts_as_ingest_is(self):
+        good, bad, none = (self.logs / name for name in ("good.log", "bad.log", "none*.log"))
+        good.write_bytes(lines(0, 3))
+        bad.write_bytes(b"no line of ours\n" * 2)
+        for _ in range(2):  # what is known to be refused is no better the second time
+            said = self.follower(good, bad).once(expect=1)
+            self.assertIn(f"{bad}: Every line was refused: is this the log's format?", said)
+            self.assertNotIn(f"{good}: ", said)
+            run("ingest", "--db", self.db, bad, expect=1)
+        with open(bad, "ab") as log:
+            log.write(lines(3, 1) + b"no line\n")
+        self.assertNotIn("Every line was refused", self.follower(good, bad).once())
+        self.assertIn(f"{none}: There is no such file.\n", self.follower(good, none).once(expect=1))
+        self.assertEqual(self.follower(good).once(), "")
+
+    def test_a_zone_that_no_catalogue_declares_is_said_once(self):
+        request = b'192.0.2.7 - - [03/Nov/2026:10:00:00 +0000] "GET /%d HTTP/1.1" 200 51 "-" "agent"\n'
+        logs = [self.logs / f"{number}.log" for number in range(3)]
+        for number, log in enumerate(logs):
+            log.write_bytes(request % number)
+        said = self.follower(*logs, options=("--format", "combined", "--zone", "999", "--region", "GERMANY")).once()
+        self.assertEqual(said.count("no catalogue declares pull zone 999"), 1, said)
+        self.assertEqual(said.count("no region has the edge location GERMANY"), 1, said)
+
     def test_a_folder_that_goes_is_no_lost_log(self):
         (self.logs / "old").mkdir()
         f = self.follower().start()

@@ -179,7 +179,7 @@ class Commands(Case):
         log = self.logs / "access.log"
         for some in range(1, 4):
             with open(log, "ab") as out:
-                out.write(line(some, 101, 100))
+                out.write(b'192.0.2.1 - - [03/Nov/2026:10:00:0%d +0000] "GET / HTTP/1.1" 200 100 "-" "agent"\n' % some)
             for _ in range(2):
                 self.shell(row[6], {"/etc/tollbook/follow.key": self.key(), "/var/log/nginx/": f"{self.logs}/"})
                 self.assertEqual(taken(self.server.db), (some, 0))
