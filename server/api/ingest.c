@@ -350,28 +350,34 @@ static void put_fits(tb_buf *out, const feed_fits *fits)
     tb_buf_str(out, "}");
 }
 
-/* A log that was taken for another is noticed by who reads nothing else. */
-static void put_warning(tb_buf *out, const feed_report *report)
+static void put_refused(tb_buf *text, const feed_report *report)
 {
     feed_form form;
-    if (report->host_in_front && report->accepted) {
-        tb_buf_fmt(out, "\"A host stands in front of the first line (%s), and every line counts for the one pull zone "
-                        "that zone names.\"", feed_form_what(report->host_form));
-        return;
-    }
-    if (report->rejected == 0 && !feed_all_refused(report)) {
-        tb_buf_str(out, "null");
-        return;
-    }
     if (feed_all_refused(report))
-        tb_buf_str(out, report->known_lines && !report->known_refused ? "\"Every new line was refused" : "\"Every line was refused");
-    else if (report->rejected * 2 >= report->lines) tb_buf_str(out, "\"Most lines were refused");
-    else tb_buf_fmt(out, "\"%" PRIu64 " of %" PRIu64 " lines were refused", report->rejected, report->lines);
-    if (report->rejected == 0) tb_buf_str(out, " when these bytes came before");
+        tb_buf_str(text, report->known_lines && !report->known_refused ? "Every new line was refused" : "Every line was refused");
+    else if (report->rejected * 2 >= report->lines) tb_buf_str(text, "Most lines were refused");
+    else tb_buf_fmt(text, "%" PRIu64 " of %" PRIu64 " lines were refused", report->rejected, report->lines);
+    if (report->rejected == 0) tb_buf_str(text, " when these bytes came before");
     if (feed_fits_best(&report->fits, &form))
-        tb_buf_fmt(out, ": %" PRIu64 " of the %" PRIu64 " looked at are %s",
+        tb_buf_fmt(text, ": %" PRIu64 " of the %" PRIu64 " looked at are %s",
                    report->fits.taken[form], report->fits.looked, feed_form_what(form));
-    tb_buf_str(out, ".\"");
+    tb_buf_str(text, ".");
+}
+
+/* A log that was taken for another is noticed by who reads nothing else. */
+static void put_warning(tb_buf *out, const tb_log_layout *layout, const feed_report *report)
+{
+    char place[FEED_PLACE_WARNING];
+    tb_buf text;
+    tb_buf_init(&text, 4096, NULL);
+    if (report->host_in_front && report->accepted)
+        tb_buf_fmt(&text, "A host stands in front of the first line (%s), and every line counts for the one pull zone "
+                          "that zone names.", feed_form_what(report->host_form));
+    else if (report->rejected || feed_all_refused(report)) put_refused(&text, report);
+    if (feed_place_warn(report, layout, place)) tb_buf_fmt(&text, "%s%s", text.len ? " " : "", place);
+    if (text.len) tb_json_string(out, text.data, text.len);
+    else tb_buf_str(out, "null");
+    tb_buf_release(&text);
 }
 
 /* A shipper reads no more than the status: where nothing of a body counts, it must not be told that all is well. What sends
@@ -418,7 +424,9 @@ static void answer_report(request *r, const feed_report *report)
     tb_buf_str(out, ",\"fits\":");
     put_fits(out, &report->fits);
     tb_buf_str(out, ",\"warning\":");
-    put_warning(out, report);
+    put_warning(out, &api_ingest_of(r)->options.layout, report);
+    if (report->undeclared_zone) tb_buf_str(out, ",\"undeclaredZone\":true");
+    if (report->unnamed_region) tb_buf_str(out, ",\"unnamedRegion\":true");
     tb_buf_fmt(out, ",\"cells\":%d", r->worker->server->options.cells ? TB_CELLS_VERSION : 0);
     if (api_ingest_of(r)->cells) put_granted(out, api_ingest_of(r)->run);
     tb_buf_str(out, "}");

@@ -27,7 +27,7 @@ static int send_rows(const cli_call *call, const feed_options *options, client_r
     if (status) return status;
     report_read(answer, &report);
     json_decref(answer);
-    return take_say(call, call->operands[0], &report);
+    return take_say(call, call->operands[0], options, &report);
 }
 
 int remote_import(const cli_call *call, const feed_options *options)

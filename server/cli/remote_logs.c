@@ -351,7 +351,7 @@ static int send_log(sending *s, const char *path)
     }
     s->report.nothing_new = s->report.lines == 0 && (s->report.known_lines || s->complete ||
                                                      s->report.earlier_copy);
-    return take_say(s->call, path, &s->report);
+    return take_say(s->call, path, s->options, &s->report);
 }
 
 int remote_ingest(const cli_call *call, const feed_options *options)

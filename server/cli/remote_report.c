@@ -31,6 +31,8 @@ void report_read(const json_t *answer, feed_report *ret_report)
         .fits.looked = report_number(fits, "looked"),
         .known_lines = report_number(answer, "knownLines"),
         .known_refused = json_is_true(json_object_get(answer, "knownRefused")),
+        .undeclared_zone = json_is_true(json_object_get(answer, "undeclaredZone")),
+        .unnamed_region = json_is_true(json_object_get(answer, "unnamedRegion")),
         .nothing_new = json_is_true(json_object_get(answer, "duplicate")),
         .first_line = report_number(first, "line"),
         .first_byte = report_number(first, "byte"),

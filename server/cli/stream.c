@@ -80,8 +80,10 @@ static bool time_is_over(void *ctx)
 
 static void add_report(streaming *s, const feed_report *report)
 {
-    char text[FOLLOW_REFUSED_MAX];
+    char text[FOLLOW_REFUSED_MAX], place[FEED_PLACE_WARNING];
+    const bool told = s->total.undeclared_zone || s->total.unnamed_region;
     feed_report_add(&s->total, report);
+    if (!told && feed_place_warn(&s->total, &s->options->layout, place)) cli_say(s->call, "-: %s", place);
     if (follow_refused(&s->refused, s->total.lines, s->total.rejected, report, text))
         cli_say(s->call, "-: %s", text);
 }

@@ -125,6 +125,12 @@ static void say_host(const cli_call *call, const char *path, const feed_report *
     cli_say(call, "%s: %s", path, text);
 }
 
+static void say_place(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
+{
+    char text[FEED_PLACE_WARNING];
+    if (feed_place_warn(report, &options->layout, text)) cli_say(call, "%s: %s", path, text);
+}
+
 static void say_counts(const cli_call *call, const char *path, const feed_report *report)
 {
     char ambiguous[120] = "";
@@ -139,7 +145,7 @@ static void say_counts(const cli_call *call, const char *path, const feed_report
                 report->known_lines, plural(report->known_lines));
 }
 
-int take_say(const cli_call *call, const char *path, const feed_report *report)
+int take_say(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
 {
     if (report->earlier_copy) {
         cli_say(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
@@ -152,6 +158,7 @@ int take_say(const cli_call *call, const char *path, const feed_report *report)
         say_counts(call, path, report);
     }
     say_host(call, path, report);
+    say_place(call, path, options, report);
     say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)
@@ -226,7 +233,7 @@ static int take_one(const cli_call *call, tb_store *store, const char *path,
     total->rejected += report.rejected;
     if (code) return say_failed(call, path, options, &report, &err);
     if (report.interrupted) return say_interrupted(call, path, options, &report);
-    return take_say(call, path, &report);
+    return take_say(call, path, options, &report);
 }
 
 static unsigned cores(void)

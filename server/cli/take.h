@@ -11,7 +11,7 @@
 int take_inputs(const cli_call *call, feed_options *options);
 
 /* The sentences of one input's report; the exit status: 1 where every line was refused. */
-int take_say(const cli_call *call, const char *path, const feed_report *report);
+int take_say(const cli_call *call, const char *path, const feed_options *options, const feed_report *report);
 
 /* --batch is one name of one input: 0, or the exit status. */
 int take_check_batch(const cli_call *call);

@@ -15,6 +15,7 @@
 #include "feed/cells.h"
 #include "feed/piece.h"
 #include "feed/run.h"
+#include "tollbook/terms.h"
 
 #define BLOCK_BYTES   ((size_t)256 << 10) /* a block stays in a core's second cache */
 #define SEGMENT_BYTES ((uint64_t)2 << 30) /* at most this much is read again after a kill */
@@ -42,6 +43,8 @@ void feed_report_add(feed_report *all, const feed_report *piece)
     all->known_lines += piece->known_lines;
     if (piece->host_in_front) all->host_form = piece->host_form;
     all->host_in_front |= piece->host_in_front;
+    all->undeclared_zone |= piece->undeclared_zone;
+    all->unnamed_region |= piece->unnamed_region;
 }
 
 /* --- what is known --- */
@@ -324,6 +327,27 @@ static size_t groups_each(const feed_options *options, size_t n_workers)
     return all > n_workers ? all / n_workers : 1;
 }
 
+static bool has_region(const tb_directory *d, const char *edge, size_t len)
+{
+    size_t i = 0;
+    while (i < d->n_edges && (strnlen(d->edges[i].code, TB_EDGE_MAX) != len || memcmp(d->edges[i].code, edge, len) != 0))
+        i++;
+    return i < d->n_edges;
+}
+
+/* Whether usage of the zone and the edge location that the layout gives all lines can be billed. */
+static tb_code check_place(feed_run *run, const tb_directory *d, tb_error *err)
+{
+    int64_t account = 0;
+    tb_error why;
+    const tb_log_layout *layout = &run->own_options.layout;
+    const bool edge = layout->edge && !(layout->edge_len == 1 && layout->edge[0] == '-');
+    run->report.unnamed_region = edge && !has_region(d, layout->edge, layout->edge_len);
+    tb_code code = layout->zone ? tb_store_zone_account(run->store, layout->zone, &account, &why) : TB_OK;
+    run->report.undeclared_zone = code == TB_E_ZONE_NOT_FOUND;
+    return !code || run->report.undeclared_zone ? TB_OK : tb_fail(err, code, why.field, "%s", why.message);
+}
+
 /* What the run looks up: hostnames, edge locations that regions have, zones that keep their lines.
  */
 static tb_code use_directory(feed_run *run, tb_error *err)
@@ -340,7 +364,7 @@ static tb_code use_directory(feed_run *run, tb_error *err)
     layout->edges = d->edges;
     layout->n_edges = d->n_edges;
     if (hosts) layout->hosts = d->hosts;
-    return TB_OK;
+    return check_place(run, d, err);
 }
 
 /* Of one worker: its groups are as many as those of the spare ones. */

@@ -86,6 +86,8 @@ typedef struct feed_report {
     feed_fits fits;                     /* of its refused lines */
     bool host_in_front;                 /* combined lines that begin with a host, which their zone does not go by */
     feed_form host_form;                /* by which it would */
+    bool undeclared_zone;               /* no account has the pull zone that the layout gives all lines */
+    bool unnamed_region;                /* and no region has its edge location */
     uint64_t known_lines, known_bytes;  /* skipped: the store had them */
     uint64_t bytes;                     /* decompressed bytes of the input taken or skipped */
     uint64_t waiting_bytes;             /* unterminated last line left for later; 0 if none */

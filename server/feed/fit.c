@@ -2,9 +2,11 @@
 #include "feed/fit.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "feed/feed.h"
 #include "tollbook/event.h"
 #include "tollbook/logformat.h"
 
@@ -157,6 +159,22 @@ void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING])
              "its host. %s gives each line to the pull zone that has its host. Lines that were taken: "
              "`tollbook ingest --withdraw` takes them back.",
              feed_form_command(form));
+}
+
+bool feed_place_warn(const feed_report *report, const tb_log_layout *layout, char text[FEED_PLACE_WARNING])
+{
+    const bool zone = report->undeclared_zone, region = report->unnamed_region;
+    int n = 0;
+    if (report->accepted == 0 || (!zone && !region)) return false;
+    if (zone)
+        n = snprintf(text, FEED_PLACE_WARNING,
+                     "warning: no catalogue declares pull zone %" PRId64 ": its usage belongs to no account and is "
+                     "not billed until one does.", layout->zone);
+    if (region)
+        snprintf(text + n, FEED_PLACE_WARNING - (size_t)n,
+                 "%s no region has the edge location %.*s: usage there has no price until the catalogue's regions name it.",
+                 zone ? " And" : "warning:", layout->edge_len, layout->edge);
+    return true;
 }
 
 bool feed_fits_best(const feed_fits *fits, feed_form *ret_form)

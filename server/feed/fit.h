@@ -6,6 +6,8 @@
 
 #include "tollbook/store.h"
 
+struct feed_report;
+
 #define FEED_VHOST_COMMON "apache:%v %h %l %u %t \"%r\" %>s %O"
 #define FEED_VHOST        FEED_VHOST_COMMON " \"%{Referer}i\" \"%{User-Agent}i\""
 
@@ -55,6 +57,10 @@ bool feed_fits_host(const tb_log_layout *layout, tb_text beginning, feed_form *r
 /* What is to be said then, and done. */
 #define FEED_HOST_WARNING 400
 void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING]);
+/* What is to be said of lines that were taken for a pull zone or an edge location that cannot be billed. false:
+ * nothing. */
+#define FEED_PLACE_WARNING 400
+bool feed_place_warn(const struct feed_report *report, const tb_log_layout *layout, char text[FEED_PLACE_WARNING]);
 /* The form that would have taken more than half of them. */
 bool feed_fits_best(const feed_fits *fits, feed_form *ret_form);
 

@@ -74,6 +74,7 @@ typedef struct follow_room {
     bool sink_failed; /* the last error was the sink's own */
     bool said_full;   /* that there are too few descriptors */
     follow_refused_step refused;
+    bool told_place; /* that --zone or --region cannot be billed */
 } follow_room;
 
 follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms);

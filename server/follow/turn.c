@@ -285,6 +285,15 @@ static void say_refused(const follow_log *log, follow_room *room, const feed_rep
         room->options->say(room->options->ctx, log->path, text);
 }
 
+/* Once: it is so of all logs. */
+static void warn_of_place(follow_room *room, const feed_report *report)
+{
+    char text[FEED_PLACE_WARNING];
+    if (room->told_place || !feed_place_warn(report, &room->options->layout, text)) return;
+    room->told_place = true;
+    room->options->say(room->options->ctx, NULL, text);
+}
+
 static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
 {
     feed_report report;
@@ -305,6 +314,7 @@ static tb_code ship(follow_log *log, follow_room *room, tb_error *err)
     count_piece(log, room, &report, reader->at - start);
     lengthen(log, room);
     say_refused(log, room, &report);
+    warn_of_place(room, &report);
     feed_reader_acknowledge(reader, lines + report.lines + report.known_lines);
     follow_log_note(log, body.bytes, reader->at - start == body.len ? body.len : 0);
     room->last = log->proof = (follow_proof){log->head, piece.hash, start, piece.length, reader->known.lines};

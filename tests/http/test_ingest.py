@@ -104,6 +104,9 @@ class Ingest(Case):
         self.assertIn("A host stands in front of the first line (lines of the combined format with a host in front)",
                       fronted["warning"])
         self.assertIsNone(self.post(combined, "/ingest/logs?format=combined&zone=101&region=DE").json()["warning"])
+        missing = self.post(combined.replace(b"/a ", b"/b "), "/ingest/logs?format=combined&zone=999&region=GERMANY").json()
+        self.assertIn("no catalogue declares pull zone 999", missing["warning"])
+        self.assertIn("no region has the edge location GERMANY", missing["warning"])
         logs = self.post(self.lines(2), "/ingest/buckets?onError=skip").json()
         self.assertEqual(logs["fits"], {**none, "looked": 2, "pipe": 2})
 

@@ -224,6 +224,20 @@ class Formats(Case):
                                       self.COMBINED.replace("192.0.2.1", "2001:db8::7"))):
             self.assertNotIn("warning", self.take(log + "\n", *with_zone, name=f"plain{number}.log").err)
 
+    def test_a_zone_and_an_edge_location_that_cannot_be_billed_are_a_warning(self):
+        zone = "warning: no catalogue declares pull zone 999: its usage belongs to no account"
+        region = "no region has the edge location GERMANY: usage there has no price"
+        for number, (words, said, unsaid) in enumerate(((("101", "DE"), (), (zone, region)), (("999", "DE"), (zone,), (region,)),
+                                                        (("101", "GERMANY"), (region,), (zone,)),
+                                                        (("999", "GERMANY"), (zone, region), ()))):
+            log = self.COMBINED.replace(" 200 ", f" 20{number} ") + "\n"
+            got = self.take(log, "--format", "combined", "--zone", words[0], "--region", words[1], name=f"{number}.log").err
+            self.assertIn("1 accepted, 0 rejected", got)
+            for text in said:
+                self.assertEqual(got.count(text), 1, got)
+            for text in unsaid:
+                self.assertNotIn(text, got)
+
     def test_bad_options(self):
         for words, says in (
                 (("--format", "xml"), '--format: "xml" is no format'),
