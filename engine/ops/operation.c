@@ -138,11 +138,22 @@ void tb__reply_said(const tb_reply *reply, tb_buf *out)
     tb_buf_str(out, "]");
 }
 
+void tb__put_refused(const tb_reply *reply, tb_buf *out)
+{
+    const tb_error *why = &reply->refused;
+    if (!why->code) return;
+    tb_buf_fmt(out, "\"ErrorKey\":\"%s\",\"Field\":\"%s\",\"Message\":", tb_code_key(why->code), why->field);
+    tb_json_string(out, why->message, strlen(why->message));
+    tb_buf_str(out, ",");
+}
+
 /* Room first: growing would leave a copy of a key behind. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out)
 {
     tb_buf_room(out, reply->out.len + reply->said.len + reply->json.len + reply->files.len + 512);
-    tb_buf_str(out, "{\"out\":");
+    tb_buf_str(out, "{");
+    tb__put_refused(reply, out);
+    tb_buf_str(out, "\"out\":");
     tb_json_string(out, reply->out.data ? reply->out.data : "", reply->out.len);
     tb_buf_str(out, ",\"said\":");
     tb__reply_said(reply, out);

@@ -95,7 +95,9 @@ TB_API_BEGIN
     X(ALL_REFUSED, 60, 1, 422, "ingest.all_refused", "Every line was refused.")                    \
     X(OTHER_OPTIONS, 61, 1, 409, "ingest.other_options",                                           \
       "The log is known under other options.")                                                   \
-    X(CLOCK, 62, 1, 409, "clock.behind", "The clock is behind what is stored.")
+    X(CLOCK, 62, 1, 409, "clock.behind", "The clock is behind what is stored.")                     \
+    X(DELETES_MUCH, 63, 1, 409, "catalog.deletes_much",                                            \
+      "The catalogue no longer names much of what is declared.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

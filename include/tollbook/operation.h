@@ -71,6 +71,8 @@ typedef struct tb_operation {
     const char *unwritten;
     /* What is said where the answer was made and could not be printed; NULL: nothing more. */
     const char *unprinted;
+    const char *consent; /* the flag for want of which it may refuse (reply->refused); a terminal is asked for it. NULL:
+                          * none */
     const char *write_flags; /* "finalize|void": it writes only where one of these is given; NULL:
                               * always, where `write` is there. `read` is then called without one */
 } tb_operation;
@@ -176,6 +178,8 @@ typedef struct tb_reply {
     tb_buf warned;  /* those of them that tell of something which is not as it should be */
     tb_buf files;   /* the files that were made and not taken, as elements of a JSON list */
     bool no;        /* the answer is no: exit status 1 */
+    tb_error refused; /* code not TB_OK: nothing was done for want of the operation's consent flag. The answer begins with
+                       * this error, and HTTP's status is its code's */
     bool made;      /* something is there that was not before: HTTP's 201 */
     bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
     tb_buf next;    /* how to go on; empty: it is done */
@@ -191,7 +195,8 @@ typedef struct tb_reply {
 void tb_reply_init(tb_reply *reply);
 void tb_reply_release(tb_reply *reply);
 /* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, and
- * "files":[{"name":...,"base64":...}] where there are any. */
+ * "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
+ * front. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
 /* Adds a line to what is said; a warning also to what is warned of. */
 void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);

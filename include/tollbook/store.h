@@ -251,6 +251,35 @@ typedef struct tb_applied {
     size_t rebilled; /* edge locations with usage that are billed as another region from now on */
     size_t unbooked; /* accounts whose contract names a price book that is not there in their currency */
 } tb_applied;
+/* X(NAME, what one is called, its list in a catalogue). What a catalogue declares and can stop to name. */
+#define TB_DECLARED_KINDS(X)                                                                       \
+    X(SELLER, "seller", "seller")                                                                  \
+    X(ACCOUNT, "account", "accounts")                                                              \
+    X(ZONE, "pull zone", "zones")                                                                  \
+    X(BALANCER, "load balancer", "load_balancers")                                                 \
+    X(SHIELD, "shield zone", "shield_zones")                                                       \
+    X(REGISTRY, "registry", "registries")                                                          \
+    X(APP, "container application", "container_apps")                                              \
+    X(LIMITS, "container limit", "container_limits")
+
+typedef enum tb_declared_kind {
+#define TB_X(name, word, list) TB_DECLARED_##name,
+    TB_DECLARED_KINDS(TB_X)
+#undef TB_X
+        TB_DECLARED_KIND_COUNT
+} tb_declared_kind;
+
+/* A thing that is declared now and that a catalogue does not name. */
+typedef struct tb_unnamed {
+    tb_declared_kind kind;
+    int64_t id;   /* of a registry, an application or a limit: its account */
+    tb_text name; /* of a registry or an application: its id; may be empty */
+} tb_unnamed;
+/* Calls `each` for everything that applying the catalogue would delete, kind after kind, ascending; ret_live: how many
+ * of each kind are declared now. `each` leaves the store alone. */
+TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
+                                     void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
+                                     size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
  * TB_E_CATALOG: a zone or balancer would change its account. */
 TB_MUST_USE tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog,

@@ -281,6 +281,7 @@ static void answer_reply(request *r, const tb_reply *made)
     request_answer(r, a, false);
     r->reply.tagged = false;
     if (made->made) r->reply.status = 201;
+    if (made->refused.code) r->reply.status = (unsigned)tb_code_http(made->refused.code);
 }
 
 static void answer_done(request *r, const op_work *w)

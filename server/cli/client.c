@@ -257,6 +257,11 @@ static int refused(client *c, const client_request *request, long status)
         json_decref(document);
         return tb_code_exit(TB_E_TOO_LARGE);
     }
+    if (request->answered && json_object_get(document, "said")) {
+        *request->answered = true;
+        json_decref(document);
+        return tb_code_exit(code_of(key, status));
+    }
     const bool long_alone = status == 413 && (!message || strcmp(message, tb_code_text(TB_E_TOO_LARGE)) == 0);
     const char *remedy = long_alone ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
     int exit = client_fail(c, code, "%s: %s%s%s (HTTP %ld)%s", subject,

@@ -37,6 +37,7 @@ typedef struct client_request {
     const char *subject; /* what messages name: a file, or NULL */
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
     bool *too_large;     /* not NULL: a 413 sets it, and says nothing */
+    bool *answered;      /* not NULL: a refusal that has a whole answer sets it, and says nothing */
 } client_request;
 
 /* From --server and the key: 0, or the exit status once it said what is wrong with them. */

@@ -114,6 +114,7 @@ typedef struct op_call {
     spool document; /* what is printed */
     folder out;     /* where files go, with --out; else they are printed too */
     size_t steps;   /* calls that are done, if there is more to come */
+    bool refused;   /* for want of the operation's consent flag */
 } op_call;
 
 static const op_file *file_of(const op_call *o, const tb_arg *arg)
@@ -372,6 +373,7 @@ static int run_once(op_call *o, tb_ops *ops, bool *ret_no)
     if (code == TB_E_STOPPED) status = interrupted(o);
     else if (code) status = reply.about ? fail_file(o, reply.about, &err) : fail_arg(o, &err);
     *ret_no |= reply.no;
+    o->refused = !code && reply.refused.code;
     tb_reply_release(&reply);
     if (tb_operation_writes(&o->args) && !o->args.operation->unwritten)
         tb_store_checkpoint(ops->store, false);
@@ -570,7 +572,8 @@ static int take_reply(op_call *o, const json_t *reply, bool *ret_no)
 static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *ret_no)
 {
     const tb_arg *document = document_of(&o->args);
-    client_request request = {.method = "POST", .type = "application/json", .subject = o->subject};
+    client_request request = {.method = "POST", .type = "application/json", .subject = o->subject,
+                              .answered = &o->refused};
     const bool apart = takes_document(o->args.operation);
     if (!apart) put_body(&o->args, body);
     if (!put_path(&o->args, apart, path) || body->failed) {
@@ -581,6 +584,7 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
     request.body = document ? document->text.data : body->len ? body->data : "";
     request.len = document ? document->text.len : body->len;
     int status = client_send(c, &request);
+    if (o->refused) status = 0;
     json_t *reply = status == 0 ? client_json(c) : NULL;
     if (status == 0) status = reply ? take_reply(o, reply, ret_no) : tb_code_exit(TB_E_BAD_INPUT);
     json_decref(reply);
@@ -615,6 +619,43 @@ static int check_sent(const op_call *o)
     return 0;
 }
 
+static const json_t *named(const json_t *list, const char *name)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(list, i, one)
+    {
+        const char *has = json_string_value(json_object_get(one, "name"));
+        if (has && strcmp(has, name) == 0) return one;
+    }
+    return NULL;
+}
+
+/* Beside a document flags go in the query, where a server ignores what it does not know: an older one would do in earnest
+ * what --dry-run asks it to try. */
+static int check_flags_known(const op_call *o, client *c)
+{
+    bool any = false;
+    int status = 0;
+    for (size_t i = 0; i < o->args.n; i++)
+        any |= o->args.list[i].param->kind == TB_PARAM_FLAG;
+    if (!any || !document_of(&o->args)) return 0;
+    status = client_send(c, &(client_request){.method = "GET", .path = "/operations"});
+    json_t *answer = status == 0 ? client_json(c) : NULL;
+    const json_t *there = named(json_object_get(answer, "operations"), o->args.operation->name);
+    if (status == 0 && !answer) status = tb_code_exit(TB_E_BAD_INPUT);
+    for (size_t i = 0; status == 0 && i < o->args.n; i++) {
+        char wire[64];
+        const tb_param *p = o->args.list[i].param;
+        tb_param_wire(p, wire);
+        if (p->kind != TB_PARAM_FLAG || named(json_object_get(there, "parameters"), wire)) continue;
+        cli_say(o->call, "%s: The server is older than --%s, and would ignore it. Nothing was sent.", c->url, p->name);
+        status = tb_code_exit(TB_E_USAGE);
+    }
+    json_decref(answer);
+    return status;
+}
+
 static int run_there(op_call *o)
 {
     client c;
@@ -623,6 +664,7 @@ static int run_there(op_call *o)
     int status = check_sent(o);
     if (status) return status;
     status = client_open(&c, o->call);
+    if (status == 0) status = check_flags_known(o, &c);
     if (status == 0) status = open_folder(o);
     tb_buf_init(&path, 64 << 10, NULL);
     tb_buf_init(&body, (size_t)256 << 20, NULL);
@@ -635,6 +677,26 @@ static int run_there(op_call *o)
     tb_buf_release(&body);
     client_close(&c);
     return end(o, status, no);
+}
+
+/* --- consent --- */
+
+/* Whether the person at the terminal wants what was refused; then the flag is given. */
+static bool gives_consent(op_call *o)
+{
+    char line[16] = "";
+    const char *flag = o->args.operation->consent;
+    if (!o->refused || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+    fprintf(stderr, "tollbook %s: Do it all the same, as with --%s? [y/N] ", o->call->command->name, flag);
+    fflush(stderr);
+    if (!fgets(line, sizeof line, stdin) || (strcmp(line, "y\n") != 0 && strcmp(line, "yes\n") != 0)) return false;
+    o->refused = false;
+    return add(o, tb_param_find(o->args.operation, flag, strlen(flag)), "", 0) == 0;
+}
+
+static int run_anywhere(op_call *o)
+{
+    return cli_given(o->call, "server") ? run_there(o) : run_here(o);
 }
 
 int cli_operation(const cli_call *call)
@@ -650,7 +712,8 @@ int cli_operation(const cli_call *call)
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
-    if (status == 0) status = cli_given(call, "server") ? run_there(&o) : run_here(&o);
+    if (status == 0) status = run_anywhere(&o);
+    if (status == ANSWER_NO && gives_consent(&o)) status = run_anywhere(&o);
     if (status == 0) status = close_folder(&o);
     else (void)!close_folder(&o);
     for (size_t i = 0; i < o.n_files; i++)

@@ -26,7 +26,7 @@ class Billing(BrowserCase):
                                  "created": "2026-01-05T00:00:00Z"})
         file = server.path / "more.json"
         file.write_text(json.dumps(catalog))
-        run("apply", "--db", server.db, file)
+        run("apply", "--delete", "--db", server.db, file)
         run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
         rows = [{"zone": 201, "hour": f"2026-{month}-05T05:00:00Z", "region": "DE", "bytes": 10**12} for month in ("09", "10")]
         rows += [{"zone": zone, "hour": f"2026-{month}-{day:02}T{hour:02}:00:00Z", "region": "DE",

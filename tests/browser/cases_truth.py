@@ -140,7 +140,7 @@ class Many(ConsoleCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.server.stop()
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps({
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps({
             **CATALOG, "accounts": [*CATALOG["accounts"], {"id": 5, "name": "many"},
                                     *({"id": 60000 + i, "name": f"customer-{i:05}"} for i in range(MANY))],
             "zones": [*CATALOG["zones"], *({"id": 50000 + i, "account": 5, "name": f"site-{i:05}"}

@@ -55,7 +55,7 @@ class Site(Server):
 
     def make(self, log):
         run("init", "--db", self.db)
-        run("apply", "--db", self.db, "-", stdin=json.dumps(CATALOG).encode())
+        run("apply", "--delete", "--db", self.db, "-", stdin=json.dumps(CATALOG).encode())
         run("ingest", "--db", self.db, "-", stdin=log)
         run("import", "--db", self.db, "-", stdin=usage())
         run("import", "--db", self.db, "-", stdin=events())

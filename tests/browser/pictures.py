@@ -37,7 +37,7 @@ class Fixtures(Server):
     def make(self, log):
         subprocess.run([sys.executable, SOURCE / "fixtures/months.py", self.path], check=True)
         run("init", "--db", self.db)
-        run("apply", "--db", self.db, self.path / "catalog.json")
+        run("apply", "--delete", "--db", self.db, self.path / "catalog.json")
         run("book", "--db", self.db, SOURCE / "fixtures/book.json")
         run("ingest", "--db", self.db, SOURCE / "fixtures/requests.log")
         run("import", "--db", self.db, SOURCE / "fixtures/buckets.ndjson")

@@ -97,7 +97,7 @@ class Maker:
         return done.stdout.decode()
 
     def apply(self, stage, now):
-        self.tool("apply", "-", stdin=catalog(stage), now=now)
+        self.tool("apply", "--delete", "-", stdin=catalog(stage), now=now)
 
     def book(self, *words, now=SEPTEMBER, **members):
         self.tool("book", "add", *words, "-", stdin=json.dumps({**BOOK, **members}), now=now)
@@ -263,7 +263,7 @@ def rich(folder):
 def wide(folder, n=110):
     """As many accounts with an invoice, books, and zones with a block of logs."""
     m = Maker(folder, "wide.db")
-    m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+    m.tool("apply", "--delete", "-", now=SEPTEMBER, stdin=json.dumps({
         "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, n + 1)],
         "zones": [{"id": 100 + i, "account": i, "name": f"z{i}", "created": "2026-01-05T00:00:00Z"}
                   for i in range(1, n + 1)]}))
@@ -283,7 +283,7 @@ def wide(folder, n=110):
 def aged(folder, n=4):
     """Accounts whose first month is final and let go, hours and days."""
     m = Maker(folder, "aged.db")
-    m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+    m.tool("apply", "--delete", "-", now=SEPTEMBER, stdin=json.dumps({
         "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, n + 1)],
         "zones": [{"id": 100 + i, "account": i, "name": f"z{i}", "created": "2026-01-05T00:00:00Z"}
                   for i in range(1, n + 1)]}))

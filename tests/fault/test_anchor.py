@@ -190,7 +190,7 @@ def balances(t):
     """An invoice that does not say what the balance has paid of it: of a prepaid account, and of one that is not."""
     for prepaid in (True, False):
         m = rich.Maker(t.folder, f"prepaid-{prepaid}.db")
-        m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+        m.tool("apply", "--delete", "-", now=SEPTEMBER, stdin=json.dumps({
             "accounts": [{"id": 1, "name": "a", "prepaid": prepaid}],
             "zones": [{"id": 101, "account": 1, "name": "z", "created": "2026-01-05T00:00:00Z"}]}))
         m.book()
@@ -255,10 +255,10 @@ def additions(t):
                                                         now=LOGS),
         "a log": lambda: m.tool("ingest", "-", stdin=rich.log_line(1, 101, rich.DAY_MS + 7),
                                 now=LOGS),
-        "a catalogue": lambda: m.tool("apply", "-", stdin=json.dumps(changed), now=JANUARY),
-        "another at the same moment": lambda: m.tool("apply", "-", stdin=json.dumps(again),
+        "a catalogue": lambda: m.tool("apply", "--delete", "-", stdin=json.dumps(changed), now=JANUARY),
+        "another at the same moment": lambda: m.tool("apply", "--delete", "-", stdin=json.dumps(again),
                                                      now=JANUARY),
-        "the first again": lambda: m.tool("apply", "-", stdin=json.dumps(changed), now=JANUARY),
+        "the first again": lambda: m.tool("apply", "--delete", "-", stdin=json.dumps(changed), now=JANUARY),
         "zones gone": lambda: m.apply(2, JANUARY), "zones back": lambda: m.apply(3, LATER),
         "a month": lambda: m.finalize("2026-12", JANUARY),
         "a void": lambda: m.tool("invoice", "--void", "2026-000015", now=JANUARY),

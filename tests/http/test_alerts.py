@@ -70,7 +70,7 @@ class Alerts(unittest.TestCase):
         self.secret.write_text(text + "\n")
 
     def apply(self, *alerts):
-        run("apply", "--db", self.db, "-", stdin=json.dumps(catalog(*alerts)).encode())
+        run("apply", "--delete", "--db", self.db, "-", stdin=json.dumps(catalog(*alerts)).encode())
 
     def take(self, *rows):
         run("import", "--db", self.db, "-", stdin="".join(rows).encode())
@@ -313,7 +313,7 @@ class Page(Alerts):
         """docs/alerts.md: its catalogue is taken, its receiver takes what is sent, and nothing else."""
         page = (SOURCE / "docs" / "alerts.md").read_text()
         declared = json.loads(re.search(r"```json\n(.*?)```", page, re.S).group(1))
-        run("apply", "--db", self.db, "-", stdin=json.dumps(
+        run("apply", "--delete", "--db", self.db, "-", stdin=json.dumps(
             {**declared, "zones": catalog()["zones"][:1]}).encode())
         self.take(usage(101, "2026-11-03T05:00:00Z", 101 * GB))
         script = self.folder / "receiver.py"

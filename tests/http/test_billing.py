@@ -56,7 +56,7 @@ class Billing(Case):
         catalog["load_balancers"] = [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z",
                                       "deleted": None, "zones": [101]}]
         db = server.db
-        run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
         rows = [{"zone": 101, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 3 * 10**11},
                 {"zone": 101, "hour": "2026-11-02T05:00:00Z", "region": "SG", "bytes": 10**9},
@@ -330,7 +330,7 @@ class Drawn(Case):
         db = server.db
         ENVIRONMENT["TOLLBOOK_NOW"] = "2026-09-30T00:00:00Z"  # the tax is October's
         try:
-            run("apply", "--db", db, "--backdated", "-", stdin=json.dumps(catalog).encode())
+            run("apply", "--delete", "--backdated", "--db", db, "-", stdin=json.dumps(catalog).encode())
         finally:
             ENVIRONMENT["TOLLBOOK_NOW"] = NOW
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
@@ -443,7 +443,7 @@ class VolumeByRegion(Case):
                               "created": "2026-01-05T00:00:00Z"},
                              {"id": 203, "account": 2, "name": "one", "type": "volume",
                               "created": "2026-01-05T00:00:00Z"}]
-        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", server.db, "-", stdin=json.dumps(
             {**BOOK, "minimum_monthly": "0"}).encode())
         rows = [{"zone": 103, "hour": "2026-11-02T05:00:00Z", "region": cls.REGIONS[region],

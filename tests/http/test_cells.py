@@ -111,7 +111,7 @@ class Cells(Case):
     def apply(self, server, catalog):
         path = server.path / "cells.json"
         path.write_text(json.dumps(catalog))
-        run("apply", "--server", server.url, "--key", server.keys["operator"], path)
+        run("apply", "--delete", "--server", server.url, "--key", server.keys["operator"], path)
 
     def follow(self, server, path, *options):
         follower = Follower(server.url, path, key=server.keys["ingest"], options=("--every", "10ms", *options),

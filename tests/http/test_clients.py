@@ -50,7 +50,7 @@ class Money(unittest.TestCase):
             {"id": 112, "account": 1, "name": "hung", "settings": {"Suspended": True}},
             {"id": 113, "account": 1, "name": "full", "settings": {"MonthlyBandwidthLimit": 10}}]
         row = {"zone": 113, "hour": "2026-11-03T05:00:00Z", "region": "DE", "bytes": 10}
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(row).encode())
         cls.server.keys["broke"] = cls.server.make_key(3, "UserApi")
         cls.server.start()
@@ -220,7 +220,7 @@ class Beside(unittest.TestCase):
              "secret": "s"},
             {"id": "dockerhub", "account": 2, "url": "https://mirror.example"},
             {"id": "88", "account": 2, "url": "https://other.example"}]
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
         run("ledger", "pay", "--db", cls.server.db, "--account", 2, "--amount", "12.50",
             "--reference", "x")
         for role in ("UserApi", "SubuserPullZones", "SubuserStatistics"):

@@ -28,7 +28,7 @@ class Containers(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.server.stop()
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(catalogue()).encode())
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(catalogue()).encode())
         cls.server.start()
 
     def apps(self):
@@ -131,7 +131,7 @@ class Broken(Case):
     def setUpClass(cls):
         cls.server = Server()
         cls.server.stop()
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(catalogue()).encode())
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(catalogue()).encode())
         db = sqlite3.connect(cls.server.db)
         for table in TABLES:
             db.execute(f"ALTER TABLE {table} RENAME TO lost_{table}")

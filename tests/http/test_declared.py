@@ -123,7 +123,7 @@ class AtRandom(Case):
         super().setUpClass()
         server = cls.server
         server.stop()
-        run("apply", "--db", server.db, "-", stdin=written(RICH))
+        run("apply", "--delete", "--db", server.db, "-", stdin=written(RICH))
         run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
         run("import", "--db", server.db, "-", stdin=rows((101, 102, 201, 300)))
         server.start(*cls.options)
@@ -161,7 +161,7 @@ class AtRandom(Case):
             json.loads(answer.body.decode())
 
     def apply(self, catalog):
-        return self.server.ask("POST", "/catalog", "operator", written(catalog),
+        return self.server.ask("POST", "/catalog?delete=true", "operator", written(catalog),
                                Content_Type="application/json")
 
     def test_whatever_a_catalogue_says_is_refused_by_its_place_or_can_be_answered(self):
@@ -265,7 +265,7 @@ class FromBefore(unittest.TestCase):
         catalog["zones"] += [{"id": 1000 + n, "account": 1, "name": f"z{n}"}
                              for n in range(zones - 3)]
         db = self.server.db
-        run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
         run("import", "--db", db, "-", stdin=rows((101, 201)))
         self.catalog = catalog
@@ -302,7 +302,7 @@ class FromBefore(unittest.TestCase):
         said = self.verify(1).stdout.decode()
         self.assertIn("Account 1: tax: Must be a percent from 0 to 100", said)
         self.assertIn("Apply a catalogue that corrects it.", said)
-        run("apply", "--db", self.server.db, "-", stdin=json.dumps(self.catalog).encode())
+        run("apply", "--delete", "--db", self.server.db, "-", stdin=json.dumps(self.catalog).encode())
         said = self.verify(0).stdout.decode()
         self.assertIn("declared until 2026-11-04T09:00:00Z", said)
         self.server.start()
@@ -386,7 +386,7 @@ class DamagedBlocks(unittest.TestCase):
         server.stop()
         catalog = {**CATALOG, "shield_zones": [{"id": 42, "account": 1}, {"id": 43, "account": 1}]}
         db = server.db
-        run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", db, "-", stdin=json.dumps(catalog).encode())
 
         def at(ms, zone, n):
             line = hit(zone).decode().split("|")

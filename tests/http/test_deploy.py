@@ -66,7 +66,7 @@ class Deploying(Case):
         apps = [{"id": name, "account": 1, "name": f"app {name}",
                  "status": status.get(name, "suspended" if name == "halted" else "inactive")}
                 for name in APPS if status.get(name) != "gone"]
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(
             {**CATALOG, "container_apps": apps}).encode())
         self.assertEqual(answer.status, 200, answer.body)
 

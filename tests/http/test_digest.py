@@ -47,7 +47,7 @@ class Digest(Case):
         (folder / "secrets/wrong").chmod(0o640)
         cls.server = Server("--registry-secrets", folder / "secrets", "--registry-timeout-ms",
                             cls.TIMEOUT)
-        answer = cls.server.ask("POST", "/catalog", "operator", json.dumps(cls.catalog()).encode())
+        answer = cls.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(cls.catalog()).encode())
         assert answer.status == 200, answer.body
 
     @classmethod

@@ -263,6 +263,21 @@ class Operator(Case):
         self.assertEqual(done.json()["accountsAdded"], 1)
         self.assertEqual(done.json()["zonesAdded"], 1)
         self.assertEqual(self.post("/catalog", more).json()["changed"], 0)
+        less = {**more, "zones": more["zones"][:2], "accounts": more["accounts"][:1]}
+        refused = self.post("/catalog", less)
+        self.assertEqual((refused.status, refused.json()["ErrorKey"], refused.json()["Field"]),
+                         (409, "catalog.deletes_much", "delete"))
+        self.assertEqual(refused.json()["deletions"], [
+            {"list": "accounts", "id": 2, "name": "borealis"}, {"list": "accounts", "id": 3, "name": "cirrus"},
+            {"list": "zones", "id": 201, "name": "borealis-live"}, {"list": "zones", "id": 301, "name": "cirrus-web"}])
+        tried = self.post("/catalog?dryRun=true", less).json()
+        self.assertEqual((tried["deleted"], tried["dryRun"], len(tried["deletions"])), (4, True, 4))
+        refused = self.post("/operations/apply", less)
+        self.assertEqual((refused.status, refused.json()["ErrorKey"]), (409, "catalog.deletes_much"))
+        self.assertEqual((refused.json()["no"], len(refused.json()["answer"]["deletions"])), (True, 4))
+        self.assertEqual(self.post("/catalog", more).json()["changed"], 0)  # nothing of it was done
+        self.assertEqual(self.post("/catalog?delete=true", less).json()["deleted"], 4)
+        self.assertEqual(self.post("/catalog", more).json()["restored"], 4)
         bad = json.loads(json.dumps(more))
         bad["zones"][3]["colour"] = "red"
         self.refused(self.post("/catalog", bad), 400, "catalog.invalid", "zones[3].colour")

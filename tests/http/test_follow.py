@@ -60,7 +60,7 @@ class Local(unittest.TestCase):
         run("init", "--db", self.db)
         catalog = self.folder / "catalog.json"
         catalog.write_text(json.dumps(CATALOG))
-        run("apply", "--db", self.db, catalog)
+        run("apply", "--delete", "--db", self.db, catalog)
 
     def follower(self, *names, options=("--every", "20ms")):
         follower = Follower(self.db, *(names or [self.logs / "*"]), folder=self.folder,

@@ -103,7 +103,7 @@ class Insights(Case):
         cls.server.stop()
         file = cls.server.path / "catalog.json"
         file.write_text(json.dumps(catalog))
-        run("apply", "--db", cls.server.db, file)
+        run("apply", "--delete", "--db", cls.server.db, file)
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
         cls.server.keys["many"] = cls.server.make_key(5, "User")
@@ -122,7 +122,7 @@ class Insights(Case):
         catalog["zones"] = [z for z in catalog["zones"]
                             if z["id"] not in (103, 129) and (z["account"] != 5 or z["id"] < 1010)]
         file.write_text(json.dumps(catalog))
-        run("apply", "--db", cls.server.db, file)
+        run("apply", "--delete", "--db", cls.server.db, file)
         run("book", "--db", cls.server.db, "-", stdin=json.dumps(
             {"book": "b", "currency": "USD", "effective_from": "2024-01-01T00:00:00Z", "rounding": "half_up",
              "minimum_monthly": "0", "bandwidth": {"premium": {"per": "GB", "regions": {

@@ -478,7 +478,7 @@ class Settings(Case):
             del catalog["zones"][0]
         else:
             catalog["zones"][0]["settings"] = settings
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(catalog).encode(),
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(catalog).encode(),
                                  Content_Type="application/json")
         self.assertEqual(answer.status, 200, answer.body)
 

@@ -36,7 +36,7 @@ class Logs(Case):
         catalog["accounts"].append({"id": 3, "name": "broke", "prepaid": True})
         catalog["zones"].append({"id": 202, "account": 3, "name": "z202",
                                  "created": "2026-01-05T00:00:00Z"})
-        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         server.keys["broke"] = server.make_key(3, "User")
         lines = b"".join(hit(105, i, 1000, cache) for i, cache in enumerate(STATUSES))
         lines += hit(108) + hit(109) + hit(110)

@@ -68,7 +68,7 @@ class Matrix(Case):
                                      {"id": "desk", "account": 2, "name": "desk"}]
         cls.more(catalog)
         db = server.db
-        run("apply", "--db", db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
         rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 3 * 10**11}
                 for zone in (101, 201)]

@@ -17,7 +17,7 @@ class Operator(Case):
         super().setUpClass()
         rows = [{"zone": zone, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 10**11}
                 for zone in (101, 201)]
-        cls.send("POST", "/catalog", CATALOG)
+        cls.send("POST", "/catalog?delete=true", CATALOG)
         cls.server.ask("POST", "/ingest/buckets", "ingest",
                        "".join(json.dumps(row) + "\n" for row in rows).encode())
 
@@ -159,7 +159,7 @@ class Absurd(Case):
                  "bytes": amount} for month in (10, 11)
                 for zone, amount in ((111, 10**15), (112, 1), (211, 10**18), (999, 5))]
         rows.append({"load_balancer": 8, "hour": "2026-10-03T05:00:00Z", "requests": 12})
-        for target, document in (("/catalog", catalog), ("/books", book)):
+        for target, document in (("/catalog?delete=true", catalog), ("/books", book)):
             cls.server.ask("POST", target, "operator", json.dumps(document).encode())
         cls.server.ask("POST", "/ingest/buckets", "ingest",
                        "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -34,7 +34,7 @@ class Prepaid(unittest.TestCase):
         catalog["accounts"][1].update(prepaid=True, tax={"VATRate": 20})
         catalog["zones"][2].update(created="2026-11-01T00:00:00Z",
                                    settings={"EnableLogging": True})
-        run("apply", "--db", self.server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", self.server.db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", self.server.db, "-", stdin=json.dumps(BOOK).encode())
         self.server.keys["other-ingest"] = self.server.make_key(2, "Ingest")
         self.take(usage("11-01", 100), usage("11-02", 150), usage("11-03", 200), usage("11-04", 50))

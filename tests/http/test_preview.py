@@ -41,7 +41,7 @@ class Preview(Case):
             for a in ACCOUNTS]}
         file = cls.server.path / "c.json"
         file.write_text(json.dumps(catalog))
-        run("apply", "--db", db, file)
+        run("apply", "--delete", "--db", db, file)
         run("book", "--db", db, "-", stdin=json.dumps(BOOK).encode())
         cls.sent = {}
         rows = []

@@ -34,7 +34,7 @@ class PullZones(Case):
                              {"id": 403, "account": 4, "name": "v2", "type": "volume"}]
         catalog["load_balancers"] = [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z",
                                       "deleted": None, "zones": [101]}]
-        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
         rows = [{"zone": 101, "hour": "2026-11-02T05:00:00Z", "region": "DE", "bytes": 3 * 10**11},
                 {"zone": 401, "hour": "2026-11-02T05:00:00Z", "region": "DE", "bytes": 10**9},
@@ -107,7 +107,7 @@ class PullZones(Case):
                                  "settings": {"ErrorPageCustomCode": big} if i % 9 else {}}
                                 for i in range(1, 40)]
             server.stop()
-            run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+            run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
             server.start()
             whole = server.get("/pullzone").json()
             self.assertEqual([zone["Id"] for zone in whole], list(range(1, 40)))

@@ -36,7 +36,7 @@ class Shield(Case):
     def setUpClass(cls):
         super().setUpClass()
         cls.server.stop()
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps(CATALOG).encode())
+        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(CATALOG).encode())
         run("import", "--db", cls.server.db, "-", stdin=lines(event(i) for i in range(250)))
         cls.server.start()
 
@@ -88,7 +88,7 @@ class Zones(Shield):
         return answer.json()
 
     def declare(self, catalog):
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(catalog).encode())
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(catalog).encode())
         self.assertEqual(answer.status, 200, answer.body)
 
     def test_an_account_sees_its_own_and_which_zone_each_protects(self):
@@ -249,13 +249,13 @@ class Arrival(Shield):
         self.add([event(0, 77), event(1, 77, at=NOW_MS - 3 * DAY_MS)])
         self.page(f"77/{TODAY}", status=404)
         more = {**CATALOG, "shield_zones": CATALOG["shield_zones"] + [{"id": 77, "account": 1}]}
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(more).encode(),
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(more).encode(),
                                  Content_Type="application/json")
         self.assertEqual(answer.json()["shieldZonesAdded"], 1)
         self.assertEqual(self.walk(77), ["e000000"])
         self.assertEqual(self.walk(77, OLDEST) + self.walk(77, YESTERDAY), [])
         wrong = {**CATALOG, "shield_zones": [{"id": 77, "account": 2}]}
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(wrong).encode(),
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(wrong).encode(),
                                  Content_Type="application/json")
         self.refused(answer, 400, "catalog.invalid", "shield_zones[0].account")
 

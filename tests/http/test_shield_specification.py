@@ -37,7 +37,7 @@ class Shield(Case):
         server.stop()
         catalog = json.loads(json.dumps(CATALOG))
         catalog["shield_zones"] = [{"id": 41, "account": 1}, {"id": 42, "account": 2}]
-        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         run("import", "--db", server.db, "-",
             stdin="".join(json.dumps(e) + "\n" for e in EVENTS).encode())
         server.start()

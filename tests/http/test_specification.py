@@ -68,7 +68,7 @@ class Specification(Case):
                                  "created": "2026-01-05T00:00:00Z",
                                  "settings": {"PriceOverride": 0.0002}})
         cls.catalog = catalog
-        run("apply", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+        run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
         run("book", "--db", server.db, "-", stdin=json.dumps(BOOK).encode())
         row = {"zone": 202, "hour": "2026-11-03T05:00:00Z", "region": "DE", "bytes": 123456789}
         run("import", "--db", server.db, "-", stdin=json.dumps(row).encode())
@@ -79,7 +79,7 @@ class Specification(Case):
         """Applies settings of one zone, all others as they were, and returns the zone as shown."""
         catalog = json.loads(json.dumps(self.catalog))
         next(z for z in catalog["zones"] if z["id"] == zone)["settings"] = settings
-        answer = self.server.ask("POST", "/catalog", "operator", json.dumps(catalog).encode())
+        answer = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(catalog).encode())
         self.assertEqual(answer.status, 200, answer.body)
         return self.server.get(f"/pullzone/{zone}", "user" if zone < 200 else "many").json()
 

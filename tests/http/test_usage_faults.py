@@ -364,7 +364,7 @@ class Faults(Case):
         meanwhile."""
         zones = [{"id": zone, "account": 2, "name": f"z{zone}", "created": "2026-01-05T00:00:00Z"} for zone in range(3000, 4300)]
         declared = {**CATALOG, "zones": [*CATALOG["zones"], *zones]}
-        got = self.server.ask("POST", "/catalog", "operator", json.dumps(declared).encode(), content_type="application/json")
+        got = self.server.ask("POST", "/catalog?delete=true", "operator", json.dumps(declared).encode(), content_type="application/json")
         self.assertEqual(got.status, 200, got.body)
         self.post(b"".join(lines(zone["id"], [1]) for zone in zones))
         self.restart("--usage-timeout-ms", 60000, "--usage-cache-mb", 0)

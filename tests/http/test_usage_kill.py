@@ -70,7 +70,7 @@ class Killed(unittest.TestCase):
         self.server = Server(*self.options, log=None)
         self.addCleanup(self.server.folder.cleanup)
         self.addCleanup(lambda: self.server.process.kill())
-        self.post("/catalog", json.dumps(CATALOG).encode())
+        self.post("/catalog?delete=true", json.dumps(CATALOG).encode())
         folder = tempfile.TemporaryDirectory(prefix="tollbook-killed-")
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)

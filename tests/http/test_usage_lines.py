@@ -128,7 +128,7 @@ class UsageLines(Case):
         return done.stdout + done.stderr
 
     def test_1_filters_orders_and_pages(self):
-        self.post("/catalog", catalog(True), content_type="application/json")
+        self.post("/catalog?delete=true", catalog(True), content_type="application/json")
         for n in (1, 40, 400, 3000):
             self.post("/ingest/logs", self.lines(n))
         self.post("/ingest/logs", self.lines(500, near=NOW_MS - 5000000))
@@ -231,11 +231,11 @@ class UsageLines(Case):
         stays = json.dumps(declared).encode()
         declared["accounts"].append({"id": 4, "name": "withdrawn"})
         declared["zones"].append({**declared["zones"][0], "id": 507, "account": 4, "name": "z507"})
-        self.post("/catalog", json.dumps(declared).encode(), content_type="application/json")
+        self.post("/catalog?delete=true", json.dumps(declared).encode(), content_type="application/json")
         body = re.sub(rb"\|50\d\|", b"|507|", self.lines(60))
         self.post("/ingest/logs", body)
         self.post("/ingest/logs/withdraw", body)
-        self.post("/catalog", stays, content_type="application/json")
+        self.post("/catalog?delete=true", stays, content_type="application/json")
         held = self.rows("log", "zone=507")
         self.assertGreater(sum(held), 0)
         shard = next(i + 1 for i, n in enumerate(held) if n)
@@ -252,7 +252,7 @@ class UsageLines(Case):
     def test_6_an_account_that_left(self):
         zones = "zone IN(505,44)"
         self.assertGreater(sum(self.rows("log", zones)) + sum(self.rows("event", zones)), 1)
-        self.post("/catalog", catalog(False), content_type="application/json")
+        self.post("/catalog?delete=true", catalog(False), content_type="application/json")
         words = ("forget", "--account", 3)
         self.assertIn(b"of shield events", self.operate(*words))
         self.assertIn(b"othing", self.operate(*words))

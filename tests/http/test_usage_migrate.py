@@ -70,7 +70,7 @@ class Migration(Case):
 
     def history(self, server):
         catalog = {**CATALOG, "shield_zones": [{"id": 42, "account": 1}], "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
-        self.send(server, "/catalog", json.dumps(catalog).encode(), content_type="application/json")
+        self.send(server, "/catalog?delete=true", json.dumps(catalog).encode(), content_type="application/json")
         self.send(server, "/books", (SOURCE / "fixtures/book.json").read_bytes(), content_type="application/json")
         self.send(server, "/ingest/buckets", BUCKETS)
         taken = lines(101, range(30, 70), "NY")

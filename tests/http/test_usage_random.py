@@ -151,7 +151,7 @@ class RandomMonth(Case):
             self.both("POST", f"/ingest/{kind}", body)
 
     def adopt(self):
-        done = self.both("POST", "/catalog", self.history.catalogue(), content_type="application/json")
+        done = self.both("POST", "/catalog?delete=true", self.history.catalogue(), content_type="application/json")
         self.assertEqual(done.status, 200, done.body)
 
     def restart(self):

@@ -136,7 +136,7 @@ class Retention(Case):
         return sum(self.ask(f"SELECT count() FROM tollbook_test.cell WHERE {where}"))
 
     def test_1_hours_and_days_of_old_months(self):
-        self.post("/catalog", json.dumps(OLD).encode(), content_type="application/json")
+        self.post("/catalog?delete=true", json.dumps(OLD).encode(), content_type="application/json")
         self.post("/books", json.dumps({**json.loads((SOURCE / "fixtures/book.json").read_text()),
                                         "effective_from": "2023-01-01T00:00:00Z"}).encode(), content_type="application/json")
         self.post("/ingest/buckets", buckets(self.rng, MONTHS))
@@ -260,7 +260,7 @@ class Retention(Case):
 
     def test_4_a_customer_is_forgotten(self):
         left = {**OLD, "accounts": OLD["accounts"][1:], "zones": OLD["zones"][2:], "load_balancers": []}
-        self.post("/catalog", json.dumps(left).encode(), content_type="application/json")
+        self.post("/catalog?delete=true", json.dumps(left).encode(), content_type="application/json")
         for words in (("forget", "--account", "1", "--dry-run"), ("forget", "--account", "1"), ("forget", "--account", "1")):
             self.same(*words)
         self.command("verify")

@@ -131,7 +131,7 @@ class UsageServers(Case):
         catalog = {**CATALOG, "zones": [*CATALOG["zones"], {"id": 999, "account": 1, "name": "late",
                                                            "created": "2026-01-05T00:00:00Z"}],
                    "load_balancers": [{"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "zones": [101]}]}
-        self.post("/catalog", json.dumps(catalog).encode(), content_type="application/json")
+        self.post("/catalog?delete=true", json.dumps(catalog).encode(), content_type="application/json")
         self.compare()
         one, other = self.pair.both("GET", f"/statistics?pullZone=999&{MONTH}", key="user")
         self.assertEqual(one.body, other.body)

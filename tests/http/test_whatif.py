@@ -27,7 +27,7 @@ class Whatif(Case):
                                                       for i in range(MANY)],
                    "zones": CATALOG["zones"] + [{"id": 5000 + i, "account": 1000 + i,
                                                  "name": f"m{i}"} for i in range(MANY)]}
-        cls.file("catalog.json", catalog, "apply")
+        cls.file("catalog.json", catalog, "apply", "--delete")
         cls.file("book.json", BOOK, "book", "add")
         cls.file("own.json", {**BOOK, "book": "for-two", "scope": "contract", "bandwidth": {
             "premium": {"per": "GB", "regions": {"EU": "1", "NA": "2"}}}}, "book", "add")
@@ -262,7 +262,7 @@ class Stopping(unittest.TestCase):
             Whatif.file("catalog.json", {
                 "accounts": [{"id": i, "name": "a"} for i in range(1, 61)],
                 "zones": [{"id": 1000 + i, "account": i, "name": "z"} for i in range(1, 61)]},
-                        "apply")
+                        "apply", "--delete")
             Whatif.file("book.json", BOOK, "book", "add")
             server.start()
             question = {"from": "2021-11", "to": "2026-10",

@@ -259,7 +259,7 @@ class Local(unittest.TestCase):
         run("init", "--db", self.db)
         catalog = self.folder / "catalog.json"
         catalog.write_text(json.dumps(CATALOG))
-        run("apply", "--db", self.db, catalog)
+        run("apply", "--delete", "--db", self.db, catalog)
 
     def tool(self, *words, expect=0, stdin=None):
         return run(*words[:1], "--db", self.db, *words[1:], expect=expect, stdin=stdin).stderr.decode()

@@ -241,7 +241,7 @@ class History:
                               **({} if a.terms is None else {"terms_days": a.terms})} for a in self.accounts],
                 "zones": [{"id": 1000 + a.id, "account": a.id, "name": f"z{a.id}",
                            "created": "2026-01-01T00:00:00Z"} for a in self.accounts]}
-        self.tool("apply", "-", "--backdated", day=day, stdin=json.dumps(made))
+        self.tool("apply", "--delete", "--backdated", "-", day=day, stdin=json.dumps(made))
 
     def amount(self):
         return Decimal(self.rng.choice((self.rng.randrange(1, 400), self.rng.randrange(1, 40000)))) * CENT

@@ -482,7 +482,7 @@ def in_parts(rng, folder, catalogs, applied, books, usage, twin):
     run(folder, stamp(applied[0]), "init", "--db", "t.db")
     for at, catalog in zip(applied, catalogs):
         (folder / "c.json").write_text(json.dumps(catalog))
-        run(folder, stamp(at), "apply", "--db", "t.db", "c.json", "--backdated")
+        run(folder, stamp(at), "apply", "--delete", "--backdated", "--db", "t.db", "c.json")
     for _, book in books:
         run(folder, stamp(END), "book", "add", "--db", "t.db", "-", stdin=json.dumps(book))
     usage = rng.sample(usage, len(usage))
@@ -520,7 +520,7 @@ def one_file(rng, folder):
     taken = rng.randrange(3)
     for turn, (at, catalog) in enumerate(zip(applied, catalogs)):
         (folder / "c.json").write_text(json.dumps(catalog))
-        run(folder, stamp(at), "apply", "--db", "t.db", "c.json", "--backdated")
+        run(folder, stamp(at), "apply", "--delete", "--backdated", "--db", "t.db", "c.json")
         if turn == taken:
             take(folder, usage)
     for _, book in books:

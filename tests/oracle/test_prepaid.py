@@ -151,7 +151,7 @@ class History:
                     for a in self.twin.accounts.values()]
         zones = [{"id": 1000 + a["id"], "account": a["id"], "name": "z", "created": stamp(BEGIN)}
                  for a in accounts]
-        self.run("apply", "-", stdin=json.dumps({"accounts": accounts, "zones": zones}))
+        self.run("apply", "--delete", "-", stdin=json.dumps({"accounts": accounts, "zones": zones}))
 
     def redeclare(self):
         for account in self.rng.sample(list(self.twin.accounts.values()), 6):

@@ -60,7 +60,7 @@ class Replay(unittest.TestCase):
                                       ("EU", "EU", "NA", "NA", "ASIA", "ASIA", "AF")), 1)]
         catalog["zones"].append({"id": 999, "account": 1, "name": "found", "type": "volume"})
         (self.folder / "c.json").write_text(json.dumps(catalog))
-        self.tool("apply", "c.json")
+        self.tool("apply", "--delete", "c.json")
         for name, more in ((book["book"], {}), ("euro", {"currency": "EUR"}), (
                 "mid", {"effective_from": "2026-11-14T07:00:00Z", "minimum_monthly": "2.00"})):
             (self.folder / "b.json").write_text(json.dumps({**book, "book": name, **more}))

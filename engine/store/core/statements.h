@@ -602,10 +602,10 @@
                   " AND to_us=9223372036854775807")                                                \
     X(LIVE_SELLER, "SELECT id FROM declaration WHERE kind='seller'"                                \
                    " AND to_us=9223372036854775807")                                               \
-    X(LIVE_ACCOUNTS, "SELECT id FROM account WHERE deleted_us=9223372036854775807")                \
-    X(LIVE_ZONES, "SELECT id FROM zone WHERE deleted_us=9223372036854775807")                      \
-    X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807")              \
-    X(LIVE_SHIELD_ZONES, "SELECT id FROM shield_zone WHERE deleted_us=9223372036854775807")        \
+    X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id")\
+    X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
+    X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \
+    X(LIVE_SHIELD_ZONES, "SELECT id,name FROM shield_zone WHERE deleted_us=9223372036854775807 ORDER BY id")\
     X(SHIELD_ZONE_DELETE, "UPDATE shield_zone SET deleted_us=?2 WHERE id=?1")                      \
     X(ACCOUNT_DELETE, "UPDATE account SET deleted_us=?2 WHERE id=?1")                              \
     X(ZONE_DELETE, "UPDATE zone SET deleted_us=?2 WHERE id=?1")                                    \
@@ -647,7 +647,7 @@
     X(CONTAINER_PUT, "INSERT INTO container VALUES(?1,?2,?3,?4," TB__UNSEALED ")"                  \
       " ON CONFLICT DO UPDATE SET document=excluded.document")                                     \
     X(CONTAINER_DELETE, "DELETE FROM container WHERE kind=?1 AND account=?2 AND id=?3")            \
-    X(CONTAINERS, "SELECT kind,account,id FROM container")                                         \
+    X(CONTAINERS, "SELECT kind,account,id FROM container ORDER BY kind,account,id")                \
     X(STATUS_SAID, "SELECT ?1->>'$.status'")                                                       \
     X(APPS_PAGE,                                                                                   \
       "SELECT c.id,c.document->>'$.name',coalesce(c.document->>'$.description',''),d.status,"      \

@@ -316,22 +316,81 @@ static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
     return code;
 }
 
-/* first points at the id of the first of n things of `size` bytes each. */
-static tb_code delete_absent(applying *a, const kind *k, const void *first, size_t n, size_t size,
-                             tb_error *err)
+/* A catalogue's list of one kind. first points at the id of the first of n things of `size` bytes each. */
+typedef struct listed {
+    const kind *kind;
+    tb_declared_kind declared;
+    const void *first;
+    size_t n, size;
+} listed;
+#define LISTS 5
+
+static void make_lists(const tb_catalog *c, listed ret[LISTS])
 {
-    int64_t *named = malloc((n + 1) * sizeof *named), *live = NULL;
+    static const int64_t seller_id = SELLER;
+    const listed lists[LISTS] = {
+        {&seller, TB_DECLARED_SELLER, &seller_id, c->seller != NULL, sizeof seller_id},
+        {&accounts, TB_DECLARED_ACCOUNT, c->accounts, c->n_accounts, sizeof *c->accounts},
+        {&zones, TB_DECLARED_ZONE, c->zones, c->n_zones, sizeof *c->zones},
+        {&balancers, TB_DECLARED_BALANCER, c->balancers, c->n_balancers, sizeof *c->balancers},
+        {&shields, TB_DECLARED_SHIELD, c->shields, c->n_shields, sizeof *c->shields},
+    };
+    memcpy(ret, lists, sizeof lists);
+}
+
+/* The ids that it names, ascending; NULL: no memory. Free it with free(). */
+static int64_t *named_ids(const listed *list)
+{
+    int64_t *named = malloc((list->n + 1) * sizeof *named);
+    for (size_t i = 0; named && i < list->n; i++)
+        memcpy(&named[i], (const char *)list->first + i * list->size, sizeof *named);
+    if (named) qsort(named, list->n, sizeof *named, tb__by_int64);
+    return named;
+}
+
+static tb_code delete_absent(applying *a, const listed *list, tb_error *err)
+{
+    int64_t *named = named_ids(list), *live = NULL;
     size_t n_live = 0;
     if (!named) return tb_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        memcpy(&named[i], (const char *)first + i * size, sizeof *named);
-    qsort(named, n, sizeof *named, tb__by_int64);
-    tb_code code = list_ids(a->store, k->live, NULL, 0, &live, &n_live, err);
+    tb_code code = list_ids(a->store, list->kind->live, NULL, 0, &live, &n_live, err);
     for (size_t i = 0; !code && i < n_live; i++)
-        if (!holds(named, n, live[i])) code = delete_one(a, k, live[i], err);
+        if (!holds(named, list->n, live[i])) code = delete_one(a, list->kind, live[i], err);
     free(live);
     free(named);
     return code;
+}
+
+static tb_code each_unnamed(tb_store *store, const listed *list,
+                            void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live,
+                            tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    int64_t *named = named_ids(list);
+    if (!named) return tb_no_memory(err);
+    tb_code code = tb__sql(store, list->kind->live, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const tb_unnamed one = {list->declared, sqlite3_column_int64(s, 0),
+                                sqlite3_column_count(s) > 1 ? tb__column_text(s, 1) : (tb_text){"", 0}};
+        ++*ret_live;
+        if (!holds(named, list->n, one.id)) each(ctx, &one);
+    }
+    free(named);
+    return code;
+}
+
+tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
+                         void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
+                         size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err)
+{
+    listed lists[LISTS];
+    tb_code code = TB_OK;
+    memset(ret_live, 0, TB_DECLARED_KIND_COUNT * sizeof *ret_live);
+    make_lists(catalog, lists);
+    for (size_t i = 0; !code && i < LISTS; i++)
+        code = each_unnamed(store, &lists[i], each, ctx, &ret_live[lists[i].declared], err);
+    return code ? code : tb__containers_unnamed(store, catalog, each, ctx, ret_live, err);
 }
 
 static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
@@ -350,13 +409,11 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
 
 static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err)
 {
-    tb_code code =
-        delete_absent(a, &balancers, c->balancers, c->n_balancers, sizeof *c->balancers, err);
-    if (!code) code = delete_absent(a, &shields, c->shields, c->n_shields, sizeof *c->shields, err);
-    if (!code) code = delete_absent(a, &zones, c->zones, c->n_zones, sizeof *c->zones, err);
-    if (!code)
-        code = delete_absent(a, &accounts, c->accounts, c->n_accounts, sizeof *c->accounts, err);
-    if (!code && !c->seller) code = delete_absent(a, &seller, NULL, 0, 0, err);
+    listed lists[LISTS];
+    tb_code code = TB_OK;
+    make_lists(c, lists);
+    for (size_t i = LISTS; !code && i > 0; i--) /* what belongs to an account goes before it */
+        code = delete_absent(a, &lists[i - 1], err);
     return code;
 }
 

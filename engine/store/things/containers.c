@@ -142,35 +142,91 @@ static int by_key(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-typedef struct absent {
-    tb_container container;
-    struct absent *next;
-} absent;
+/* The catalogue's keys, sorted; NULL: no memory. */
+static const tb_container **sort_named(const tb_catalog *catalog, tb__arena *memory)
+{
+    const size_t n = catalog->n_containers;
+    const tb_container **named = tb__arena_take(memory, (n + 1) * sizeof *named);
+    for (size_t i = 0; named && i < n; i++)
+        named[i] = &catalog->containers[i];
+    if (named) qsort(named, n, sizeof *named, by_key);
+    return named;
+}
 
-/* The stored keys that are not among the catalogue's, which are sorted. */
-static tb_code find_absent(tb_store *store, const tb_container **named, size_t n, tb__arena *memory,
-                           absent **ret, tb_error *err)
+/* The stored keys in their order, and whether the catalogue names each. Its id is there for the call. */
+static tb_code each_stored(tb_store *store, const tb_catalog *catalog, tb__arena *memory,
+                           tb_code (*each)(void *ctx, const tb_container *stored, bool named, tb_error *err), void *ctx,
+                           tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__sql(store, TB__SQL_CONTAINERS, &s, err);
+    const size_t n = catalog->n_containers;
+    const tb_container **named = sort_named(catalog, memory);
+    tb_code code = named ? tb__sql(store, TB__SQL_CONTAINERS, &s, err) : tb_no_memory(err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const tb_text id = tb__column_text(s, 2);
         const tb_container stored = {.kind = (tb_container_kind)sqlite3_column_int(s, 0),
                                      .account = sqlite3_column_int64(s, 1), .id = id.data};
         const tb_container *key = &stored;
-        if (id.data && n && bsearch(&key, named, n, sizeof *named, by_key)) continue;
-        absent *gone = id.data ? tb__arena_take(memory, sizeof *gone) : NULL;
-        char *copy = gone ? tb__arena_take(memory, id.len + 1) : NULL;
-        if (!copy) {
-            sqlite3_reset(s);
-            return tb_no_memory(err);
-        }
-        memcpy(copy, id.data, id.len + 1);
-        *gone = (absent){.container = stored, .next = *ret};
-        gone->container.id = copy;
-        *ret = gone;
+        code = id.data ? each(ctx, key, n && bsearch(&key, named, n, sizeof *named, by_key), err) : tb_no_memory(err);
+        if (code) sqlite3_reset(s);
     }
+    return code;
+}
+
+typedef struct absent {
+    tb_container container;
+    struct absent *next;
+} absent;
+
+typedef struct absence {
+    tb__arena *memory;
+    absent *list;
+} absence;
+
+static tb_code keep_absent(void *ctx, const tb_container *stored, bool named, tb_error *err)
+{
+    absence *all = ctx;
+    const size_t size = strlen(stored->id) + 1;
+    if (named) return TB_OK;
+    absent *gone = tb__arena_take(all->memory, sizeof *gone);
+    char *copy = gone ? tb__arena_take(all->memory, size) : NULL;
+    if (!copy) return tb_no_memory(err);
+    memcpy(copy, stored->id, size);
+    *gone = (absent){.container = *stored, .next = all->list};
+    gone->container.id = copy;
+    all->list = gone;
+    return TB_OK;
+}
+
+typedef struct unnamed_call {
+    void (*each)(void *ctx, const tb_unnamed *one);
+    void *ctx;
+    size_t *live;
+} unnamed_call;
+
+static tb_code tell_unnamed(void *ctx, const tb_container *stored, bool named, tb_error *err)
+{
+    static const tb_declared_kind kinds[TB_CONTAINER_KINDS] = {[TB_CONTAINER_REGISTRY] = TB_DECLARED_REGISTRY,
+                                                               [TB_CONTAINER_APP] = TB_DECLARED_APP,
+                                                               [TB_CONTAINER_LIMITS] = TB_DECLARED_LIMITS};
+    const unnamed_call *call = ctx;
+    if ((unsigned)stored->kind >= TB_CONTAINER_KINDS) return tb_fail(err, TB_E_CORRUPT, "container", NULL);
+    const tb_unnamed one = {kinds[stored->kind], stored->account, text_of(stored->id)};
+    call->live[one.kind]++;
+    if (!named) call->each(call->ctx, &one);
+    return TB_OK;
+}
+
+tb_code tb__containers_unnamed(tb_store *store, const tb_catalog *catalog,
+                               void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
+                               size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err)
+{
+    tb__arena memory;
+    unnamed_call call = {each, ctx, ret_live};
+    tb__arena_init(&memory, NULL);
+    tb_code code = each_stored(store, catalog, &memory, tell_unnamed, &call, err);
+    tb__arena_release(&memory);
     return code;
 }
 
@@ -197,15 +253,9 @@ static tb_code delete_one(tb_store *store, const tb_container *c, tb_error *err)
 static tb_code delete_absent(tb_store *store, const tb_catalog *catalog, tb__arena *memory,
                              tb_applied *counts, tb_error *err)
 {
-    const size_t n = catalog->n_containers;
-    const tb_container **named = tb__arena_take(memory, (n + 1) * sizeof *named);
-    absent *gone = NULL;
-    if (!named) return tb_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        named[i] = &catalog->containers[i];
-    qsort(named, n, sizeof *named, by_key);
-    tb_code code = find_absent(store, named, n, memory, &gone, err);
-    for (; !code && gone; gone = gone->next, counts->deleted++)
+    absence all = {.memory = memory};
+    tb_code code = each_stored(store, catalog, memory, keep_absent, &all, err);
+    for (absent *gone = all.list; !code && gone; gone = gone->next, counts->deleted++)
         code = delete_one(store, &gone->container, err);
     return code;
 }

@@ -16,6 +16,10 @@ TB_MUST_USE tb_code tb__deployment_put(tb_store *store, int64_t account, tb_text
                                        const char *status, int64_t asked, int64_t now_us,
                                        tb_error *err);
 
+/* tb_store_unnamed for them. */
+TB_MUST_USE tb_code tb__containers_unnamed(tb_store *store, const tb_catalog *catalog,
+                                           void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
+                                           size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);
 /* Makes the stored containers equal to the catalogue's. */
 TB_MUST_USE tb_code tb__containers_apply(tb_store *store, const tb_catalog *catalog, int64_t now_us,
                                          tb_applied *counts, tb_error *err);

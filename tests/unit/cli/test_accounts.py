@@ -61,7 +61,7 @@ class Accounts(Both):
         self.on_both("book", "-", stdin=json.dumps(BOOK).encode())
         self.on_both("import", "-", stdin=self.rows({101: 300, 102: 900, 103: 600}, hour="2026-11-03T05:00:00Z"))
         named = [{"id": 1, "name": "Beta"}, {"id": 2, "name": "alpha", "prepaid": True}, {"id": 3, "name": "Gamma 12"}]
-        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": named}).encode())
+        self.on_both("apply", "--delete", "-", stdin=json.dumps({**CATALOG, "accounts": named}).encode())
         for account, amount, day in ((1, "-7", "2026-10-01"), (1, "-2", "2026-11-05"), (3, "-8", "2026-11-05"), (2, "5", "2026-10-01")):
             self.on_both("ledger", "adjust", "--account", account, f"--amount={amount}", "--reference", f"r{account}{amount}")
         self.assertEqual(asked("--sort", "name"), [2, 1, 3])
@@ -84,7 +84,7 @@ class Accounts(Both):
 
     def test_an_answer_over_http_is_bounded_and_goes_on(self):
         many = [{"id": i, "name": f"a{i}"} for i in range(1, 1204)]
-        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
+        self.on_both("apply", "--delete", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
         self.on_both("ledger", "pay", "--account", 1100, "--amount", "1", "--reference", "r1")
         every = list(range(1, 1204))
         for words, expected in (((), every), (("--descending",), every[::-1]), (("--limit", 1100), every[:1100]),
@@ -105,10 +105,10 @@ class Accounts(Both):
 
     def test_a_list_goes_on_behind_its_last_account(self):
         many = [{"id": i, "name": f"a{i}"} for i in range(1, 1204)]
-        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
+        self.on_both("apply", "--delete", "-", stdin=json.dumps({**CATALOG, "accounts": many}).encode())
         first = self.whole("account-list")
         fewer = [one for one in many if one["id"] > 50 or one["id"] in (1, 2, 3)]
-        self.on_both("apply", "-", stdin=json.dumps({**CATALOG, "accounts": fewer}).encode())
+        self.on_both("apply", "--delete", "-", stdin=json.dumps({**CATALOG, "accounts": fewer}).encode())
         rest = self.whole("account-list", next=first["next"])["answer"]
         self.assertEqual([row["account"] for row in rest["accounts"]], list(range(1001, 1204)))
 
@@ -133,7 +133,7 @@ class Accounts(Both):
         self.assertIn("no price", found[1]["why"])
         self.assertIsNone(found[2]["why"])
         fewer = {"accounts": CATALOG["accounts"][:2], "zones": CATALOG["zones"][:2]}
-        self.on_both("apply", "-", stdin=json.dumps(fewer).encode())
+        self.on_both("apply", "--delete", "-", stdin=json.dumps(fewer).encode())
         self.assertEqual(list(self.listed()), [1, 2])
 
     def test_others_keys_may_not_ask(self):

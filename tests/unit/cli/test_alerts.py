@@ -40,7 +40,7 @@ class Alerts(Case):
                      "alerts": [RULES[rule] if isinstance(rule, str) else rule for rule in rules]}, *more]
         zones = [{"id": 100 * account["id"] + 1, "account": account["id"], "name": f"z{account['id']}",
                   "created": "2026-01-05T00:00:00Z"} for account in accounts]
-        self.run_tool("apply", "--db", "t.db", "-", now=now, stdin=json.dumps(
+        self.run_tool("apply", "--delete", "--db", "t.db", "-", now=now, stdin=json.dumps(
             {"accounts": accounts, "zones": zones}).encode())
 
     def take(self, *rows, zone=101, now="2026-12-31T00:00:00Z"):
@@ -297,7 +297,7 @@ class Anomalies(Alerts):
         for weeks, value, seen in ((3, 10, 1000), (4, 10, 25), (8, 0, 1000)):
             with self.subTest(weeks=weeks, value=value, seen=seen):
                 self.init(name := f"{weeks}-{seen}.db")
-                self.run_tool("apply", "--db", name, "-", stdin=json.dumps(
+                self.run_tool("apply", "--delete", "--db", name, "-", stdin=json.dumps(
                     {"accounts": [{"id": 1, "name": "a", "alerts": [RULES["odd"]]}],
                      "zones": [{"id": 101, "account": 1, "name": "z"}]}).encode())
                 rows = [(noon - timedelta(weeks=w), value) for w in range(1, weeks + 1)]

@@ -110,7 +110,7 @@ class Contract(Case):
 
     def test_an_account_that_has_left_owes_no_commit(self):
         self.prepare({"commit": {"monthly": "1000"}})
-        self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps({"accounts": [
+        self.run_tool("apply", "--delete", "--db", "t.db", self.write("c.json", json.dumps({"accounts": [
             {"id": 2, "name": "other"}]})), now="2026-02-28T22:00:00Z")
         self.assertEqual(self.lines(self.invoices("2026-01", MARCH)[1])[-1], ("commit", "1000.00"))
         self.assertEqual(self.lines(self.invoices("2026-02", MARCH)[1]), [("bandwidth", "312.01")])

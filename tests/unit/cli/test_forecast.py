@@ -90,7 +90,7 @@ class History(Case):
 class Short(Case):
     def setUp(self):
         super().setUp()
-        self.run_tool("apply", "--db", "t.db", ROOT / "fixtures/catalog.json")
+        self.run_tool("apply", "--delete", "--db", "t.db", ROOT / "fixtures/catalog.json")
         self.run_tool("book", "add", "--db", "t.db", ROOT / "fixtures/book.json")
 
     def add(self, days, until="2026-11-20", zone=102, size=GB, region="DE"):
@@ -174,7 +174,7 @@ class Short(Case):
         catalog = {"accounts": [{"id": i, "name": f"account {i}"} for i in range(1, 5)],
                    "zones": [{"id": 100 * i + 1, "account": i, "name": f"zone {i}",
                               "created": "2026-01-05T00:00:00Z"} for i in range(1, 5)]}
-        self.run_tool("apply", "--db", "t.db", self.write("c3.json", json.dumps(catalog)))
+        self.run_tool("apply", "--delete", "--db", "t.db", self.write("c3.json", json.dumps(catalog)))
         for zone, size in ((101, GB), (201, 10 ** 18), (301, 10 ** 18), (401, GB)):
             self.add(90, zone=zone, size=size)
         backtest = ("forecast", "--db", "t.db", "--backtest", "--paths", 100, "--format")

@@ -35,7 +35,7 @@ class Local(Case):
         return self.run_tool("invoice", "--db", "t.db", *words, now=now, status=status)
 
     def declare(self, accounts=ACCOUNTS, zones=ZONES, now="2026-01-06T00:00:00Z", **more):
-        return self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(
+        return self.run_tool("apply", "--delete", "--db", "t.db", self.write("c.json", json.dumps(
             {"accounts": accounts, "zones": zones, **more})), now=now)
 
     def take(self, *rows, now):

@@ -41,7 +41,7 @@ class Parties(Case):
         document = {"accounts": accounts, **({"seller": seller} if seller else {}), "zones": [
             {"id": 100 + a["id"], "account": a["id"], "name": f"z{a['id']}", "type": "volume",
              "created": "2026-01-05T00:00:00Z"} for a in accounts if zones], **more}
-        return self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(document)),
+        return self.run_tool("apply", "--delete", "--db", "t.db", self.write("c.json", json.dumps(document)),
                              now=now).err
 
     def take(self, gigabytes, month="2026-10", zone=101, now=NOVEMBER):
@@ -277,7 +277,7 @@ class Check(Both):
 
     def declare(self, **more):
         document = {**LEAST, "zones": ZONES, **more}
-        self.both("apply", self.write("c.json", json.dumps(document)))
+        self.both("apply", "--delete", self.write("c.json", json.dumps(document)))
 
     def apply(self, _document):  # a month's tax is the one declared at its end
         accounts = [{key: a[key] for key in ("id", "name", "tax")} for a in LEAST["accounts"]]

@@ -35,7 +35,7 @@ class Prepaid(Case):
         self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps(BOOK)), now=OCTOBER)
 
     def declare(self, catalog, now=OCTOBER):
-        self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(catalog)), now=now)
+        self.run_tool("apply", "--delete", "--db", "t.db", self.write("c.json", json.dumps(catalog)), now=now)
 
     def take(self, *rows, now):
         self.run_tool("import", "--db", "t.db", "-", stdin="".join(rows).encode(), now=now)

@@ -50,7 +50,7 @@ class Reading(Case):
                    "registries": [{"id": "r", "url": "https://registry.example"}],
                    "container_apps": [{"id": "a", "account": 1, "name": "a"}]}
         self.write("d.json", json.dumps(catalog))
-        said = self.run_tool("apply", "--db", "t.db", "d.json").err
+        said = self.run_tool("apply", "--delete", "--db", "t.db", "d.json").err
         self.assertIn("2 container applications, limits and registries added", said)
         self.assertIn("nothing changed", self.run_tool("apply", "--db", "t.db", "d.json").err)
 

@@ -322,7 +322,7 @@ class Served(Pages):
 
 
 class Catalogue(Served):
-    command, operation = ("apply", "--db", "t.db"), "apply"
+    command, operation = ("apply", "--delete", "--db", "t.db"), "apply?delete=true"
     text = page("catalogue.md")
 
     @staticmethod
@@ -611,7 +611,7 @@ class Book(Served):
 
 
 class PullZone(Served):
-    command, operation = ("apply", "--db", "t.db"), "apply"
+    command, operation = ("apply", "--delete", "--db", "t.db"), "apply?delete=true"
     text = page("pull-zone.md")
     settings = tables(text, "| # |")[0][1]
     models = {section: rows for section, rows in tables(text, "| field |")}

@@ -112,7 +112,7 @@ class RemoteMoney(Both):
         catalog = copy.deepcopy(CATALOG)
         catalog["zones"].append({"id": 112, "account": 2, "name": "z", "settings": {
             "PriceOverride": 10 ** 20}, "created": "2026-01-05T00:00:00Z"})
-        self.both("apply", self.write("absurd.json", json.dumps(catalog)), alike=False)
+        self.both("apply", "--delete", self.write("absurd.json", json.dumps(catalog)), alike=False)
         rows = self.rows({112: 10 ** 9, 999: 4})
         self.both("import", "--batch", "absurd", "-", stdin=rows)
         for words in ((), ("--format", "html"), ("--finalize",)):

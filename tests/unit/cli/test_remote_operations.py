@@ -1,8 +1,11 @@
 """Operations with --db and with --server: the same words print and say the same, and leave the same behind."""
 import json
 import os
+import pty
+import subprocess
 import unittest
-from both import Both
+from both import CATALOG, Both
+from tool import TOOL
 
 
 class Catalogue(Both):
@@ -16,7 +19,7 @@ class Catalogue(Both):
                               "c.json: 1 account added, 1 changed"),
                              ({"regions": regions}, "1 edge location with usage is billed")):
             first |= change
-            done = self.both("apply", self.write("c.json", json.dumps(first)))
+            done = self.both("apply", "--delete", self.write("c.json", json.dumps(first)))
             self.assertIn("tollbook apply: c.json: ", done.err)
             self.assertIn(said, done.err)
         for bad, said in (('{"acounts":[]}', "acounts: "), ("{", "byte 2: "),
@@ -25,6 +28,67 @@ class Catalogue(Both):
             done = self.both("apply", "-", stdin=bad.encode(), status=2, alike=False)
             self.assertIn(said.lower(), done.err.lower())
         self.same("account", "zone", "region")
+
+    def zones(self, db="t.db"):
+        return [int(row[0]) for row in
+                self.query(f"SELECT id FROM zone WHERE deleted_us={2 ** 63 - 1} ORDER BY id", db)]
+
+    def catalogue(self, *zones, **more):
+        """The three accounts, and of the zones 101 to 130 those that are named."""
+        rows = [{"id": i, "account": (i - 101) % 3 + 1, "name": f"z{i}"} for i in zones]
+        return self.write("c.json", json.dumps({"accounts": CATALOG["accounts"], "zones": rows, **more}))
+
+    def test_much_goes_only_when_that_is_said(self):
+        """A tenth of a kind goes, and one of several; more of it does not, and nothing else is done either."""
+        lb = {"load_balancers": [{"id": 7, "account": 1, "zones": []}]}
+        self.both("apply", "--delete", self.catalogue(*range(103, 133), **lb))
+        done = self.both("apply", self.catalogue(*range(106, 134), **lb))
+        self.assertEqual(done.err.splitlines(), [f"tollbook apply: c.json: {said}" for said in (
+            "1 pull zone added, 3 deleted.", "deleted: pull zone 103 (z103)", "deleted: pull zone 104 (z104)",
+            "deleted: pull zone 105 (z105)")])
+        shorter = self.catalogue(*range(108, 134), 200)  # without the balancer, too
+        refused = self.both("apply", shorter, status=1)
+        self.assertEqual(refused.err.splitlines(), [f"tollbook apply: c.json: {said}" for said in (
+            "Nothing was applied. It needs --delete (over HTTP: delete=true), for much of what is declared is not in the "
+            "catalogue: load_balancers: 1 of 1.", "would be deleted: pull zone 106 (z106)",
+            "would be deleted: pull zone 107 (z107)", "would be deleted: load balancer 7")])
+        dry = self.both("apply", "--dry-run", shorter)
+        self.assertIn("It would be: 1 pull zone added, 3 deleted. Nothing changed.", dry.err)
+        self.assertIn("would be deleted: pull zone 107 (z107)", dry.err)
+        self.assertIn("It needs --delete, for much goes: load_balancers: 1 of 1.", dry.err)
+        self.both("apply", self.catalogue(*range(110, 134), **lb), status=1)
+        self.assertEqual((self.zones(), self.zones("l.db")), ([*range(106, 134)],) * 2)
+        self.assertIn("deleted: 7 more", self.both("apply", "--delete", self.catalogue(133, 134)).err)
+        self.assertIn("would be deleted: pull zone 133 (z133)", self.both("apply", "--dry-run", self.catalogue()).err)
+        self.assertEqual(self.zones(), [133, 134])
+        self.assertIn("c.json: 1 deleted.", self.both("apply", self.catalogue(134)).err)  # one of two
+        self.both("apply", self.write("c.json", '{"accounts":[]}'), status=1)
+        self.assertEqual(self.query("SELECT count(*) FROM audit"), self.query("SELECT count(*) FROM audit", "l.db"))
+
+    def ask(self, *words, answer):
+        """Types the answer at a terminal: exit status and what was said."""
+        terminal, ours = pty.openpty()
+        done = subprocess.Popen([TOOL, "apply", *words], cwd=self.folder, env=self.environment(), stdin=ours, stderr=ours)
+        os.close(ours)
+        os.write(terminal, answer)
+        said = b""
+        try:
+            while part := os.read(terminal, 4096):
+                said += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(terminal)
+        return done.wait(60), said.decode()
+
+    def test_a_terminal_is_asked(self):
+        less = self.catalogue(101)
+        for place, db in ((self.place, "t.db"), (["--db", "l.db"], "l.db")):
+            for answer, status, left in ((b"\n", 1, [101, 102, 103]), (b"yes please\n", 1, [101, 102, 103]), (b"y\n", 0, [101])):
+                with self.subTest(db=db, answer=answer):
+                    got = self.ask(less, *place, answer=answer)
+                    self.assertEqual(got[0], status, got)
+                    self.assertIn("Do it all the same, as with --delete? [y/N]", got[1])
+                    self.assertEqual(self.zones(db), left)
 
 
 class Books(Both):
@@ -157,7 +221,7 @@ class LongInvoice(Both):
         zones = [{"id": z, "account": 1, "name": f"z{z}", "created": "2026-01-05T00:00:00Z"}
                  for z in range(20000, 44000)]
         zones.append({"id": 102, "account": 2, "name": "z2", "created": "2026-01-05T00:00:00Z"})
-        self.run_tool("apply", *self.place, self.write("c.json", json.dumps(
+        self.run_tool("apply", "--delete", *self.place, self.write("c.json", json.dumps(
             {"accounts": [{"id": i, "name": "a"} for i in (1, 2)], "zones": zones})))
         self.run_tool("book", "add", *self.place, self.write("b.json", json.dumps(Books.BOOK)))
         self.run_tool("import", *self.place, "-", stdin=self.rows(

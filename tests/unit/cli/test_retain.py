@@ -68,7 +68,7 @@ class Retain(both.Both):
         """More rows than go in one commit: the command is called again until nothing is left."""
         zones = range(1000, 1320)
         self.run_tool("init", "--db", "m.db")
-        self.run_tool("apply", "--db", "m.db", self.write("m.json", json.dumps({
+        self.run_tool("apply", "--delete", "--db", "m.db", self.write("m.json", json.dumps({
             "accounts": [{"id": 1, "name": "a"}],
             "zones": [{"id": z, "account": 1, "name": f"z{z}", "created": "2023-01-05T00:00:00Z"}
                       for z in zones]})))
@@ -127,7 +127,7 @@ class Retain(both.Both):
     def test_a_customer_is_forgotten_here_and_there(self):
         left = {"accounts": CATALOG["accounts"][1:], "zones": CATALOG["zones"][1:]}
         self.both("forget", "--account", 1, status=1, alike=False)
-        self.both("apply", self.write("left.json", json.dumps(left)))
+        self.both("apply", "--delete", self.write("left.json", json.dumps(left)))
         before = self.query("SELECT sum(bytes) FROM buckets")
         self.assertIn("Nothing changed.", self.both("forget", "--account", 1, "--dry-run").err)
         self.assertIn("is forgotten", self.both("forget", "--account", 1).err)

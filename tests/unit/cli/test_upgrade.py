@@ -161,7 +161,7 @@ class Upgrade(Case):
             self.begin_to_bill(db, version)
             before = self.query("SELECT number,document FROM invoice", db)
             declared = json.dumps(catalog(True, version)).encode()
-            self.run_tool("apply", "--db", db, "-", stdin=declared, now=NOVEMBER)
+            self.run_tool("apply", "--delete", "--db", db, "-", stdin=declared, now=NOVEMBER)
             self.take(db, row(101, "10-29T05", bytes=11 * BYTES), row(102, "11-05T05", "NY", bytes=5),
                       row(201, "11-06T00", "SG", bytes=70 * BYTES), balancer("11-05T05", 70000000),
                       event(42, 1793707200000, 900), now=DECEMBER[:5] + "11-06T09:00:00Z")

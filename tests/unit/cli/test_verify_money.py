@@ -133,7 +133,7 @@ class VerifyMoney(Case):
             101, "2026-10-08T05:00:00Z", bytes=10**9).encode())
         catalog["zones"][0]["settings"] = {**SETTINGS, "EUUSDiscount": 20}
         self.write("c.json", json.dumps(catalog))
-        self.run_tool("apply", "--db", "t.db", "c.json", now=NOVEMBER)
+        self.run_tool("apply", "--delete", "--db", "t.db", "c.json", now=NOVEMBER)
         self.run_invoice("2026-11", DECEMBER)
         # Weeks later, so that what waits in runs goes to its place.
         self.run_tool("import", "--db", "t.db", "-", now=DECEMBER,

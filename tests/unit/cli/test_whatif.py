@@ -208,7 +208,7 @@ class WhatIf(Case):
                               for i, (code, billing) in enumerate(
                                   zip(codes, ("EU", "EU", "NA", "NA", "ASIA", "ASIA", "AF")), 1)]
         catalog["zones"].append({"id": 999, "account": 1, "name": "found", "type": "volume"})
-        self.run_tool("apply", "--db", db, self.write("f.json", json.dumps(catalog)))
+        self.run_tool("apply", "--delete", "--db", db, self.write("f.json", json.dumps(catalog)))
         for name, currency in ((book["book"], "USD"), ("euro", "EUR")):
             self.run_tool("book", "--db", db, self.write("b.json", json.dumps(
                 {**book, "book": name, "currency": currency})))

@@ -119,4 +119,4 @@ class Case(unittest.TestCase):
 
     def apply(self, document='{"accounts":[{"id":1,"name":"acme"}],'
               '"zones":[{"id":101,"account":1,"name":"video","type":"premium"}]}', now=NOW):
-        self.run_tool("apply", "--db", "t.db", self.write("c.json", document), now=now)
+        self.run_tool("apply", "--db", "t.db", "--delete", self.write("c.json", document), now=now)
