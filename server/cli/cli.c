@@ -253,7 +253,8 @@ int cli_check_place(const cli_call *call)
 {
     bool db = cli_given(call, "db"), server = cli_given(call, "server");
     bool file = cli_given(call, "key-file"), key = file || cli_given(call, "key");
-    if (db && !server && !key) return 0;
+    bool ca = cli_given(call, "ca");
+    if (db && !server && !key && !ca) return 0;
     if (!db && server && cli_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
                   : server && file ? "--server needs a key, and --key-file gives none."
@@ -262,6 +263,7 @@ int cli_check_place(const cli_call *call)
                                  : "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
                   : file       ? "--key-file needs --server URL."
                   : key        ? "--key needs --server URL."
+                  : ca         ? "--ca needs --server URL."
                                : "--db FILE is missing (or --server URL with a key).");
     return tb_code_exit(TB_E_USAGE);
 }

@@ -81,6 +81,13 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
         .help = "how long a usage server may take for a statement; default 8000"              \
     }
+/* Of all commands that take --server: how its certificate is checked (client.h). */
+#define CLI_CA                                                                                     \
+    {                                                                                              \
+        .name = "ca", .value = "FILE", .kind = CLI_TEXT,                                           \
+        .help = "certificates of authorities, one of which has signed that of --server; default: " \
+                "those of the environment's SSL_CERT_FILE, else the system's"                      \
+    }
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ANSWER_MAX  ((size_t)64 << 20)
 #define CONNECT_S   10L
@@ -63,6 +64,8 @@ int client_open(client *c, const cli_call *call)
     bool known = starts_with(server, "http://") || starts_with(server, "https://");
     if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(c->key))
         return bad_server(call);
+    c->ca = cli_given(call, "ca") ? cli_text(call, "ca") : getenv("SSL_CERT_FILE");
+    if (c->ca && !*c->ca) c->ca = NULL;
     while (len > 0 && server[len - 1] == '/')
         len--;
     snprintf(c->url, sizeof c->url, "%.*s", (int)len, server);
@@ -187,10 +190,29 @@ static void set_up(client *c, const client_request *request, const char *url,
         curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
         curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
     }
+    if (c->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->why);
+    c->why[0] = 0;
     if (is_local(c->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->type) return;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body ? request->body : "");
+}
+
+static bool is_certificate(CURLcode rc)
+{
+    return rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_ISSUER_ERROR;
+}
+
+static int unreachable(client *c, CURLcode rc)
+{
+    const char *cause = c->why[0] ? c->why : curl_easy_strerror(rc);
+    if (is_certificate(rc))
+        return client_fail(c, TB_E_IO, "%s: %s. --ca FILE, or the variable SSL_CERT_FILE, names the certificate of the "
+                                       "authority that has signed the server's%s%s.", c->url, cause,
+                           c->ca ? "; now it is " : "", c->ca ? c->ca : "");
+    return client_fail(c, TB_E_IO, "%s: %s. Check the URL and that the server runs%s.", c->url, cause,
+                       c->into ? "" : ", then run the same command again");
 }
 
 /* *ret_status 0: no answer came; then the exit status once it said why. */
@@ -214,8 +236,7 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     settle_wait(c);
     if (rc == CURLE_OK) return 0;
     c->retry_after = 0;
-    return client_fail(c, TB_E_IO, "%s: %s. Check the URL and that the server runs%s.", c->url,
-                       curl_easy_strerror(rc), c->into ? "" : ", then run the same command again");
+    return unreachable(c, rc);
 }
 
 /* --- what an answer says --- */
@@ -239,12 +260,22 @@ static tb_code code_of(const char *key, long status)
     return status >= 500 || status == 429 ? TB_E_BUSY : TB_E_BAD_INPUT;
 }
 
+#define SUBJECT_MAX 2560
+
+/* What an answer is about: the file that was sent, or the server. A full disk, say, is the server's. */
+static void put_subject(const client *c, const client_request *request, long status, char out[SUBJECT_MAX])
+{
+    const char *file = request->subject;
+    const bool server = !file || status >= 500 || status == 429;
+    snprintf(out, SUBJECT_MAX, "%s%s%s%s", file ? file : "", file && server ? ": " : "", server ? c->url : "",
+             file && server ? " says" : "");
+}
+
 static int refused(client *c, const client_request *request, long status)
 {
     json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(document, "Message"));
     const char *field = json_string_value(json_object_get(document, "Field"));
-    const char *subject = request->subject ? request->subject : c->url;
     const char *key = json_string_value(json_object_get(document, "ErrorKey"));
     const tb_code code = code_of(key, status);
     if (status == 409 && request->conflict && code != TB_E_WITHDRAWAL && code != TB_E_OTHER_OPTIONS) {
@@ -260,10 +291,12 @@ static int refused(client *c, const client_request *request, long status)
     if (request->answered && json_object_get(document, "said")) {
         *request->answered = true;
         json_decref(document);
-        return tb_code_exit(code_of(key, status));
+        return tb_code_exit(code);
     }
     const bool long_alone = status == 413 && (!message || strcmp(message, tb_code_text(TB_E_TOO_LARGE)) == 0);
     const char *remedy = long_alone ? " Raise --body-mb of the server, or the limit of the proxy before it." : "";
+    char subject[SUBJECT_MAX];
+    put_subject(c, request, status, subject);
     int exit = client_fail(c, code, "%s: %s%s%s (HTTP %ld)%s", subject,
                            field ? field : "", field ? ": " : "",
                            message ? message : "The server refused it.", status, remedy);
@@ -271,17 +304,30 @@ static int refused(client *c, const client_request *request, long status)
     return exit;
 }
 
-static void wait_seconds(unsigned seconds)
+/* Before the same is asked again. A second behind a busy server is not worth a line. */
+static void wait_again(client *c, const client_request *request, long status, int left)
 {
-    struct timespec left = {.tv_sec = seconds};
-    nanosleep(&left, NULL); /* a signal may cut it short */
+    const unsigned seconds = c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S;
+    struct timespec rest = {.tv_sec = seconds};
+    char subject[SUBJECT_MAX];
+    json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
+    const char *message = json_string_value(json_object_get(document, "Message"));
+    const tb_code code = code_of(json_string_value(json_object_get(document, "ErrorKey")), status);
+    put_subject(c, request, status, subject);
+    if (code != TB_E_BUSY || seconds > 1) {
+        if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr); /* a meter may stand there */
+        cli_say(c->call, "%s: %s (HTTP %ld) It is asked again in %u second%s, and up to %d times in all.", subject,
+                message ? message : tb_code_text(code), status, seconds, seconds == 1 ? "" : "s", left);
+    }
+    json_decref(document);
+    nanosleep(&rest, NULL); /* a signal may cut it short */
 }
 
 int client_send(client *c, const client_request *request)
 {
     long status = 0;
     for (int i = 0; i < TRIES; i++) {
-        if (i > 0) wait_seconds(c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S);
+        if (i > 0) wait_again(c, request, status, TRIES - i);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
         if ((status != 429 && status != 503) || c->into) break;

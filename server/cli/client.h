@@ -1,6 +1,7 @@
 /* A client of a running server: one request after another over one connection, with the key.
  * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
- * a few times, as late as it wishes, up to half a minute each; where `into` is set the caller does that. */
+ * a few times, as late as it wishes, up to half a minute each, and each time that is said; where `into` is set the caller
+ * does that. Its certificate is checked against --ca, the environment's SSL_CERT_FILE, or else the system's authorities. */
 #ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
 #define TOLLBOOK_SERVER_CLI_CLIENT_H
 
@@ -14,6 +15,8 @@ typedef struct client {
     CURL *curl;
     char url[2048]; /* --server without a slash at its end */
     const char *key;
+    const char *ca; /* NULL: the system's */
+    char why[CURL_ERROR_SIZE]; /* what curl says of the last failure */
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after; /* seconds that the last answer asked to wait */
     time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */

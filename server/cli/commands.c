@@ -6,7 +6,7 @@
     {                                                                                              \
         .name = "db", .value = "FILE", .kind = CLI_TEXT, .required = true, .help = "the database"  \
     }
-/* --db, or --server and --key: cli_remote_check says which is missing. */
+/* --db, or --server and --key: cli_check_place says which is missing. */
 #define DB_OR_SERVER                                                                               \
     {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database"},                     \
         {.name = "server",                                                                         \
@@ -16,7 +16,8 @@
     {                                                                                              \
         .name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,                           \
         .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"                \
-    }
+    },                                                                                             \
+        CLI_CA
 #define KEY_FILE                                                                                   \
     {                                                                                              \
         .name = "key-file", .value = "FILE", .kind = CLI_TEXT,                                     \
@@ -113,6 +114,7 @@ static const cli_option token_options[] = {
 static const cli_option follow_options[] = {
     {.name = "server", .value = "URL", .kind = CLI_TEXT, .help = "the running server to ship to"},
     KEY_FILE,
+    CLI_CA,
     {.name = "db",
      .value = "FILE",
      .kind = CLI_TEXT,

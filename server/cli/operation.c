@@ -31,6 +31,7 @@ static const cli_option place_options[] = {
      .help = "send the work to this running server instead of --db"},
     {.name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,
      .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"},
+    CLI_CA,
 };
 #define N_PLACE (sizeof place_options / sizeof *place_options)
 

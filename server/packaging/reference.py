@@ -14,6 +14,7 @@ EXIT = [("0", "done"), ("1", "the answer is no"), ("2", "usage or bad input"),
         ("3", "environment: disk, lock, permission, memory")]
 NOW = ("TOLLBOOK_NOW", "a time (RFC 3339) that stands in for the clock")
 KEY = ("TOLLBOOK_KEY", "the API key, where --server is given without --key")
+CERT = ("SSL_CERT_FILE", "certificates of authorities for --server, where --ca is not given")
 
 
 # --- man pages ---
@@ -80,7 +81,7 @@ def command_page(command, version):
     if command["options"]:
         out += ".SH OPTIONS\n" + "".join(option_entry(option) for option in command["options"])
     remote = any(option["name"] == "server" for option in command["options"])
-    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY] if remote else [NOW])
+    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY, CERT] if remote else [NOW])
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
     return out + ".SH SEE ALSO\n.BR tollbook (1)\n"
 
@@ -97,7 +98,7 @@ def main_page(commands, version):
             ".SH SUBCOMMANDS\n")
     for command in commands:
         out += f".TP\n.BR {roff(page_name(command))} (1)\n{roff(command['summary'])}.\n"
-    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY])
+    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY, CERT])
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
     out += (".SH FILES\n.TP\n.I /var/lib/tollbook/tollbook.db\nThe database of the systemd unit.\n"
             ".TP\n.I /etc/default/tollbook\nTOLLBOOK_OPTIONS: further options of the unit's server.\n")

@@ -1,10 +1,97 @@
 """--server: the same work through a running server."""
 import json
+import re
 import signal
+import ssl
 import subprocess
+import threading
 import unittest
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tool import Case, lines
+
+
+REPLY = {"out": "", "said": [], "answer": None, "no": False, "next": ""}
+
+
+class Answers(Case):
+    """What a client says of a server that answers each request with the same."""
+
+    def answering(self, status, answer, tls=None, **headers):
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.dumps(answer).encode()
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": len(body)}.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST
+            log_message = lambda *_: None
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.handle_error = lambda *_: None  # a client that does not trust the certificate goes
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
+
+    def test_a_full_disk_is_the_servers_and_each_wait_is_said(self):
+        url = self.answering(503, {"ErrorKey": "server.disk_full", "Field": None, "Message": "The disk is full."}, Retry_After=0)
+        log = self.write("a.log", lines(0, 3))
+        for words, subject in ((("ingest", log), f"a.log: {url} says"), (("key", "list"), url)):
+            done = self.run_tool(*words, "--server", url, "--key", "k", status=3)
+            said = [line.split(": ", 1)[1] for line in done.err.splitlines()]
+            full = f"{subject}: The disk is full. (HTTP 503)"
+            self.assertEqual(said, [f"{full} It is asked again in 0 seconds, and up to {left} times in all."
+                                    for left in (5, 4, 3, 2, 1)] + [full])
+
+    def test_a_busy_server_is_asked_again_without_a_word(self):
+        url = self.answering(503, {"ErrorKey": "server.busy", "Field": None, "Message": "Busy."}, Retry_After=0)
+        done = self.run_tool("key", "list", "--server", url, "--key", "k", status=3)
+        self.assertEqual(done.err, f"tollbook key list: {url}: Busy. (HTTP 503)\n")
+
+    def test_an_older_server_is_not_sent_what_it_would_ignore(self):
+        """It would apply what --dry-run asks it to try."""
+        url = self.answering(200, {**REPLY, "operations": [{"name": "apply", "parameters": [{"name": "document"}]}]})
+        words = ("apply", "--server", url, "--key", "k", self.write("c.json", '{"accounts":[]}'))
+        self.run_tool(*words)
+        self.assertIn("The server is older than --dry-run", self.run_tool(*words, "--dry-run", status=2).err)
+
+    def test_an_authority_of_ones_own(self):
+        pem, crt = self.folder / "tls.pem", self.folder / "tls.crt"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+                        "-subj", "/CN=stats", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", pem, "-out", crt],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(crt, pem)
+        url = self.answering(200, REPLY, tls=context)
+        words = ("key", "list", "--server", url, "--key", "k")
+        done = self.run_tool(*words, status=3)
+        self.assertRegex(done.err, re.escape(url) + r": .*certificate.*\. --ca FILE, or the variable SSL_CERT_FILE, names the ")
+        self.assertNotIn("Check the URL", done.err)
+        self.run_tool(*words, "--ca", crt)
+        self.variables = {"SSL_CERT_FILE": str(crt)}
+        self.run_tool(*words)
+        self.assertIn("; now it is none.pem.\n", self.run_tool(*words, "--ca", "none.pem", status=3).err)
+        self.assertIn("--ca needs --server URL", self.run_tool("key", "list", "--db", "t.db", "--ca", crt, status=2).err)
+
+    def environment(self, now=None, key=None):
+        return {**super().environment(*[now] if now else [], key=key), **getattr(self, "variables", {})}
+
+    def test_every_command_for_a_server_takes_an_authority(self):
+        commands = re.findall(r"^  (\w+(?: [\w-]+)?) {2,}", self.run_tool("help").out, re.M)
+        self.assertIn("ingest", commands)
+        remote = 0
+        for command in commands:
+            shown = self.run_tool("help", *command.split()).out
+            remote += "\n  --server URL" in shown
+            self.assertEqual("\n  --server URL" in shown, "\n  --ca FILE" in shown, command)
+        self.assertGreater(remote, 30)
 
 
 class Remote(Case):
