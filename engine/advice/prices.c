@@ -143,7 +143,7 @@ static tb_code check_named(const walk *w)
             return tb_fail(w->err, TB_E_VALIDATION, "price",
                            "No price is called \"%.60s\". There are: %.*s%s.", w->paths[i],
                            (int)shown, shown ? w->names->data : "",
-                           shown < w->names->len ? " and more, see `tollbook book show`" : "");
+                           shown < w->names->len ? " and more, see `book show`" : "");
     return TB_OK;
 }
 

@@ -198,7 +198,7 @@ static tb_code report_shadows(tb_ops *ops, const tb_args *args, tb_reply *reply,
     }
     if (reply->no)
         tb_reply_say(reply,
-                     "Nothing is noted yet: a month's `tollbook invoice --finalize` notes it.");
+                     "Nothing is noted yet: a month's `invoice --finalize` notes it.");
     free(bills);
     return TB_OK;
 }

@@ -139,7 +139,7 @@ void tb__forecast_table(const tb_forecast *f, tb_buf *out)
     put_reasons(f, out);
     if (!f->complete)
         tb_buf_fmt(out,
-                   "Some usage has no price and is not in the amounts: see `tollbook invoice`.\n");
+                   "Some usage has no price and is not in the amounts: `invoice` lists it.\n");
     tb_buf_fmt(out, "%" PRIu32 " paths, generator " TB_FORECAST_GENERATOR ", seed %" PRIu64 ".\n",
                f->paths, f->seed);
 }

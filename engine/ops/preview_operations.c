@@ -205,12 +205,12 @@ static void say_document(preview_run *run, const month_figure *now)
     if (strcmp(now->state, "refused") == 0) put_wrong(run, "refused", now->why);
     if (now->unpriced) {
         snprintf(text, sizeof text,
-                 "%s without a price: `tollbook invoice` lists it. Add a price book, or declare the region.",
+                 "%s without a price: `invoice` lists it. Add a price book, or declare the region.",
                  now->unpriced == 1 ? "One thing of its usage is" : "Some of its usage is");
         put_wrong(run, "unpriced", text);
     }
     if (now->lacks) {
-        snprintf(text, sizeof text, "Its document lacks %s%s: `tollbook invoice --check` lists them.",
+        snprintf(text, sizeof text, "Its document lacks %s%s: `invoice --check` lists them.",
                  now->lack.path, now->lacks > 1 ? " and more" : "");
         put_wrong(run, "lacks", text);
     }

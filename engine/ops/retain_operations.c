@@ -132,7 +132,7 @@ static void say_open(retaining *r, int64_t month)
     tb_month_format(month, text);
     tb_reply_warn(r->reply,
                   "Account %" PRId64 " keeps all from %s on: that month is not final, or something of it "
-                  "waits to be billed (tollbook invoice --month %s --finalize).",
+                  "waits to be billed. Make it final with: tollbook invoice --month %s --finalize",
                   r->walk.account, text, text);
 }
 

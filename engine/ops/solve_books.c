@@ -26,7 +26,7 @@ static tb_code patch_base(const tb__solve_books *books, const tb_scenario *scena
     if (!base)
         return tb_fail(err, TB_E_VALIDATION, "base",
                        "The scenario is of the book \"%s\", which is not in the database. See: "
-                       "tollbook book list --db FILE",
+                       "tollbook book list",
                        scenario->base);
     if (scenario->n_factors)
         return tb_fail(err, TB_E_VALIDATION, "usage",
@@ -59,8 +59,7 @@ tb_code tb__solve_book(tb__solve_books *books, const tb_arg *arg, const tb_book 
         *ret_book = stored(books, id);
         if (!*ret_book)
             code = tb_fail(err, TB_E_NOT_FOUND, "",
-                           "There is no book \"%s\" in the database. See: tollbook book list --db"
-                           " FILE",
+                           "There is no book \"%s\" in the database. See: tollbook book list",
                            id);
     } else {
         code = parse(books, arg->text, base, &books->own[books->n_own], err);

@@ -109,6 +109,6 @@ void tb_unowned_say(const tb_unowned_usage *u, int64_t month, tb_buf *lines)
     say_kind(&u->zones, "Pull zone", text, false, lines);
     say_kind(&u->balancers, "Load balancer", text, true, lines);
     tb_buf_str(lines,
-               "Declare them in the catalogue (`tollbook apply`), each with its account: then "
+               "Declare them in the catalogue (`apply`), each with its account: then "
                "their usage is billed.\n");
 }

@@ -204,7 +204,7 @@ static void put_notes(const tb_whatif_answer *a, tb_buf *out)
         tb_buf_fmt(out, "  account %" PRId64 ", %s%s%s\n", a->late[i].account, month,
                    a->late[i].invoice[0] ? ", invoice " : "", a->late[i].invoice);
     }
-    if (a->n_late > 10) tb_buf_str(out, "  ... see: tollbook invoice --late --db FILE\n");
+    if (a->n_late > 10) tb_buf_fmt(out, "  and %zu more: `invoice --late` lists them\n", a->n_late - 10);
 }
 
 /* --- the whole --- */

@@ -62,7 +62,7 @@ static tb_code make_one(tb__case *c, const tb_book *books, size_t n_books, const
         return TB_OK;
     }
     return tb_fail(err, TB_E_VALIDATION, "base",
-                   "Scenario %s: there is no price book %s; `tollbook book` adds one.",
+                   "Scenario %s: there is no price book %s; `book add` adds one.",
                    c->scenario->name, c->scenario->base);
 }
 
@@ -78,7 +78,7 @@ static tb_code check_contract_book(const tb__case *c, const tb_contract *contrac
 {
     if (!contract->book[0] || find_named(books, n_books, contract->book)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "contract.book",
-                   "Scenario %s: there is no price book %s; `tollbook book` adds one.",
+                   "Scenario %s: there is no price book %s; `book add` adds one.",
                    c->scenario->name, contract->book);
 }
 

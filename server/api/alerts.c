@@ -78,7 +78,7 @@ static void end_round(alerting *a)
 {
     if (a->counting && !atomic_load(&a->unpriced))
         process_say("%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
-                " do not count. List it with: tollbook alerts --evaluate",
+                " do not count. `alerts --evaluate` lists it.",
                 a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
     atomic_store(&a->unpriced, a->counting);
 }

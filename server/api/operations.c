@@ -165,7 +165,7 @@ static tb_ops ops_of(request *r, tb_store *store)
 static const char *instead_of(const request *r, const tb_operation *operation)
 {
     if (!r->worker->server->options.usage) return ", or run it with --db";
-    return strcmp(operation->name, "verify") == 0 ? ", or verify with `tollbook backup --usage`, which takes its time" : "";
+    return strcmp(operation->name, "verify") == 0 ? ", or verify with `backup --usage`, which takes its time" : "";
 }
 
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)

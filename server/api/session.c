@@ -183,7 +183,7 @@ static void sign_in_with(request *r, tb_text text)
     } else if (!is_offered_any(r, s.roles)) {
         request_fail(r, TB_E_FORBIDDEN, "key",
                      "A key of the role Ingest sends usage and may look at nothing. Sign in with another "
-                     "key: tollbook key create --role User --account ID.");
+                     "one. Make it with: tollbook key create --account ID --role User");
     } else {
         answer_session(r, &s);
         open_session(r, &s);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/hint.h"
 #include "cli/secret.h"
 #include "feed/source.h"
 #include "http/process.h"
@@ -18,12 +19,29 @@
 #define USAGE_CACHE_MB 64
 
 #define KEY_MOST 1024 /* bytes of a key file */
-void cli_say(const cli_call *call, const char *fmt, ...)
+#define SAID_MOST ((size_t)4 << 20)
+
+static void say_as(const char *command, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    process_say_as(call->command->name, fmt, args);
+    process_say_as(command, fmt, args);
     va_end(args);
+}
+
+void cli_say(const cli_call *call, const char *fmt, ...)
+{
+    char *text;
+    tb_buf said;
+    va_list args;
+    va_start(args, fmt);
+    const int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    tb_buf_init(&said, SAID_MOST, NULL);
+    hint_put(call, cli_commands, cli_n_commands, n < 0 ? fmt : text, &said);
+    say_as(call->command->name, "%.*s", (int)said.len, said.len ? said.data : "");
+    tb_buf_release(&said);
+    if (n >= 0) free(text);
 }
 
 /* "file: line 3, byte 7: " */
@@ -87,13 +105,6 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
         cli_say(call, "The time of this run is not noted for GET /metrics: %s", err.message);
 }
 
-static bool takes(const cli_command *command, const char *option)
-{
-    for (size_t i = 0; i < command->n_options; i++)
-        if (strcmp(command->options[i].name, option) == 0) return true;
-    return false;
-}
-
 /* Where the lock's holder listens, as it wrote it ("serve 127.0.0.1:8080"), for a URL. */
 static void server_address(const tb_error *err, char *out, size_t size)
 {
@@ -104,22 +115,6 @@ static void server_address(const tb_error *err, char *out, size_t size)
     else snprintf(out, size, "HOST:PORT");
 }
 
-static void add_word(tb_buf *line, const char *word)
-{
-    tb_buf_str(line, " ");
-    if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                    "0123456789_./:@%+=,-")]) {
-        tb_buf_str(line, word);
-        return;
-    }
-    tb_buf_str(line, "'");
-    for (const char *p = word; *p; p++) {
-        if (*p == '\'') tb_buf_str(line, "'\\''");
-        else tb_buf_add(line, p, 1);
-    }
-    tb_buf_str(line, "'");
-}
-
 /* The same command line with --server and --key in the place of --db. */
 static void show_remote_form(const cli_call *call, const tb_error *err)
 {
@@ -128,15 +123,15 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
     tb_buf_fmt(&line, "tollbook %s --server http://%s %s", call->command->name, address,
-               takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
+               hint_takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
     for (size_t i = 0; i < call->n_values; i++) {
         const cli_value *value = &call->values[i];
         if (value->option->here || strcmp(value->option->name, "db") == 0) continue;
         tb_buf_fmt(&line, " --%s", value->option->name);
-        if (value->option->kind != CLI_FLAG) add_word(&line, value->text);
+        if (value->option->kind != CLI_FLAG) hint_word(value->text, &line);
     }
     for (int i = 0; i < call->n_operands; i++)
-        add_word(&line, call->operands[i]);
+        hint_word(call->operands[i], &line);
     tb_error none;
     if (tb_buf_check(&line, &none) == TB_OK)
         cli_say(call, "Wait for it to end, or send the work to the server: %.*s", (int)line.len,
@@ -216,7 +211,7 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     }
     status = cli_fail(call, NULL, &err);
     if (code != TB_E_LOCKED || !write) return status;
-    if (takes(call->command, "server")) show_remote_form(call, &err);
+    if (hint_takes(call->command, "server")) show_remote_form(call, &err);
     else
         cli_say(call, "Stop that process or wait for it to end, then run this again. Commands that "
                       "only read work beside it.");
@@ -237,7 +232,7 @@ static const char *key_of_file(const cli_call *call, const char *path)
     key[len] = 0;
     tb_buf_release(&content);
     if (len > 0) cli_warn_open(call, "the key file", path);
-    else cli_say(call, "%s: It holds no key. Write what `tollbook key create` printed into it.", path);
+    else cli_say(call, "%s: It holds no key. Write what `key create` printed into it.", path);
     return len > 0 ? key : NULL;
 }
 
@@ -258,7 +253,7 @@ int cli_check_place(const cli_call *call)
     if (!db && server && cli_key(call)) return 0;
     cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
                   : server && file ? "--server needs a key, and --key-file gives none."
-                  : server ? takes(call->command, "key-file")
+                  : server ? hint_takes(call->command, "key-file")
                                  ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY."
                                  : "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
                   : file       ? "--key-file needs --server URL."

@@ -24,7 +24,7 @@ static bool starts_with(const char *text, const char *prefix)
 static int bad_server(const cli_call *call)
 {
     cli_say(call, "--server takes a URL like http://127.0.0.1:8080, and TOLLBOOK_KEY or --key what "
-                  "`tollbook key create` printed.");
+                  "`key create` printed.");
     return tb_code_exit(TB_E_USAGE);
 }
 

@@ -339,7 +339,7 @@ static int read_options(streaming *s)
     if (call->n_operands != 1 || strcmp(call->operands[0], "-") != 0)
         return usage(
             call, "--every, --bytes and --confirm are for standard input: name \"-\", and nothing "
-                  "else. `tollbook follow` follows files.");
+                  "else. `follow` follows files.");
     if (cli_given(call, "batch") || s->options->stop_on_error || cli_given(call, "progress"))
         return usage(call,
                      "A stream that is stored as it comes takes no --batch, no --on-error stop and "

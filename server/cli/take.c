@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/hint.h"
 #include "cli/meter.h"
 
 #define INTERRUPTED 3 /* exit status: the environment ended the run */
@@ -74,7 +75,7 @@ int take_live_layout(const cli_call *call, tb_log_layout *ret_layout)
     if (status || !tb_log_layout_heads(ret_layout)) return status;
     tb_log_layout_release(ret_layout);
     cli_say(call, "--format: Logs of this format begin with a head and come as finished files: take "
-                  "them with `tollbook ingest`.");
+                  "them with `ingest`.");
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -89,14 +90,30 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
 {
     if (report->rejected == 0) return;
     size_t len = strlen(report->first_why);
-    const char *db = cli_text(call, "db");
     if (len > 0 && report->first_why[len - 1] == '.') len--;
     cli_say(call,
             "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64
-            ": %.*s. To see them: tollbook query --db %s \"SELECT line, byte, reason, CAST(text AS "
-            "TEXT) FROM reject\"",
+            ": %.*s. To see them: tollbook %s",
             path, report->first_line, report->first_byte, (int)len, report->first_why,
-            db ? db : "FILE");
+            cli_given(call, "server") ? "intake"
+                                      : "query \"SELECT line, byte, reason, CAST(text AS TEXT) FROM reject\"");
+}
+
+/* The text ends with a hint that wants the input's name behind it. */
+static void say_with_word(const cli_call *call, const char *path, const char *text)
+{
+    tb_buf word;
+    tb_buf_init(&word, 16 << 10, NULL);
+    hint_word(path, &word);
+    cli_say(call, "%s: %s%.*s", path, text, (int)word.len, word.len ? word.data : "");
+    tb_buf_release(&word);
+}
+
+static void say_form(const cli_call *call, const char *path, const char *sentence, feed_form form)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s %s. Take them with: %s", sentence, feed_form_what(form), feed_form_command(form));
+    say_with_word(call, path, text);
 }
 
 /* What the refused lines are, where they are the greater part of the input. */
@@ -107,12 +124,12 @@ static void say_fit(const cli_call *call, const char *path, const feed_report *r
     const feed_fits *fits = &report->fits;
     if (report->accepted == 0 && !all) return;
     if (report->rejected == 0 || report->rejected * 2 < report->lines) return;
-    if (feed_fits_best(fits, &form))
-        cli_say(call,
-                "%s: %s. %" PRIu64 " of the %" PRIu64 " looked at are %s: %s takes them.", path,
-                all ? "every line was refused" : "most lines were refused", fits->taken[form],
-                fits->looked, feed_form_what(form), feed_form_command(form));
-    else if (all)
+    if (feed_fits_best(fits, &form)) {
+        char sentence[128];
+        snprintf(sentence, sizeof sentence, "%s refused. %" PRIu64 " of the %" PRIu64 " looked at are",
+                 all ? "every line was" : "most lines were", fits->taken[form], fits->looked);
+        say_form(call, path, sentence, form);
+    } else if (all)
         cli_say(call, "%s: every line was refused, and no other format takes most of them.", path);
 }
 
@@ -122,7 +139,7 @@ static void say_host(const cli_call *call, const char *path, const feed_report *
     char text[FEED_HOST_WARNING];
     if (!report->host_in_front || report->accepted == 0) return;
     feed_fits_warn(report->host_form, text);
-    cli_say(call, "%s: %s", path, text);
+    say_with_word(call, path, text);
 }
 
 static void say_place(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
@@ -193,8 +210,7 @@ static int say_failed(const cli_call *call, const char *path, const feed_options
     int status = cli_fail(call, path, err);
     feed_form form;
     if (err->code == TB_E_BAD_LINE && feed_fits_best(&report->fits, &form))
-        cli_say(call, "%s: that line is one of %s: %s takes them.", path, feed_form_what(form),
-                feed_form_command(form));
+        say_form(call, path, "that line is one of", form);
     bool begun = report->lines + report->known_lines > 0 || err->code == TB_E_BAD_LINE;
     if (begun && err->code != TB_E_BATCH_CONFLICT) say_where(call, path, options, report, how);
     return status;

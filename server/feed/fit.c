@@ -156,8 +156,8 @@ void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING])
 {
     snprintf(text, FEED_HOST_WARNING,
              "warning: a host stands in front of its first line, and --zone gives every line to one pull zone, whatever "
-             "its host. %s gives each line to the pull zone that has its host. Lines that were taken: "
-             "`tollbook ingest --withdraw` takes them back.",
+             "its host. `ingest --withdraw` takes back what was taken. Each line goes to the pull zone that has its host "
+             "with: %s",
              feed_form_command(form));
 }
 

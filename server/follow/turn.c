@@ -152,10 +152,11 @@ static tb_code catch_up(follow_log *log, follow_room *room, tb_error *err)
 static void warn_of_host(const follow_log *log, const follow_room *room)
 {
     feed_form form;
-    char text[FEED_HOST_WARNING];
+    char text[FEED_HOST_WARNING], whole[FEED_HOST_WARNING + 4];
     if (!feed_fits_host(&room->options->layout, feed_reader_beginning(log->reader), &form)) return;
     feed_fits_warn(form, text);
-    room->options->say(room->options->ctx, log->path, text);
+    snprintf(whole, sizeof whole, "%s LOG", text);
+    room->options->say(room->options->ctx, log->path, whole);
 }
 
 /* A reader at the beginning of a log whose source is open. */

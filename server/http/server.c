@@ -402,7 +402,7 @@ static void note_links(server *s, unsigned links)
     fprintf(
         stderr,
         "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
-        "start is refused until the others are removed: `tollbook backup` makes a copy.\n",
+        "start is refused until the others are removed: `backup` makes a copy.\n",
         s->options.db, links);
 }
 
@@ -580,7 +580,7 @@ static void say_unsent(server *s)
     bool on = false;
     if (tb_store_outbox_on(s->store, &on, NULL) || !on) return;
     process_say("messages are put into the outbox and wait for a server with --alert-url. "
-                    "`tollbook alerts --off` ends that.");
+                    "`alerts --off` ends that.");
 }
 
 tb_code server_start(server *s, tb_error *err)

@@ -40,7 +40,7 @@ static tb_code carry_events(carrying *c, sqlite3_stmt *s, tb_error *err)
     tb_code code = data || !len ? TB_OK : tb_no_memory(err);
     for (size_t at = 0; !code && at < len;) {
         if (!tb_event_next(data, len, &at, &record))
-            return tb_fail(err, TB_E_CORRUPT, "event_block", "A block of shield events cannot be read. Run `tollbook verify`.");
+            return tb_fail(err, TB_E_CORRUPT, "event_block", "A block of shield events cannot be read. Look for more with: tollbook verify");
         code = tb__ch_put_event(c->store, sqlite3_column_int64(s, 0), c->batch, &record, &c->event_seals, err);
     }
     return code;

@@ -468,7 +468,7 @@ static tb_code not_alike(const tb__ch_fold *f, tb_error *err)
     const tb__ch_piece *s = &f->span;
     return tb_fail(err, TB_E_CORRUPT, "usage",
                    "Compacted rows of %s, scope %d, owners %lld to %lld, on shard %zu are not what they were made of. "
-                   "They do not count, and the rows stay as they are. Run `tollbook verify`.",
+                   "They do not count, and the rows stay as they are. Look for more with: tollbook verify",
                    tables[s->of].name, s->scope, (long long)s->first, (long long)s->last, f->shard + 1);
 }
 

@@ -81,7 +81,7 @@ static tb_code rest_of_day(const tb_grid *days, unsigned slot, const tb_grid *ho
     for (int m = 0; !code && m < TB_METRIC_COUNT; m++) {
         const uint64_t day = days->metrics & TB_METRIC_BIT(m) ? days->v[m][slot] : 0;
         const uint64_t there = hours->metrics & TB_METRIC_BIT(m) ? hours->v[m][0] : 0;
-        if (there > day) return tb_fail(err, TB_E_CORRUPT, "chunk", "A day has less than its hours. Run `tollbook verify`.");
+        if (there > day) return tb_fail(err, TB_E_CORRUPT, "chunk", "A day has less than its hours. Look for more with: tollbook verify");
         const uint64_t more = there == day ? 0 : tb_metric_table[m].how == TB_HOW_SUM ? day - there : day;
         if (more) code = tb_grid_add(rest, (tb_metric)m, 0, more, err);
     }

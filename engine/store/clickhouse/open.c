@@ -242,7 +242,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (!client && !epoch) return TB_OK;
     if (!client)
         return tb_fail(err, TB_E_USAGE, NULL,
-                       "%s has its usage in ClickHouse: ask the server that serves it, with --server. `tollbook query` and `tollbook backup` "
+                       "%s has its usage in ClickHouse: ask the server that serves it, with --server. `query` and `backup` "
                        "read the file itself, with --usage.",
                        store->path);
     tb_code code = tb__ch_meta(store, "usage_shards", (int64_t)client->shards, &shards, err);
@@ -254,7 +254,7 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (code || epoch) return code;
     if (series)
         return tb_fail(err, TB_E_USAGE, "usage",
-                       "%s has usage of its own. `tollbook usage migrate` moves it to ClickHouse.",
+                       "%s has usage of its own. `usage migrate` moves it to ClickHouse.",
                        store->path);
     if (!store->write)
         return tb_fail(err, TB_E_USAGE, "usage", "%s has no usage in ClickHouse yet.", store->path);

@@ -74,7 +74,7 @@ static tb_code check_number(tb_store *store, const place *p, size_t shard, bool 
     if (used)
         return tb_fail(err, TB_E_USAGE, "usage",
                        "The database %s of server %zu of --usage does not have the file's usage, which was moved to another one, or never was "
-                       "here. Name the servers of the last `tollbook usage migrate`.",
+                       "here. Name the servers of the last `usage migrate`.",
                        name, shard + 1);
     return tb_fail(err, TB_E_USAGE, "usage",
                    "The database %s of server %zu belongs to other servers than that of server 1. Name another one behind the hosts: it is "

@@ -162,7 +162,7 @@ static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_che
     tb_store_close(copy);
     if (!code && differences)
         code = tb_fail(err, TB_E_DIFFERENT, NULL,
-                       "The copy does not agree with itself: %s Run `tollbook verify` on the database.",
+                       "The copy does not agree with itself: %s Look for more with: tollbook verify",
                        c->first);
     return code;
 }

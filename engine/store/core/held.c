@@ -163,7 +163,7 @@ static file *find_file(inode which)
 
 static tb_code is_missing(const char *path, tb_error *err)
 {
-    return tb_fail(err, TB_E_IO, NULL, "%s: %s; `tollbook init --db FILE` makes a database.", path,
+    return tb_fail(err, TB_E_IO, NULL, "%s: %s. Make a database there with: tollbook init", path,
                    strerror(errno));
 }
 
@@ -253,7 +253,7 @@ static tb_code check_names(const char *path, tb_error *err)
         return tb_fail(err, TB_E_LINKED, NULL,
                        "%s has %u names (hard links), and under each another -wal: remove the others "
                        "(`find FOLDER -samefile FILE` lists them), or write to a copy made by "
-                       "`tollbook backup`.",
+                       "`backup`.",
                        path, x.stx_nlink);
     if (x.stx_attributes & x.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT)
         return tb_fail(err, TB_E_LINKED, NULL,

@@ -139,7 +139,7 @@ static tb_code check_identity(tb_store *store, int64_t *ret_version, tb_error *e
     if (code) return code;
     if (application != TB_APPLICATION_ID)
         return tb_fail(err, TB_E_NOT_OURS, NULL,
-                       "%s is an SQLite file of another program; name one made by `tollbook init`.",
+                       "%s is an SQLite file of another program; name one made by `init`.",
                        store->path);
     if (version > tb__schema_version)
         return tb_fail(err, TB_E_NEWER, NULL,

@@ -23,7 +23,7 @@ static const struct {
     {SQLITE_LOCKED, TB_E_BUSY, "try again"},
     {SQLITE_READONLY, TB_E_READ_ONLY, "give this user permission to write it and its folder"},
     {SQLITE_PERM, TB_E_READ_ONLY, "give this user permission to write it and its folder"},
-    {SQLITE_NOTADB, TB_E_NOT_OURS, "name a database made by `tollbook init`"},
+    {SQLITE_NOTADB, TB_E_NOT_OURS, "name a database made by `init`"},
     {SQLITE_CORRUPT, TB_E_CORRUPT, "restore a backup (docs/operations.md)"},
     {SQLITE_CANTOPEN, TB_E_IO, "check the path and its permissions"},
     {SQLITE_IOERR, TB_E_IO, "check the disk and its free space"},

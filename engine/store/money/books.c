@@ -72,8 +72,8 @@ static tb_code check_shadow(tb_store *store, const tb_book *book, tb_error *err)
     if (code || !id) return code;
     return tb_fail(
         err, TB_E_BOOK, "book",
-        "%s is kept as a shadow book: `tollbook book activate` makes it a book, `tollbook"
-        " book drop` forgets it.",
+        "%s is kept as a shadow book: `book activate` makes it a book, `book drop` forgets"
+        " it.",
         book->id);
 }
 

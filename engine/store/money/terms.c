@@ -196,7 +196,7 @@ tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_accoun
     if (code) return code;
     if (account == 0)
         return tb_fail(err, TB_E_ZONE_NOT_FOUND, "zone",
-                       "No account has a pull zone %" PRId64 ". See: tollbook query --db FILE "
+                       "No account has a pull zone %" PRId64 ". See: tollbook query "
                        "'SELECT id, account, name FROM zone'",
                        zone);
     *ret_account = account;

@@ -259,5 +259,5 @@ tb_code tb_store_outbox_again(tb_store *store, const char *id, int64_t now_us, t
     sqlite3_reset(s);
     if (code || row) return code;
     return tb_fail(err, TB_E_NOT_FOUND, "resend",
-                   "There is no message %.64s. `tollbook alerts` lists them.", id);
+                   "There is no message %.64s. See: tollbook alerts", id);
 }

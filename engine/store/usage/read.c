@@ -41,7 +41,7 @@ tb_code tb_store_need_account(tb_store *store, int64_t account, tb_error *err)
     tb_code code = tb_store_account_exists(store, account, &exists, err);
     if (code || exists) return code;
     return tb_fail(err, TB_E_NOT_FOUND, "account",
-                   "There is no account %" PRId64 ". Declare it with `tollbook apply` first.",
+                   "There is no account %" PRId64 ". Declare it first with: tollbook apply CATALOG.json",
                    account);
 }
 

@@ -239,7 +239,7 @@ static tb_code check_hours(taking *t, int64_t key, const tb_grid *hours, tb_erro
     if (code || day_holds(&t->days, (unsigned)(day - tb_month_first_day(month)), hours)) return code;
     return tb_fail(err, TB_E_CORRUPT, "chunk",
                    "The hours of series %lld, day %lld since 1970, are not in the sums of its days: "
-                   "nothing goes. Run `tollbook verify`.",
+                   "nothing goes. Look for more with: tollbook verify",
                    (long long)t->series, (long long)day);
 }
 

@@ -36,7 +36,7 @@ static tb_code refuse_let_go(const tb__taking *t, tb_error *err)
     day_text(t, when);
     return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                    "%s %lld, %.10s: usage by the hour of that month was let go (retain), so nothing of it can be "
-                   "withdrawn. Correct what was billed with `tollbook ledger adjust`. Nothing was withdrawn.",
+                   "withdrawn. Correct what was billed with `ledger adjust`. Nothing was withdrawn.",
                    balancer ? "Load balancer" : "Pull zone", (long long)day->id, when);
 }
 

@@ -415,6 +415,6 @@ tb_code tb_anchor_check(const char *digest, tb_error *err)
     anchor ignored;
     if (take_anchor(digest, &ignored)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "against",
-                   "This is not a digest of `tollbook anchor` of this version or an earlier one; "
+                   "This is not a digest of `anchor` of this version or an earlier one; "
                    "give its first word, complete.");
 }

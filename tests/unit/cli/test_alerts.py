@@ -172,7 +172,7 @@ class Kinds(Alerts):
         self.assertEqual(self.evaluate("2026-11-04T00:00:00Z", status=1), (0, 0))
         # account 3 has an alert on bytes alone
         self.assertIn("8 accounts with alerts on money have usage without a price, which these do not count: "
-                      "2, 4, 52, 53, 54 and others. List it with: tollbook invoice --month 2026-11 --account 2",
+                      "2, 4, 52, 53, 54 and others. List it with: tollbook invoice --db t.db --month 2026-11 --account 2",
                       self.said)
         done = self.run_tool("alerts", "--db", "t.db", "--evaluate", "--format", "json", status=1,
                              now="2026-11-04T00:00:00Z")

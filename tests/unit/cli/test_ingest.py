@@ -221,7 +221,7 @@ class Ingest(Case):
         done = self.ingest(combined, status=1)
         self.assertIn("c.log: 1000 lines: 0 accepted, 1000 rejected", done.err)
         self.assertIn("c.log: every line was refused. 256 of the 256 looked at are lines of the combined "
-                      "format: tollbook ingest --format combined --zone ID --region CODE takes them.",
+                      "format. Take them with: tollbook ingest --db t.db --format combined --zone ID --region CODE c.log\n",
                       done.err)
         self.assertIn("nothing new: its 1000 lines were refused before",
                       self.ingest(combined, status=1).err)
@@ -229,10 +229,10 @@ class Ingest(Case):
                                                    "NY", combined).err)
         packed = [self.write("p.gz", gzip.compress(lines(0, 20))), self.write("p.log", lines(20, 40))]
         for path in packed:
-            self.assertIn("tollbook ingest --format pipe takes them", self.ingest(
+            self.assertIn(f"tollbook ingest --db t.db --format pipe {path}\n", self.ingest(
                 "--format", "combined", "--zone", "7", "--region", "NY", path, status=1).err)
         rows = b'{"zone":101,"hour":"2026-11-20T10:00:00Z","region":"DE","requests":5}\n' * 3
-        self.assertIn("tollbook import takes them", self.ingest("-", stdin=rows, status=1).err)
+        self.assertIn("Take them with: tollbook import --db t.db -\n", self.ingest("-", stdin=rows, status=1).err)
         done = self.ingest(self.write("garbage", b"hello\n\n"), status=1)
         self.assertIn("every line was refused, and no other format takes most of them", done.err)
         self.assertEqual(self.ingest(self.write("empty", b"")).returncode, 0)

@@ -198,7 +198,7 @@ class Parties(Case):
             self.assertEqual([final[key] for key in ("seller", "buyer", "due")], [None] * 3)
         self.assertEqual(self.said.count("The catalogue has no seller, so what is made final is no"
                                          " legal invoice. List what is missing with: tollbook"
-                                         " invoice --check --month 2026-10\n"), 1)
+                                         " invoice --db t.db --check --month 2026-10\n"), 1)
         self.finalize()
         self.assertNotIn("legal", self.said, "nothing was made")
         self.declare(NEXT, accounts=[account(buyer=BUYER, tax={"VAT": "19"}), {"id": 2, "name": "b"}])

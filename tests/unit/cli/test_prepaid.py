@@ -182,7 +182,7 @@ class Prepaid(Case):
                   row("2026-11-02", 100, zone=31), now="2026-11-03T00:00:00Z")
         said = self.accrue("2026-11-03T00:05:00Z", status=1).err
         self.assertIn("account 1: 1 kind of usage in 2026-11 has no price and is in no entry. List it with:"
-                      " tollbook invoice --month 2026-11 --account 1", said)
+                      " tollbook invoice --db t.db --month 2026-11 --account 1", said)
         self.assertEqual((self.days(), self.days(3)), ([("-1.2", "2026-11-02")], [("-1", "2026-11-02")]))
         # an account whose currency had changed, which earlier versions took, keeps its ledger's
         self.change(lambda db: db.execute("UPDATE declaration SET document=json_set(document,'$.currency','EUR')"

@@ -240,12 +240,13 @@ class Remote(Case):
         self.write("a.log", lines(0, 10))
         done = self.remote("ingest", "c.log", "a.log", status=1)
         self.assertIn("c.log: every line was refused. 40 of the 40 looked at are lines of the combined "
-                      "format: tollbook ingest --format combined --zone ID --region CODE takes them.",
+                      f"format. Take them with: tollbook ingest --server {self.url}/ --key KEY --format combined "
+                      "--zone ID --region CODE c.log\n",
                       done.err)
         self.assertIn("a.log: 10 lines: 10 accepted, 0 rejected", done.err)
         done = self.remote("ingest", "c.log", status=1)
         self.assertIn("nothing new: its 40 lines were refused before", done.err)
-        self.assertIn("tollbook ingest --format pipe takes them",
+        self.assertIn(f"tollbook ingest --server {self.url}/ --key KEY --format pipe a.log\n",
                       self.remote("import", "--on-error", "skip", "a.log", status=1).err)
         self.assertIn("were refused before",
                       self.remote("import", "--on-error", "skip", "a.log", status=1).err)

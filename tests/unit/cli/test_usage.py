@@ -1,10 +1,16 @@
 """Help, versions, mistakes: what the command line says about itself, and its exit statuses."""
+import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import unittest
+from pathlib import Path
 from tool import TOOL, Case, lines
+
+SOURCE = Path(__file__).resolve().parents[3]
+HINT = re.compile(r": (tollbook [^\n]*)$", re.M)
 
 COMMANDS = ["init", "setup", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
             "stats", "book add", "book list", "book show", "book diff", "book activate", "book drop",
@@ -87,6 +93,64 @@ class Usage(Case):
         self.assertIn("exists already", self.run_tool("init", "--db", "t.db", status=3).err)
         self.write("text", "not a database, but long enough to be looked at\n" * 100)
         self.assertIn("text", self.run_tool("verify", "--db", "text", status=3).err)
+
+    def test_hints_run_as_they_are_printed(self):
+        """With a name that a shell has to read in quotes."""
+        db = "t 'of' ours.db"
+        self.init(db)
+        self.run_tool("apply", "--db", db, "-", stdin=json.dumps({
+            "accounts": [{"id": 1, "name": "a"}], "zones": [{"id": 101, "account": 1, "name": "z"}]}).encode())
+        self.run_tool("ingest", "--db", db, self.write("a.log", lines(0, 5)))
+        self.write("an other.log", lines(5, 9))
+        self.run_tool("book", "--db", db, "-", stdin=json.dumps({
+            "book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+            "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}}}).encode())
+        self.run_tool("import", "--db", db, "-", stdin=json.dumps({
+            "zone": 101, "hour": "2026-10-03T05:00:00Z", "region": "DE", "bytes": 10 ** 12}).encode())
+        wrong = ("--format", "combined", "--zone", 101, "--region", "DE")
+        for words, status, hint, then in (
+                (["verify", "--db", "no 'such.db"], 3, "init", 0),
+                (["book", "show", "--db", db, "none"], 2, "book list", 0),
+                (["scenario", "show", "--db", db, "none"], 2, "scenario list", 0),
+                (["key", "revoke", "--db", db, "--id", 9], 2, "key list", 0),
+                (["invoice", "--db", db, "--month", "2026-10", "--finalize"], 0, "invoice", 1),
+                (["ingest", "--db", db, *wrong, "an other.log"], 1, "query", 0),
+                (["ledger", "close", "--db", db, "--month", "2026-10"], 0, None, 0),
+                (["ledger", "pay", "--db", db, "--account", 1, "--amount", 1, "--reference", "r"], 1, "ledger close", 0)):
+            with self.subTest(words=words):
+                now = "2026-10-30T09:00:00Z" if words[1] == "pay" else "2026-11-20T12:00:00Z"
+                said = self.run_tool(*words, status=status, now=now).err
+                found = HINT.findall(said)
+                self.assertIn(f"tollbook {hint} " if hint else "", "".join(found), said)
+                for line in found:
+                    done = subprocess.run(["sh", "-c", line], capture_output=True, cwd=self.folder, text=True, timeout=60,
+                                          env={**self.environment(), "PATH": f"{TOOL.parent}:{os.environ['PATH']}"})
+                    self.assertEqual(done.returncode, then, f"{line}\n{done.stderr}")
+
+    def test_hints_in_the_sources_are_command_lines(self):
+        """What a message ends with behind ": tollbook " has a command's name and its options, and leaves the place to
+        server/cli/hint.c; a command that is only named is written without the word."""
+        shown = {command: self.run_tool("help", *command.split()).out for command in
+                 re.findall(r"^  (\w+(?: [\w-]+)?) {2,}", self.run_tool("help").out, re.M)}
+        seen = 0
+        for path in sorted([*SOURCE.glob("engine/**/*.c"), *SOURCE.glob("server/**/*.[ch]"), *SOURCE.glob("engine/**/*.h")]):
+            text = re.sub(r'"\s*PRI\w+\s*("?)', lambda found: "X" + ("" if found[1] else '"'), path.read_text())
+            text = re.sub(r'(?<!\\)"\s*\n\s*"', "", text)
+            for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
+                for hint in re.findall(r"(?:^|: )tollbook ([a-z][^\n]*)" if path.name == "fit.h" else r": tollbook ([a-z][^\n]*)", literal):
+                    name = max((c for c in shown if re.match(re.escape(c) + r"(?![\w-])", hint)), key=len, default=None)
+                    if hint.startswith("help"):
+                        continue
+                    with self.subTest(path=path.name, hint=hint):
+                        seen += 1
+                        self.assertIsNotNone(name)
+                        self.assertNotRegex(hint, r"--(db|server)\b|\.$")
+                        given = re.findall(r"--([\w-]+)", hint)
+                        for option in given:
+                            self.assertIn(f"  --{option}", shown[name])
+                        needed = re.findall(r"^  --([\w-]+).*\(required\)$", shown[name], re.M)
+                        self.assertLessEqual(set(needed) - {"db"}, set(given))
+        self.assertGreater(seen, 20)
 
     def test_a_result_that_cannot_be_written_is_status_3(self):
         with open("/dev/full", "wb") as full:
