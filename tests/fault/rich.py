@@ -87,7 +87,9 @@ class Maker:
         self.tool("init", now=SEPTEMBER)
 
     def tool(self, *words, now=DECEMBER, stdin=b"", status=(0,)):
-        """The database is named behind the subcommand: the words before the first option."""
+        """The database is named behind the subcommand: the words before the first option. Declarations come with any clock."""
+        if words[0] == "apply" or words[:2] in (("book", "add"), ("book", "activate")):
+            words = (*words, "--backdated")
         at = next((i for i, word in enumerate(words) if str(word).startswith("-")), len(words))
         words = [*words[:at], "--db", self.db, *words[at:]]
         stdin = stdin.encode() if isinstance(stdin, str) else stdin
