@@ -307,11 +307,24 @@ static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
     return a->late == b->late && (!a->late || a->month == b->month);
 }
 
-/* On the document, or on a line of a month that had none. */
+/* Whether the row is on some of its month's corrections alone: a part was billed without tax. */
+static bool is_on_a_part(const tb_bill *bill, const tb_bill_taxed *tax)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    for (size_t i = 0; tax->late && i < bill->n_lines; i++)
+        if (bill->lines[i].kind == TB_LINE_CORRECTION && bill->lines[i].period_month == tax->month &&
+            tb_decimal_add(sum, bill->lines[i].amount, &sum, NULL))
+            return true;
+    return tax->late && tb_decimal_compare(sum, tax->base) != 0;
+}
+
+/* On the document, or on lines that were billed without. */
 static bool no_tax(const tb_statement *s)
 {
     for (size_t i = 0; i < s->bill->n_lines; i++)
         if (!tb__tax_of(s, i)) return true;
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        if (is_on_a_part(s->bill, &s->bill->tax[i])) return true;
     return s->bill->n_tax == 0;
 }
 

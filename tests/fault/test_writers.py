@@ -290,7 +290,7 @@ def other_names(path):
     os.link(db, path / "hard.db")
     for name in (db, path / "hard.db"):
         done = run("ingest", "--db", name, "-", stdin=b"", expect=(3,))
-        require(b"2 names" in done.stderr and b"tollbook backup" in done.stderr, done.stderr)
+        require(b"2 names" in done.stderr and b"`backup`" in done.stderr, done.stderr)
     done = run("query", "--db", path / "hard.db", "SELECT 1")
     require(b"2 names" in done.stderr, "a reader by a second name is not warned", done.stderr)
     for end in ("", "-wal", "-shm"):
@@ -318,7 +318,7 @@ def linked_while_it_runs(path):
     done = run("stats", "--db", db, "--account", 1)  # by the writer's own name
     require(b"2 names" in done.stderr, done.stderr)
     text = first.stop()
-    require(text.count("2 names") == 1 and "tollbook backup" in text, "the server says", text)
+    require(text.count("2 names") == 1 and "`backup`" in text, "the server says", text)
     (path / "backup.db").unlink()
     verify(db)
     require(stored(db) == first.sent, stored(db), "of", first.sent)

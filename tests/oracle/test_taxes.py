@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Random histories of taxes: accounts in three currencies whose taxes change from month to month, usage that comes
-late, is withdrawn in pieces and at last altogether, invoices that become void and are made again, payments. What each
-document bills and taxes is worked out here by the words of docs/invoicing.md, and must agree to the smallest unit.
-Once all is withdrawn, each account's documents come to 0 and its balance to what it has paid. Those of one tax are
-written as electronic invoices too, which must keep the rules of the norm that speak of tax.
+"""Random histories of taxes: accounts in four currencies whose taxes change from month to month and are amended for
+months that are final, usage that comes late, is withdrawn in pieces and at last altogether, invoices that become void and
+are made again, payments. What each document bills and taxes is worked out here by the words of docs/invoicing.md, and must
+agree to the smallest unit. Once all is withdrawn, each account's documents come to 0 and its balance to what it has paid.
+Those of one tax are written as electronic invoices too, which must keep the rules of the norm.
 
 500 account-months; TB_LONG=1: 20,000. TB_SEED repeats a run.
 """
@@ -26,7 +26,7 @@ BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] /
 TOOL = BUILD / "tollbook"
 SEED = random_seed()
 ACCOUNTS, MONTHS, PIECES = (2500, 8, 24) if LONG else (84, 6, 9)
-DIGITS = {"USD": 2, "EUR": 2, "JPY": 0}
+DIGITS = {"USD": 2, "EUR": 2, "JPY": 0, "KWD": 3}
 PRICE = Decimal("0.37")
 TAXES = ({"category": "S", "rate": "19"}, {"category": "S", "rate": "7.7"}, {"category": "S", "rate": "20"},
          {"category": "AE", "reason": "Reverse charge"}, {"category": "E", "reason": "Exempt by law"},
@@ -84,32 +84,55 @@ class Account:
         now, billed = self.lines(month)
         return {z: now.get(z, 0) - billed.get(z, 0) for z in {*now, *billed} if now.get(z, 0) != billed.get(z, 0)}
 
-    def tax_of(self, month, part):
-        """On all that the month has come to, less what was charged before, by tax."""
-        _, billed = self.lines(month)
-        total = sum(billed.values()) + sum(part.values())
-        return {rate: self.rounded(total * rate[2] / 100) - sum(d.taxed(month, rate) for d in self.documents.values())
-                for rate in rates(self.taxes[month])}
+    def billed(self, month):
+        """What documents have billed of a month, by the taxes under which they did, in the order of their first."""
+        groups = {}
+        for d in self.documents.values():
+            for taxes, base, charged in d.rows.get(month, ()):
+                lines, sums = groups.setdefault(taxes, [Decimal(0), defaultdict(Decimal)])
+                groups[taxes][0] = lines + base
+                for rate, tax in charged.items():
+                    sums[rate] += tax
+        return groups
+
+    def shares(self, month, amount):
+        """(taxes, base) of what is added or taken back: taken back as it was billed, the newest first."""
+        shares = []
+        if amount < 0:
+            for taxes, (lines, _) in reversed(self.billed(month).items()):
+                base = max(-lines, amount) if lines > 0 else 0
+                if base:
+                    shares.append((taxes, base))
+                    amount -= base
+        if amount or not shares:
+            shares.append((tuple(rates(self.taxes[month])), amount))
+        return shares
 
 
 class Document:
     def __init__(self, account, kind, parts, own=None):
         self.kind, self.parts = kind, parts  # amounts by month and zone, its own first
-        self.taxes, rows = {}, []
+        self.rows, flat = {}, []  # by month: (taxes, base, tax by rate)
         for m, part in parts.items():
-            base, (_, billed) = sum(part.values()), account.lines(m)
-            self.taxes[m] = {}
-            for rate, tax in account.tax_of(m, part).items():
-                charged = sum(d.taxed(m, rate) for d in account.documents.values())
-                if m != own and account.unit == 1:
-                    tax = held(rate, base, tax, rows, charged, sum(billed.values()) + base)
-                rows.append((rate, base, tax))
-                self.taxes[m][rate] = tax
+            groups = account.billed(m)
+            self.rows[m] = [self.row(account, share, groups, flat, m == own)
+                            for share in account.shares(m, sum(part.values()))]
         self.net = sum(sum(p.values()) for p in parts.values())
-        self.total = self.net + sum(sum(t.values()) for t in self.taxes.values())
+        self.total = self.net + sum(tax for _, _, tax in flat)
 
-    def taxed(self, month, rate):
-        return self.taxes.get(month, {}).get(rate, Decimal(0))
+    @staticmethod
+    def row(account, share, groups, flat, own):
+        """On all that stays billed under these taxes, less what was charged of it before."""
+        (taxes, base), made = share, {}
+        lines, charged = groups.get(taxes, (Decimal(0), {}))
+        for rate in taxes:
+            before = charged.get(rate, Decimal(0))
+            tax = account.rounded((lines + base) * rate[2] / 100) - before
+            if not own and account.unit == 1:
+                tax = held(rate, base, tax, flat, before, lines + base)
+            flat.append((rate, base, tax))
+            made[rate] = tax
+        return taxes, base, made
 
 
 class History:
@@ -133,18 +156,32 @@ class History:
         self.turn += 1
         return f"{month_name(month)}-{day:02}T{self.turn // 3600 % 24:02}:{self.turn // 60 % 60:02}:{self.turn % 60:02}Z"
 
-    def declare(self, now):
+    def declare(self, now, *words):
         party = {"name": "Seller", "country": "DE", "city": "Ulm", "postal_code": "89073", "vat_id": "DE123456789",
                  "endpoint": {"scheme": "9930", "id": "DE123456789"}}
         buyer = {**party, "name": "Buyer", "reference": "4711", "country": "FR", "vat_id": "FR12345678901",
                  "endpoint": {"scheme": "9957", "id": "FR12345678901"}}
-        self.tool("apply", "-", now=now, stdin=json.dumps({
+        self.tool("apply", "-", *words, now=now, stdin=json.dumps({
             "seller": {**party, "contact": {"name": "A", "phone": "+49 1", "email": "a@example.com"},
                        "payment": {"iban": "DE89370400440532013000"}, "terms_days": 14},
             "accounts": [{"id": a.id, "name": f"a{a.id}", "currency": a.currency, "buyer": buyer,
                           **({"tax": a.tax} if a.tax else {})} for a in self.accounts],
             "zones": [{"id": z, "account": a.id, "name": f"z{z}", "created": "2026-01-01T00:00:00Z"}
                       for a in self.accounts for z in a.zones]}))
+
+    def amend(self, month, now):
+        """A tax that is declared for a month after it was made final: what is billed stays as it is."""
+        kept = {a.id: a.tax for a in self.accounts}
+        for a in self.rng.sample(self.accounts, 6):
+            tax = self.rng.choice(TAXES)
+            if tax != a.tax:  # the same as is declared now is no declaration
+                a.taxes[month] = tax
+        for a in self.accounts:
+            a.tax = a.taxes[month]
+        self.declare(f"{month_name(month)}-28T00:00:00Z", "--backdated")
+        for a in self.accounts:
+            a.tax = kept[a.id]
+        self.declare(now)
 
     def take(self, month, now, share):
         """A file of usage of some accounts, which can be withdrawn."""
@@ -215,7 +252,8 @@ class History:
         for row in paper["tax"]:
             m = int(row["month"][:4]) * 12 + int(row["month"][5:]) - 2026 * 12 if "month" in row else month
             rows[m, (row["name"], row["category"], Decimal(row["percent"]))] = Decimal(row["amount"])
-        want = {(m, rate): amount for m, taxes in document.taxes.items() for rate, amount in taxes.items()}
+        want = {(m, rate): tax for m, shares in document.rows.items() for _, _, made in shares
+                for rate, tax in made.items()}
         # Lines that come to nothing have a row of nothing.
         self.same(f"{at} taxes", {k: v for k, v in rows.items() if v or k in want}, want)
         self.same(f"{at} subtotal", Decimal(paper["subtotal"]), document.net)
@@ -280,6 +318,8 @@ def main():
             h.declare(h.at(month, 10))
             for a in h.accounts:
                 a.taxes[month] = a.tax
+            if month > 1:
+                h.amend(month - 1, h.at(month, 12))
             ending = month > MONTHS
             for _ in range(0 if ending else PIECES):
                 h.take(month if rng.random() < 0.6 else rng.randrange(1, month + 1), h.at(month, 20), 0.35)
