@@ -213,7 +213,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     tb_store *store = run->ops->store;
     tb_code code = run->final ? tb_issue_check_over(run->month, run->ops->now_us, err) : TB_OK;
     if (!code && run->final) code = tb_store_check_begun(store, run->month, err);
-    if (!code && !run->final && !run->args->next)
+    if (!code && !run->final && !run->issued && !run->args->next)
         code = tb__say_before_begin(run->ops, run->month, run->reply, err);
     if (!code) code = tb_month_books_read(store, &run->books, err);
     if (!code && run->final) code = tb_shadow_books_read(store, &run->shadows, err);

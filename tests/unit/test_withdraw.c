@@ -1004,7 +1004,7 @@ START_TEST(what_was_let_go_is_named_as_the_cause)
         ck_assert_int_eq(withdraw(&in, in.len, false, &done, &err), TB_E_WITHDRAWAL);
         ck_assert_msg(strstr(err.message, "Pull zone 101, 2026-11-17: usage by the hour of that month was let go"),
                       "%s", err.message);
-        ck_assert_ptr_nonnull(strstr(err.message, "`tollbook ledger adjust`"));
+        ck_assert_ptr_nonnull(strstr(err.message, "`ledger adjust`"));
         check_unchanged();
     }
     tear_down();
