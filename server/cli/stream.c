@@ -156,11 +156,17 @@ static tb_code ship(streaming *s, follow_stream_when when)
     return code;
 }
 
-/* Until it is stored, or a signal's time is over. */
+/* A stream that is known under other options is not taken however often it is sent. */
+static bool is_refused(const streaming *s)
+{
+    return s->said == TB_E_OTHER_OPTIONS;
+}
+
+/* Until it is stored or refused, or a signal's time is over. */
 static tb_code ship_surely(streaming *s)
 {
     tb_code code = ship(s, FOLLOW_STREAM_NOW);
-    while (code && !time_is_over(s)) {
+    while (code && !is_refused(s) && !time_is_over(s)) {
         clock_wait(signalled() ? 100 : pace_wait(&s->pace, clock_now_ms()), &take_stop);
         if (pace_free(&s->pace, clock_now_ms()) || signalled()) code = ship(s, FOLLOW_STREAM_NOW);
     }
@@ -172,7 +178,7 @@ static int ship_last(streaming *s, bool end)
 {
     const follow_stream_when when = end ? FOLLOW_STREAM_END : FOLLOW_STREAM_LATER;
     tb_code code = ship(s, when);
-    for (int i = 1; code && i < LAST_TRIES && !time_is_over(s); i++) {
+    for (int i = 1; code && i < LAST_TRIES && !is_refused(s) && !time_is_over(s); i++) {
         while (!signalled() && !pace_free(&s->pace, clock_now_ms()))
             clock_wait(pace_wait(&s->pace, clock_now_ms()), &take_stop);
         code = ship(s, when);
@@ -305,7 +311,7 @@ static int take_all(streaming *s)
     bool end = false, answered = true;
     int status = 0;
     if (s->confirm && !answer("OK")) return cli_done(s->call);
-    while (!end && !signalled() && answered && status == 0) {
+    while (!end && !signalled() && answered && status == 0 && !is_refused(s)) {
         tb_error err;
         size_t n;
         status = read_some(s, bytes, &n, &end);
@@ -317,7 +323,7 @@ static int take_all(streaming *s)
         else
             ship_due(s);
     }
-    if (status || !answered) return status ? status : tb_code_exit(TB_E_IO);
+    if (status || !answered) return status ? status : tb_code_exit(is_refused(s) ? s->said : TB_E_IO);
     if (end && s->len) {
         tb_error err;
         if (pass_on(s, "", 0, &err)) return cli_fail(s->call, "-", &err);

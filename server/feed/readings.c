@@ -124,7 +124,7 @@ static tb_code refuse(uint64_t bytes, tb_error *err)
 
 tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_readings *ret, tb_error *err)
 {
-    uint64_t own = 0, bytes = 0;
+    uint64_t own = 0, bytes = 0, one;
     tb_code code = feed_reader_look(reader, TB_HEAD, err);
     if (code) return code;
     const feed_reading as = {reader->seed, reader->heads};
@@ -132,8 +132,11 @@ tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_readings 
     feed_reading others[FEED_READINGS_MAX + 1] = {{0, false}}; /* pipe logs */
     for (size_t i = 0; i < ret->n; i++)
         others[i + 1] = ret->list[i];
-    for (size_t i = 0; !code && !bytes && i <= ret->n; i++)
-        if (others[i].seed != as.seed) code = look_as(store, reader, others[i], &bytes, err);
+    for (size_t i = 0; !code && i <= ret->n; i++) {
+        if (others[i].seed == as.seed) continue;
+        code = look_as(store, reader, others[i], &one, err);
+        if (!code && one > bytes) bytes = one;
+    }
     if (!code && bytes) code = look_as(store, reader, as, &own, err);
-    return code || own || !bytes ? code : refuse(bytes, err);
+    return code || own >= bytes ? code : refuse(bytes, err);
 }

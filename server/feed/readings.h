@@ -38,8 +38,8 @@ TB_MUST_USE tb_code feed_readings_read(tb_store *store, tb_hash128 plain,
 /* In the transaction that holds the log's segment. */
 TB_MUST_USE tb_code feed_readings_note(tb_store *store, tb_hash128 plain, feed_reading reading,
                                        tb_error *err);
-/* Before anything of the log is handed out: TB_E_OTHER_OPTIONS where it is not known as the reader
- * reads it, and is known otherwise. Its first 64 KiB decide. */
+/* Before anything of the log is handed out: TB_E_OTHER_OPTIONS where more of it is known otherwise than
+ * as the reader reads it. Its first 64 KiB decide. */
 TB_MUST_USE tb_code feed_readings_check(tb_store *store, feed_reader *reader,
                                         feed_readings *ret_readings, tb_error *err);
 

@@ -20,6 +20,7 @@
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
+#define OTHERWISE_BYTES ((uint64_t)64 << 10) /* so much of a log tells under which options it was taken in */
 #define TRIES       16 /* of one turn: shorter pieces, and what others have sent meanwhile */
 
 bool follow_is_logs(tb_code code)
@@ -195,10 +196,11 @@ static tb_code ask_readings(const follow_log *log, follow_room *room, feed_readi
     return code;
 }
 
-/* Whether a log that is not known, and is no pipe log, is known under other options. Then nothing of it is sent: a log is read in one way from its
- * first line to its last, so that it can be withdrawn. */
+/* Whether more of a log, which is no pipe log, is known under other options. Then nothing of it is sent: a log is read in
+ * one way from its first line to its last, so that it can be withdrawn. */
 static tb_code begin_otherwise(follow_log *log, follow_room *room, feed_source *source, feed_reading own, tb_error *err)
 {
+    const uint64_t bytes = log->reader->known.bytes;
     feed_readings others;
     bool tried = false;
     tb_code code = ask_readings(log, room, &others, err);
@@ -206,7 +208,8 @@ static tb_code begin_otherwise(follow_log *log, follow_room *room, feed_source *
         if (others.list[i].seed == own.seed) continue;
         tried = true;
         code = begin_as(log, room, source, others.list[i], err);
-        log->otherwise = !code && feed_reading_fits(log->reader);
+        log->otherwise = !code && feed_reading_fits(log->reader) &&
+                         (log->earlier ? log->passed : log->reader->known.bytes) > bytes;
         if (log->otherwise) return TB_OK;
     }
     return code || !tried ? code : begin_as(log, room, source, own, err);
@@ -219,7 +222,7 @@ static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source
     if (!code) warn_of_host(log, room);
     if (!code) code = catch_up(log, room, err);
     log->otherwise = false;
-    if (!code && own.seed && log->reader->known.bytes == 0 && !log->earlier)
+    if (!code && own.seed && log->reader->known.bytes < OTHERWISE_BYTES && !log->earlier)
         code = begin_otherwise(log, room, source, own, err);
     log->begun = code == TB_OK && !stopped(room);
     return code;

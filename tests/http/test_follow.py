@@ -791,6 +791,33 @@ class Otherwise(unittest.TestCase):
         self.assertEqual(f.stop(), 0)
         self.assertEqual(taken(self.server.db), (90, 0))
 
+    def test_a_few_lines_under_other_options_do_not_open_the_rest(self):
+        """Three lines were tried under another region; the whole log under it is still the known one."""
+        log, other = self.make_log(self.JSON), self.OTHERS["region"][1]
+        few = self.folder / "few.log"
+        few.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:3]))
+        run("ingest", "--db", self.db, *self.JSON, log)
+        run("ingest", "--db", self.db, *other, few)
+        before = stored(self.db)
+        for words in (("ingest",), ("follow", "--once")):
+            said = run(*words, "--db", self.db, *other, log, expect=None).stderr.decode()
+            self.assertEqual(stored(self.db), before, f"{words}: {said}")
+
+    def test_a_stream_under_other_options_ends(self):
+        """Its writer goes on, and is not held up."""
+        log, other = self.make_log(self.JSON), self.OTHERS["region"][1]
+        run("ingest", "--db", self.db, *self.JSON, log)
+        process = subprocess.Popen([TOLLBOOK, "ingest", "--db", self.db, *other, "--every", "1s", "-"],
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        process.stdin.write(log.read_bytes())
+        process.stdin.flush()
+        self.assertEqual(process.wait(PATIENCE), 1)
+        said = process.stderr.read().decode()
+        process.stdin.close()
+        process.stderr.close()
+        self.assertIn(self.SAID, said)
+        self.assertEqual(taken(self.db)[0], 30)
+
     def test_the_way_out_is_to_withdraw_first(self):
         log, other = self.make_log(self.JSON), self.OTHERS["zone"][1]
         run("ingest", "--db", self.db, *self.JSON, log)
