@@ -262,7 +262,7 @@ class Credits(Ledger):
             self.assertIn("accounts[0].currency", said)
             self.assertIn("Account 1 has ledger entries in EUR and keeps that currency. For "
                           f"{currency or 'USD'} declare another account", said)
-        self.run_tool("apply", "--db", "t.db", self.write("n.json", '{"accounts":[],"zones":[]}'), now="2026-11-22T00:00:00Z")
+        self.run_tool("apply", "--delete", "--db", "t.db", self.write("n.json", '{"accounts":[],"zones":[]}'), now="2026-11-22T00:00:00Z")
         self.assertIn("keeps that currency", self.declare_in("USD", "2026-11-22T00:00:00Z", status=2).err)
         self.declare_in("EUR", "2026-11-22T00:00:00Z")
         self.assertEqual(self.entries()[-1][3], "5")
