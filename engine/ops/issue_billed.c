@@ -83,8 +83,9 @@ static tb_code sum_lines(view *v, tb_error *err)
 static bool is_whole(const view *v)
 {
     const tb_bill *bill = v->s->bill;
-    const bool own_row = bill->n_tax && !bill->tax[0].late;
-    return own_row && tb_decimal_compare(bill->tax[0].base, bill->subtotal) == 0;
+    for (size_t i = 0; i < bill->n_tax; i++)
+        if (bill->tax[i].late) return false;
+    return bill->n_tax && tb_decimal_compare(bill->tax[0].base, bill->subtotal) == 0;
 }
 
 static bool is_row(const view *v, const tb_bill_taxed *row)

@@ -52,12 +52,12 @@ static tb_code books_for(tb__issue_reader *r, const tb_late *late, tb_month_book
 
 void tb__issue_late_release(tb_issue_late *late)
 {
+    free(late->corrections.billed.parts);
     tb_corrections_release(&late->corrections);
     tb_month_bill_release(&late->after);
     tb_month_bill_release(&late->before);
     free(late->books.list);
     free(late->billed);
-    free(late->corrections.billed.parts);
 }
 
 /* Where nothing of the month is billed, the bill before stays empty. */

@@ -290,8 +290,8 @@ static tb_code refuse_backdated(const tb_ops *ops, int64_t newest_us, tb_error *
     tb_time_format(ops->now_us, now);
     tb_time_format(newest_us, newest);
     return tb_fail(err, TB_E_CLOCK, "backdated",
-                   "The clock says %.20s, and the newest change is of %.20s (see: tollbook audit). Set the clock right,"
-                   " or give --backdated: then it holds from %.20s on.", now, newest, now);
+                   "The clock says %.20s, and the newest change is of %.20s. Set the clock right, or give --backdated: then"
+                   " it holds from %.20s on. See the changes with: tollbook audit", now, newest, now);
 }
 
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

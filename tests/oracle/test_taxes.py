@@ -169,19 +169,11 @@ class History:
             "zones": [{"id": z, "account": a.id, "name": f"z{z}", "created": "2026-01-01T00:00:00Z"}
                       for a in self.accounts for z in a.zones]}))
 
-    def amend(self, month, now):
+    def amend(self, month):
         """A tax that is declared for a month after it was made final: what is billed stays as it is."""
-        kept = {a.id: a.tax for a in self.accounts}
         for a in self.rng.sample(self.accounts, 6):
-            tax = self.rng.choice(TAXES)
-            if tax != a.tax:  # the same as is declared now is no declaration
-                a.taxes[month] = tax
-        for a in self.accounts:
-            a.tax = a.taxes[month]
+            a.tax = a.taxes[month] = self.rng.choice(TAXES)
         self.declare(f"{month_name(month)}-28T00:00:00Z", "--backdated")
-        for a in self.accounts:
-            a.tax = kept[a.id]
-        self.declare(now)
 
     def take(self, month, now, share):
         """A file of usage of some accounts, which can be withdrawn."""
@@ -313,13 +305,13 @@ def main():
                 {"book": f"b{currency}", "currency": currency, "effective_from": "2026-01-01T00:00:00Z",
                  "bandwidth": {"premium": {"per": "GB", "regions": {"EU": str(PRICE)}}}}))
         for month in range(1, MONTHS + 3):
+            if month > 1:
+                h.amend(month - 1)
             for a in h.accounts:
                 a.tax = rng.choice(TAXES) if rng.random() < 0.4 else a.tax
             h.declare(h.at(month, 10))
             for a in h.accounts:
                 a.taxes[month] = a.tax
-            if month > 1:
-                h.amend(month - 1, h.at(month, 12))
             ending = month > MONTHS
             for _ in range(0 if ending else PIECES):
                 h.take(month if rng.random() < 0.6 else rng.randrange(1, month + 1), h.at(month, 20), 0.35)

@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
 
     def run_tool(self, *words, status=0, stdin=b"", now=NOW, key=None):
         """Runs to the end; the status must be as given. Both outputs come as text."""
-        if self.any_clock and (words[0] == "apply" or words[0] == "book" and words[1] in ("--db", "add", "activate")):
+        if self.any_clock and words and (words[0] == "apply" or words[0] == "book" and words[1] in ("--db", "add", "activate")):
             words = (*words, "--backdated")
         done = subprocess.run([TOOL, *map(str, words)], input=stdin, capture_output=True,
                               cwd=self.folder, env=self.environment(now, key), timeout=120)
