@@ -878,7 +878,7 @@ START_TEST(what_was_declared_changed_deleted_and_restored_agrees)
     fixture f;
     fixture_init(&f);
     for (size_t i = 0; i < sizeof catalogs / sizeof *catalogs; i++) {
-        fixture_apply(&f, catalogs[i], NOW_US + (i == 3 ? -5 : (int64_t)i), NULL);
+        fixture_apply(&f, catalogs[i], NOW_US + (int64_t)i, NULL);
         ck_assert_msg(verify(&f) == 0, "%zu: %s", i, found.text);
     }
     fixture_release(&f);

@@ -578,6 +578,9 @@
       "INSERT INTO shield_zone(" TB__C_shield_zone("") ")VALUES(?1,?2,?3,?4,?5,?6," TB__FOR_EVER ") ON CONFLICT(id)"\
       " DO UPDATE SET name=excluded.name,zone=excluded.zone,document=excluded.document,"           \
       "deleted_us=excluded.deleted_us")                                                            \
+    X(DECLARATION_LAST, /* its newest beginning or end */                                          \
+      "SELECT max(max(from_us),coalesce(max(to_us) FILTER (WHERE to_us<" TB__FOR_EVER "),0))"      \
+      " FROM declaration WHERE kind=?1 AND id=?2")                                                 \
     X(DECLARATION_CLOSE,                                                                           \
       "UPDATE declaration SET to_us=?3,closed_version=" TB__NEXT_VERSION                           \
       " WHERE kind=?1 AND id=?2 AND to_us=9223372036854775807")                                    \

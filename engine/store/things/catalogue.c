@@ -63,10 +63,34 @@ static tb_code stand(applying *a, const kind *k, int64_t id, const char *documen
     return TB_OK;
 }
 
+/* What is declared holds until the next declaration of the same thing: none is put before another. */
+static tb_code check_turn(applying *a, const kind *k, int64_t id, tb_error *err)
+{
+    char last[20], now[20];
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(a->store, TB__SQL_DECLARATION_LAST, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, k->name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, id);
+    code = tb__step(a->store, s, &row, err);
+    if (code || !row) return code;
+    const int64_t last_us = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    if (last_us <= a->now_us) return TB_OK;
+    tb_time_format(last_us, last);
+    tb_time_format(a->now_us, now);
+    return tb_fail(err, TB_E_CLOCK, k->name,
+                   "%lld was declared or deleted at %.20s, and cannot be declared otherwise from %.20s on. Set the clock"
+                   " right, or wait until it is past that moment.",
+                   (long long)id, last, now);
+}
+
 static tb_code close_declaration(applying *a, const kind *k, int64_t id, tb_error *err)
 {
     sqlite3_stmt *s;
-    tb_code code = tb__sql(a->store, TB__SQL_DECLARATION_CLOSE, &s, err);
+    tb_code code = check_turn(a, k, id, err);
+    if (!code) code = tb__sql(a->store, TB__SQL_DECLARATION_CLOSE, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 1, k->name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, id);
