@@ -102,7 +102,7 @@ bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b)
            tb_decimal_compare(a->percent, b->percent) == 0;
 }
 
-/* A document whose taxes are of no month and on all its lines has them on corrections too. */
+/* Tax rows of before 1.1 have no month, and their base is the whole document: they tax its corrections too. */
 const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line)
 {
     const tb_bill *bill = statement->bill;

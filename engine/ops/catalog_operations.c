@@ -252,9 +252,9 @@ static const tb_operation rows[] = {
          "Declare the seller, accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
          "The document is the whole declared state. The same again changes nothing, and what\n"
-         "it no longer names is marked deleted, and named. Where that is all of a kind, or more than one and\n"
-         "more than a tenth of it, a terminal is asked; elsewhere nothing is applied without --delete, and\n"
-         "the exit status is 1. \"-\" reads standard input. A change holds from its moment on: where the\n"
+         "it no longer names is marked deleted, and named; regions are only counted as changed. Where that is\n"
+         "all of a kind, or more than one and more than a tenth of it, a terminal is asked; elsewhere nothing\n"
+         "is applied without --delete, and the exit status is 1. \"-\" reads standard input. A change holds from its moment on: where the\n"
          "clock is behind the newest entry of the audit log it is refused, or taken with --backdated, which that log shows.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(apply_params),

@@ -95,7 +95,7 @@ static bool read_next(month_run *run, const char *text)
     return true;
 }
 
-/* A moment, or a number whose successors are asked for. */
+/* --since: documents issued from a moment on, or those with a higher number than the one given. */
 static tb_code read_since(const char *text, tb_issued_ask *ask, tb_error *err)
 {
     if (tb_date_parse(text, strlen(text), &ask->from_us, NULL) == TB_OK) return TB_OK;

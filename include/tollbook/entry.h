@@ -54,9 +54,9 @@ typedef struct tb_ledger_entry {
                           "" */
 } tb_ledger_entry;
 
-/* Opening balances are adjustments whose document is one of these words, which no invoice is called: what an account
- * owed, or had, when the ledger began, and the same taken back. All that an account has are taken back together, so
- * those up to the last that was taken back count no more. */
+/* Opening balances, what an account owed or had when the ledger began, are adjustments. Their document is one of these
+ * words in place of an invoice's number: entered, and taken back. All balances of an account are taken back together,
+ * so only those after the last TB_OPENING_BACK count. */
 #define TB_OPENING      "opening"
 #define TB_OPENING_BACK "opening/back"
 bool tb_ledger_is_opening(const tb_ledger_entry *entry); /* either */

@@ -73,7 +73,7 @@
     "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
     " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
 
-/* A month that is closed, for its hours were let go, waits no more, and one before the ledger's begin never does.
+/* Months whose hours retention has deleted are closed, and are not listed; nor are months before the ledger's begin.
  *
  * Months that were run and whose account has late usage, or later declarations that reach into them:
  * whether the month comes to something else by these, the caller looks. Where nothing of the month
