@@ -95,9 +95,11 @@ class Retention(Case):
         return said
 
     def same(self, *words, expect=0):
-        """But for the data's version and the hashes of what names it: a month that is compacted without what goes is a commit of its own."""
-        one, other = ((re.sub(rb'"(watermark":\d+|sha256":"\w+|previous":"\w+)', b"", said.stdout), said.stderr)
-                      for said in self.command(*words, expect=expect))
+        """But for the data's version and the hashes of what names it: a month that is compacted without what goes is a commit of its own.
+        Hints name the server that was asked."""
+        one, other = ((re.sub(rb'"(watermark":\d+|sha256":"\w+|previous":"\w+)', b"", said.stdout),
+                       said.stderr.replace(s.url.encode(), b"URL"))
+                      for said, s in zip(self.command(*words, expect=expect), (self.pair.file, self.pair.away)))
         self.alike(one, other, words)
         return one[0].decode()
 
