@@ -263,7 +263,7 @@ static tb_code check_tax(parser *p, uint32_t value, void *to)
 static tb_code check_contract(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    tb_contract ignored;
+    tb_contract ignored = {.discount = TB_DECIMAL_ZERO};
     tb__fault fault = {.path = ""};
     return tb__declared_contract(&p->doc, value, &ignored, &fault) ? TB_OK : refuse_fault(p, &fault);
 }

@@ -51,7 +51,7 @@ static tb_code take_back(tb_store *store, const tb_ledger_entry *standing, size_
 static tb_code check_movable(tb_store *store, int64_t month, int64_t before, tb_error *err)
 {
     int64_t closed = 0;
-    char text[8], number[24];
+    char text[8], number[24] = "";
     tb_code code = tb_store_last_closed(store, &closed, err);
     if (!code && closed != INT64_MIN) {
         tb_month_format(closed, text);

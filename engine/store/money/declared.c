@@ -196,7 +196,7 @@ static void read_tax(const reader *r, tb__account_terms *terms, tb_error *why)
 
 static void read_contract(const reader *r, tb__account_terms *terms, tb_error *why)
 {
-    tb__fault fault;
+    tb__fault fault = {.path = ""};
     uint32_t at = member(r, "contract");
     if (at && !tb__declared_contract(r->doc, at, &terms->contract, &fault))
         (void)!refuse_terms(r, "contract", &fault, why);
