@@ -4,7 +4,6 @@
 #include "store/usage/chunk.h"
 
 #include "seed.h"
-#include "store/usage/unpack.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -123,22 +122,6 @@ START_TEST(a_part_is_that_part_of_the_whole)
 }
 END_TEST
 
-START_TEST(both_forms_of_unpacking_agree)
-{
-    for (int round = 0; round < ROUNDS; round++) {
-        uint8_t packed[32 * 8 + 16];
-        uint64_t a[32], b[32], min = next() >> 1;
-        unsigned n = (unsigned)below(33), width = (unsigned)below(TB__WIDTH_MAX + 2);
-        if (width > TB__WIDTH_MAX) width = 64;
-        for (size_t i = 0; i < sizeof packed; i++)
-            packed[i] = (uint8_t)next();
-        tb__unpack(packed, width, min, n, a);
-        tb__unpack_portable(packed, width, min, n, b);
-        ck_assert_int_eq(memcmp(a, b, n * sizeof *a), 0);
-    }
-}
-END_TEST
-
 /* Random damage behind a checksum that fits: any answer, but within the bytes (for sanitizers). */
 START_TEST(no_bytes_lead_outside)
 {
@@ -174,7 +157,6 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, packing_loses_nothing);
     tcase_add_test(t, a_part_is_that_part_of_the_whole);
-    tcase_add_test(t, both_forms_of_unpacking_agree);
     tcase_add_test(t, no_bytes_lead_outside);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -4,11 +4,13 @@
 #include "store/usage/chunk.h"
 
 #include "base/hash.h"
-#include "store/usage/unpack.h"
 
 #include <string.h>
 
 #define FORMAT 1
+
+/* Widths are 0..57 and 64: a value at any bit offset 0..7 then lies within one 8-byte load. */
+#define WIDTH_MAX 57
 
 static void store32(uint8_t *out, uint32_t v)
 {
@@ -30,7 +32,7 @@ static uint32_t checksum(const uint8_t *data, size_t len, int64_t key)
 static unsigned width_of(uint64_t range)
 {
     unsigned width = range ? 64 - (unsigned)__builtin_clzll(range) : 0;
-    return width > TB__WIDTH_MAX ? 64 : width;
+    return width > WIDTH_MAX ? 64 : width;
 }
 
 /* The values of the used slots of a column. */
@@ -171,15 +173,26 @@ static bool next_column(view *v, column *ret)
         if (byte < 0x80) break;
     }
     size_t bytes = ((size_t)v->n * width + 7) / 8;
-    if ((width > TB__WIDTH_MAX && width != 64) || bytes > (size_t)(v->end - v->at)) return false;
+    if ((width > WIDTH_MAX && width != 64) || bytes > (size_t)(v->end - v->at)) return false;
     *ret = (column){v->at, min, width};
     v->at += bytes;
     return true;
 }
 
+static uint64_t load64(const uint8_t *in)
+{
+    uint64_t v;
+    memcpy(&v, in, 8);
+    return v;
+}
+
+/* out[i] = min + the i-th number, i < n: the inner loop of every answer. Up to 8 bytes from the start of
+ * the last number are read, so memory must extend that far. */
 static void unpack(const column *c, unsigned n, uint64_t *out)
 {
-    tb__unpack(c->packed, c->width, c->min, n, out);
+    const uint64_t mask = c->width == 64 ? UINT64_MAX : (UINT64_C(1) << c->width) - 1;
+    for (unsigned i = 0, bit = 0; i < n; i++, bit += c->width)
+        out[i] = c->min + (load64(c->packed + (bit >> 3)) >> (bit & 7) & mask);
 }
 
 /* Spreads n values over the slots; slots that are not there stay as they are. */
