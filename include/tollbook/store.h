@@ -294,10 +294,6 @@ TB_MUST_USE tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now
 
 /* One snapshot for all reads until tb_store_read_end. */
 TB_MUST_USE tb_code tb_store_read_begin(tb_store *store, tb_error *err);
-/* The same, for a reader whose last snapshot may still be open: it goes on with that one if nothing was committed
- * since, by any process, and no checkpoint moved anything. An open snapshot keeps the WAL from being emptied: whoever
- * leaves one open ends it before it waits. */
-TB_MUST_USE tb_code tb_store_read_again(tb_store *store, tb_error *err);
 void tb_store_read_end(tb_store *store);
 
 /* Grows with every commit that changed what answers and bills are made of; survives restarts. */

@@ -5,7 +5,6 @@
 #include <xxhash.h>
 
 #include "api/handlers.h"
-#include "http/idle.h"
 
 #define SCRATCH_KEPT ((size_t)4 << 20) /* of a worker's scratch, between answers */
 
@@ -20,11 +19,11 @@ static tb_hash128 hash_of(const worker *w, const cache_key *key)
 static tb_code compute(const server *s, tb_store *store, const cached_kind *kind, void *question,
                        tb_buf *out, uint64_t *ret_version, tb_error *err)
 {
-    tb_code code = tb_store_read_again(store, err);
+    tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = tb_store_version(store, ret_version, err);
     if (!code) code = kind->fill(s, store, question, out, err);
-    idle_read_end(store);
+    tb_store_read_end(store);
     return code;
 }
 
@@ -64,7 +63,7 @@ static void answer_anew(request *r, const cached_kind *kind, void *question)
     tb_error err;
     w->scratch.len = 0;
     w->scratch.failed = false;
-    if (compute(w->server, w->answers, kind, question, &w->scratch, &version, &err) != TB_OK) {
+    if (compute(w->server, w->store, kind, question, &w->scratch, &version, &err) != TB_OK) {
         request_fail_as(r, &err);
         return;
     }

@@ -189,7 +189,7 @@ static tb_code open_askers(server *s, const tb_store_options *options, tb_error 
         w->server = s;
         tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
         code = tb_store_open(s->options.db, options, &w->store, err);
-        s->asker_store[i] = w->answers = w->store;
+        s->asker_store[i] = w->store;
     }
     return code;
 }
@@ -207,7 +207,6 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
-        if (!code) code = tb_store_open(s->options.db, &options, &w->answers, err);
         if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
@@ -725,7 +724,6 @@ static void drop_request(request *r)
 
 static void drop_worker(worker *w)
 {
-    if (w->answers != w->store) tb_store_close(w->answers);
     tb_store_close(w->store);
     for (int k = 0; k < WORKER_IDLE_READERS; k++)
         tb_store_close(w->idle_reader[k]);

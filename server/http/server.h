@@ -97,8 +97,7 @@ typedef struct worker {
     struct server *server;
     unsigned index;
     struct MHD_Daemon *daemon;
-    tb_store *store;   /* a reader of its own */
-    tb_store *answers; /* another one, whose snapshot outlasts an answer (idle.h); an asker's is its store */
+    tb_store *store; /* a reader of its own */
     gzip *gzip;
     latest_view keys, token, secret, directory; /* as of its last look */
     uint64_t requests;                          /* for request ids */

@@ -673,81 +673,6 @@ START_TEST(a_wal_that_grew_beside_a_reader_is_cut_once_it_is_gone)
 }
 END_TEST
 
-enum { NOTHING, COMMIT, ROLLBACK, CHECKPOINT, EMPTYING, STEPS };
-
-static void checkpoint(tb_store *store, int mode)
-{
-    ck_assert_int_eq(sqlite3_wal_checkpoint_v2(store->db, NULL, mode, NULL, NULL), SQLITE_OK);
-}
-
-static void write_step(fixture *f, tb_store *looking, int step)
-{
-    tb_error err = {0};
-    if (step == COMMIT || step == ROLLBACK) {
-        ok(tb_store_begin(f->store, &err));
-        f->store->dirty = true;
-        ok(tb__meta_set(f->store, "newest_hour", step, &err));
-        if (step == COMMIT) ok(tb_store_commit(f->store, &err));
-        else tb_store_rollback(f->store);
-    } else if (step == CHECKPOINT) {
-        checkpoint(f->store, SQLITE_CHECKPOINT_PASSIVE);
-    } else if (step == EMPTYING) {
-        tb_store_read_end(looking);
-        checkpoint(f->store, SQLITE_CHECKPOINT_TRUNCATE);
-    }
-}
-
-/* All orders of three steps. */
-START_TEST(a_snapshot_is_gone_on_with_until_something_is_committed)
-{
-    fixture f;
-    tb_error err = {0};
-    tb_store *looking = NULL;
-    uint64_t version = 0, seen = 0;
-    fixture_init(&f);
-    ok(tb_store_open(f.path, NULL, &looking, &err));
-    ok(tb_store_version(f.store, &version, &err));
-    for (int plan = 0; plan < STEPS * STEPS * STEPS; plan++) {
-        for (int rest = plan, n = 0; n < 3; n++, rest /= STEPS) {
-            write_step(&f, looking, rest % STEPS);
-            version += rest % STEPS == COMMIT;
-            ok(tb_store_read_again(looking, &err));
-            if (rest % STEPS == NOTHING)
-                ck_assert_msg(plan + n == 0 || looking->read_version_known, "begun anew, plan %d step %d", plan, n);
-            ok(tb_store_version(looking, &seen, &err));
-            ck_assert_msg(seen == version, "an old state, plan %d step %d", plan, n);
-        }
-    }
-    tb_store_read_end(looking);
-    ck_assert_int_ne(sqlite3_get_autocommit(looking->db), 0);
-    tb_store_close(looking);
-    fixture_release(&f);
-}
-END_TEST
-
-/* A reader that asks again and again keeps the WAL from being emptied once, not for as long as it asks. */
-START_TEST(a_snapshot_gives_way_to_a_checkpoint)
-{
-    fixture f;
-    tb_error err = {0};
-    tb_store *looking = NULL;
-    uint64_t version = 0;
-    fixture_init(&f);
-    ok(tb_store_open(f.path, NULL, &looking, &err));
-    write_step(&f, looking, COMMIT);
-    ok(tb_store_read_again(looking, &err));
-    ok(tb_store_version(looking, &version, &err));
-    sqlite3_busy_timeout(f.store->db, 0);
-    ck_assert_int_eq(sqlite3_wal_checkpoint_v2(f.store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
-                     SQLITE_BUSY);
-    ok(tb_store_read_again(looking, &err));
-    ok(tb_store_version(looking, &version, &err));
-    checkpoint(f.store, SQLITE_CHECKPOINT_TRUNCATE);
-    tb_store_close(looking);
-    fixture_release(&f);
-}
-END_TEST
-
 START_TEST(closing_nothing_is_fine)
 {
     tb_store_close(NULL);
@@ -783,9 +708,7 @@ int main(void)
     tcase_add_test(t, a_mark_loses_one_batch_and_keeps_the_others);
     tcase_add_test(t, a_mark_that_cannot_be_gone_back_to_loses_the_transaction);
     tcase_add_test(t, a_checkpoint_empties_the_wal_into_the_file);
-    tcase_add_test(t, a_snapshot_is_gone_on_with_until_something_is_committed);
     tcase_add_test(t, a_wal_that_grew_beside_a_reader_is_cut_once_it_is_gone);
-    tcase_add_test(t, a_snapshot_gives_way_to_a_checkpoint);
     tcase_add_test(t, closing_nothing_is_fine);
     tcase_set_timeout(t, 120);
     suite_add_tcase(suite, t);

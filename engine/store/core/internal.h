@@ -32,12 +32,6 @@ typedef struct tb__located {
     tb_u128 bytes;
 } tb__located;
 
-/* The front of the WAL-index: twice 48 bytes that every commit changes, and 8 that checkpoints do (snapshot.c). */
-#define TB__WAL_INDEX_WORDS 13
-typedef struct tb__wal_index {
-    uint64_t word[TB__WAL_INDEX_WORDS];
-} tb__wal_index;
-
 /* Months whose rest by this is the same are one to tb__late_came_since. */
 #define TB__LANDED 16
 
@@ -54,10 +48,6 @@ struct tb_store {
     bool dirty;             /* this transaction changed something */
     bool broken;            /* a part of this transaction could not be taken back: it is lost */
     int wal_pages;          /* pages in the WAL after the last commit */
-    const uint64_t *wal_index; /* shared memory: its front; NULL: not asked yet */
-    tb__wal_index read_index;  /* what it was before the snapshot of tb_store_read_again began */
-    uint64_t read_version;     /* reader: the data version of the snapshot, */
-    bool read_version_known;   /* if it was read in it */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
     bool rows_come;         /* of chunk, and may not have landed: usage/landing.h */
     bool series_come;       /* they wait to be written: usage/owners.h */

@@ -477,6 +477,17 @@ void tb_store_close(tb_store *store)
 
 /* --- transactions --- */
 
+tb_code tb_store_read_begin(tb_store *store, tb_error *err)
+{
+    return tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
+}
+
+void tb_store_read_end(tb_store *store)
+{
+    tb_error ignored;
+    if (!sqlite3_get_autocommit(store->db) && tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, &ignored)) return;
+}
+
 tb_code tb_store_begin(tb_store *store, tb_error *err)
 {
     store->dirty = store->billing_stale = store->directory_stale = store->broken = false;
