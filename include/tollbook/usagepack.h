@@ -23,7 +23,6 @@ void tb_usage_pack_free(tb_usage_pack *pack); /* NULL is fine */
  * same says which one. */
 TB_MUST_USE tb_code tb_usage_pack_fill(tb_usage_pack *pack, tb_rollup *const *parts, size_t n,
                                        const tb_logged_zones *zones, tb_error *err);
-size_t tb_usage_pack_bytes(const tb_usage_pack *pack); /* of memory that it has */
 
 /* false: usage lies where only tb_store_add_usage can add to it. */
 bool tb_store_takes_packs(const tb_store *store);

@@ -165,7 +165,6 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                  .take_partial_line = true,
                                  .bounded = true,
                                  .threads = 1,
-                                 .spares = o->spares,
                                  .log_packed = BODY_PACKED,
                                  .now_us = now_us,
                                  .layout = {.now_ms = now_us / 1000},

@@ -303,11 +303,8 @@ static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_read
     tb_error err;
     raise_file_limit(o);
     api_start();
-    o->spares = feed_spares_for_bodies();
-    o->let_go = feed_spares_clear;
     const tb_code code = open_with(o, console, k, &s, &err);
     const int status = code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);
-    feed_spares_free(o->spares);
     return status;
 }
 

@@ -367,22 +367,14 @@ static tb_code use_directory(feed_run *run, tb_error *err)
     return check_place(run, d, err);
 }
 
-/* Of one worker: its groups are as many as those of the spare ones. */
-static feed_spares *spares_of(const feed_options *options, size_t threads)
-{
-    return threads == 1 && options->max_groups == 0 ? options->spares : NULL;
-}
-
 static tb_code init_workers(feed_run *run, size_t threads, tb_error *err)
 {
     const feed_options *options = run->options;
-    run->spares = spares_of(options, threads);
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
-        tb_rollup *rollup = run->spares ? feed_spares_take(run->spares)
-                                        : tb_rollup_new(groups_each(options, threads), NULL);
+        tb_rollup *rollup = tb_rollup_new(groups_each(options, threads), NULL);
         tb_code code = feed_worker_init(worker, rollup, run->keeper.zones ? &run->keeper : NULL, err);
         if (code) return code;
         worker->run = run;
@@ -420,16 +412,9 @@ static void begin_run(feed_run *run)
 static void end_run(feed_run *run)
 {
     tb_rollup_cursor_free(run->cursor);
-    for (size_t i = 0; i < run->n_workers; i++) {
-        feed_worker *worker = &run->workers[i];
-        if (run->spares && worker->held_bytes <= FEED_SPARES_BYTES) {
-            feed_spares_give(run->spares, worker->rollup);
-            worker->rollup = NULL;
-        }
+    for (size_t i = 0; i < run->n_workers; i++)
         feed_worker_release(&run->workers[i]);
-    }
-    if (run->spares) feed_spares_give_pack(run->spares, run->pack);
-    else tb_usage_pack_free(run->pack);
+    tb_usage_pack_free(run->pack);
     free(run->workers);
     free(run->events);
     free(run->counts);
@@ -461,11 +446,6 @@ static tb_code find(feed_run *run, tb_error *err)
     tb_code code = find_readings(run, err);
     if (code) return code;
     return piece ? find_piece(run, piece, err) : find_known(run, err);
-}
-
-feed_spares *feed_spares_for_bodies(void)
-{
-    return feed_spares_new(MAX_GROUPS_ONE);
 }
 
 bool feed_all_refused(const feed_report *report)

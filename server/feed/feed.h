@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "feed/fit.h"
-#include "feed/spares.h"
+#include "tollbook/usagepack.h"
 #include "tollbook/store.h"
 
 typedef enum feed_encoding {
@@ -63,7 +63,6 @@ typedef struct feed_options {
     size_t max_groups;      /* 0: the default */
     bool alone;             /* nobody waits for the caller's transaction */
     bool many_copies;       /* of a bounded one: see feed_take */
-    feed_spares *spares;    /* outlives the run (feed_parse); NULL: none */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
     size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
     size_t log_packed;      /* 0: the default: packed bytes at which a worker writes its blocks */
@@ -101,9 +100,6 @@ typedef struct feed_report {
     uint64_t first_line, first_byte;    /* its place; 0 where none */
     char first_why[FEED_WHY_MAX];       /* its own sentence, cut */
 } feed_report;
-
-/* For bodies that are parsed by one thread each; NULL when out of memory. */
-feed_spares *feed_spares_for_bodies(void);
 
 /* Whether every line of the input's new part, or of all of it where nothing is new, was refused. A
  * last line without its end that follows known ones does not count: it is read anew once it has

@@ -47,7 +47,6 @@ struct feed_run {
     feed_readings readings; /* under which options it may be known */
     feed_worker *workers;
     size_t n_workers;
-    feed_spares *spares; /* where their rollups come from and go to; NULL: nowhere */
     tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
     bool packs;               /* the store takes packs, */
     tb_usage_pack *pack;      /* and this is for what they parse; NULL: none was needed yet */

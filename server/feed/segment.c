@@ -37,12 +37,8 @@ void feed_run_roll_back(feed_run *run)
 
 void feed_run_clear(feed_run *run)
 {
-    for (size_t i = 0; i < run->n_workers; i++) {
-        feed_worker *worker = &run->workers[i];
-        const size_t held = tb_rollup_bytes(worker->rollup);
-        if (held > worker->held_bytes) worker->held_bytes = held;
-        feed_worker_clear(worker);
-    }
+    for (size_t i = 0; i < run->n_workers; i++)
+        feed_worker_clear(&run->workers[i]);
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
     run->packed = false;
@@ -74,7 +70,7 @@ static tb_code order(feed_run *run, tb_error *err)
 static tb_code pack(feed_run *run, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
-    if (!run->pack) run->pack = run->spares ? feed_spares_take_pack(run->spares) : tb_usage_pack_new();
+    if (!run->pack) run->pack = tb_usage_pack_new();
     if (!run->pack) return tb_no_memory(err);
     return tb_usage_pack_fill(run->pack, parts, rollups(run, parts), run->directory->ever_logged, err);
 }

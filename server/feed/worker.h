@@ -28,7 +28,6 @@ typedef struct feed_worker {
     uint64_t n_heads;          /* of them too: no requests */
     feed_events events;        /* of shield zones, among the rows of an import */
     feed_logs *logs;           /* the lines that are kept; NULL: none is */
-    size_t held_bytes;         /* the most that its rollup held before it was cleared (feed_run_clear) */
 } feed_worker;
 
 /* rollup: the worker's from now on; NULL: out of memory. keeper: NULL where no zone keeps its lines. */

@@ -493,7 +493,6 @@ static bool on_idle(void *ctx, tb_store *store)
     const int64_t fixed_us = s->options.fixed_now_us;
     ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
     tb_error err;
-    if (s->options.spares) s->options.let_go(s->options.spares);
     pool_clear(s->pool);
     if (!server_look(s)) {
         tb_store_checkpoint(store, true);

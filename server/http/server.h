@@ -74,8 +74,6 @@ typedef struct server_options {
     int64_t registry_us;          /* how long a look-up in a registry may take */
     chore_work chores[SERVER_CHORES]; /* what is done again and again */
     size_t n_chores;
-    struct feed_spares *spares;   /* memory that bodies of usage are read with (feed/spares.h); NULL: anew for each */
-    void (*let_go)(struct feed_spares *spares); /* of what it holds, once nobody has written for a while */
     courier_work alerts;          /* what sends messages and looks at alerts; all NULL: nobody */
     bool idle;                    /* it does what it is asked alone: lets nothing go, deploys nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */

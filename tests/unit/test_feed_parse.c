@@ -199,70 +199,6 @@ START_TEST(more_counters_than_fit_are_refused_whole)
 }
 END_TEST
 
-/* The first run's lines are of other zones, so that anything left of them shows. */
-START_TEST(a_spare_rollup_has_nothing_of_the_run_before)
-{
-    feed_options options = plain;
-    feed_report report;
-    options.spares = feed_spares_for_bodies();
-    text_len = 0;
-    for (int i = 0; i < LINES; i++)
-        add_line(100 + i, i);
-    feed_run_free(parse(text_len, &options));
-    ck_assert_uint_eq(feed_spares_kept(options.spares), 1);
-    text_len = 0;
-    for (int i = 0; i < LINES; i++)
-        add_line(1, i);
-    feed_run *fresh = parse(text_len, &plain), *run = parse(text_len, &options);
-    ck_assert_uint_eq(feed_spares_kept(options.spares), 0);
-    ck_assert_uint_eq(feed_run_cells(run), feed_run_cells(fresh));
-    feed_run_free(fresh);
-    ck_assert(!take(run, &report));
-    ck_assert_uint_eq(report.accepted, LINES);
-    ck_assert_uint_eq(feed_spares_kept(options.spares), 1);
-    feed_spares_free(options.spares);
-}
-END_TEST
-
-/* It is empty by the time that it is given back. */
-START_TEST(a_rollup_that_held_much_is_not_kept)
-{
-    feed_options options = plain;
-    feed_report report;
-    options.spares = feed_spares_for_bodies();
-    text_len = 0;
-    for (int i = 0; i < 26 * 26 * 12; i++)
-        text_len += (size_t)snprintf(text + text_len, sizeof text - text_len, "HIT|200|%lld|1|1|-|-|-|%c%c|-|-|-\n",
-                                     (long long)(NOW_US / 1000 - i / 676 * 3600000), 'A' + i % 26, 'A' + i / 26 % 26);
-    ck_assert(!take(parse(text_len, &options), &report));
-    ck_assert_uint_eq(report.accepted, 26 * 26 * 12);
-    ck_assert_uint_eq(feed_spares_kept(options.spares), 0);
-    feed_spares_free(options.spares);
-}
-END_TEST
-
-START_TEST(spare_rollups_are_bounded)
-{
-    static tb_rollup *taken[FEED_SPARES_MOST + 1];
-    feed_spares *spares = feed_spares_new(1 << 20);
-    tb_rollup *large = feed_spares_take(spares);
-    for (int64_t zone = 1; tb_rollup_bytes(large) <= FEED_SPARES_BYTES; zone++)
-        ok(tb_rollup_add_cell(large,
-                              &(tb_rollup_cell){.zone = zone, .edge = "DE", .edge_len = 2, .hour = 490000, .requests = 1},
-                              &err));
-    feed_spares_give(spares, large);
-    ck_assert_uint_eq(feed_spares_kept(spares), 0);
-    for (size_t i = 0; i <= FEED_SPARES_MOST; i++)
-        ck_assert_ptr_nonnull(taken[i] = feed_spares_take(spares));
-    for (size_t i = 0; i <= FEED_SPARES_MOST; i++)
-        feed_spares_give(spares, taken[i]);
-    ck_assert_uint_eq(feed_spares_kept(spares), FEED_SPARES_MOST);
-    feed_spares_clear(spares);
-    ck_assert_uint_eq(feed_spares_kept(spares), 0);
-    feed_spares_free(spares);
-}
-END_TEST
-
 int main(void)
 {
     Suite *s = suite_create("feed_parse");
@@ -277,9 +213,6 @@ int main(void)
     tcase_add_test(tc, a_piece_is_judged_when_it_is_taken);
     tcase_add_test(tc, more_refused_lines_than_is_good_are_refused_whole);
     tcase_add_test(tc, more_counters_than_fit_are_refused_whole);
-    tcase_add_test(tc, a_spare_rollup_has_nothing_of_the_run_before);
-    tcase_add_test(tc, a_rollup_that_held_much_is_not_kept);
-    tcase_add_test(tc, spare_rollups_are_bounded);
     suite_add_tcase(s, tc);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

@@ -40,12 +40,6 @@ void tb_usage_pack_free(tb_usage_pack *pack)
     free(pack);
 }
 
-size_t tb_usage_pack_bytes(const tb_usage_pack *pack)
-{
-    return sizeof *pack + pack->cap + pack->cap_edges * sizeof *pack->edges + pack->cap_owners * sizeof *pack->owners +
-           pack->cap_days * sizeof *pack->days + pack->cap_lists * sizeof *pack->lists;
-}
-
 static void clear_pack(tb_usage_pack *pack)
 {
     memset(pack->sums, 0, sizeof pack->sums);
