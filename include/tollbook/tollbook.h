@@ -66,7 +66,6 @@
 #include "tollbook/ledgerstore.h"
 #include "tollbook/logformat.h"
 #include "tollbook/logstore.h"
-#include "tollbook/merging.h"
 #include "tollbook/metrics.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/monthpairs.h"

@@ -215,7 +215,6 @@ static tb_code open_workers(server *s, tb_error *err)
         code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
     for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
         code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
-    if (!code && !s->options.usage) code = tb_store_open(s->options.db, &options, &s->merger_store, err);
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
 }
 
@@ -449,7 +448,6 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
     (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
-    merger_wake(s->merger);
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
@@ -588,8 +586,6 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     if (!sends) say_unsent(s);
     const bool idles = on_idle(s, s->store); /* before others come: it may have to ask usage servers */
-    if (s->merger_store) s->merger = merger_start(s->merger_store);
-    if (s->merger) tb_store_lend_merges(s->store, merger_merges(s->merger));
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
@@ -632,7 +628,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->uploads && !s->merger == !s->merger_store && s->desk && !s->asking == !s->options.usage &&
+    bool ok = s->writer && s->uploads && s->desk && !s->asking == !s->options.usage &&
               (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
@@ -697,9 +693,6 @@ bool server_stop(server *s)
     s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
-    tb_store_lend_merges(s->store, NULL);
-    merger_stop(s->merger);
-    s->merger = NULL;
     crew_free(s->desk);
     s->desk = NULL;
     crew_free(s->asking);
@@ -762,7 +755,6 @@ void server_free(server *s)
     pool_free(s->pool);
     for (int i = 0; i < SERVER_DESK_THREADS; i++)
         tb_store_close(s->desk_store[i]);
-    tb_store_close(s->merger_store);
     tb_store_close(s->deployer_store);
     tb_store_close(s->courier_store[0]);
     tb_store_close(s->courier_store[1]);

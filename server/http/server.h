@@ -6,7 +6,6 @@
  *                                            '--bodies to be parsed--> intake
  *     uploads --whole bodies--> the worker that suspended the connection
  *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
- *     merger --merges runs of usage ahead--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
@@ -28,7 +27,6 @@
 #include "http/limit.h"
 #include "http/listen.h"
 #include "http/lobby.h"
-#include "http/merger.h"
 #include "http/metrics.h"
 #include "http/compactor.h"
 #include "http/places.h"
@@ -125,8 +123,6 @@ typedef struct server {
     conns *conns;
     lobby *lobby;
     writer *writer;
-    merger *merger;         /* NULL: usage is on servers */
-    tb_store *merger_store; /* a reader: its */
     compactor compactor;    /* of usage on servers */
     struct {
         bool good;       /* all were looked at */

@@ -86,7 +86,7 @@ PUBLIC = {
     "containerstore": "store", "audit": "store", "size": "store",
     "store": "store", "zones": "store", "totals": "store", "charges": "store", "billsource": "store",
     "bookstore": "store", "invoicestore": "store", "ledgerstore": "store", "prepaidstore": "store", "closingstore": "store",
-    "terms": "store", "shadow": "store", "scenarios": "store", "partystore": "store", "alertstore": "store", "usageclient": "store", "compaction": "store", "merging": "store",
+    "terms": "store", "shadow": "store", "scenarios": "store", "partystore": "store", "alertstore": "store", "usageclient": "store", "compaction": "store",
     "terms": "store", "shadow": "store", "scenarios": "store", "partystore": "store", "alertstore": "store", "usageclient": "store", "usagemove": "store",
     "alerts": "ops", "accountforecast": "ops", "balancer": "ops", "document": "ops",
     "explain": "ops", "insightsview": "ops", "generalledger": "ops", "issue": "ops", "issuegroup": "ops", "ledger": "ops", "monthbill": "ops",

@@ -5,7 +5,6 @@
 #include "fault/scarce.h"
 #include "fault/workload.h"
 #include "tollbook/eventstore.h"
-#include "tollbook/merging.h"
 #include "tollbook/usagepack.h"
 
 #include <stdio.h>
@@ -79,25 +78,14 @@ static tb_code op_write_packed(tb_error *err)
     return write_batch(true, err);
 }
 
-/* Eight batches, what they become, and a batch that writes it. A merger without memory does no harm: it says so. */
+/* Seven batches, and one with which they are merged. */
 static tb_code op_merge(tb_error *err)
 {
-    const tb_store_options options = {.vfs = FAULT_VFS};
-    tb_store *reader = NULL;
     scarce_pause(true);
-    tb_merges *merges = tb_merges_new();
-    REQUIRE(merges, "no memory");
-    tb_store_lend_merges(store, merges);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 7; i++)
         REQUIRE(!op_write(err), "%s", err->message);
     scarce_pause(false);
-    tb_code code = tb_store_open(path, &options, &reader, err);
-    if (!code) code = tb_merges_prepare(merges, reader, err);
-    tb_store_close(reader);
-    const tb_code written = op_write(code ? NULL : err);
-    tb_store_lend_merges(store, NULL);
-    tb_merges_free(merges);
-    return code ? code : written;
+    return op_write(err);
 }
 
 static tb_code op_apply(tb_error *err)

@@ -7,7 +7,6 @@
 #include "tollbook/eventstore.h"
 #include "tollbook/logformat.h"
 #include "tollbook/forget.h"
-#include "tollbook/merging.h"
 #include "tollbook/usagepack.h"
 #include "tollbook/withdraw.h"
 
@@ -169,15 +168,6 @@ static tb_code add_usage(tb_store *store, int number, tb_error *err)
     for (unsigned part = 0; !code && part < parts; part++)
         code = with_part(store, number, part, parts, tb_store_add_usage, err);
     return code;
-}
-
-/* What waits is merged ahead of the writer, by a connection of its own. That this failed is no failure. */
-static void merge_ahead(const workload *w, tb_merges *merges)
-{
-    const tb_store_options options = {.vfs = FAULT_VFS, .now_us = NOW_US};
-    tb_store *reader = NULL;
-    if (tb_store_open(w->path, &options, &reader, NULL) == TB_OK) (void)!tb_merges_prepare(merges, reader, NULL);
-    tb_store_close(reader);
 }
 
 /* What is too old, a block at a time, as it goes with bodies that others wait for. */
@@ -459,7 +449,7 @@ static tb_code steps_done(tb_store *store, int *ret_steps, tb_error *err)
     return code;
 }
 
-/* What the steps are to go through: eight batches were merged ahead, and the ninth wrote that. */
+/* What the steps are to go through: the eighth batch merged the seven before it with its own. */
 static void require_merged(tb_store *store)
 {
     int merged = 0;
@@ -478,7 +468,7 @@ static tb_code run_step(tb_store *store, int done, tb_error *err)
     return code;
 }
 
-static tb_code run_steps(const workload *w, tb_store *store, tb_merges *merges, tb_error *err)
+static tb_code run_steps(const workload *w, tb_store *store, tb_error *err)
 {
     int done = 1;
     char text[64];
@@ -494,7 +484,6 @@ static tb_code run_steps(const workload *w, tb_store *store, tb_merges *merges, 
             REQUIRE(!code, "step %d does not work after the fault is over: %s", done, err->message);
         }
         if (!code && done == 2) tb_store_checkpoint(store, true);
-        if (!code) merge_ahead(w, merges);
         if (!code && done == 3 && w->undisturbed) require_merged(store);
     }
     if (!code && done > *w->acked) *w->acked = done;
@@ -505,15 +494,11 @@ tb_code workload_run(const workload *w, tb_error *err)
 {
     tb_store_options options = {.write = true, .owner = "test", .vfs = FAULT_VFS, .now_us = NOW_US};
     tb_store *store = NULL;
-    tb_merges *merges = tb_merges_new();
-    tb_code code = merges ? TB_OK : tb_fail(err, TB_E_NOMEM, NULL, NULL);
-    if (!code && *w->acked == 0) code = tb_store_create(w->path, &options, err);
+    tb_code code = *w->acked == 0 ? tb_store_create(w->path, &options, err) : TB_OK;
     if (!code) code = tb_store_open(w->path, &options, &store, err);
     if (!code && *w->acked == 0) *w->acked = 1;
-    if (!code) tb_store_lend_merges(store, merges);
-    if (!code) code = run_steps(w, store, merges, err);
+    if (!code) code = run_steps(w, store, err);
     tb_store_close(store);
-    tb_merges_free(merges);
     return code;
 }
 

@@ -6,8 +6,7 @@
 #include "tollbook/store.h"
 
 /* Steps: the file is made, the catalogue applied, segment 1 and segment 2 ingested, segment 2 withdrawn.
- * Segment 1 comes as eight batches; they are merged ahead of the writer (tollbook/merging.h), which
- * writes that with segment 2. */
+ * Segment 1 comes as eight batches; the eighth is merged with the seven before it into one run. */
 #define STEPS 5
 
 typedef struct workload {

@@ -2,8 +2,8 @@
  * into runs, merges and folds them, and one that puts everything into its place at once. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
  * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are
- * withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a crash, a reader beside, which
- * merges runs ahead of the writer, months that become final, after which usage of theirs is late. Rankings are asked
+ * withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a crash, a reader beside,
+ * months that become final, after which usage of theirs is late. Rankings are asked
  * of what the process remembers (recall.h), and of the file alone. The data's version, which ETags and invoices
  * name, is the same too.
  *
@@ -16,7 +16,6 @@
 #include "tollbook/insightsview.h"
 #include "tollbook/issue.h"
 #include "tollbook/compaction.h"
-#include "tollbook/merging.h"
 #include "tollbook/usagepack.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
@@ -29,7 +28,6 @@
 static fixture both[2];
 static fixture_helper helper[2];
 static tb_store *reader;
-static tb_merges *merges;
 static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
 static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
@@ -45,7 +43,6 @@ static void set_forms(void)
     both[0].store->usage->batch.part = 2 + draw(9);
     both[1].store->usage->batch.at_once = true;
     both[1].store->usage->batch.part = 1; /* no series waits */
-    tb_store_lend_merges(both[0].store, elsewhere || !draw(3) ? NULL : merges);
     for (int i = 0; i < 2; i++) {
         both[i].store->usage->batch.load = 1 + draw(9);
         fixture_lend(&both[i], &helper[i]);
@@ -444,21 +441,8 @@ static void step_month(bool stays)
     n_final += stays && made[0];
 }
 
-/* What waits is merged ahead. The writer takes it; or it merges the same by itself, and is given it later. */
-static void step_merges(void)
-{
-    tb_error err = {0};
-    const bool late = draw(6) == 0;
-    if (late || draw(4) == 0) ok(tb_merges_prepare(merges, reader, &err));
-    if (!late) return;
-    tb_store_lend_merges(both[0].store, NULL);
-    step_batch(KEPT);
-    tb_store_lend_merges(both[0].store, merges);
-}
-
 static void step(void)
 {
-    if (!elsewhere) step_merges();
     switch (draw(40)) {
     case 0: step_catalogue(); break;
     case 1: step_reopen(); break;
@@ -688,7 +672,6 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     now_hour = NOW_US / TB_US_PER_HOUR;
     fixture_init_in_file(&both[0]);
     fixture_init(&both[1]);
-    ck_assert_ptr_nonnull(merges = tb_merges_new());
     elsewhere = both[1].plane.client.shards > 0;
     open_reader();
     set_forms();
@@ -709,7 +692,6 @@ START_TEST(what_waits_answers_like_what_lies_in_its_place)
     tb_store_close(reader);
     for (int i = 0; i < 2; i++)
         fixture_release(&both[i]);
-    tb_merges_free(merges);
 }
 END_TEST
 

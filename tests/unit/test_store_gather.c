@@ -2,7 +2,6 @@
  * them, and nobody sees a difference. That every answer stays the same is prop_runs'. */
 #include "store_fixture.h"
 #include "store/core/internal.h"
-#include "tollbook/merging.h"
 #include "tollbook/usagepack.h"
 
 #define HOUR 498000 /* long before NOW_US */
@@ -252,15 +251,9 @@ START_TEST(runs_stay_few)
     enum { GROUPS = 30, BATCHES = 21, BEFORE = 40 };
     fixture f;
     tb_error err = {0};
-    tb_store *reader = NULL;
-    tb_merges *merges = tb_merges_new();
-    const tb_store_options options = {.now_us = NOW_US};
     fixture_init_in_file(&f);
     fixture_apply(&f, catalog, NOW_US, NULL);
-    ok(tb_store_open(f.path, &options, &reader, &err));
-    if (_i) tb_store_lend_merges(f.store, merges);
     for (int g = 0, zone = 100; g < GROUPS; g++) {
-        ok(tb_merges_prepare(merges, reader, &err));
         ok(tb_store_begin(f.store, &err));
         for (int i = 0; i < BATCHES; i++, zone++) {
             const tb_row rows[2] = {row_of(zone, "DE", HOUR, TB_M_BYTES, 1),
@@ -271,9 +264,7 @@ START_TEST(runs_stay_few)
     }
     ck_assert_int_lt(runs(&f), 60);
     fixture_verify(&f);
-    tb_store_close(reader);
     fixture_release(&f);
-    tb_merges_free(merges);
 }
 END_TEST
 
@@ -325,7 +316,7 @@ int main(void)
     tcase_add_test(t, a_full_counter_fails_its_own_batch);
     tcase_add_test(t, much_becomes_several_runs);
     tcase_add_test(t, what_waits_is_not_written_behind_a_lost_transaction);
-    tcase_add_loop_test(t, runs_stay_few, 0, 2);
+    tcase_add_test(t, runs_stay_few);
     tcase_add_test(t, a_location_that_is_new_has_its_name);
     Suite *s = suite_create("store_gather");
     suite_add_tcase(s, t);

@@ -1,35 +1,21 @@
-/* Runs that are merged ahead of the writer (store/usage/merge.c): what was merged is written if it still stands for
- * what waits, and whatever comes between costs no more than the work. Random steps: prop_runs. */
+/* Runs of usage are merged by the writer, eight of a level into one of the next (store/usage/merge.c). Random steps:
+ * prop_runs. */
 #include "store/core/internal.h"
 #include "store/usage/batch.h"
 #include "store_fixture.h"
-#include "tollbook/merging.h"
 
-#define FAN      8
-#define PATIENCE 32 /* runs of a level that wait for who merges */
-#define HOUR     ((int32_t)(NOW_US / TB_US_PER_HOUR))
+#define FAN  8
+#define HOUR ((int32_t)(NOW_US / TB_US_PER_HOUR))
 
-typedef struct ahead {
+typedef struct batches {
     fixture f;
-    tb_store *reader;
-    tb_merges *merges;
     uint64_t batches, requests;
-} ahead;
+} batches;
 
-static void lend(ahead *a)
+static void begin(batches *a)
 {
-    tb_error err = {0};
-    tb_store_options options = {.now_us = NOW_US};
-    ok(tb_store_open(a->f.path, &options, &a->reader, &err));
-    tb_store_lend_merges(a->f.store, a->merges);
-}
-
-static void begin(ahead *a)
-{
-    *a = (ahead){.merges = tb_merges_new()};
+    *a = (batches){0};
     fixture_init_in_file(&a->f);
-    ck_assert_ptr_nonnull(a->merges);
-    lend(a);
 }
 
 static tb_row row_at(int64_t zone, int32_t hour)
@@ -38,7 +24,7 @@ static tb_row row_at(int64_t zone, int32_t hour)
 }
 
 /* A batch of one row, a run of chunks. */
-static void add(ahead *a, int n)
+static void add(batches *a, int n)
 {
     for (int i = 0; i < n; i++) {
         const tb_row row = row_at(1 + (int64_t)a->batches % 4, HOUR);
@@ -48,7 +34,7 @@ static void add(ahead *a, int n)
 }
 
 /* A batch of one line, a run of each kind. */
-static void add_hit(ahead *a, int64_t zone)
+static void add_hit(batches *a, int64_t zone)
 {
     tb_error err = {0};
     const uint64_t number = ++a->batches;
@@ -68,19 +54,13 @@ static void add_hit(ahead *a, int64_t zone)
     a->requests++;
 }
 
-static void prepare(ahead *a)
-{
-    tb_error err = {0};
-    ok(tb_merges_prepare(a->merges, a->reader, &err));
-}
-
 static bool on_number(void *ctx, int n, const char *const *cells, bool is_header)
 {
     if (!is_header && n == 1) *(int64_t *)ctx = atoll(cells[0] ? cells[0] : "-1");
     return true;
 }
 
-static int64_t number_of(ahead *a, const char *sql)
+static int64_t number_of(batches *a, const char *sql)
 {
     int64_t n = -1;
     tb_error err = {0};
@@ -88,7 +68,7 @@ static int64_t number_of(ahead *a, const char *sql)
     return n;
 }
 
-static int64_t runs_of(ahead *a, int level)
+static int64_t runs_of(batches *a, int level)
 {
     char sql[100];
     snprintf(sql, sizeof sql, "SELECT count(*) FROM usage_run WHERE level=%d", level);
@@ -96,224 +76,64 @@ static int64_t runs_of(ahead *a, int level)
 }
 
 /* Nothing is lost and nothing counted twice. */
-static void is_exact(ahead *a)
+static void is_exact(batches *a)
 {
     ck_assert_int_eq(number_of(a, "SELECT sum(requests) FROM buckets"), (int64_t)a->requests);
     fixture_verify(&a->f);
 }
 
-static void end(ahead *a)
+static void end(batches *a)
 {
     is_exact(a);
-    tb_store_close(a->reader);
     fixture_release(&a->f);
-    tb_merges_free(a->merges);
 }
 
-START_TEST(what_was_merged_is_written_with_the_next_batch)
+START_TEST(eight_runs_of_a_level_become_one)
 {
-    ahead a;
+    batches a;
     begin(&a);
     add(&a, FAN - 1);
-    ck_assert(!tb_merges_wanted(a.merges));
+    ck_assert_int_eq(runs_of(&a, 0), FAN - 1);
     add(&a, 1);
-    ck_assert(tb_merges_wanted(a.merges));
-    ck_assert_int_eq(runs_of(&a, 0), FAN);
-    prepare(&a);
-    ck_assert(!tb_merges_wanted(a.merges));
-    ck_assert_int_eq(runs_of(&a, 0), FAN);
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 0), 1);
-    ck_assert_int_eq(runs_of(&a, 1), 1);
-    prepare(&a); /* there is nothing to merge */
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 0), 2);
-    end(&a);
-}
-END_TEST
-
-/* Several of one round, and of a higher level. */
-START_TEST(levels_are_merged_as_they_fill)
-{
-    ahead a;
-    begin(&a);
-    for (int i = 0; i < FAN * FAN; i++) {
-        add(&a, 1);
-        if (i % (2 * FAN) == 0) prepare(&a);
-    }
-    for (int i = 0; i < 4; i++) {
-        prepare(&a);
-        add(&a, 1);
-    }
-    ck_assert_int_eq(runs_of(&a, 2), 1);
-    ck_assert_int_lt(runs_of(&a, 1), FAN);
-    ck_assert_int_lt(runs_of(&a, 0), FAN);
-    end(&a);
-}
-END_TEST
-
-START_TEST(where_nobody_merges_the_writer_does)
-{
-    ahead a;
-    begin(&a);
-    add(&a, PATIENCE - 1);
-    ck_assert_int_eq(runs_of(&a, 0), PATIENCE - 1);
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 0), PATIENCE - FAN);
-    ck_assert_int_eq(runs_of(&a, 1), 1);
-    tb_store_lend_merges(a.f.store, NULL);
-    add(&a, 3);
-    ck_assert_int_eq(runs_of(&a, 0), 3);
-    end(&a);
-}
-END_TEST
-
-/* What the writer merged itself meanwhile, or took before, is not written once more. */
-START_TEST(what_is_there_no_more_is_not_written)
-{
-    ahead a;
-    begin(&a);
-    add(&a, FAN);
-    prepare(&a);
-    tb_store_lend_merges(a.f.store, NULL);
-    add(&a, 1); /* merges the same eight */
-    ck_assert_int_eq(runs_of(&a, 1), 1);
-    tb_store_lend_merges(a.f.store, a.merges);
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 1), 1);
-    ck_assert_int_eq(runs_of(&a, 0), 2);
-    end(&a);
-}
-END_TEST
-
-/* A file that came in the place of another has the same ids, for other runs. */
-START_TEST(what_another_file_holds_is_not_written)
-{
-    ahead a, b;
-    begin(&a);
-    begin(&b);
-    add(&a, FAN);
-    prepare(&a);
-    for (int i = 0; i < FAN; i++) {
-        const tb_row row = row_of(1, "DE", HOUR, TB_M_REQUESTS, 2);
-        fixture_add(&b.f, &row, 1, ++b.batches);
-        b.requests += 2;
-    }
-    tb_store_lend_merges(b.f.store, a.merges);
-    add(&b, 1);
-    ck_assert_int_eq(runs_of(&b, 1), 0);
-    ck_assert_int_eq(runs_of(&b, 0), FAN + 1);
-    tb_store_lend_merges(b.f.store, NULL);
-    end(&a);
-    end(&b);
-}
-END_TEST
-
-/* Ids are given again behind a fold, to runs that look the same. */
-START_TEST(what_was_folded_is_not_written)
-{
-    ahead a;
-    begin(&a);
-    add(&a, FAN);
-    prepare(&a);
-    fixture_fold(&a.f);
     ck_assert_int_eq(runs_of(&a, 0), 0);
-    tb_store_lend_merges(a.f.store, NULL);
-    add(&a, FAN - 1); /* the same rows, so the same ids and seals; none may be taken for those that are gone */
-    tb_store_lend_merges(a.f.store, a.merges);
-    add(&a, 3);
-    ck_assert_int_eq(runs_of(&a, 0), FAN + 2);
-    ck_assert_int_eq(runs_of(&a, 1), 0);
-    end(&a);
-}
-END_TEST
-
-/* The same in one transaction, whose COMMIT is what raises the version. */
-START_TEST(what_this_transaction_folded_is_not_written)
-{
-    ahead a;
-    tb_error err = {0};
-    begin(&a);
+    ck_assert_int_eq(runs_of(&a, 1), 1);
+    add(&a, FAN * FAN - FAN);
+    ck_assert_int_le(runs_of(&a, 1), FAN);
     add(&a, FAN);
-    prepare(&a);
-    tb_merges *merges = a.merges;
-    tb_store_lend_merges(a.f.store, NULL);
-    ok(tb_store_begin(a.f.store, &err));
-    ok(tb__runs_fold_all(a.f.store, &err));
-    for (int i = 0; i < FAN + 2; i++) {
-        const tb_row row = row_at(1 + i % 4, HOUR);
-        tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {100 + (uint64_t)i, 7},
-                              .head = {100 + (uint64_t)i, 1}, .accepted = 1, .final = true, .now_us = NOW_US};
-        if (i == FAN - 1) tb_store_lend_merges(a.f.store, merges);
-        ok(add_rows(&a.f, &row, 1, &err));
-        ok(tb_store_add_segment(a.f.store, &segment, NULL, &err));
-        a.requests++;
-    }
-    ok(tb_store_commit(a.f.store, &err));
-    ck_assert_int_eq(runs_of(&a, 1), 0);
+    ck_assert_int_eq(runs_of(&a, 2), 1);
     end(&a);
 }
 END_TEST
 
-/* What was taken by a batch that is undone, with its transaction or alone, is merged again. */
+/* What was merged by a batch that is undone, with its transaction or alone, is merged again. */
 START_TEST(what_is_undone_is_merged_again)
 {
     const tb_row row = row_at(2, HOUR);
     for (int marked = 0; marked < 2; marked++) {
-        ahead a;
+        batches a;
         tb_error err = {0};
         begin(&a);
-        add(&a, FAN);
-        prepare(&a);
+        add(&a, FAN - 1);
         ok(tb_store_begin(a.f.store, &err));
         if (marked) ok(tb_store_mark(a.f.store, &err));
         ok(add_rows(&a.f, &row, 1, &err));
         if (marked) tb_store_back_to_mark(a.f.store);
         if (marked) ok(tb_store_commit(a.f.store, &err));
         else tb_store_rollback(a.f.store);
-        ck_assert_int_eq(runs_of(&a, 0), FAN);
+        ck_assert_int_eq(runs_of(&a, 0), FAN - 1);
         is_exact(&a);
         add(&a, 1);
-        ck_assert(tb_merges_wanted(a.merges));
-        prepare(&a);
-        add(&a, 1);
-        ck_assert_int_eq(runs_of(&a, 0), 2);
         ck_assert_int_eq(runs_of(&a, 1), 1);
         end(&a);
     }
 }
 END_TEST
 
-/* The process ends between the two. */
-START_TEST(what_nobody_took_is_merged_again)
-{
-    ahead a;
-    begin(&a);
-    add(&a, FAN);
-    prepare(&a);
-    tb_store_close(a.reader);
-    tb_store_close(a.f.store);
-    tb_merges_free(a.merges);
-    ck_assert_ptr_nonnull(a.merges = tb_merges_new());
-    fixture_open(&a.f, true);
-    lend(&a);
-    is_exact(&a);
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 0), FAN + 1);
-    ck_assert(tb_merges_wanted(a.merges));
-    prepare(&a);
-    add(&a, 1);
-    ck_assert_int_eq(runs_of(&a, 0), 2);
-    ck_assert_int_eq(runs_of(&a, 1), 1);
-    end(&a);
-}
-END_TEST
-
-/* While a fold is under way what is behind it is the writer's to merge, at once, and nothing is merged ahead. */
-START_TEST(while_a_fold_is_under_way_the_writer_merges)
+/* While a fold is under way what is behind it is the writer's to merge, too. */
+START_TEST(behind_a_fold_runs_are_merged)
 {
     enum { ZONES = 40 };
-    ahead a;
+    batches a;
     tb_row rows[ZONES];
     begin(&a);
     for (int i = 0; i < ZONES; i++)
@@ -326,7 +146,6 @@ START_TEST(while_a_fold_is_under_way_the_writer_merges)
     a.requests += ZONES + 1;
     ck_assert_int_gt(number_of(&a, "SELECT value FROM meta WHERE name='fold_run_chunks'"), 0);
     add(&a, FAN - 1);
-    prepare(&a);
     add(&a, 1);
     ck_assert_int_gt(number_of(&a, "SELECT value FROM meta WHERE name='fold_run_chunks'"), 0);
     ck_assert_int_eq(runs_of(&a, 1), 1);
@@ -339,13 +158,12 @@ END_TEST
 /* Countries have folds of their own, which change no row of counters. */
 START_TEST(what_a_fold_works_on_is_not_merged)
 {
-    ahead a;
+    batches a;
     tb_error err = {0};
     int64_t owner = 0;
     begin(&a);
-    for (int i = 0; i < FAN; i++)
+    for (int i = 0; i < FAN - 1; i++)
         add_hit(&a, 1 + i % 4);
-    prepare(&a);
     const int64_t through = number_of(&a, "SELECT max(id) FROM usage_run WHERE kind=1");
     ok(tb_store_begin(a.f.store, &err));
     ok(tb__meta_set(a.f.store, tb__fold_run_name[TB__RUN_COUNTRIES], through, &err));
@@ -368,16 +186,9 @@ int main(void)
     Suite *suite = suite_create("merging");
     TCase *t = tcase_create("merging");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, what_was_merged_is_written_with_the_next_batch);
-    tcase_add_test(t, levels_are_merged_as_they_fill);
-    tcase_add_test(t, where_nobody_merges_the_writer_does);
-    tcase_add_test(t, what_is_there_no_more_is_not_written);
-    tcase_add_test(t, what_another_file_holds_is_not_written);
-    tcase_add_test(t, what_was_folded_is_not_written);
-    tcase_add_test(t, what_this_transaction_folded_is_not_written);
+    tcase_add_test(t, eight_runs_of_a_level_become_one);
     tcase_add_test(t, what_is_undone_is_merged_again);
-    tcase_add_test(t, what_nobody_took_is_merged_again);
-    tcase_add_test(t, while_a_fold_is_under_way_the_writer_merges);
+    tcase_add_test(t, behind_a_fold_runs_are_merged);
     tcase_add_test(t, what_a_fold_works_on_is_not_merged);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

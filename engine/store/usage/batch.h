@@ -61,7 +61,6 @@ struct tb__usage {
     tb__runs runs;
     tb__landing *landing; /* NULL: a reader's */
     struct tb__recall *recall; /* all connections' of this process; NULL: nothing was remembered yet */
-    struct tb_merges *merges; /* of runs, made ahead of this writer (merge.c); NULL: it merges by itself */
     bool rows_changed; /* this transaction changed rows of chunk, or deleted what it folded into them */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__runs_promise), good while usage is added. */
@@ -135,24 +134,10 @@ typedef struct tb__run_what {
     int64_t level, sum; /* sum: no counter of it is larger */
 } tb__run_what;
 
-/* A run's entries and the first key of each page, little-endian; and, of one that is not in the file yet, its
- * pages without their checksums. */
-typedef struct tb__run_packed {
-    int64_t entries;
-    tb__run_key *first;
-    size_t pages, cap;
-    tb__run_page *kept;
-    size_t n_kept, cap_kept;
-} tb__run_packed;
-
 /* Writes a run of entries that `next` gives ascending; about `bytes` of them. *entries grows by their number. */
 typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
 TB_MUST_USE tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next,
                                   void *ctx, size_t *entries, tb_error *err);
-/* The same in two steps. Packing needs no store, and any thread may do it; what is released is all zero at first. */
-TB_MUST_USE tb_code tb__run_pack(tb__run_packed *packed, size_t bytes, tb__run_next next, void *ctx, tb_error *err);
-TB_MUST_USE tb_code tb__run_put(tb_store *store, const tb__run_what *what, tb__run_packed *packed, tb_error *err);
-void tb__run_packed_release(tb__run_packed *packed);
 TB_MUST_USE tb_code tb__runs_delete(tb_store *store, const tb__usage_run *runs, size_t n, tb_error *err);
 
 /* --- merge.c --- */
@@ -160,8 +145,6 @@ TB_MUST_USE tb_code tb__runs_delete(tb_store *store, const tb__usage_run *runs, 
 int64_t tb__add_capped(int64_t a, int64_t b);
 /* Merges a level that is full. folding: up to which run a fold is under way. */
 TB_MUST_USE tb_code tb__runs_merge(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err);
-/* Writes some of what was merged ahead: as much as so many runs of a kind call for. */
-TB_MUST_USE tb_code tb__merges_take(tb_store *store, unsigned runs, tb_error *err);
 
 /* --- fold.c --- */
 

@@ -157,7 +157,6 @@ tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err
 {
     bool closed = false;
     tb_code code = days_closed(store, brought->newest, &closed, err);
-    if (!code) code = tb__merges_take(store, at_least_one(brought->runs[TB__RUN_CHUNKS]), err);
     for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
         code = tend_kind(store, (tb__run_kind)kind, closed, brought, err);
     return code;
