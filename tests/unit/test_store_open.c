@@ -209,7 +209,7 @@ START_TEST(another_name_of_the_file_is_the_same_file)
 }
 END_TEST
 
-/* Any name that a holder may have, 150 bytes of it, is told whole through the locks. */
+/* Any name that a holder may have, 150 bytes of it, is told whole. */
 START_TEST(the_holder_is_named_whatever_it_is_called)
 {
     fixture f;
@@ -235,7 +235,6 @@ START_TEST(the_holder_is_named_whatever_it_is_called)
                 pause();
         }
         ck_assert_int_eq((int)read(ready[0], &byte, 1), 1);
-        unlink(beside(&f, ".lock"));
         snprintf(expected, sizeof expected, "is being written by %s (process %ld).", owner, (long)child);
         refuse(f.path, &writer, TB_E_LOCKED, expected);
         kill(child, SIGKILL);

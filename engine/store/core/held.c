@@ -1,6 +1,5 @@
 /* The algorithm keeps true: while a file is `written`, its lock_fd holds byte AT exclusively; a
- * descriptor in the list is closed only with its last user; what is told under a lock is told from
- * its end to its beginning, so that whoever finds the beginning finds the whole. */
+ * descriptor in the list is closed only with its last user. */
 #include "store/core/held.h"
 
 #include <errno.h>
@@ -13,14 +12,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define AT         ((off_t)1 << 56)                     /* the byte that excludes */
-#define SLOT(n)    ((off_t)((unsigned)(n) + 1) << 57)   /* where the n-th locked stretch begins */
-#define SLOT_BYTES 7                                    /* said by its length less one */
-#define SLOT_MASK  (((uint64_t)1 << 8 * SLOT_BYTES) - 1)
-#define WAL_SLOT   0
-#define NAME_SLOT  1
-#define NAME_SLOTS 29
-#define HOLDER_MAX  (NAME_SLOTS * SLOT_BYTES)
+#define AT         ((off_t)1 << 56)              /* the byte that excludes */
+#define WAL_AT     ((off_t)1 << 57)              /* the -wal's number is one less than the length of the lock from here on */
+#define WAL_MASK   ((UINT64_C(1) << 56) - 1)
+#define HOLDER_MAX 203
 #define TRIES      8
 
 typedef struct inode {
@@ -69,7 +64,7 @@ static bool same(inode a, inode b)
     return a.ino == b.ino && a.dev == b.dev;
 }
 
-/* --- locks that speak --- */
+/* --- locks --- */
 
 static int change(int fd, short type, off_t start, off_t len)
 {
@@ -92,39 +87,27 @@ static bool is_held(int fd)
 }
 
 /* What cannot be told is not told: the lock itself holds. */
-static void tell(int fd, int slot, uint64_t value)
+static void tell_wal(int fd, uint64_t wal)
 {
-    if (change(fd, F_WRLCK, SLOT(slot), (off_t)(value & SLOT_MASK) + 1) != 0) errno = 0;
+    if (change(fd, F_WRLCK, WAL_AT, (off_t)wal + 1) != 0) errno = 0;
 }
 
-static uint64_t asked(int fd, int slot)
+static uint64_t wal_of(int fd)
 {
-    const off_t len = held_from(fd, SLOT(slot));
+    const off_t len = held_from(fd, WAL_AT);
     return len > 0 ? (uint64_t)len - 1 : 0;
 }
 
-static void tell_name(int fd, const char *name)
+/* Who writes, as FILE.lock says: nothing where the writer came by another name. */
+static void read_holder(const char *path, char name[HOLDER_MAX + 1])
 {
-    const size_t len = strnlen(name, HOLDER_MAX);
-    for (size_t slot = NAME_SLOTS; slot-- > 0;) {
-        uint64_t value = 0;
-        for (size_t i = SLOT_BYTES; i-- > 0;) {
-            const size_t at = slot * SLOT_BYTES + i;
-            value = value << 8 | (at < len ? (unsigned char)name[at] : 0);
-        }
-        if (slot * SLOT_BYTES <= len) tell(fd, (int)(NAME_SLOT + slot), value);
-    }
-}
-
-static void ask_name(int fd, char name[HOLDER_MAX + 1])
-{
-    memset(name, 0, HOLDER_MAX + 1);
-    for (size_t slot = 0; slot < NAME_SLOTS; slot++) {
-        uint64_t value = asked(fd, (int)(NAME_SLOT + slot));
-        for (size_t i = 0; i < SLOT_BYTES; i++, value >>= 8)
-            name[slot * SLOT_BYTES + i] = (char)(value & 0xff);
-        if (!name[slot * SLOT_BYTES + SLOT_BYTES - 1]) return;
-    }
+    char mark[PATH_MAX + 8];
+    snprintf(mark, sizeof mark, "%s.lock", path);
+    const int fd = open(mark, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    const ssize_t n = fd >= 0 ? pread(fd, name, HOLDER_MAX, 0) : 0;
+    if (fd >= 0) close(fd);
+    name[n > 0 ? n : 0] = 0;
+    name[strcspn(name, "\n")] = 0;
 }
 
 static tb_code locked(const char *path, const char *name, tb_error *err)
@@ -133,20 +116,17 @@ static tb_code locked(const char *path, const char *name, tb_error *err)
                    name[0] ? name : "another process");
 }
 
-static tb_code locked_by(int fd, const char *path, tb_error *err)
+static tb_code locked_by(const char *path, tb_error *err)
 {
     char name[HOLDER_MAX + 1];
-    ask_name(fd, name);
+    read_holder(path, name);
     return locked(path, name, err);
 }
 
-static tb_code take(int fd, const char *path, const char *name, tb_error *err)
+static tb_code take(int fd, const char *path, tb_error *err)
 {
-    if (change(fd, F_WRLCK, AT, 1) == 0) {
-        tell_name(fd, name);
-        return TB_OK;
-    }
-    if (errno == EAGAIN || errno == EACCES) return locked_by(fd, path, err);
+    if (change(fd, F_WRLCK, AT, 1) == 0) return TB_OK;
+    if (errno == EAGAIN || errno == EACCES) return locked_by(path, err);
     return tb_fail(err, TB_E_IO, NULL,
                    "%s: the file system gives no lock on it (%s); put it on a local disk.", path,
                    strerror(errno));
@@ -299,7 +279,7 @@ static tb_code take_file(file *f, const char *path, const char *name, tb_error *
 {
     if (f->written) return locked(path, f->name, err);
     tb_code code = f->lock_fd < 0 ? open_to_write(f, path, err) : TB_OK;
-    if (!code) code = take(f->lock_fd, path, name, err);
+    if (!code) code = take(f->lock_fd, path, err);
     if (code) return code;
     f->written = true;
     f->wal = 0;
@@ -337,17 +317,14 @@ static tb_code open_mark(const char *mark, const char *path, int *ret_fd, tb_err
 /* FILE.lock: for older versions, and for people. */
 static tb_code take_mark(const char *path, const char *name, int *ret_fd, tb_error *err)
 {
-    char mark[PATH_MAX + 8], holder[HOLDER_MAX + 1];
+    char mark[PATH_MAX + 8];
     int fd = -1;
     snprintf(mark, sizeof mark, "%s.lock", path);
     tb_code code = open_mark(mark, path, &fd, err);
     if (code) return code;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        const ssize_t n = pread(fd, holder, HOLDER_MAX, 0);
-        holder[n > 0 ? n : 0] = 0;
-        holder[strcspn(holder, "\n")] = 0;
         close(fd);
-        return locked(path, holder, err);
+        return locked_by(path, err);
     }
     /* The text only serves people; a full disk must not keep the writer out. */
     if (ftruncate(fd, 0) != 0 || pwrite(fd, name, strlen(name), 0) < 0 ||
@@ -375,7 +352,7 @@ static tb_code take_wal(tb__held *held, tb_error *err)
     if (held->wal_fd < 0 && errno == ENOENT) return TB_OK;
     if (held->wal_fd < 0 || fstat(held->wal_fd, &st) != 0) return may_not_write(held->wal_path, err);
     held->wal = inode_of(&st);
-    return take(held->wal_fd, held->path, held->file->name, err);
+    return take(held->wal_fd, held->path, err);
 }
 
 static tb_code become_writer(tb__held *held, const char *owner, tb_error *err)
@@ -425,7 +402,7 @@ static tb_code check_wal_free(const tb__held *held, tb_error *err)
     int fd = open(held->wal_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0) return TB_OK;
     const bool taken = is_held(fd) && !is_held(held->file->fd); /* a writer takes the -wal second */
-    if (taken) ask_name(fd, name);
+    if (taken) read_holder(held->path, name);
     close(fd); /* SQLite has no locks on it that could be dropped */
     if (!taken) return TB_OK;
     return tb_fail(err, TB_E_LOCKED, NULL,
@@ -441,10 +418,10 @@ static tb_code check_wal(const tb__held *held, tb_error *err)
     char name[HOLDER_MAX + 1];
     const bool elsewhere = !f->written && is_held(f->fd);
     if (!f->written && !elsewhere) return check_wal_free(held, err);
-    const uint64_t wal = elsewhere ? asked(f->fd, WAL_SLOT) : f->wal;
-    if (!wal || wal == (look_at(held->wal_path).ino & SLOT_MASK)) return TB_OK;
-    if (elsewhere && asked(f->fd, WAL_SLOT) != wal) return TB_OK; /* its writer is just ending */
-    if (elsewhere) ask_name(f->fd, name);
+    const uint64_t wal = elsewhere ? wal_of(f->fd) : f->wal;
+    if (!wal || wal == (look_at(held->wal_path).ino & WAL_MASK)) return TB_OK;
+    if (elsewhere && wal_of(f->fd) != wal) return TB_OK; /* its writer is just ending */
+    if (elsewhere) read_holder(held->path, name);
     else snprintf(name, sizeof name, "%s", f->name);
     return tb_fail(err, TB_E_LOCKED, NULL,
                    "%s is being written by %s under another name, and what waits in the -wal there "
@@ -486,8 +463,8 @@ static tb_code settle_wal(tb__held *held, tb_error *err)
     tb_code code = take_wal(held, err);
     if (code) return code;
     held->shm = look_at(held->shm_path);
-    held->file->wal = held->wal.ino & SLOT_MASK;
-    if (held->wal.ino) tell(held->file->lock_fd, WAL_SLOT, held->file->wal);
+    held->file->wal = held->wal.ino & WAL_MASK;
+    if (held->wal.ino) tell_wal(held->file->lock_fd, held->file->wal);
     return TB_OK;
 }
 
@@ -504,7 +481,7 @@ void tb__release_wal(tb__held *held)
     if (!held->writes) return;
     pthread_mutex_lock(&lock);
     held->file->wal = 0;
-    change(held->file->lock_fd, F_UNLCK, SLOT(WAL_SLOT), SLOT(NAME_SLOT) - SLOT(WAL_SLOT));
+    change(held->file->lock_fd, F_UNLCK, WAL_AT, 0);
     pthread_mutex_unlock(&lock);
 }
 
@@ -551,6 +528,7 @@ tb_code tb__still_there(const tb__held *held, unsigned *ret_links, tb_error *err
 static void stop_writing(tb__held *held)
 {
     /* The file's own lock goes last: who gets it finds the others free. */
+    if (held->mark_fd >= 0 && ftruncate(held->mark_fd, 0) != 0) errno = 0;
     if (held->mark_fd >= 0) close(held->mark_fd);
     if (held->wal_fd >= 0) close(held->wal_fd);
     held->file->written = false;

@@ -3,12 +3,10 @@
  * One process writes a database. What excludes the others is a lock on the file itself (its inode),
  * so it holds whatever name led there and whatever else is removed: F_OFD_SETLK on a byte far behind
  * those that SQLite locks (0x40000000 and the 511 after it). The -wal is locked in the same way: two
- * databases must not share one either. FILE.lock is taken besides, because older versions know
- * nothing else, and for people to read; it excludes nobody who looks at the file.
+ * databases must not share one either. FILE.lock says who writes, for people and for older versions,
+ * which know nothing else; it excludes nobody who looks at the file.
  *
- * The holder's name stands in the locks too, as the lengths of further ones, 7 bytes each: whoever
- * asks the system for the lock that is in the way is told its length, and the name goes when the
- * holder does. In the same way the writer says which -wal is its own, so that a reader that came by
+ * The writer says which -wal is its own by the length of another lock, so that a reader that came by
  * another name, and would see another -wal or none, is refused.
  *
  * Closing any descriptor of a file drops all POSIX locks that the process has on it, SQLite's
