@@ -75,9 +75,8 @@ static cache_key key_of(const void *asked, uint64_t version)
                         q->running ? (uint64_t)tb_hour_from_us(q->now_us) : 0, TAG}};
 }
 
-static tb_code fill(const server *s, tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
-    (void)s;
     const question *q = asked;
     return tb_usage_answer(store, q->account, q->balancer, q->month, q->now_us, out, err);
 }

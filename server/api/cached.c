@@ -16,22 +16,22 @@ static tb_hash128 hash_of(const worker *w, const cache_key *key)
     return (tb_hash128){.high = h.high64, .low = h.low64};
 }
 
-static tb_code compute(const server *s, tb_store *store, const cached_kind *kind, void *question,
+static tb_code compute(tb_store *store, const cached_kind *kind, void *question,
                        tb_buf *out, uint64_t *ret_version, tb_error *err)
 {
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
     code = tb_store_version(store, ret_version, err);
-    if (!code) code = kind->fill(s, store, question, out, err);
+    if (!code) code = kind->fill(store, question, out, err);
     tb_store_read_end(store);
     return code;
 }
 
 /* What the cache keeps is copied to memory of just its length. What it does not goes out in the
- * scratch's own memory, and the next answer is encoded into what the pool has, which is warm too. */
+ * scratch's own memory. */
 static answer *keep_scratch(worker *w)
 {
-    answer *a = answer_new(w->server->pool);
+    answer *a = answer_new();
     if (!a) return NULL;
     if (!cache_takes(w->server->cache, w->scratch.len)) {
         answer_take(a, &w->scratch);
@@ -63,7 +63,7 @@ static void answer_anew(request *r, const cached_kind *kind, void *question)
     tb_error err;
     w->scratch.len = 0;
     w->scratch.failed = false;
-    if (compute(w->server, w->store, kind, question, &w->scratch, &version, &err) != TB_OK) {
+    if (compute(w->store, kind, question, &w->scratch, &version, &err) != TB_OK) {
         request_fail_as(r, &err);
         return;
     }
@@ -102,12 +102,11 @@ static cached_question *question_of(request *r)
 static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
-    const server *s = r->worker->server;
     cached_question *q = question_of(r);
     tb_buf out;
     tb_buf_init(&out, ANSWER_MAX, NULL);
-    tb_code code = compute(s, store, q->kind, q, &out, &q->version, err);
-    answer *made = code ? NULL : answer_new(s->pool);
+    tb_code code = compute(store, q->kind, q, &out, &q->version, err);
+    answer *made = code ? NULL : answer_new();
     if (!code && (!made || !answer_set(made, out.data, out.len))) {
         answer_drop(made);
         made = NULL;

@@ -10,7 +10,7 @@ typedef struct cached_kind {
     cache_key (*key)(const void *question, uint64_t version);
     /* Encodes the answer into `out`, from a store that stands in one snapshot. Where it may be at the desk
      * it runs on any thread. */
-    tb_code (*fill)(const server *s, tb_store *store, void *question, tb_buf *out, tb_error *err);
+    tb_code (*fill)(tb_store *store, void *question, tb_buf *out, tb_error *err);
 } cached_kind;
 
 /* The first member of a question that may go to the desk: all of it lies in r->work. */

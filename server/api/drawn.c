@@ -57,7 +57,7 @@ static const drawing *drawing_of(const request *r)
 
 static tb_code put_answer(request *r, tb_store *store, tb_error *err)
 {
-    answer *made = answer_new(r->worker->server->pool);
+    answer *made = answer_new();
     if (!made) return tb_no_memory(err);
     tb_code code = drawing_of(r)->put(r, store, answer_body(made), err);
     if (code)

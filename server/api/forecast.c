@@ -50,9 +50,8 @@ static cache_key key_of(const void *asked, uint64_t version)
                         q->seed, q->paths, TAG}};
 }
 
-static tb_code fill(const server *s, tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
-    (void)s;
     const question *q = asked;
     return tb_forecast_answer(store, q->account, q->now_us, q->seed, q->paths, out, err);
 }

@@ -66,11 +66,11 @@ static cache_key key_of(const void *asked, uint64_t version)
                         UINT64_C(0x696e736967687473), 0}};
 }
 
-static tb_code fill_insights(const server *s, tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code fill_insights(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
     tb_code code = tb_store_need_account(store, q->ask.scope.account, err);
-    return code ? code : tb_insights_in(store, &q->ask, pool_alloc(s->pool), out, err);
+    return code ? code : tb_insights_in(store, &q->ask, NULL, out, err);
 }
 
 static const cached_kind cached = {key_of, fill_insights};

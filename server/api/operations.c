@@ -270,7 +270,7 @@ static void answer_secret(request *r, const tb_reply *made)
 
 static void answer_reply(request *r, const tb_reply *made)
 {
-    answer *a = answer_new(r->worker->server->pool);
+    answer *a = answer_new();
     if (a) put_reply(r, made, answer_body(a));
     if (!a || answer_body(a)->failed) {
         answer_drop(a);

@@ -36,7 +36,7 @@ static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
     const tb_whatif_ask ask = {.body = r->body ? r->body : "", .len = r->body_len,
                                .form = forms[*form_of(r)], .account = r->account,
                                .now_us = request_now_us(r), .step = step, .ctx = r};
-    answer *made = answer_new(r->worker->server->pool);
+    answer *made = answer_new();
     if (!made) return tb_no_memory(err);
     tb_code code = tb_whatif_ask_put(store, &ask, answer_body(made), err);
     if (code) answer_drop(made);

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,16 +297,24 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     return code;
 }
 
+/* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
+ * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 96 << 20);
+}
+
 static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_ready *ready)
 {
     const bool console = !cli_is(call, "console", "off");
     server *s;
     tb_error err;
     raise_file_limit(o);
+    keep_memory();
     api_start();
     const tb_code code = open_with(o, console, k, &s, &err);
-    const int status = code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);
-    return status;
+    return code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);
 }
 
 int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *ready)

@@ -1,8 +1,8 @@
 #include "http/body.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 
-#include "http/pool.h"
 #include "http/server.h"
 
 #define BODY_FIRST ((size_t)16 << 10) /* what a body is given at first */
@@ -12,13 +12,12 @@ void body_drop(request *r)
     if (!r->body) return;
     if (r->route && r->route->secret) sodium_memzero(r->body, r->body_cap);
     atomic_fetch_sub_explicit(&r->worker->server->bodies, r->body_cap, memory_order_relaxed);
-    tb_alloc_free(pool_alloc(r->worker->server->pool), r->body, r->body_cap);
+    free(r->body);
     r->body = NULL;
     r->body_len = r->body_cap = 0;
 }
 
-/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. The
- * pool's memory has been touched before, and is copied when it grows. */
+/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. */
 bool body_grow(request *r, size_t need)
 {
     server *s = r->worker->server;
@@ -26,11 +25,10 @@ bool body_grow(request *r, size_t need)
     size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
     if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
-    cap = pool_block(cap);
     size_t more = cap - r->body_cap;
     if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
         s->options.bodies_max) {
-        char *body = tb_alloc_resize(pool_alloc(s->pool), r->body, r->body_cap, cap);
+        char *body = realloc(r->body, cap);
         if (body) {
             r->body = body;
             r->body_cap = cap;

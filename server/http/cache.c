@@ -23,7 +23,6 @@ typedef struct places {
 struct answer {
     atomic_uint refs;
     tb_buf body;
-    const pool *memory;
     _Atomic(tb_buf *) gzip;
     _Atomic(places *) places;
 };
@@ -49,13 +48,12 @@ struct cache {
     shard shards[SHARDS];
 };
 
-answer *answer_new(const pool *memory)
+answer *answer_new(void)
 {
     answer *a = calloc(1, sizeof *a);
     if (!a) return NULL;
     atomic_init(&a->refs, 1);
-    a->memory = memory;
-    tb_buf_init(&a->body, ANSWER_MAX, pool_alloc(memory));
+    tb_buf_init(&a->body, ANSWER_MAX, NULL);
     return a;
 }
 
@@ -111,7 +109,7 @@ const tb_buf *answer_gzip(answer *a, gzip *gz)
     if (have) return have;
     tb_buf *made = calloc(1, sizeof *made);
     if (!made) return NULL;
-    tb_buf_init(made, ANSWER_MAX * 2, pool_alloc(a->memory));
+    tb_buf_init(made, ANSWER_MAX * 2, NULL);
     if (gzip_encode(gz, a->body.data, a->body.len, made, NULL) != TB_OK) {
         tb_buf_release(made);
         free(made);
@@ -246,8 +244,7 @@ static void insert(shard *s, entry *e)
 /* What an answer of these many bytes counts for. */
 static size_t charge_of(size_t cap)
 {
-    size_t body = pool_block(cap);
-    return body + body / 8 + sizeof(entry) + sizeof(answer);
+    return cap + cap / 8 + sizeof(entry) + sizeof(answer);
 }
 
 bool cache_takes(const cache *c, size_t len)

@@ -9,7 +9,6 @@
 #define TOLLBOOK_SERVER_HTTP_CACHE_H
 
 #include "http/gzip.h"
-#include "http/pool.h"
 #include "tollbook/buf.h"
 
 #define CACHE_KEY_WORDS 6
@@ -21,14 +20,14 @@ typedef struct answer answer;
 
 #define ANSWER_MAX ((size_t)64 << 20) /* longest answer, bytes */
 
-answer *answer_new(const pool *memory); /* NULL when out of memory */
+answer *answer_new(void); /* NULL when out of memory */
 void answer_hold(answer *a);
 void answer_drop(answer *a); /* NULL is fine */
 /* The bytes, to be written before the answer is shared and only read afterwards. */
 tb_buf *answer_body(answer *a);
 /* The bytes at once, in memory of just their length. false: out of memory. */
 bool answer_set(answer *a, const void *bytes, size_t len);
-/* The bytes with their memory, which is the pool's; *bytes is empty afterwards. */
+/* The bytes with their memory; *bytes is empty afterwards. */
 void answer_take(answer *a, tb_buf *bytes);
 /* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
 const tb_buf *answer_gzip(answer *a, gzip *gz);

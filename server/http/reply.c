@@ -56,7 +56,7 @@ static body zip(request *r, body plain)
         const tb_buf *z = answer_gzip(r->reply.what, w->gzip);
         return z ? (body){z->data, z->len, true} : plain;
     }
-    answer *once = answer_new(w->server->pool);
+    answer *once = answer_new();
     if (!once) return plain;
     tb_buf *z = answer_body(once);
     if (gzip_encode(w->gzip, plain.bytes, plain.len, z, NULL) != TB_OK) {

@@ -5,6 +5,7 @@
  * checkpointed. */
 #include "http/server.h"
 
+#include <malloc.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,6 @@
 #include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
-#define POOL_KEPT        ((size_t)96 << 20) /* 64 bodies of 1.5 MB: as many senders may wait for a commit */
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
@@ -187,7 +187,7 @@ static tb_code open_askers(server *s, const tb_store_options *options, tb_error 
     for (unsigned i = 0; !code && i < SERVER_ASKERS; i++) {
         worker *w = &s->askers[i];
         w->server = s;
-        tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
+        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         code = tb_store_open(s->options.db, options, &w->store, err);
         s->asker_store[i] = w->store;
     }
@@ -204,7 +204,7 @@ static tb_code open_workers(server *s, tb_error *err)
         w->server = s;
         w->index = i;
         w->gzip = gzip_new();
-        tb_buf_init(&w->scratch, ANSWER_MAX, pool_alloc(s->pool));
+        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
         if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
@@ -320,7 +320,6 @@ static void on_ended(void *ctx)
 static tb_code open_parts(server *s, tb_error *err)
 {
     const server_options *o = &s->options;
-    s->pool = pool_new(POOL_KEPT);
     s->cache = cache_new(o->cache_bytes);
     s->keys = latest_new(drop_table);
     s->token = latest_new(drop_token_key);
@@ -337,7 +336,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->sessions = sessions_new();
     s->places = places_new();
     if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
-    if (!s->pool || !s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
+    if (!s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
         !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
@@ -491,7 +490,7 @@ static bool on_idle(void *ctx, tb_store *store)
     const int64_t fixed_us = s->options.fixed_now_us;
     ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
     tb_error err;
-    pool_clear(s->pool);
+    malloc_trim(0);
     if (!server_look(s)) {
         tb_store_checkpoint(store, true);
         return false;
@@ -752,7 +751,6 @@ void server_free(server *s)
     window_free(s->sign_ins);
     sessions_free(s->sessions);
     places_free(s->places);
-    pool_free(s->pool);
     for (int i = 0; i < SERVER_DESK_THREADS; i++)
         tb_store_close(s->desk_store[i]);
     tb_store_close(s->deployer_store);

@@ -98,7 +98,7 @@ typedef struct worker {
     latest_view keys, token, secret, directory; /* as of its last look */
     uint64_t requests;                          /* for request ids */
     _Atomic int64_t read_us;                    /* when it answered who reads last */
-    tb_buf scratch;      /* of the pool: where answers are encoded, before their length is known */
+    tb_buf scratch;      /* where answers are encoded, before their length is known */
     int64_t date_second; /* that date says, since 1970 */
     char date[32];       /* of the header, once it was needed */
     metrics metrics;
@@ -112,7 +112,6 @@ typedef struct server {
     size_t n_routes;
     tb_store *store; /* the writing one: the writer's */
     worker workers[SERVER_WORKERS_MAX];
-    pool *pool;
     cache *cache;
     latest *keys;   /* the key_table in force */
     latest *token;  /* the token_key that checks bearer tokens; none: they are not taken */

@@ -11,11 +11,11 @@ static cache_key key_of(uint64_t n)
     return (cache_key){{n, 7}};
 }
 
-static void put(cache *c, const pool *memory, uint64_t n)
+static void put(cache *c, uint64_t n)
 {
     static const char bytes[BODY];
     const cache_key key = key_of(n);
-    answer *a = answer_new(memory);
+    answer *a = answer_new();
     ck_assert(a && answer_set(a, bytes, sizeof bytes));
     cache_put(c, &key, a);
     answer_drop(a);
@@ -32,10 +32,9 @@ static bool has(cache *c, uint64_t n)
 START_TEST(what_is_used_stays_and_what_is_not_leaves)
 {
     const size_t most = (size_t)1 << 20;
-    pool *memory = pool_new(0);
     cache *c = cache_new(most);
     for (uint64_t n = 0; n < MANY; n++) {
-        put(c, memory, n);
+        put(c, n);
         ck_assert(has(c, 0)); /* asked for after every other one, so it never leaves */
         ck_assert_uint_le(cache_bytes(c), most);
     }
@@ -44,22 +43,19 @@ START_TEST(what_is_used_stays_and_what_is_not_leaves)
     ck_assert(!has(c, 1));
     ck_assert(has(c, MANY - 1));
     cache_free(c);
-    pool_free(memory);
 }
 END_TEST
 
 START_TEST(all_used_makes_room_all_the_same)
 {
-    pool *memory = pool_new(0);
     cache *c = cache_new((size_t)1 << 20);
     for (uint64_t n = 0; n < MANY; n++) {
-        put(c, memory, n);
+        put(c, n);
         ck_assert(has(c, n));
     }
     ck_assert(!has(c, 0));
     ck_assert(has(c, MANY - 1));
     cache_free(c);
-    pool_free(memory);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* The server's parts that need no socket: pool, cache, keys, the latest version of a thing, the
+/* The server's parts that need no socket: cache, keys, the latest version of a thing, the
  * access log, rate limits, connections' books. */
 #include <check.h>
 #include <pthread.h>
@@ -17,7 +17,6 @@
 #include "http/limit.h"
 #include "http/metrics.h"
 #include "http/places.h"
-#include "http/pool.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -87,66 +86,22 @@ START_TEST(a_round_that_failed_is_gone_over_all_again)
 }
 END_TEST
 
-/* --- pool --- */
-
-START_TEST(a_block_is_taken_again_and_keeps_its_bytes_when_it_grows)
-{
-    pool *p = pool_new(4 * MIB);
-    const tb_alloc *a = pool_alloc(p);
-    char *first = tb_alloc_resize(a, NULL, 0, 100 * KIB);
-    memset(first, 7, 100 * KIB);
-    tb_alloc_resize(a, first, 100 * KIB, 0);
-    char *again = tb_alloc_resize(a, NULL, 0, 110 * KIB);
-    ck_assert_ptr_eq(first, again);
-    again[0] = 1;
-    again[110 * KIB - 1] = 2;
-    char *grown = tb_alloc_resize(a, again, 110 * KIB, 3 * MIB);
-    ck_assert(grown[0] == 1 && grown[110 * KIB - 1] == 2);
-    char *small = tb_alloc_resize(a, grown, 3 * MIB, 10);
-    ck_assert(small[0] == 1);
-    tb_alloc_resize(a, small, 10, 0);
-    pool_clear(p); /* 3 MiB of free blocks; what comes then is kept again */
-    first = tb_alloc_resize(a, NULL, 0, 2 * MIB);
-    tb_alloc_resize(a, first, 2 * MIB, 0);
-    again = tb_alloc_resize(a, NULL, 0, 2 * MIB);
-    ck_assert_ptr_eq(first, again);
-    tb_alloc_resize(a, again, 2 * MIB, 0);
-    pool_free(p);
-}
-END_TEST
-
-START_TEST(blocks_have_the_next_size_up)
-{
-    ck_assert_uint_eq(pool_block(1), 1);
-    ck_assert_uint_eq(pool_block(32 * KIB - 1), 32 * KIB - 1);
-    ck_assert_uint_eq(pool_block(32 * KIB), 32 * KIB);
-    ck_assert_uint_eq(pool_block(32 * KIB + 1), 64 * KIB);
-    ck_assert_uint_eq(pool_block(MIB), MIB);
-    ck_assert_uint_eq(pool_block(MIB + 1), MIB + MIB / 4);
-    ck_assert_uint_eq(pool_block(2 * MIB), 2 * MIB);
-    ck_assert_uint_eq(pool_block(2 * MIB + 1), 2 * MIB + MIB / 2);
-    ck_assert_uint_eq(pool_block(56 * MIB + 1), 64 * MIB);
-    ck_assert_uint_eq(pool_block(64 * MIB), 64 * MIB);
-    ck_assert_uint_eq(pool_block(64 * MIB + 1), 64 * MIB + 1);
-}
-END_TEST
-
 /* --- cache --- */
 
-static answer *make(pool *p, size_t len, char fill)
+static answer *make(size_t len, char fill)
 {
     char *bytes = malloc(len);
     memset(bytes, fill, len);
-    answer *a = answer_new(p);
+    answer *a = answer_new();
     ck_assert(answer_set(a, bytes, len));
     free(bytes);
     return a;
 }
 
-static void put(cache *c, pool *p, uint64_t id, size_t len, char fill)
+static void put(cache *c, uint64_t id, size_t len, char fill)
 {
     cache_key key = {{id}};
-    answer *a = make(p, len, fill);
+    answer *a = make(len, fill);
     cache_put(c, &key, a);
     answer_drop(a);
 }
@@ -163,16 +118,15 @@ static char look(cache *c, uint64_t id)
 
 START_TEST(what_the_cache_does_not_take_goes_out_in_its_own_memory)
 {
-    pool *p = pool_new(MIB);
     cache *none = cache_new(0), *c = cache_new(16 * MIB);
     ck_assert(!cache_takes(none, 1));
     ck_assert(cache_takes(c, KIB));
     ck_assert(!cache_takes(c, MIB));
     tb_buf bytes;
-    tb_buf_init(&bytes, ANSWER_MAX, pool_alloc(p));
+    tb_buf_init(&bytes, ANSWER_MAX, NULL);
     tb_buf_str(&bytes, "{}");
     const char *data = bytes.data;
-    answer *a = answer_new(p);
+    answer *a = answer_new();
     answer_take(a, &bytes);
     ck_assert_ptr_eq(answer_body(a)->data, data);
     ck_assert_uint_eq(answer_body(a)->len, 2);
@@ -180,16 +134,14 @@ START_TEST(what_the_cache_does_not_take_goes_out_in_its_own_memory)
     answer_drop(a);
     cache_free(none);
     cache_free(c);
-    pool_free(p);
 }
 END_TEST
 
 START_TEST(what_is_put_is_found_by_its_whole_key)
 {
-    pool *p = pool_new(MIB);
     cache *c = cache_new(16 * MIB);
     for (uint64_t i = 1; i <= 200; i++)
-        put(c, p, i, 10, (char)i);
+        put(c, i, 10, (char)i);
     for (uint64_t i = 1; i <= 200; i++)
         ck_assert_int_eq(look(c, i), (char)i);
     ck_assert_int_eq(look(c, 201), 0);
@@ -198,55 +150,48 @@ START_TEST(what_is_put_is_found_by_its_whole_key)
         key.word[word] += 1u << 20;
         ck_assert_ptr_null(cache_get(c, &key));
     }
-    put(c, p, 1, 10, 'x'); /* the first stays */
+    put(c, 1, 10, 'x'); /* the first stays */
     ck_assert_int_eq(look(c, 1), 1);
     ck_assert_uint_eq(cache_entries(c), 200);
     cache_free(c);
-    pool_free(p);
 }
 END_TEST
 
 START_TEST(it_never_passes_its_bound_and_the_unused_leave_first)
 {
-    pool *p = pool_new(MIB);
     cache *c = cache_new(16 * 64 * KIB);
-    put(c, p, 1, KIB, 'k');
+    put(c, 1, KIB, 'k');
     for (uint64_t i = 2; i < 5000; i++) {
-        put(c, p, i, KIB, 'x');
+        put(c, i, KIB, 'x');
         ck_assert_int_eq(look(c, 1), 'k'); /* used all the time */
         ck_assert_uint_le(cache_bytes(c), 16 * 64 * KIB);
     }
     ck_assert_int_eq(look(c, 2), 0);
     ck_assert_int_eq(look(c, 4999), 'x');
-    put(c, p, 9999, 64 * KIB, 'y'); /* larger than a shard */
+    put(c, 9999, 64 * KIB, 'y'); /* larger than a shard */
     ck_assert_int_eq(look(c, 9999), 0);
     cache_free(c);
-    pool_free(p);
 }
 END_TEST
 
 START_TEST(a_cache_of_nothing_keeps_nothing)
 {
-    pool *p = pool_new(MIB);
     cache *c = cache_new(0);
-    put(c, p, 1, 1, 'a');
+    put(c, 1, 1, 'a');
     ck_assert_int_eq(look(c, 1), 0);
     cache_free(c);
-    pool_free(p);
 }
 END_TEST
 
 START_TEST(an_answer_in_use_outlives_its_eviction)
 {
-    pool *p = pool_new(MIB);
     cache *c = cache_new(16 * 64 * KIB);
-    put(c, p, 1, KIB, 'k');
+    put(c, 1, KIB, 'k');
     cache_key key = {{1}};
     answer *held = cache_get(c, &key);
     cache_free(c);
     ck_assert_int_eq(answer_body(held)->data[KIB - 1], 'k');
     answer_drop(held);
-    pool_free(p);
 }
 END_TEST
 
@@ -259,8 +204,7 @@ static void count_drop(void *thing)
 
 START_TEST(what_goes_with_an_answer_goes_when_it_goes)
 {
-    pool *p = pool_new(MIB);
-    answer *a = make(p, 10, 'a');
+    answer *a = make(10, 'a');
     int one = 1, two = 2;
     dropped = 0;
     *answer_place(a, 0, 4, count_drop) = &one;
@@ -272,13 +216,11 @@ START_TEST(what_goes_with_an_answer_goes_when_it_goes)
     ck_assert_int_eq(dropped, 0);
     answer_drop(a);
     ck_assert_int_eq(dropped, 3);
-    pool_free(p);
 }
 END_TEST
 
 typedef struct shared {
     cache *c;
-    pool *p;
     answer *a;
 } shared;
 
@@ -287,7 +229,7 @@ static void *hammer(void *arg)
     shared *s = arg;
     gzip *gz = gzip_new();
     for (uint64_t i = 0; i < 2000; i++) {
-        put(s->c, s->p, i % 50, 40 * KIB, 'h');
+        put(s->c, i % 50, 40 * KIB, 'h');
         char found = look(s->c, (i * 7) % 50);
         ck_assert(found == 0 || found == 'h');
         ck_assert_ptr_nonnull(answer_gzip(s->a, gz));
@@ -298,8 +240,7 @@ static void *hammer(void *arg)
 
 START_TEST(threads_share_it)
 {
-    pool *p = pool_new(MIB);
-    shared s = {cache_new(4 * MIB), p, make(p, 100 * KIB, 'z')};
+    shared s = {cache_new(4 * MIB), make(100 * KIB, 'z')};
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, hammer, &s);
@@ -307,7 +248,6 @@ START_TEST(threads_share_it)
         pthread_join(threads[i], NULL);
     answer_drop(s.a);
     cache_free(s.c);
-    pool_free(p);
 }
 END_TEST
 
@@ -812,8 +752,6 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, a_commit_right_after_another_is_looked_at_within_twenty_seconds);
     tcase_add_test(tc, a_round_that_failed_is_gone_over_all_again);
-    tcase_add_test(tc, a_block_is_taken_again_and_keeps_its_bytes_when_it_grows);
-    tcase_add_test(tc, blocks_have_the_next_size_up);
     tcase_add_test(tc, what_the_cache_does_not_take_goes_out_in_its_own_memory);
     tcase_add_test(tc, what_is_put_is_found_by_its_whole_key);
     tcase_add_test(tc, it_never_passes_its_bound_and_the_unused_leave_first);
