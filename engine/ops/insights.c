@@ -1,5 +1,5 @@
-/* Reads what GET /insights shows. All zones are summed by what they are ordered by, by what the store remembers of
- * them; only those of the page are read further: all totals, those of the time before, and a spark. */
+/* Reads what GET /insights shows. All zones are summed by what they are ordered by;
+ * only those of the page are read further: all totals, those of the time before, and a spark. */
 #include "tollbook/insightsview.h"
 #include "tollbook/retain.h"
 
@@ -239,11 +239,10 @@ static tb_code read_row(reading *r, const tb_zone_place *zone, page_row *row, tb
 
 static tb_code read_names(reading *r, tb_error *err)
 {
-    const tb_zone_question q = question_of(r->ask, &r->period);
     int64_t zone[TB_INSIGHTS_TOP];
     for (size_t i = 0; i < r->n_page; i++)
         zone[i] = r->page[i].now.id;
-    tb_code code = tb_store_zone_names(r->store, &q, &(tb_zone_ids){zone, r->n_page}, &r->names, err);
+    tb_code code = tb_store_zone_names(r->store, &(tb_zone_ids){zone, r->n_page}, &r->names, err);
     if (!code) code = tb_buf_check(&r->names, err);
     for (size_t i = 0, at = 0; !code && i < r->n_page; i++) {
         r->page[i].name = at;
@@ -358,13 +357,13 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_all
 }
 
 /* By the times that were asked for: where hours were let go another question follows, which is slow. */
-tb_code tb_insights_near(tb_store *store, const tb_insights_ask *ask, bool *ret_near, tb_error *err)
+tb_code tb_insights_known(tb_store *store, const tb_insights_ask *ask, bool *ret_known, tb_error *err)
 {
     const tb_zone_question q = question_of(ask, &ask->period);
     tb_code code = tb_store_read_begin(store, err);
-    *ret_near = false;
+    *ret_known = false;
     if (code) return code;
-    code = tb_store_zone_sums_near(store, &q, ret_near, err);
+    code = tb_store_zone_sums_known(store, &q, ret_known, err);
     tb_store_read_end(store);
     return code;
 }

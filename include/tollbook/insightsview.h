@@ -25,9 +25,9 @@ typedef struct tb_insights_ask {
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
 
-/* Whether the store remembers what zones are ranked by, so that the answer takes about a millisecond at most. In no
- * transaction. */
-TB_MUST_USE tb_code tb_insights_near(tb_store *store, const tb_insights_ask *ask, bool *ret_near, tb_error *err);
+/* Whether the sums that zones are ranked by are kept (tb_store_zone_sums_known), so that the answer takes about a
+ * millisecond. In no transaction. */
+TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_ask *ask, bool *ret_known, tb_error *err);
 
 TB_API_END
 

@@ -63,14 +63,14 @@ typedef struct tb_zone_sums {
     size_t n;
 } tb_zone_sums;
 
-/* What the scope's zones come to. The readers of a process remember lists and sums of whole accounts, 32 MiB at most,
- * and read again what has changed. tb_zone_sums_release. */
+/* What the scope's zones come to. The readers of a process keep sums of whole accounts, 32 MiB at most, until
+ * something is committed. tb_zone_sums_release. */
 TB_MUST_USE tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *question,
                                        tb_zone_sums *ret_sums, tb_error *err);
 void tb_zone_sums_release(tb_zone_sums *sums);
-/* Whether so much of it is remembered that it takes about a millisecond at most. */
-TB_MUST_USE tb_code tb_store_zone_sums_near(tb_store *store, const tb_zone_question *question, bool *ret_near,
-                                            tb_error *err);
+/* Whether they are kept, and so cost a copy. In a snapshot. */
+TB_MUST_USE tb_code tb_store_zone_sums_known(tb_store *store, const tb_zone_question *question, bool *ret_known,
+                                             tb_error *err);
 /* Whether the account has at least n zones, deleted ones too. */
 TB_MUST_USE tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has,
                                        tb_error *err);
@@ -85,10 +85,8 @@ typedef struct tb_zone_ids {
     size_t n;
 } tb_zone_ids;
 
-/* Appends the name of each with a zero behind it. They are zones of the question's; names are remembered as sums
- * are. */
-TB_MUST_USE tb_code tb_store_zone_names(tb_store *store, const tb_zone_question *question, const tb_zone_ids *zones,
-                                        tb_buf *out, tb_error *err);
+/* Appends the name of each with a zero behind it. */
+TB_MUST_USE tb_code tb_store_zone_names(tb_store *store, const tb_zone_ids *zones, tb_buf *out, tb_error *err);
 
 TB_API_END
 

@@ -130,20 +130,19 @@ static bool has_many_hours(const question *q)
     return q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
 }
 
-/* What is remembered is asked for first: an account's zones are counted one by one. */
+/* What is kept is asked for first: to see how many zones an account has, that many are read. */
 static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_error *err)
 {
     tb_store *store = r->worker->store;
-    bool near = false;
-    tb_code code = tb_insights_near(store, &q->ask, &near, err);
-    *ret_long = !near && has_many_hours(q);
-    if (!code && !near && !*ret_long && q->ask.scope.zone == TB_ALL)
+    bool known = false;
+    tb_code code = tb_insights_known(store, &q->ask, &known, err);
+    *ret_long = !known && has_many_hours(q);
+    if (!code && !known && !*ret_long && q->ask.scope.zone == TB_ALL)
         code = tb_store_has_zones(store, q->ask.scope.account, MANY_ZONES, ret_long, err);
     return code;
 }
 
-/* To sum many zones, or many hours of each, takes milliseconds, which the worker's other connections would wait; not
- * where the store remembers them. */
+/* To sum many zones, or many hours of each, takes milliseconds, which the worker's other connections would wait. */
 void api_insights(request *r)
 {
     question *q = (question *)(void *)r->work;

@@ -118,7 +118,7 @@ ONLY = {
                  "engine/store/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/ops/", "engine/store/", "engine/rollup/", "server/"],
     "pthread.h": ["server/", "engine/store/core/open.c", "engine/store/core/held.c", "engine/store/clickhouse/cache.c",
-                  "engine/store/usage/recall.c", "engine/store/usage/recall_series.c"],
+                  "engine/store/usage/sums.c"],
     "time.h": ["server/"],
     "sys/time.h": ["server/"],
     "sys/socket.h": ["server/http/", "server/cli/"],

@@ -4,7 +4,7 @@
  * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are
  * withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a crash, a reader beside,
  * months that become final, after which usage of theirs is late. Rankings are asked
- * of what the process remembers (recall.h), and of the file alone. The data's version, which ETags and invoices
+ * of the cache of sums (sums.h), and of the file alone. The data's version, which ETags and invoices
  * name, is the same too.
  *
  * Where TB_USAGE_SERVERS names servers (usage_plane.h), the second store has its usage there, and its months are compacted
@@ -587,7 +587,7 @@ static void same_ranking(void)
     for (int i = 0; i < 3; i++) {
         tb_store *store = i == 2 ? both[0].store : asked(i);
         tb_buf_init(&answer[i], 1 << 20, NULL);
-        /* Who writes is told nothing that is remembered. */
+        /* Who writes reads the file. */
         ok(i == 2 ? tb_store_begin(store, &err) : tb_store_read_begin(store, &err));
         ok(tb_insights_in(store, &ask, NULL, &answer[i], &err));
         if (i == 2) tb_store_rollback(store);

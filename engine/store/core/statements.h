@@ -450,7 +450,6 @@
     X(REGION_OF_CODE, "SELECT 1 FROM region WHERE code=?1")                                        \
     X(ZONE_NAME, "SELECT name FROM zone WHERE id=?1")                                              \
     X(ZONE_AT, "SELECT 1 FROM zone WHERE account=?1 LIMIT 1 OFFSET ?2")                            \
-    X(RECALL_STAMPS, "SELECT z.n,z.seals,s.n,s.seals FROM head z,head s WHERE z.name='zone' AND s.name='series'")\
     X(SUMMED_ZONES, TB__ZONES_SUMMED " ORDER BY z.id")                                             \
     X(SUMMED_ZONES_NAMED, TB__ZONES_SUMMED " ORDER BY lower(z.name),z.id")                         \
     X(SUMMED_ZONES_FOUND, TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY z.id")          \

@@ -60,7 +60,6 @@ typedef struct tb__series_row {
 struct tb__usage {
     tb__runs runs;
     tb__landing *landing; /* NULL: a reader's */
-    struct tb__recall *recall; /* all connections' of this process; NULL: nothing was remembered yet */
     bool rows_changed; /* this transaction changed rows of chunk, or deleted what it folded into them */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__runs_promise), good while usage is added. */

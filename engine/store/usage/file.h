@@ -11,16 +11,6 @@ TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *seri
 /* The same without what waits in runs. */
 TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
-/* Sets sums as tb_store_sum does, of the rows of chunk alone. */
-TB_MUST_USE tb_code tb__rows_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
-                                 uint32_t metrics, tb_error *err);
-
-/* Appends a zone's name. */
-TB_MUST_USE tb_code tb__zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err);
-
-/* Memory for so many zones; `zeros`: their sums are. */
-TB_MUST_USE tb_code tb__zone_sums_room(tb_zone_sums *sums, size_t n, size_t columns, bool zeros, tb_error *err);
-
 /* The accounts of a month, where `series` is a JSON array of ids that have something of it beside the rows of
  * chunk. */
 TB_MUST_USE tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb_buf *series,

@@ -1,7 +1,6 @@
 /* The bytes of a view's locations: each one's rows, and what waits of all of them. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
-#include "store/usage/recall_part.h"
 
 #include <stdlib.h>
 
@@ -54,11 +53,23 @@ static tb__located *located_at(waiting_geo *w, int64_t series)
     return w->at < w->n && w->list[w->at].series == series ? &w->list[w->at] : NULL;
 }
 
+/* The slots of an entry's day that are in the range. */
+static uint32_t slots_within(tb_range range, int64_t day)
+{
+    const int64_t end = range.first + range.count;
+    uint32_t slots = 0;
+    if (!range.hourly) return day >= range.first && day < end ? UINT32_MAX : 0;
+    if (day * 24 >= range.first && day * 24 + 24 <= end) return UINT32_MAX;
+    for (int64_t slot = 0; slot < 24; slot++)
+        if (day * 24 + slot >= range.first && day * 24 + slot < end) slots |= UINT32_C(1) << slot;
+    return slots;
+}
+
 static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 {
     waiting_geo *w = ctx;
     tb__located *to = located_at(w, entry->key.owner);
-    const uint32_t slots = tb__slots_within(w->range, entry->key.index);
+    const uint32_t slots = slots_within(w->range, entry->key.index);
     uint64_t sum[TB_METRIC_COUNT] = {0};
     if (!to || !slots) return TB_OK;
     if (!tb__run_sum_grid(entry->data, entry->len, TB_METRIC_BIT(TB_M_BYTES), slots, sum)) return tb__entry_damaged(err);

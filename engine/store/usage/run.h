@@ -178,10 +178,6 @@ typedef tb_code (*tb__run_fn)(void *ctx, const tb__run_entry *entry, tb_error *e
 TB_MUST_USE tb_code tb__runs_each(tb__runs *runs, tb__run_kind kind, tb__run_span span,
                                   tb__run_fn fn, void *ctx, tb_error *err);
 
-/* The same of one run of the list. */
-TB_MUST_USE tb_code tb__run_each(tb__runs *runs, tb__usage_run *run, tb__run_span span, tb__run_fn fn,
-                                 void *ctx, tb_error *err);
-
 /* Rows of meta, by kind: up to which run is being folded (0: nothing is), and from which owner on. */
 extern const char *const tb__fold_run_name[TB__RUN_KINDS];
 extern const char *const tb__fold_owner_name[TB__RUN_KINDS];

@@ -347,13 +347,6 @@ static tb_code each_of_run(tb__runs *runs, tb__usage_run *run, const asking *a, 
     return code;
 }
 
-tb_code tb__run_each(tb__runs *runs, tb__usage_run *run, tb__run_span span, tb__run_fn fn, void *ctx,
-                     tb_error *err)
-{
-    const asking a = {span, fn, ctx};
-    return each_of_run(runs, run, &a, err);
-}
-
 tb_code tb__runs_each(tb__runs *runs, tb__run_kind kind, tb__run_span span, tb__run_fn fn,
                       void *ctx, tb_error *err)
 {

@@ -5,8 +5,7 @@
 
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
-#include "store/usage/recall.h"
-#include "store/usage/recall_series.h"
+#include "store/usage/sums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,8 +176,7 @@ static tb_code sum_rows(summing *w, tb_summed *list, size_t n, tb_error *err)
     return code ? code : add_all_rows(w, after, list, n, err);
 }
 
-static tb_code sum_all(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
-                       bool waiting, tb_error *err)
+static tb_code sum_all(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics, tb_error *err)
 {
     summing w = {.store = store, .range = range, .metrics = metrics & TB_METRIC_ALL};
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -188,41 +186,42 @@ static tb_code sum_all(tb_store *store, tb_summed *list, size_t n, tb_range rang
             list[i].sum[__builtin_ctz(left)] = 0;
     if (!range.count || !w.metrics) return TB_OK;
     tb_code code = sum_rows(&w, list, n, err);
-    return code || !waiting ? code : sum_waiting(&w, list, n, err);
+    return code ? code : sum_waiting(&w, list, n, err);
 }
 
-tb_code tb__rows_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
-                     tb_error *err)
-{
-    return sum_all(store, list, n, range, metrics, false, err);
-}
+enum { LIST, POINTS, ZONES }; /* kinds of questions: the first word of a key */
 
-#define FEW 64 /* series that are remembered one by one: regions, or a page's zones */
-
-/* *ret_done false: nothing is remembered. */
-static tb_code recall_all(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
-                          bool *ret_done, tb_error *err)
+static void ask_list(tb__kept_sums_key *key, const tb_summed *list, size_t n, tb_range range, uint32_t metrics)
 {
-    tb_u128 sum[TB_METRIC_COUNT];
-    tb_code code = TB_OK;
-    *ret_done = n <= FEW && range.count && metrics;
-    for (size_t i = 0; !code && *ret_done && i < n; i++) {
-        const tb__series_question q = {list[i].series, range, metrics, 0};
-        const tb_u128 *at = sum;
-        memset(sum, 0, sizeof sum);
-        if (is_within(&list[i], range)) code = tb__recall_sums(store, &q, sum, ret_done, err);
-        for (uint32_t left = metrics; left; left &= left - 1)
-            list[i].sum[__builtin_ctz(left)] = *at++;
-    }
-    return code;
+    tb__kept_sums_ask(key, LIST);
+    tb__kept_sums_ask(key, metrics);
+    tb__kept_sums_ask_range(key, range);
+    for (size_t i = 0; i < n; i++)
+        tb__kept_sums_ask(key, is_within(&list[i], range) ? list[i].series : 0);
 }
 
 tb_code tb__chunks_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
                        tb_error *err)
 {
-    bool done = false;
-    tb_code code = recall_all(store, list, n, range, metrics & TB_METRIC_ALL, &done, err);
-    return code || done ? code : sum_all(store, list, n, range, metrics, true, err);
+    tb__kept_sums_key key = {0};
+    tb_u128 sum[TB__KEPT_SUMS_FEW * TB_METRIC_COUNT], *to = sum;
+    bool may = false;
+    size_t len = 0;
+    metrics &= TB_METRIC_ALL;
+    tb_code code = n <= TB__KEPT_SUMS_FEW && range.count && metrics ? tb__kept_sums_begin(store, &key, &may, err) : TB_OK;
+    if (may) ask_list(&key, list, n, range, metrics);
+    tb_u128 *known = may && !code ? tb__kept_sums_get(store, &key, &len) : NULL;
+    if (!code && !known) code = sum_all(store, list, n, range, metrics, err);
+    const tb_u128 *from = known;
+    for (size_t i = 0; !code && may && i < n; i++)
+        for (uint32_t left = metrics; left; left &= left - 1) {
+            tb_u128 *own = &list[i].sum[__builtin_ctz(left)];
+            if (known) *own = *from++;
+            else *to++ = *own;
+        }
+    if (!code && may && !known) tb__kept_sums_put(store, &key, sum, (size_t)((char *)to - (char *)sum));
+    free(known);
+    return code;
 }
 
 /* --- a scope --- */
@@ -284,28 +283,44 @@ tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series 
     return code ? code : store->plane.counters->view(store, &asked, series, err);
 }
 
-static tb_code read_points(tb_store *store, const tb__series_question *q, tb_u128 *points, tb_error *err)
+static tb_code read_points(tb_store *store, int64_t id, tb_range range, int m, uint32_t each, tb_u128 *points,
+                           tb_error *err)
 {
-    const int m = __builtin_ctz(q->metrics);
     tb_series series;
-    tb_code code = tb_series_init(&series, q->range, q->metrics, NULL, err);
-    if (!code) code = store->plane.counters->series(store, q->series, &series, err);
-    for (uint32_t i = 0; !code && i < q->range.count; i++)
-        points[i / q->each] += series.value[m][i];
+    tb_code code = tb_series_init(&series, range, TB_METRIC_BIT(m), NULL, err);
+    if (!code) code = store->plane.counters->series(store, id, &series, err);
+    for (uint32_t i = 0; !code && i < range.count; i++)
+        points[i / each] += series.value[m][i];
     tb_series_release(&series);
     return code;
+}
+
+static bool in_file(const tb_store *store)
+{
+    return store->plane.counters == &tb__file_counters;
 }
 
 tb_code tb_store_summed_points(tb_store *store, const tb_summed *of, tb_range range, tb_metric metric,
                                uint32_t each, tb_u128 *ret_points, tb_error *err)
 {
-    const tb__series_question q = {of->series, range, TB_METRIC_BIT(metric), each};
-    bool done = false;
-    tb_code code = TB_OK;
-    memset(ret_points, 0, (range.count + each - 1) / each * sizeof *ret_points);
+    const size_t bytes = (range.count + each - 1) / each * sizeof *ret_points;
+    tb__kept_sums_key key = {0};
+    bool may = false;
+    size_t len = 0;
+    memset(ret_points, 0, bytes);
     if (!is_within(of, range)) return TB_OK;
-    if (store->plane.counters == &tb__file_counters) code = tb__recall_sums(store, &q, ret_points, &done, err);
-    return code || done ? code : read_points(store, &q, ret_points, err);
+    tb_code code = in_file(store) ? tb__kept_sums_begin(store, &key, &may, err) : TB_OK;
+    tb__kept_sums_ask(&key, POINTS);
+    tb__kept_sums_ask(&key, metric);
+    tb__kept_sums_ask(&key, each);
+    tb__kept_sums_ask(&key, of->series);
+    tb__kept_sums_ask_range(&key, range);
+    void *known = may && !code ? tb__kept_sums_get(store, &key, &len) : NULL;
+    if (known) memcpy(ret_points, known, bytes);
+    else if (!code) code = read_points(store, of->series, range, (int)metric, each, ret_points, err);
+    if (!code && may && !known) tb__kept_sums_put(store, &key, ret_points, bytes);
+    free(known);
+    return code;
 }
 
 tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range range,
@@ -426,16 +441,6 @@ static tb_code drop_deleted(tb_store *store, const tb_zone_question *q, tb_summe
     return code;
 }
 
-tb_code tb__zone_sums_room(tb_zone_sums *sums, size_t n, size_t columns, bool zeros, tb_error *err)
-{
-    sums->zones = malloc((n + 1) * sizeof *sums->zones);
-    sums->sums = zeros ? calloc(n * columns + 1, sizeof *sums->sums)
-                       : malloc((n * columns + 1) * sizeof *sums->sums);
-    if (sums->zones && sums->sums) return TB_OK;
-    tb_zone_sums_release(sums);
-    return tb_no_memory(err);
-}
-
 void tb_zone_sums_release(tb_zone_sums *sums)
 {
     free(sums->zones);
@@ -443,10 +448,21 @@ void tb_zone_sums_release(tb_zone_sums *sums)
     *sums = (tb_zone_sums){0};
 }
 
+/* Room for n zones with their sums. */
+static tb_code zone_sums_room(tb_zone_sums *sums, size_t n, size_t columns, tb_error *err)
+{
+    sums->n = n;
+    sums->zones = malloc((n + 1) * sizeof *sums->zones);
+    sums->sums = malloc((n * columns + 1) * sizeof *sums->sums);
+    if (sums->zones && sums->sums) return TB_OK;
+    tb_zone_sums_release(sums);
+    return tb_no_memory(err);
+}
+
 static tb_code give_zones(const tb_summed *list, size_t n, uint32_t metrics, tb_zone_sums *ret,
                           tb_error *err)
 {
-    tb_code code = tb__zone_sums_room(ret, n, (size_t)__builtin_popcount(metrics), false, err);
+    tb_code code = zone_sums_room(ret, n, (size_t)__builtin_popcount(metrics), err);
     if (code) return code;
     tb_u128 *to = ret->sums;
     for (size_t i = 0; i < n; i++) {
@@ -454,7 +470,6 @@ static tb_code give_zones(const tb_summed *list, size_t n, uint32_t metrics, tb_
         for (uint32_t left = metrics; left; left &= left - 1)
             *to++ = list[i].sum[__builtin_ctz(left)];
     }
-    ret->n = n;
     return TB_OK;
 }
 
@@ -471,28 +486,74 @@ static tb_code read_zone_sums(tb_store *store, const tb_zone_question *q, const 
     return code;
 }
 
-/* Sums of the file's counters, of all zones of an account. */
-static bool may_recall(const tb_store *store, const tb_zone_question *q)
+/* Of all zones of an account. *ret_may false: such a question is not kept. */
+static tb_code ask_zones(tb_store *store, const tb_zone_question *q, const int64_t edge[2], tb__kept_sums_key *key,
+                         bool *ret_may, tb_error *err)
 {
-    return store->plane.counters == &tb__file_counters && q->scope.zone == TB_ALL && !q->choice.search.len;
+    *ret_may = false;
+    if (!in_file(store) || q->scope.zone != TB_ALL || q->choice.search.len) return TB_OK;
+    tb__kept_sums_ask(key, ZONES);
+    tb__kept_sums_ask(key, q->scope.account);
+    tb__kept_sums_ask(key, edge[0]);
+    tb__kept_sums_ask(key, edge[1]);
+    tb__kept_sums_ask(key, q->choice.by_name);
+    tb__kept_sums_ask(key, q->metrics);
+    tb__kept_sums_ask(key, q->shown);
+    tb__kept_sums_ask_range(key, q->range);
+    tb__kept_sums_ask_range(key, q->before);
+    return tb__kept_sums_begin(store, key, ret_may, err);
+}
+
+/* As it is kept: the zones, then their sums. */
+static tb_code take_known(const void *known, size_t len, size_t columns, tb_zone_sums *ret, tb_error *err)
+{
+    const size_t each = sizeof *ret->zones + columns * sizeof *ret->sums, n = len / each;
+    tb_code code = zone_sums_room(ret, n, columns, err);
+    if (code) return code;
+    memcpy(ret->zones, known, n * sizeof *ret->zones);
+    memcpy(ret->sums, (const char *)known + n * sizeof *ret->zones, n * columns * sizeof *ret->sums);
+    return TB_OK;
+}
+
+static void keep_known(tb_store *store, const tb__kept_sums_key *key, const tb_zone_sums *sums, size_t columns)
+{
+    const size_t zones = sums->n * sizeof *sums->zones, values = sums->n * columns * sizeof *sums->sums;
+    char *bytes = malloc(zones + values + 1);
+    if (!bytes) return;
+    memcpy(bytes, sums->zones, zones);
+    memcpy(bytes + zones, sums->sums, values);
+    tb__kept_sums_put(store, key, bytes, zones + values);
+    free(bytes);
 }
 
 tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *q, tb_zone_sums *ret_sums, tb_error *err)
 {
-    tb__zones_of of = {.account = q->scope.account};
-    bool done = false;
+    const size_t columns = (size_t)__builtin_popcount(q->metrics);
+    tb__kept_sums_key key = {0};
+    int64_t edge[2];
+    bool may = false;
+    size_t len = 0;
     *ret_sums = (tb_zone_sums){0};
-    tb_code code = edges_of(store, &q->scope, of.edge, err);
-    if (!code && may_recall(store, q)) code = tb__recall_zones(store, &of, q, ret_sums, &done, err);
-    return code || done ? code : read_zone_sums(store, q, of.edge, ret_sums, err);
+    tb_code code = edges_of(store, &q->scope, edge, err);
+    if (!code) code = ask_zones(store, q, edge, &key, &may, err);
+    if (code) return code;
+    void *known = may ? tb__kept_sums_get(store, &key, &len) : NULL;
+    if (known) code = take_known(known, len, columns, ret_sums, err);
+    else code = read_zone_sums(store, q, edge, ret_sums, err);
+    if (!code && may && !known) keep_known(store, &key, ret_sums, columns);
+    free(known);
+    return code;
 }
 
-tb_code tb_store_zone_sums_near(tb_store *store, const tb_zone_question *q, bool *ret_near, tb_error *err)
+tb_code tb_store_zone_sums_known(tb_store *store, const tb_zone_question *q, bool *ret_known, tb_error *err)
 {
-    tb__zones_of of = {.account = q->scope.account};
-    *ret_near = false;
-    tb_code code = edges_of(store, &q->scope, of.edge, err);
-    return code || !may_recall(store, q) ? code : tb__recall_near(store, &of, q, ret_near, err);
+    tb__kept_sums_key key = {0};
+    int64_t edge[2];
+    *ret_known = false;
+    tb_code code = edges_of(store, &q->scope, edge, err);
+    if (!code) code = ask_zones(store, q, edge, &key, ret_known, err);
+    *ret_known = !code && *ret_known && tb__kept_sums_known(store, &key);
+    return code;
 }
 
 tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has, tb_error *err)
@@ -505,7 +566,7 @@ tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *re
     return code;
 }
 
-tb_code tb__zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
+static tb_code add_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -517,15 +578,11 @@ tb_code tb__zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb_store_zone_names(tb_store *store, const tb_zone_question *q, const tb_zone_ids *zones, tb_buf *out,
-                            tb_error *err)
+tb_code tb_store_zone_names(tb_store *store, const tb_zone_ids *zones, tb_buf *out, tb_error *err)
 {
-    tb__zones_of of = {.account = q->scope.account};
-    bool done = false;
-    tb_code code = edges_of(store, &q->scope, of.edge, err);
-    if (!code && may_recall(store, q)) code = tb__recall_names(store, &of, zones, out, &done, err);
-    for (size_t i = 0; !code && !done && i < zones->n; i++) {
-        code = tb__zone_name(store, zones->zone[i], out, err);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < zones->n; i++) {
+        code = add_zone_name(store, zones->zone[i], out, err);
         tb_buf_add(out, "", 1);
     }
     return code;

@@ -473,7 +473,7 @@ tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
     return code;
 }
 
-/* The file's own COMMIT has it; what readers remember of rows is no longer so (recall.h). */
+/* The file's own COMMIT has it; what readers keep of runs is no longer so (run_read.c). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb_store_gather(store, false, err);

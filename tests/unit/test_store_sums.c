@@ -1,8 +1,8 @@
-/* What the readers of a process remember of zones (store/usage/recall.h): that it says what the
- * file says while rows change and go, that it is used, that it is bounded, and that threads may
- * share it. Random steps: prop_runs. */
+/* The cache of sums that a process's readers share (store/usage/sums.h): it says what the file says while rows
+ * change and go, is used, is bounded, and threads may share it. Random steps: prop_runs. */
 #include "retain_fixture.h"
-#include "store/usage/recall.h"
+#include "store/usage/batch.h"
+#include "store/usage/sums.h"
 #include "tollbook/insightsview.h"
 #include "tollbook/totals.h"
 
@@ -26,17 +26,17 @@ static tb_zone_question question_of(int64_t account, tb_range range)
                               .shown = tb_insights_metrics()};
 }
 
-static bool is_near(tb_store *reader, const tb_zone_question *q)
+static bool is_known(tb_store *reader, const tb_zone_question *q)
 {
-    bool near = false;
+    bool known = false;
     tb_error err = {0};
     ok(tb_store_read_begin(reader, &err));
-    ok(tb_store_zone_sums_near(reader, q, &near, &err));
+    ok(tb_store_zone_sums_known(reader, q, &known, &err));
     tb_store_read_end(reader);
-    return near;
+    return known;
 }
 
-static tb_zone_sums remembered(tb_store *reader, const tb_zone_question *q)
+static tb_zone_sums of_the_cache(tb_store *reader, const tb_zone_question *q)
 {
     tb_zone_sums sums;
     tb_error err = {0};
@@ -46,7 +46,7 @@ static tb_zone_sums remembered(tb_store *reader, const tb_zone_question *q)
     return sums;
 }
 
-/* Who writes is told nothing that is remembered. */
+/* Who writes reads the file. */
 static tb_zone_sums of_the_file(fixture *f, const tb_zone_question *q)
 {
     tb_zone_sums sums;
@@ -59,7 +59,7 @@ static tb_zone_sums of_the_file(fixture *f, const tb_zone_question *q)
 
 static void check_same(fixture *f, tb_store *reader, const tb_zone_question *q)
 {
-    tb_zone_sums a = remembered(reader, q), b = of_the_file(f, q);
+    tb_zone_sums a = of_the_cache(reader, q), b = of_the_file(f, q);
     ck_assert_uint_eq(a.n, b.n);
     for (size_t i = 0; i < a.n; i++) {
         ck_assert_int_eq(a.zones[i].id, b.zones[i].id);
@@ -69,47 +69,13 @@ static void check_same(fixture *f, tb_store *reader, const tb_zone_question *q)
     tb_zone_sums_release(&b);
 }
 
-static void read_names(tb_store *store, const tb_zone_question *q, const tb_zone_sums *sums,
-                       tb_buf *out)
-{
-    int64_t zone[2];
-    tb_error err = {0};
-    ck_assert_uint_le(sums->n, 2);
-    for (size_t i = 0; i < sums->n; i++)
-        zone[i] = sums->zones[i].id;
-    tb_buf_init(out, 64, NULL);
-    ok(tb_store_zone_names(store, q, &(tb_zone_ids){zone, sums->n}, out, &err));
-}
-
-/* Asked twice: the second time they are remembered. */
-static void check_names(fixture *f, tb_store *reader, const tb_zone_question *q)
-{
-    tb_error err = {0};
-    tb_zone_sums sums = of_the_file(f, q);
-    tb_buf a, b;
-    ok(tb_store_begin(f->store, &err));
-    read_names(f->store, q, &sums, &b);
-    tb_store_rollback(f->store);
-    for (int i = 0; i < 2; i++) {
-        ok(tb_store_read_begin(reader, &err));
-        read_names(reader, q, &sums, &a);
-        tb_store_read_end(reader);
-        ck_assert_uint_eq(a.len, b.len);
-        ck_assert_mem_eq(a.data, b.data, a.len);
-        tb_buf_release(&a);
-    }
-    tb_buf_release(&b);
-    tb_zone_sums_release(&sums);
-}
-
 static const char two_zones[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":["
     "{\"id\":101,\"account\":1,\"name\":\"b\"},{\"id\":102,\"account\":1,\"name\":\"a\"}]}";
 static const char one_zone[] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":["
                                "{\"id\":101,\"account\":1,\"name\":\"b\"}]}";
 
-/* Near: rows are not read again. */
-START_TEST(it_outlives_batches_and_not_what_changes_rows_or_zones)
+START_TEST(it_is_good_until_something_is_committed)
 {
     fixture f;
     fixture_init(&f);
@@ -117,66 +83,74 @@ START_TEST(it_outlives_batches_and_not_what_changes_rows_or_zones)
     tb_store *reader = open_reader(&f), *other = open_reader(&f);
     const tb_range month = {tb_month_first_day(NOVEMBER), 30, false};
     tb_zone_question q = question_of(1, month);
-    ck_assert(!is_near(reader, &q));
     for (int i = 0; i < 20; i++) { /* merged on the way */
-        add_bytes(&f, 101 + i % 2, "DE", (month.first + i % 3) * DAY_HOURS, 100 + (uint64_t)i);
-        ck_assert_msg(is_near(reader, &q) == (i > 1), "%d", i); /* each zone has its series */
+        ck_assert(!is_known(reader, &q));
         check_same(&f, reader, &q);
-        ck_assert(is_near(other, &q)); /* another connection's too */
+        ck_assert(is_known(other, &q)); /* another connection's too */
+        check_same(&f, other, &q);
+        add_bytes(&f, 101 + i % 2, "DE", (month.first + i % 3) * DAY_HOURS, 100 + (uint64_t)i);
     }
-    fixture_fold(&f);
-    ck_assert(!is_near(reader, &q));
     check_same(&f, reader, &q);
-    ck_assert(is_near(reader, &q));
-    q.choice.by_name = true;
-    ck_assert(!is_near(reader, &q));
+    fixture_fold(&f); /* no answer changes */
     check_same(&f, reader, &q);
-    ck_assert(is_near(reader, &q));
+    tb_zone_question asked[5] = {q, q, q, q, q};
+    asked[1].choice.by_name = true;
+    asked[2].metrics = TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_ORIGIN_BYTES);
+    asked[3].range.count = 2;
+    asked[4].before.count = 0;
+    for (int i = 1; i < 5; i++) {
+        ck_assert(!is_known(reader, &asked[i]));
+        check_same(&f, reader, &asked[i]);
+        ck_assert(is_known(reader, &asked[i]));
+        check_same(&f, reader, &asked[i]);
+    }
     fixture_apply(&f, one_zone, NOW_US, NULL);
-    ck_assert(!is_near(reader, &q));
+    ck_assert(!is_known(reader, &q));
     check_same(&f, reader, &q);   /* it has something: it is shown */
     for (int i = 0; i < 2; i++) { /* or had something, in the time before */
         q.range = (tb_range){1000, 3, false};
         q.before = i ? month : (tb_range){0};
         check_same(&f, reader, &q);
-        tb_zone_sums sums = remembered(reader, &q);
+        tb_zone_sums sums = of_the_cache(reader, &q);
         ck_assert_uint_eq(sums.n, 1 + (size_t)i);
         tb_zone_sums_release(&sums);
     }
     q.choice.search = (tb_text){"b", 1};
-    ck_assert(!is_near(reader, &q));
+    check_same(&f, reader, &q);
+    ck_assert(!is_known(reader, &q));
     tb_store_close(other);
     tb_store_close(reader);
     fixture_release(&f);
 }
 END_TEST
 
-/* Renamed to one as long, and to another's. */
-START_TEST(names_are_those_of_now)
+/* A snapshot of before a commit neither sees what one of after it put, nor puts what would stand for it. */
+START_TEST(each_snapshot_has_its_own_version)
 {
-    static const char *const names[][2] = {
-        {"north", "south"}, {"north", "morth"}, {"south", "north"}};
     fixture f;
+    tb_error err = {0};
     fixture_init(&f);
     fixture_apply(&f, two_zones, tb_month_start_us(NOVEMBER), NULL);
-    tb_store *reader = open_reader(&f);
-    tb_zone_question q = question_of(1, (tb_range){tb_month_first_day(NOVEMBER), 30, false});
-    for (size_t i = 0; i < 3; i++) {
-        tb_buf text;
-        tb_buf_init(&text, 256, NULL);
-        tb_buf_fmt(&text,
-                   "{\"accounts\":[{\"id\":1,\"name\":\"a\"}],\"zones\":[{\"id\":101,\"account\":1,"
-                   "\"name\":\"%s\"},"
-                   "{\"id\":102,\"account\":1,\"name\":\"%s\"}]}",
-                   names[i][0], names[i][1]);
-        check_names(&f, reader, &q);
-        fixture_apply(&f, text.data, NOW_US, NULL);
-        check_names(&f, reader, &q);
-        add_bytes(&f, 102, "DE", tb_month_first_day(NOVEMBER) * DAY_HOURS, 100);
-        check_names(&f, reader, &q);
-        tb_buf_release(&text);
+    tb_store *old = open_reader(&f), *now = open_reader(&f);
+    const tb_range month = {tb_month_first_day(NOVEMBER), 30, false};
+    const tb_zone_question q = question_of(1, month);
+    add_bytes(&f, 101, "DE", month.first * DAY_HOURS, 100);
+    ok(tb_store_read_begin(old, &err));
+    uint64_t version = 0;
+    ok(tb_store_version(old, &version, &err)); /* a snapshot begins with the first read */
+    add_bytes(&f, 101, "DE", month.first * DAY_HOURS, 7);
+    for (int i = 0; i < 3; i++) {
+        tb_zone_sums sums;
+        ok(tb_store_zone_sums(old, &q, &sums, &err));
+        ck_assert_uint_eq((uint64_t)sums.sums[1], 100);
+        tb_zone_sums_release(&sums);
+        sums = of_the_cache(now, &q);
+        ck_assert_uint_eq((uint64_t)sums.sums[1], 107);
+        tb_zone_sums_release(&sums);
     }
-    tb_store_close(reader);
+    tb_store_read_end(old);
+    tb_store_close(old);
+    tb_store_close(now);
     fixture_release(&f);
 }
 END_TEST
@@ -240,43 +214,6 @@ START_TEST(who_writes_sees_the_file)
 }
 END_TEST
 
-/* A run whose id, length, sum and places are those of one that was folded, and which is another
- * one. */
-START_TEST(an_id_that_is_given_again_is_another_run)
-{
-    fixture f;
-    tb_error err = {0};
-    fixture_init(&f);
-    fixture_apply(&f, two_zones, tb_month_start_us(NOVEMBER), NULL);
-    tb_store *reader = open_reader(&f);
-    const int64_t hour = (tb_month_first_day(NOVEMBER) + 3) * DAY_HOURS;
-    const tb_zone_question q = question_of(1, (tb_range){hour, 2, true});
-    add_bytes(&f, 101, "DE", hour, 100);
-    fixture_fold(&f);
-    add_bytes(&f, 101, "DE", hour + 1, 100);
-    check_same(&f, reader, &q);
-    fixture_fold(&f);
-    add_bytes(&f, 101, "DE", hour + 5, 100);
-    check_same(&f, reader, &q);
-    tb_series series[2];
-    for (int i = 0; i < 2; i++) {
-        tb_store *store = i ? f.store : reader;
-        ok(tb_series_init(&series[i], (tb_range){hour, 24, true}, TB_METRIC_BIT(TB_M_BYTES), NULL,
-                          &err));
-        ok(tb_store_read_begin(store, &err));
-        ok(tb_store_scope_series(store, &q.scope, &series[i], &err));
-        tb_store_read_end(store);
-    }
-    ck_assert_mem_eq(series[0].value[TB_M_BYTES], series[1].value[TB_M_BYTES],
-                     24 * sizeof(uint64_t));
-    ck_assert_uint_eq(series[0].value[TB_M_BYTES][5], 100);
-    tb_series_release(&series[0]);
-    tb_series_release(&series[1]);
-    tb_store_close(reader);
-    fixture_release(&f);
-}
-END_TEST
-
 #define MANY 4000 /* zones of each of three accounts */
 
 static void apply_many(fixture *f)
@@ -297,37 +234,31 @@ static void apply_many(fixture *f)
 START_TEST(it_is_bounded)
 {
     fixture f;
-    tb__recall *recall = NULL;
     tb_error err = {0};
     size_t most = 0;
     fixture_init(&f);
     apply_many(&f);
     add_bytes(&f, 2, "DE", tb_month_first_day(NOVEMBER) * DAY_HOURS, 5);
     tb_store *reader = open_reader(&f);
-    ok(tb__recall_of(reader, &recall, &err));
     for (int i = 0; i < 150; i++) {
         const tb_zone_question q =
             question_of(1 + i / 50, (tb_range){tb_month_first_day(NOVEMBER) - i, 30, false});
-        tb_zone_sums sums = remembered(reader, &q);
+        tb_zone_sums sums = of_the_cache(reader, &q);
         ck_assert_uint_eq(sums.n, MANY);
         ck_assert_uint_eq((uint64_t)sums.sums[0], 0);
         tb_zone_sums_release(&sums);
-        const size_t bytes = tb__recall_bytes(recall);
-        ck_assert_uint_le(bytes, TB__RECALL_BYTES);
+        const size_t bytes = tb__kept_sums_bytes(reader);
+        ck_assert_uint_le(bytes, TB__KEPT_SUMS_BYTES);
         if (bytes > most) most = bytes;
-        ck_assert(is_near(reader, &q));
+        ck_assert(is_known(reader, &q));
     }
-    ck_assert_uint_gt(most, TB__RECALL_BYTES / 4 * 3);
-    const tb_zone_question first =
-        question_of(1, (tb_range){tb_month_first_day(NOVEMBER), 30, false});
-    ck_assert(!is_near(reader, &first)); /* it was asked for least lately */
+    ck_assert_uint_gt(most, TB__KEPT_SUMS_BYTES / 4 * 3);
     for (uint32_t i = 0; i < 9000; i++) {
         tb_summed of = {.series = 1, .created_us = INT64_MIN};
         ok(tb_store_read_begin(reader, &err));
         ok(tb_store_sum(reader, &of, 1, (tb_range){i, 2, false}, tb_insights_metrics(), &err));
         tb_store_read_end(reader);
-        ck_assert_uint_le(tb__recall_series_bytes(tb__recall_series_of(recall)),
-                          TB__RECALL_SERIES_BYTES);
+        ck_assert_uint_le(tb__kept_sums_bytes(reader), TB__KEPT_SUMS_BYTES);
     }
     tb_store_close(reader);
     fixture_release(&f);
@@ -400,13 +331,12 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("recall");
-    TCase *t = tcase_create("recall");
+    Suite *suite = suite_create("sums");
+    TCase *t = tcase_create("sums");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, it_outlives_batches_and_not_what_changes_rows_or_zones);
+    tcase_add_test(t, it_is_good_until_something_is_committed);
+    tcase_add_test(t, each_snapshot_has_its_own_version);
     tcase_add_test(t, who_writes_sees_the_file);
-    tcase_add_test(t, an_id_that_is_given_again_is_another_run);
-    tcase_add_test(t, names_are_those_of_now);
     tcase_add_test(t, it_knows_what_was_let_go);
     tcase_add_test(t, it_is_bounded);
     tcase_add_test(t, threads_share_it);
