@@ -100,11 +100,11 @@ static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m,
     return code;
 }
 
-/* Without entries the account's currency is the one that is declared for the month. */
-static tb_code read_currency(tb_store *store, tb_account_statement *s, int64_t month, tb_error *err)
+/* Without entries the account's currency is the one that its first entry would have. */
+static tb_code read_currency(tb_store *store, tb_account_statement *s, tb_error *err)
 {
     if (s->currency[0]) return TB_OK;
-    tb_code code = tb_store_month_currency(store, s->account, month, s->currency, err);
+    tb_code code = tb_store_account_currency(store, s->account, s->currency, err);
     if (!code) s->minor_digits = tb_currency_minor_digits(s->currency);
     return code;
 }
@@ -112,7 +112,7 @@ static tb_code read_currency(tb_store *store, tb_account_statement *s, int64_t m
 static tb_code read_parties(tb_store *store, tb_account_statement *s, memory *m, tb_error *err)
 {
     const int64_t month = tb_month_from_us(s->last * TB_US_PER_DAY);
-    tb_code code = read_currency(store, s, month, err);
+    tb_code code = read_currency(store, s, err);
     if (!code) code = tb_store_account_name(store, s->account, &m->name, err);
     if (!code) tb_buf_add(&m->name, "", 1);
     if (!code) code = tb_buf_check(&m->name, err);

@@ -202,7 +202,7 @@ static tb_code fill_entry(const opening *o, const tb_payment *p, tb_ledger_entry
                            .amount = p->amount,
                            .at_us = tb_month_start_us(o->month),
                            .document = TB_OPENING};
-    tb_code code = tb_store_month_currency(o->store, p->account, o->month, e->currency, err);
+    tb_code code = tb_store_account_currency(o->store, p->account, e->currency, err);
     if (code) return code;
     if (p->currency[0] && strcmp(p->currency, e->currency) != 0)
         return tb_fail(err, TB_E_VALIDATION, "currency",

@@ -206,8 +206,7 @@ static tb_code check_currency(importing *im, const tb_payment *p, match *m, tb_e
 {
     char currency[4] = "";
     if (!m->account || !p->currency[0]) return TB_OK;
-    tb_code code = tb_store_month_currency(im->ops->store, m->account,
-                                           tb_month_from_us(p->day * TB_US_PER_DAY), currency, err);
+    tb_code code = tb_store_account_currency(im->ops->store, m->account, currency, err);
     if (code || strcmp(currency, p->currency) == 0) return code;
     snprintf(m->why, sizeof m->why, "it is in %s, and account %" PRId64 " is billed in %s", p->currency,
              m->account, currency);

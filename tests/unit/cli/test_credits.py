@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from money import CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
+from money import BOOK, CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
 
 JANUARY = "2027-01-02T12:00:00Z"
 
@@ -266,6 +266,21 @@ class Credits(Ledger):
         self.assertIn("keeps that currency", self.declare_in("USD", "2026-11-22T00:00:00Z", status=2).err)
         self.declare_in("EUR", "2026-11-22T00:00:00Z")
         self.assertEqual(self.entries()[-1][3], "5")
+        self.verify()
+
+    def test_a_first_entry_is_in_the_currency_declared_now(self):
+        self.declare_in("EUR", "2026-11-02T00:00:00Z")
+        self.run_tool("book", "--db", "t.db", self.write("eur.json", json.dumps({**BOOK, "book": "e", "currency": "EUR"})))
+        self.use(101, 500)
+        self.assertIn("0 unmatched", self.ledger("import", "--map", "date=d,amount=a,account=n,currency=c", "-", now=NOVEMBER,
+                                                 stdin=b"d,a,n,c\n2026-10-20,6,1,EUR\n").err)
+        self.assertEqual([e[4] for e in self.entries()], ["EUR", "EUR"])
+        self.assertEqual(self.finalize()[0]["currency"], "EUR")  # declared in USD at its end
+        # in a month's last hour too, when its invoice keeps what was declared before
+        self.declare_in("EUR", "2026-11-30T23:30:00Z",
+                        accounts=[CATALOG["accounts"][0], {**CATALOG["accounts"][1], "currency": "JPY"}])
+        self.ledger("pay", "--account", 2, "--amount", "50", "--reference", "w", now="2026-11-30T23:40:00Z")
+        self.assertEqual(self.entries(2)[-1][3:5], ["50", "JPY"])
         self.verify()
 
     def test_a_month_that_was_declared_in_another_currency_is_billed_in_the_ledgers(self):

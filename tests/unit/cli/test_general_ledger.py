@@ -478,6 +478,16 @@ class GeneralLedger(Ledger):
                                           " WHERE reference='INV-9'"))
         self.assertIn("takes back an opening balance that is not there", self.verify(status=1).out)
 
+    def test_opening_balances_are_in_the_currency_declared_now(self):
+        self.apply(json.dumps({**CATALOG, "accounts": [{**CATALOG["accounts"][0], "currency": "EUR"}, CATALOG["accounts"][1]]}),
+                   now="2026-11-02T00:00:00Z")
+        self.assertIn("billed in EUR", self.balances("account,amount,currency\n1,-7,USD\n", status=2).err)
+        self.balances("account,amount,currency\n1,-7,EUR\n")
+        self.assertEqual(self.entries(1)[-1][3:5], ["-7", "EUR"])
+        self.ledger("pay", "--account", 1, "--amount", "7", "--reference", "w", now=NOVEMBER)
+        self.assertEqual(self.entries(1)[-1][3], "0")
+        self.verify()
+
     def test_a_begin_is_said_anew_until_a_document_is_final(self):
         self.use(101, 500)
         self.use(101, 300, day="2026-09-03")
