@@ -516,6 +516,18 @@ class GeneralLedger(Ledger):
         self.verify()
         self.assertIn("ledger begin", self.run_tool("audit", "--db", "t.db", now=DECEMBER).out)
 
+    def test_a_first_adjustment_names_opening_balances(self):
+        adjust = lambda amount, name: self.ledger("adjust", "--account", 1, f"--amount={amount}", "--reference", name, now=NOVEMBER).err
+        self.assertTrue(adjust("-9", "old").endswith(" and see: tollbook help ledger begin\n"))
+        for amount, name in (("-9", "old"), ("9", "back")):
+            self.assertNotIn("begin", adjust(amount, name))
+        # behind a final document an account can still be given its first opening balance
+        self.use(201, 300)
+        self.finalize()
+        self.balances("account,amount\n1,-9\n")
+        self.assertEqual(self.sums(self.export("2026-10"), "account", "account_name")[("1", "opening")], -9)
+        self.verify()
+
     def test_a_first_begin_is_refused_behind_a_document(self):
         self.use(101, 300, day="2026-09-03")
         number = self.finalize(month="2026-09")[0]["number"]
