@@ -16,6 +16,7 @@ typedef struct memory {
     tb_account_entry *entries;
     tb_parties parties;
     tb_buf name;
+    int64_t back; /* opening balances up to this entry were taken back */
 } memory;
 
 static void release(memory *m)
@@ -49,10 +50,11 @@ static void take_draw(tb_account_statement *s, memory *m, const tb_ledger_entry 
     to->drawn.mantissa = -to->drawn.mantissa;
 }
 
+/* An opening balance that was taken back and its opposite, of one moment, are nothing to the customer. */
 static tb_code take_entry(tb_account_statement *s, memory *m, const tb_ledger_entry *e, tb_error *err)
 {
     const int64_t day = tb_day_from_us(e->at_us);
-    if (day > s->last) return TB_OK;
+    if (day > s->last || (tb_ledger_is_opening(e) && e->id <= m->back)) return TB_OK;
     if (e->kind == TB_LEDGER_CREDIT_DRAWN) {
         take_draw(s, m, e);
         return TB_OK;
@@ -94,6 +96,7 @@ static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m,
         s->first = n ? tb_day_from_us(m->ledger[0].at_us) : s->last;
         if (s->first > s->last) s->first = s->last;
     }
+    m->back = tb_ledger_opening_back(m->ledger, n);
     for (size_t i = 0; !code && i < n; i++)
         code = take_entry(s, m, &m->ledger[i], err);
     s->entries = m->entries;

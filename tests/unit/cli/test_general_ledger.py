@@ -496,6 +496,8 @@ class GeneralLedger(Ledger):
         self.assertIn("2 balances entered, 0 known before, 2 taken back", again.err)
         self.assertEqual(self.aging(), {1: [("INV-7 (2)", "2026-09-01", "100.00"), ("INV-8", "2026-10-01", "1.00")]})
         self.assertEqual((self.entries(1)[-1][3], self.entries(2)[-1][3]), ("-101", "0"))
+        told = json.loads(self.ledger("statement", "--account", 1, now=NOVEMBER).out)  # what was taken back is not told
+        self.assertEqual([(e["amount"], e["balance"]) for e in told["entries"]], [("-100", "-100"), ("-1", "-101")])
         self.assertEqual(self.sums(self.export("2026-10"), "account_name")["opening"], -101)
         self.assertIn("2 taken back", self.begin("2026-09").err)
         self.assertEqual((self.aging(), self.entries(1)[-1][3]), ({}, "0"))
