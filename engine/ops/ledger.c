@@ -80,6 +80,13 @@ tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err)
     return TB_OK;
 }
 
+tb_code tb__refuse_row(uint64_t line, const tb_error *why, const char *instead, tb_error *err)
+{
+    tb_fail(err, why->code, why->field, "Nothing was entered. %s%s", instead, why->message);
+    if (err) err->line = line;
+    return why->code;
+}
+
 tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
 {
     tb_code code = tb_store_need_account(store, entry->account, err);

@@ -288,13 +288,9 @@ static void fill_entry(const importing *im, const tb_payment *p, const match *m,
     cut_text(e->note, sizeof e->note, note);
 }
 
-/* The place in the file, before what is wrong. */
 static tb_code fail_row(const tb_payment *p, const tb_error *why, tb_error *err)
 {
-    tb_fail(err, why->code, why->field, "%.250s%s Nothing was entered.", why->message,
-            why->code == TB_E_CLOSED ? " Or enter it as of today with --today." : "");
-    if (err) err->line = p->line;
-    return why->code;
+    return tb__refuse_row(p->line, why, why->code == TB_E_CLOSED ? "--today enters it as of now. " : "", err);
 }
 
 static tb_code enter_payment(importing *im, const tb_payment *p, const match *m, tb_error *err)

@@ -505,13 +505,14 @@ class GeneralLedger(Ledger):
         self.balances("account,amount,reference\n1,-7,INV-7\n", month="2026-09")
         self.assertEqual(self.aging()[1], [("INV-7 (3)", "2026-09-01", "7.00")])
         self.close("2026-09", now=NOVEMBER)
+        self.assertTrue(self.balances("account,amount\n2,-8\n", month="2026-09", status=1).err.endswith("--reopen\n"))
         self.assertIn("--reopen", self.begin("2026-10", status=1).err)
         self.close("2026-09", "--reopen", now=NOVEMBER)
         number = self.finalize()[0]["number"]
         self.assertIn(f"--void {number}", self.begin("2026-10", status=1).err)
         self.begin("2026-09")
-        self.assertIn("tollbook ledger adjust",
-                      self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
+        self.assertIn("Nothing was entered. Account 1 has another opening balance, and 2026-000001 is final: correct it with"
+                      " ledger adjust.\n", self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
         self.balances("account,amount,reference\n1,-7,INV-7\n2,-1,x\n", month="2026-09")
         self.void(number, NOVEMBER)
         self.begin("2026-10")

@@ -83,7 +83,9 @@ class PaymentsFile(Ledger):
     def test_a_closed_month_is_entered_today_or_not(self):
         self.run_tool("ledger", "close", "--db", "t.db", "--month", "2026-11", now=DECEMBER)
         text = HEAD + "05.11.2026;A;2026-000001;USD;4,00;A1\n"
-        self.assertIn("--today", self.give(text, "--comma", status=1).err)
+        refused = self.give(text, "--comma", status=1).err
+        self.assertIn("Nothing was entered. --today enters it", refused)
+        self.assertTrue(refused.endswith("--reopen\n"), refused)
         self.give(text, "--comma", "--today")
         self.assertEqual(self.payments(1), [("2026-12-03", "4", "bank A1")])
         self.assertIn("2026-11-05", self.entries(1)[-2][6])
