@@ -1023,7 +1023,8 @@
               " lower(document->>'$.buyer.name')=lower(?1)) ORDER BY id LIMIT 2")                  \
     X(SETTLE_PAPERS,                                                                               \
       "SELECT number,kind,coalesce(document->>'$.corrects',''),coalesce(document->>'$.due',"       \
-      "date(finalized_us/1000000,'unixepoch')) FROM invoice WHERE account=?1 ORDER BY id")         \
+      "date(finalized_us/1000000,'unixepoch')),iif(document->>'$.drawn' IS NULL,'0',"              \
+      "document->>'$.paid'),coalesce(document->>'$.drawn','0') FROM invoice WHERE account=?1 ORDER BY id")\
     X(BILLED_MONTHS,                                                                               \
       "SELECT i.account,i.month,i.number,max(i.watermark,coalesce("                                \
       TB__CORRECTED("i.account", "i.month") ",0)),i.currency FROM invoice i"                       \
