@@ -368,7 +368,7 @@ static tb_code note_reading(feed_run *run, tb_error *err)
     const feed_readings *noted = &run->readings;
     const feed_reading as = {run->reader.seed, run->reader.heads};
     const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_READING_LINES;
-    if (!run->begins || !as.seed || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
+    if (!run->begins || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
         return TB_OK;
     run->begins = false;
     return feed_readings_note(run->store, noted->plain, as, err);

@@ -803,6 +803,98 @@ class Otherwise(unittest.TestCase):
             said = run(*words, "--db", self.db, *other, log, expect=None).stderr.decode()
             self.assertEqual(stored(self.db), before, f"{words}: {said}")
 
+    def grow(self, n=3):
+        """A log, line after line, by bytes: the first one is there before anything else."""
+        lines = self.make_log(self.JSON, n).read_bytes().splitlines(keepends=True)
+        return self.folder / f"grows{self.number}.log", lines
+
+    def test_of_two_ways_that_take_a_log_as_it_grows_one_goes_on(self):
+        """Each has its first line, by which it cannot be told; whoever comes to the second one first has the log."""
+        other = self.OTHERS["region"][1]
+        for place, (db, words) in self.places().items():
+            for way in ("follow", "ingest"):
+                with self.subTest(place=place, way=way):
+                    log, lines = self.grow(12)
+                    command = ("follow", "--once") if way == "follow" else ("ingest",)
+                    log.write_bytes(lines[0])
+                    before = taken(db)[0]
+                    run(*command, *words, *self.JSON, log)
+                    run(*command, *words, *other, log)
+                    self.assertEqual(taken(db)[0], before + 2)
+                    for n in (2, 3, 12):
+                        log.write_bytes(b"".join(lines[:n]))
+                        run(*command, *words, *self.JSON, log)
+                        said = run(*command, *words, *other, log, expect=None).stderr.decode()
+                        self.assertIn("taken in before", said)
+                        self.assertEqual(taken(db)[0], before + 1 + n, said)
+
+    def test_of_two_followers_that_run_one_goes_on(self):
+        """Both have its first line. Their questions may cross, and then both count some more lines."""
+        other = self.OTHERS["region"][1]
+        log, lines = self.grow(300)
+        followers = [Follower(self.server.url, log, key=self.server.keys["ingest"], folder=self.folder,
+                              options=("--every", f"{every}ms", *options)) for every, options in ((20, self.JSON), (30, other))]
+        said = lambda: followers[0].messages()  # both write there
+        log.write_bytes(lines[0])
+        for i, f in enumerate(followers):
+            f.metrics = self.folder / f"{i}.prom"
+            f.words[f.words.index("--metrics") + 1] = f.metrics
+            f.start()
+            self.addCleanup(f.close)
+        until(lambda: taken(self.server.db)[0] == 2, said)
+        n = 1
+        while "what follows them is not taken" not in said():
+            before = taken(self.server.db)[0]
+            with log.open("ab") as file:
+                file.write(lines[n])
+            n += 1
+            until(lambda: taken(self.server.db)[0] > before, said)
+            until(lambda: all(f.figure("lag_bytes", log) == 0 or f.figure("trouble", log) for f in followers), said)
+        before = taken(self.server.db)[0]
+        for line in lines[n:n + 20]:
+            with log.open("ab") as file:
+                file.write(line)
+        until(lambda: taken(self.server.db)[0] >= before + 20, said)
+        self.assertEqual([f.stop() for f in followers], [0, 0])
+        self.assertEqual(taken(self.server.db)[0], before + 20)
+
+    def test_logs_that_begin_alike_by_chance(self):
+        """Two followers; the logs part behind their second line."""
+        other = self.OTHERS["zone"][1]
+        for place, (db, words) in self.places().items():
+            log, lines = self.grow(40)
+            twin, others = self.grow(40)
+            others[:2] = lines[:2]
+            before = taken(db)[0]
+            for n in (2, 3, 10, 40):
+                log.write_bytes(b"".join(lines[:n]))
+                twin.write_bytes(b"".join(others[:n]))
+                for options, file in ((self.JSON, log), (other, twin)):
+                    run("follow", "--once", *words, *options, file)
+            self.assertEqual(taken(db)[0], before + 80, place)
+
+    def test_the_way_out_of_a_log_that_begins_with_the_same_512_bytes(self):
+        other = self.OTHERS["zone"][1]
+        for place, (db, words) in self.places().items():
+            log, lines = self.grow(40)
+            twin, others = self.grow(40)
+            others[:10] = lines[:10]
+            twin.write_bytes(b"".join(others[:30]))
+            before = taken(db)[0]
+            for n in (10, 40):
+                log.write_bytes(b"".join(lines[:n]))
+                run("ingest", *words, *self.JSON, log)
+            said = run("follow", "--once", *words, *other, twin, expect=1).stderr.decode()
+            self.assertIn("take it in with `tollbook ingest --batch ID` and start again", said)
+            self.assertEqual(taken(db)[0], before + 40)
+            run("ingest", *words, *other, "--batch", f"twin {place}", twin)
+            run("follow", "--once", *words, *other, twin)
+            self.assertEqual(taken(db)[0], before + 70)
+            for n in (31, 40):
+                twin.write_bytes(b"".join(others[:n]))
+                run("follow", "--once", *words, *other, twin)
+                self.assertEqual(taken(db)[0], before + 40 + n)
+
     def test_a_stream_under_other_options_ends(self):
         """Its writer goes on, and is not held up."""
         log, other = self.make_log(self.JSON), self.OTHERS["region"][1]
