@@ -858,6 +858,24 @@ class Otherwise(unittest.TestCase):
         self.assertEqual([f.stop() for f in followers], [0, 0])
         self.assertEqual(taken(self.server.db)[0], before + 20)
 
+    def test_a_stream_that_is_confirmed_line_by_line(self):
+        other = self.OTHERS["region"][1]
+        for place, (db, words) in self.places().items():
+            for n in (1, 12):  # its first line and all of it are known
+                with self.subTest(place=place, known=n):
+                    log, lines = self.grow(12)
+                    log.write_bytes(b"".join(lines[:n]))
+                    before = taken(db)[0]
+                    run("ingest", *words, *self.JSON, log)
+                    if n == 1:
+                        log.write_bytes(b"".join(lines))
+                        run("ingest", *words, *other, "--confirm", "-", stdin=b"".join(lines[:1]))
+                        run("ingest", *words, *self.JSON, log)
+                    said = run("ingest", *words, *other, "--confirm", "-", stdin=b"".join(lines), expect=1).stderr.decode()
+                    self.assertIn(self.SAID, said)
+                    again = lines[:-(-512 // len(lines[0]))]  # so much tells it from another log
+                    self.assertLessEqual(taken(db)[0], before + 12 + len(again), said)
+
     def test_logs_that_begin_alike_by_chance(self):
         """Two followers; the logs part behind their second line."""
         other = self.OTHERS["zone"][1]
