@@ -307,7 +307,7 @@ static tb_code keep_beginning(sending *s, tb_error *err)
 static tb_code check_readings(sending *s, tb_error *err)
 {
     const feed_knower knower = {s, known_there};
-    const feed_reading own = {s->reader.seed, s->reader.heads};
+    const feed_reading own = feed_reading_of(&s->layout);
     const tb_text text = {s->piece.data, s->piece.len};
     feed_otherwise other = {.tells = false};
     bool end = true;
@@ -315,7 +315,7 @@ static tb_code check_readings(sending *s, tb_error *err)
     if (!code && !end && own.seed && s->start > 0 && s->start < text.len)
         code = feed_readings_look_at(&knower, text, own, &other, err);
     s->piece.len = 0;
-    return code || !other.tells || other.bytes <= s->start ? code : feed_readings_refuse(&other, err);
+    return code || !other.tells || other.bytes <= s->start ? code : feed_readings_refuse(own, &other, err);
 }
 
 /* From the reader's beginning. */

@@ -442,7 +442,7 @@ static tb_code find_readings(feed_run *run, tb_error *err)
     tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
     const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
     if (!code && options->batch) code = feed_readings_read(run->store, plain, readings, err);
-    else if (!code) code = feed_readings_check(run->store, &run->reader, readings, err);
+    else if (!code) code = feed_readings_check(run->store, &run->reader, feed_reading_of(&options->layout), readings, err);
     run->begins = !code && readings->n > 0;
     return code;
 }

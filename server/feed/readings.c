@@ -1,5 +1,6 @@
 #include "feed/readings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,13 +13,32 @@ tb_hash128 feed_readings_plain(tb_text beginning)
     return feed_hash_head(PLAIN_SEED, true, beginning.data, beginning.len);
 }
 
+feed_reading feed_reading_of(const tb_log_layout *layout)
+{
+    return (feed_reading){feed_hash_seed(TB_BATCH_LOG, layout), tb_log_layout_heads(layout), feed_hash_options(layout)};
+}
+
+void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_ANOTHER])
+{
+    static const char *const names[FEED_OPTIONS] = {"format", "map", "zone", "region"};
+    const uint64_t mask = (UINT64_C(1) << FEED_OPTION_BITS) - 1, differ = own.options ^ other.options;
+    int n = snprintf(text, FEED_ANOTHER, "another");
+    const char *before = " ";
+    for (int i = 0; own.options && other.options && i < FEED_OPTIONS; i++) {
+        if (!(differ >> (i * FEED_OPTION_BITS) & mask)) continue;
+        n += snprintf(text + n, FEED_ANOTHER - (size_t)n, "%s%s", before, names[i]);
+        before = " and ";
+    }
+    if (*before == ' ' && before[1] == 0) snprintf(text, FEED_ANOTHER, "another format, map, zone or region");
+}
+
 /* Out of the rungs that are there. */
 static void take_notes(const tb_rung *rungs, size_t n, feed_readings *ret)
 {
-    ret->list[0] = (feed_reading){0, false}; /* pipe logs */
+    ret->list[0] = feed_reading_of(&(tb_log_layout){.format = TB_FORMAT_PIPE});
     ret->n = 1;
     for (size_t i = 0; i < n && ret->n < FEED_READINGS_MAX && rungs[i].length == NOTE_LENGTH; i++)
-        ret->list[ret->n++] = (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1};
+        ret->list[ret->n++] = (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1, rungs[i].hash.low >> 1};
 }
 
 bool feed_readings_have(const feed_readings *readings, uint64_t seed)
@@ -46,7 +66,7 @@ tb_code feed_readings_read(tb_store *store, tb_hash128 plain, feed_readings *ret
 
 tb_code feed_readings_note(tb_store *store, tb_hash128 plain, feed_reading reading, tb_error *err)
 {
-    const tb_rung note = {NOTE_LENGTH, {.high = reading.seed, .low = reading.heads}};
+    const tb_rung note = {NOTE_LENGTH, {.high = reading.seed, .low = reading.options << 1 | reading.heads}};
     return tb_store_add_rungs(store, plain, &note, 1, err);
 }
 
@@ -201,26 +221,25 @@ static tb_code known_here(void *ctx, tb_hash128 head, tb_known **ret_list, size_
     return code ? code : tb_store_rungs_by_head(ctx, head, ret_rungs, ret_n_rungs, err);
 }
 
-tb_code feed_readings_refuse(const feed_otherwise *otherwise, tb_error *err)
+tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, tb_error *err)
 {
-    return tb_fail(
-        err, TB_E_OTHER_OPTIONS, NULL,
-        "Its first %llu bytes were taken in before, under another format, map, region or zone: "
-        "nothing of "
-        "it is taken. Go on with the options of then, or withdraw it with them first. A batch id "
-        "(--batch, Idempotency-Key) counts it once more.",
-        (unsigned long long)otherwise->sure);
+    char another[FEED_ANOTHER];
+    feed_reading_another(own, otherwise->as, another);
+    return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
+                   "Its first %llu bytes were taken in before, under %s: nothing of it is taken. Go on with the options of "
+                   "then, or withdraw it with them first. A batch id (--batch, Idempotency-Key) counts it once more.",
+                   (unsigned long long)otherwise->sure, another);
 }
 
-tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_readings *ret, tb_error *err)
+tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own, feed_readings *ret, tb_error *err)
 {
     const feed_knower knower = {store, known_here};
     feed_otherwise other;
-    looked own;
+    looked mine;
     tb_code code = feed_readings_look(&knower, reader, ret, &other, err);
     if (code || !other.tells) return code;
-    code = look_as(&knower, reader, (feed_reading){reader->seed, reader->heads}, &own, err);
-    return code || own.found.bytes >= other.bytes ? code : feed_readings_refuse(&other, err);
+    code = look_as(&knower, reader, own, &mine, err);
+    return code || mine.found.bytes >= other.bytes ? code : feed_readings_refuse(own, &other, err);
 }
 
 tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool *ret_so, tb_error *err)

@@ -2,7 +2,7 @@
  *
  * A log's hashes are seeded with its options (hash.h), so the same bytes under another format, map,
  * region or zone look like another log. So that they do not count twice, a note is kept beside the
- * segment of a log that is not a pipe log: the seed, by the log's first line alone. The note is a
+ * segment of a log that is not a pipe log: the seed, and hashes of its options, by the log's first line alone. The note is a
  * rung of length 1 under a head of its own. It says where to look; what is known are segments as
  * ever, and a note may outlive them. A pipe log has seed 0 and needs no note. What was taken in
  * before there were notes has none, and is not known under other options.
@@ -23,6 +23,7 @@
 typedef struct feed_reading {
     uint64_t seed;
     bool heads; /* feed_hash_head's */
+    uint64_t options; /* feed_hash_options; 0: it was not noted */
 } feed_reading;
 
 typedef struct feed_readings {
@@ -51,6 +52,11 @@ typedef struct feed_knower {
                      size_t *ret_n_rungs, tb_error *err);
 } feed_knower;
 
+/* As the log is read by this layout. */
+feed_reading feed_reading_of(const tb_log_layout *layout);
+/* What the log is taken in under: "another region", say. */
+#define FEED_ANOTHER 48
+void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_ANOTHER]);
 bool feed_readings_have(const feed_readings *readings, uint64_t seed);
 /* Whether so much of a log tells it from others. */
 bool feed_reading_tells(uint64_t bytes, uint64_t lines, bool taken);
@@ -69,11 +75,11 @@ TB_MUST_USE tb_code feed_readings_look(const feed_knower *knower, feed_reader *r
 TB_MUST_USE tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own,
                                           feed_otherwise *ret, tb_error *err);
 /* Before anything of the log is handed out: TB_E_OTHER_OPTIONS where more of it is known otherwise than
- * as the reader reads it. */
-TB_MUST_USE tb_code feed_readings_check(tb_store *store, feed_reader *reader,
+ * as the reader reads it, which is `own`. */
+TB_MUST_USE tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own,
                                         feed_readings *ret_readings, tb_error *err);
 /* TB_E_OTHER_OPTIONS, with its sentence. */
-tb_code feed_readings_refuse(const feed_otherwise *otherwise, tb_error *err);
+tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, tb_error *err);
 /* Whether the notes, and what is known under them, are what they were. */
 TB_MUST_USE tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool *ret_so, tb_error *err);
 

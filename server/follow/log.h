@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "feed/readings.h"
 #include "follow/follow.h"
 #include "follow/refused.h"
 
@@ -34,6 +35,7 @@ typedef struct follow_log {
     bool earlier;        /* so far a copy of a log that is known further */
     bool otherwise;      /* it is known under other options: nothing of it is sent, */
     bool told_otherwise; /* and that was said */
+    char another[FEED_ANOTHER]; /* the options that differ */
     bool likely;         /* a log that begins with the same line is known under other options */
     bool looked;         /* for that was looked in this turn */
     uint64_t passed;     /* its bytes then, which add nothing; of a packed log too, once it is done */

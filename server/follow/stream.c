@@ -41,6 +41,7 @@ typedef struct clash {
 struct follow_stream {
     const follow_sink *sink;
     uint64_t seed;
+    feed_reading own;
     bool look_back;
     tb_buf text;
     size_t lines_end; /* of text */
@@ -79,7 +80,8 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     if (!s) return NULL;
     s->sink = sink;
     s->look_back = look_back;
-    s->seed = feed_hash_seed(TB_BATCH_LOG, layout);
+    s->own = feed_reading_of(layout);
+    s->seed = s->own.seed;
     tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
     tb_buf_init(&s->beginning, FEED_READING_WINDOW, NULL);
     s->all = feed_hash_new(s->seed);
@@ -534,10 +536,10 @@ static tb_code check_readings(follow_stream *s, tb_error *err)
     if (!s->seed || sure || s->start == 0 || s->start >= s->beginning.len) return TB_OK;
     const tb_text text = {s->beginning.data, s->line_at < s->beginning.len ? (size_t)s->line_at : s->beginning.len};
     tb_code code = tb_buf_check(&s->beginning, err);
-    if (!code) code = feed_readings_look_at(&knower, text, (feed_reading){s->seed, false}, &other, err);
+    if (!code) code = feed_readings_look_at(&knower, text, s->own, &other, err);
     if (code) return code;
     s->likely = other.likely;
-    return other.tells && other.bytes > s->start ? feed_readings_refuse(&other, err) : TB_OK;
+    return other.tells && other.bytes > s->start ? feed_readings_refuse(s->own, &other, err) : TB_OK;
 }
 
 /* Whether what has come may be known, so that it waits. */

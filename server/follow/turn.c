@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "feed/foreign.h"
-#include "feed/readings.h"
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -200,6 +199,7 @@ static tb_code turn_otherwise(follow_log *log, follow_room *room, feed_source *s
     log->likely = other->likely;
     log->looked = true;
     log->otherwise = other->tells && other->bytes > own;
+    feed_reading_another(feed_reading_of(&room->options->layout), other->as, log->another);
     if (!log->otherwise) return TB_OK;
     tb_code code = open_as(log, source, other->as, err);
     if (!code) code = catch_up(log, room, err);
@@ -219,7 +219,7 @@ static tb_code keep_beginning(follow_log *log, follow_room *room, tb_error *err)
 /* The sink judges the beginning of a pipe log by itself. */
 static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
 {
-    const feed_reading own = {feed_hash_seed(TB_BATCH_LOG, &room->options->layout), false};
+    const feed_reading own = feed_reading_of(&room->options->layout);
     const feed_knower knower = {room, known_there};
     feed_otherwise other;
     tb_code code = open_as(log, source, own, err);
@@ -254,7 +254,7 @@ static tb_code look_again(follow_log *log, follow_room *room, tb_error *err)
     feed_otherwise other;
     const feed_knower knower = {room, known_there};
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
-    if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, (feed_reading){log->reader->seed, false}, &other, err);
+    if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, feed_reading_of(&room->options->layout), &other, err);
     return code ? code : turn_otherwise(log, room, log->reader->source, &other, err);
 }
 
@@ -383,16 +383,14 @@ static tb_code pass_otherwise(follow_log *log, follow_room *room, bool *ret_end,
     if (log->later) return begin_log(log, room, reader->source, err);
     if (!*ret_end)
         return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
-                       "Its first %llu bytes were taken in before, under another format, map, region or zone: what "
-                       "follows them is not taken. Take it in with the options of then (tollbook ingest), or withdraw "
-                       "the log with them and start again. If it is another log that begins alike, take it in with "
+                       "Its first %llu bytes were taken in before, under %s: what follows them is not taken. Take it in with "
+                       "the options of then (tollbook ingest), or withdraw the log with them and start again. If it is another log that begins alike, take it in with "
                        "`tollbook ingest --batch ID` and start again.",
-                       known);
+                       known, log->another);
     if (log->told_otherwise) return TB_OK;
     log->told_otherwise = true;
     snprintf(sentence, sizeof sentence,
-             "Its %llu bytes were taken in before, under another format, map, region or zone. They do not count again.",
-             known);
+             "Its %llu bytes were taken in before, under %s. They do not count again.", known, log->another);
     room->options->say(room->options->ctx, log->path, sentence);
     return TB_OK;
 }
