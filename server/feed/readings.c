@@ -226,7 +226,7 @@ tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, 
     char another[FEED_ANOTHER];
     feed_reading_another(own, otherwise->as, another);
     return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
-                   "Its first %llu bytes were taken in before, under %s: nothing of it is taken. Go on with the options of "
+                   "Its first %llu bytes were taken in before, under %s: nothing more of it is taken. Go on with the options of "
                    "then, or withdraw it with them first. A batch id (--batch, Idempotency-Key) counts it once more.",
                    (unsigned long long)otherwise->sure, another);
 }

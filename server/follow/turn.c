@@ -368,20 +368,31 @@ static tb_code check_and_ship(follow_log *log, follow_room *room, tb_error *err)
     return ship(log, room, err);
 }
 
+/* Whether there are lines behind what is known. */
+static tb_code has_lines(follow_log *log, follow_room *room, bool *ret_has, tb_error *err)
+{
+    bool end;
+    tb_code code = read_lines(log, room, &end, err);
+    *ret_has = room->piece.len > 0;
+    return code || !*ret_has ? code : feed_reader_rewind(log->reader, err);
+}
+
 /* Of a log that is known under other options: whether that is all of it. Where it goes on behind too little to tell, it may
  * be another log by now. */
 static tb_code pass_otherwise(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
     char sentence[200];
+    bool more;
     const feed_reader *reader = log->reader;
-    tb_code code = feed_reader_at_end(log->reader, ret_end, err);
-    if (!code && !*ret_end) code = catch_up(log, room, err);
-    if (!code && !*ret_end) code = feed_reader_at_end(log->reader, ret_end, err);
-    if (code) return code;
+    tb_code code = has_lines(log, room, &more, err);
+    if (!code && more) code = catch_up(log, room, err);
+    if (!code && more && !log->earlier) code = has_lines(log, room, &more, err);
+    *ret_end = !more || log->earlier;
+    if (code || log->earlier) return code;
     const unsigned long long known = (unsigned long long)reader->known.bytes;
-    log->later = !*ret_end && known < FEED_READING_BYTES;
+    log->later = more && known < FEED_READING_BYTES;
     if (log->later) return begin_log(log, room, reader->source, err);
-    if (!*ret_end)
+    if (more)
         return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
                        "Its first %llu bytes were taken in before, under %s: what follows them is not taken. Take it in with "
                        "the options of then (tollbook ingest), or withdraw the log with them and start again. If it is another log that begins alike, take it in with "

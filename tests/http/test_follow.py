@@ -913,6 +913,20 @@ class Otherwise(unittest.TestCase):
                 run("follow", "--once", *words, *other, twin)
                 self.assertEqual(taken(db)[0], before + 40 + n)
 
+    def test_half_a_line_behind_what_is_known_is_no_trouble(self):
+        other = self.OTHERS["region"][1]
+        for n in (3, 12):  # one that might be another log, and one that is not
+            log, lines = self.grow(n + 1)
+            log.write_bytes(b"".join(lines[:n]) + lines[n][:20])
+            run("ingest", "--db", self.db, *self.JSON, log)
+            before = taken(self.db)
+            f = Follower(self.db, log, options=("--every", "20ms", *other), folder=self.folder).start()
+            self.addCleanup(f.close)
+            until(lambda: "They do not count again" in f.messages() and f.figure("waiting_bytes", log) == 20, f.messages)
+            self.assertEqual(f.stop(), 0)
+            self.assertNotIn("is not taken", f.messages())
+            self.assertEqual(taken(self.db), before)
+
     def test_a_stream_under_other_options_ends(self):
         """Its writer goes on, and is not held up."""
         log, other = self.make_log(self.JSON), self.OTHERS["region"][1]
