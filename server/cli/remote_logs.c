@@ -275,20 +275,15 @@ static int skip_known(sending *s, remote_known *known)
     return code ? fail(s, &err) : 0;
 }
 
-/* A feed_knower's: what the server knows. */
-static tb_code known_there(void *ctx, tb_hash128 head, tb_known **ret_list, size_t *ret_n, tb_rung **ret_rungs,
-                           size_t *ret_n_rungs, tb_error *err)
+static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret_known, tb_error *err)
 {
     sending *s = ctx;
     remote_known known = {0};
     s->client.into = err;
     s->client.patient = true;
-    const int status = remote_known_read(&s->client, s->subject, NULL, head, &known);
+    const int status = remote_known_from(&s->client, NULL, head, from, &known);
     s->client.into = NULL;
-    *ret_list = known.list;
-    *ret_n = known.n;
-    *ret_rungs = known.rungs;
-    *ret_n_rungs = known.n_rungs;
+    *ret_known = (feed_log_known){known.list, known.n, known.rungs, known.n_rungs};
     return status ? err->code : TB_OK;
 }
 

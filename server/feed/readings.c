@@ -15,13 +15,15 @@ tb_hash128 feed_readings_plain(tb_text beginning)
 
 feed_reading feed_reading_of(const tb_log_layout *layout)
 {
-    return (feed_reading){feed_hash_seed(TB_BATCH_LOG, layout), tb_log_layout_heads(layout), feed_hash_options(layout)};
+    return (feed_reading){feed_hash_seed(TB_BATCH_LOG, layout), tb_log_layout_heads(layout),
+                          feed_hash_options(layout)};
 }
 
 void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_ANOTHER])
 {
     static const char *const names[FEED_OPTIONS] = {"format", "map", "zone", "region"};
-    const uint64_t mask = (UINT64_C(1) << FEED_OPTION_BITS) - 1, differ = own.options ^ other.options;
+    const uint64_t mask = (UINT64_C(1) << FEED_OPTION_BITS) - 1,
+                   differ = own.options ^ other.options;
     int n = snprintf(text, FEED_ANOTHER, "another");
     const char *before = " ";
     for (int i = 0; own.options && other.options && i < FEED_OPTIONS; i++) {
@@ -29,7 +31,8 @@ void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_A
         n += snprintf(text + n, FEED_ANOTHER - (size_t)n, "%s%s", before, names[i]);
         before = " and ";
     }
-    if (*before == ' ' && before[1] == 0) snprintf(text, FEED_ANOTHER, "another format, map, zone or region");
+    if (*before == ' ' && before[1] == 0)
+        snprintf(text, FEED_ANOTHER, "another format, map, zone or region");
 }
 
 /* Out of the rungs that are there. */
@@ -38,7 +41,8 @@ static void take_notes(const tb_rung *rungs, size_t n, feed_readings *ret)
     ret->list[0] = feed_reading_of(&(tb_log_layout){.format = TB_FORMAT_PIPE});
     ret->n = 1;
     for (size_t i = 0; i < n && ret->n < FEED_READINGS_MAX && rungs[i].length == NOTE_LENGTH; i++)
-        ret->list[ret->n++] = (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1, rungs[i].hash.low >> 1};
+        ret->list[ret->n++] =
+            (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1, rungs[i].hash.low >> 1};
 }
 
 bool feed_readings_have(const feed_readings *readings, uint64_t seed)
@@ -66,7 +70,8 @@ tb_code feed_readings_read(tb_store *store, tb_hash128 plain, feed_readings *ret
 
 tb_code feed_readings_note(tb_store *store, tb_hash128 plain, feed_reading reading, tb_error *err)
 {
-    const tb_rung note = {NOTE_LENGTH, {.high = reading.seed, .low = reading.options << 1 | reading.heads}};
+    const tb_rung note = {NOTE_LENGTH,
+                          {.high = reading.seed, .low = reading.options << 1 | reading.heads}};
     return tb_store_add_rungs(store, plain, &note, 1, err);
 }
 
@@ -94,8 +99,10 @@ static bool has_line_behind(tb_text text, uint64_t at)
     return at < text.len && memchr(text.data + at, '\n', text.len - (size_t)at);
 }
 
-/* What the reader found: enough of the log, or all its lines, or too little to tell it from others. */
-static feed_otherwise judge_beginning(const feed_reader *reader, tb_text beginning, bool taken, feed_reading as)
+/* What the reader found: enough of the log, or all its lines, or too little to tell it from others.
+ */
+static feed_otherwise judge_beginning(const feed_reader *reader, tb_text beginning, bool taken,
+                                      feed_reading as)
 {
     const feed_known *known = &reader->known;
     const feed_rungs *rungs = &reader->rungs;
@@ -107,22 +114,24 @@ static feed_otherwise judge_beginning(const feed_reader *reader, tb_text beginni
         one.tells = feed_reading_tells(one.sure, FEED_READING_LINES, taken);
         return one;
     }
-    const bool all = known->lines >= FEED_READING_LINES && !has_line_behind(beginning, known->bytes);
+    const bool all =
+        known->lines >= FEED_READING_LINES && !has_line_behind(beginning, known->bytes);
     one.tells = feed_reading_tells(one.sure, known->lines, known->taken) || (all && known->taken);
     return one;
 }
 
 /* Reads the beginning as a log of its own. The lists are the reader's by now. */
-static tb_code measure(tb_text beginning, feed_reading as, tb_known *list, size_t n, tb_rung *rungs, size_t n_rungs,
+static tb_code measure(tb_text beginning, feed_reading as, const feed_log_known *known,
                        feed_otherwise *ret, tb_error *err)
 {
     feed_source *source = NULL;
     feed_reader reader = {0};
-    const bool taken = any_taken(list, n);
-    tb_code code = feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
+    const bool taken = any_taken(known->list, known->n);
+    tb_code code =
+        feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
     if (!code) code = feed_reader_init(&reader, source, as.seed, BLOCK_BYTES, true, err);
-    feed_reader_expect(&reader, list, n);
-    feed_reader_expect_rungs(&reader, rungs, n_rungs);
+    feed_reader_expect(&reader, known->list, known->n);
+    feed_reader_expect_rungs(&reader, known->rungs, known->n_rungs);
     if (!code) code = feed_reader_skip_known(&reader, err);
     if (!code) *ret = judge_beginning(&reader, beginning, taken, as);
     feed_reader_release(&reader);
@@ -131,36 +140,36 @@ static tb_code measure(tb_text beginning, feed_reading as, tb_known *list, size_
 }
 
 /* Under these options. */
-static tb_code look_as(const feed_knower *knower, feed_reader *reader, feed_reading as, looked *ret, tb_error *err)
+static tb_code look_as(const feed_knower *knower, feed_reader *reader, feed_reading as, looked *ret,
+                       tb_error *err)
 {
-    tb_known *list = NULL;
-    tb_rung *rungs = NULL;
-    size_t n = 0, n_rungs = 0;
+    feed_log_known known = {0};
     const tb_text line = feed_reader_beginning(reader);
     *ret = (looked){.head = feed_hash_head(as.seed, as.heads, line.data, line.len)};
-    tb_code code = knower->known(knower->ctx, ret->head, &list, &n, &rungs, &n_rungs, err);
-    if (!code) ret->sum = feed_known_sum(list, n);
-    if (!code && n) code = feed_reader_look(reader, FEED_READING_WINDOW, err);
-    if (!code && n) return measure(feed_reader_beginning(reader), as, list, n, rungs, n_rungs, &ret->found, err);
-    free(list);
-    free(rungs);
+    tb_code code = knower->known(knower->ctx, ret->head, 0, &known, err);
+    if (!code) ret->sum = feed_known_sum(known.list, known.n);
+    if (!code && known.n) code = feed_reader_look(reader, FEED_READING_WINDOW, err);
+    if (!code && known.n)
+        return measure(feed_reader_beginning(reader), as, &known, &ret->found, err);
+    free(known.list);
+    free(known.rungs);
     return code;
 }
 
-static tb_code ask_notes(const feed_knower *knower, tb_text beginning, feed_readings *ret, tb_error *err)
+static tb_code ask_notes(const feed_knower *knower, tb_text beginning, feed_readings *ret,
+                         tb_error *err)
 {
-    tb_known *list = NULL;
-    tb_rung *rungs = NULL;
-    size_t n, n_rungs = 0;
+    feed_log_known known = {0};
     *ret = (feed_readings){.plain = feed_readings_plain(beginning)};
-    tb_code code = knower->known(knower->ctx, ret->plain, &list, &n, &rungs, &n_rungs, err);
-    take_notes(rungs, n_rungs, ret);
-    free(list);
-    free(rungs);
+    tb_code code = knower->known(knower->ctx, ret->plain, 0, &known, err);
+    take_notes(known.rungs, known.n_rungs, ret);
+    free(known.list);
+    free(known.rungs);
     return code;
 }
 
-/* Whether there are heads alone (feed_hash_head): they count for nothing, and are the same in many logs. */
+/* Whether there are heads alone (feed_hash_head): they count for nothing, and are the same in many
+ * logs. */
 static bool only_heads(const feed_reader *reader)
 {
     const tb_text text = feed_reader_beginning(reader);
@@ -173,8 +182,8 @@ static bool only_heads(const feed_reader *reader)
     return line == end;
 }
 
-tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_readings *ret_notes, feed_otherwise *ret,
-                           tb_error *err)
+tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_readings *ret_notes,
+                           feed_otherwise *ret, tb_error *err)
 {
     *ret = (feed_otherwise){.bytes = 0};
     *ret_notes = (feed_readings){.n = 0};
@@ -196,13 +205,14 @@ tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_
     return code;
 }
 
-tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own, feed_otherwise *ret,
-                              tb_error *err)
+tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own,
+                              feed_otherwise *ret, tb_error *err)
 {
     feed_source *source;
     feed_reader reader;
     feed_readings notes;
-    tb_code code = feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
+    tb_code code =
+        feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
     if (code) return code;
     code = feed_reader_init(&reader, source, own.seed, BLOCK_BYTES, true, err);
     reader.heads = own.heads;
@@ -214,11 +224,13 @@ tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed
 
 /* --- in a store --- */
 
-static tb_code known_here(void *ctx, tb_hash128 head, tb_known **ret_list, size_t *ret_n, tb_rung **ret_rungs,
-                          size_t *ret_n_rungs, tb_error *err)
+static tb_code known_here(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret,
+                          tb_error *err)
 {
-    tb_code code = tb_store_known_before(ctx, TB_BATCH_LOG, head, FEED_READING_WINDOW, ret_list, ret_n, err);
-    return code ? code : tb_store_rungs_by_head(ctx, head, ret_rungs, ret_n_rungs, err);
+    (void)from; /* 0 */
+    tb_code code = tb_store_known_before(ctx, TB_BATCH_LOG, head, FEED_READING_WINDOW, &ret->list,
+                                         &ret->n, err);
+    return code ? code : tb_store_rungs_by_head(ctx, head, &ret->rungs, &ret->n_rungs, err);
 }
 
 tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, tb_error *err)
@@ -226,12 +238,14 @@ tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, 
     char another[FEED_ANOTHER];
     feed_reading_another(own, otherwise->as, another);
     return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
-                   "Its first %llu bytes were taken in before, under %s: nothing more of it is taken. Go on with the options of "
-                   "then, or withdraw it with them first. A batch id (--batch, Idempotency-Key) counts it once more.",
+                   "Its first %llu bytes were taken in before, under %s: nothing more of it is "
+                   "taken. Go on with the options of then, or withdraw it with them first. "
+                   "A batch id (--batch, Idempotency-Key) counts it once more.",
                    (unsigned long long)otherwise->sure, another);
 }
 
-tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own, feed_readings *ret, tb_error *err)
+tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own,
+                            feed_readings *ret, tb_error *err)
 {
     const feed_knower knower = {store, known_here};
     feed_otherwise other;
@@ -242,7 +256,8 @@ tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading o
     return code || mine.found.bytes >= other.bytes ? code : feed_readings_refuse(own, &other, err);
 }
 
-tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool *ret_so, tb_error *err)
+tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool *ret_so,
+                           tb_error *err)
 {
     feed_readings now;
     tb_code code = feed_readings_read(store, readings->plain, &now, err);
@@ -250,7 +265,8 @@ tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool 
     for (size_t i = 0; *ret_so && readings->looked && i < readings->n; i++) {
         tb_known *list = NULL;
         size_t n = 0; /* the reader's own have no head here, and nothing is known of them */
-        code = tb_store_known_before(store, TB_BATCH_LOG, readings->heads[i], FEED_READING_WINDOW, &list, &n, err);
+        code = tb_store_known_before(store, TB_BATCH_LOG, readings->heads[i], FEED_READING_WINDOW,
+                                     &list, &n, err);
         now.seen += feed_known_sum(list, n);
         free(list);
         *ret_so &= !code;

@@ -15,7 +15,7 @@
 
 #include "feed/reader.h"
 
-#define FEED_READINGS_MAX   17 /* of logs with one first line: later ones are not noted */
+#define FEED_READINGS_MAX   17 /* of logs with one first line, and a pipe log's: later ones are not noted */
 #define FEED_READING_LINES  2
 #define FEED_READING_BYTES  ((uint64_t)FEED_RUNG_FIRST)
 #define FEED_READING_WINDOW ((size_t)64 << 10) /* so much of a log's beginning decides */
@@ -44,12 +44,18 @@ typedef struct feed_otherwise {
     bool likely;   /* a log that begins with the same line is known under other options */
 } feed_otherwise;
 
-/* What is known of the log with this head, those segments at least that start within the window. The arrays are the
- * caller's to free. */
+/* What is known of a log. The arrays are the caller's to free. */
+typedef struct feed_log_known {
+    tb_known *list;
+    size_t n;
+    tb_rung *rungs;
+    size_t n_rungs;
+} feed_log_known;
+
+/* Who is asked: a store, or a sink. Of the segments that start at byte `from` or behind it, those within the window at least. */
 typedef struct feed_knower {
     void *ctx;
-    tb_code (*known)(void *ctx, tb_hash128 head, tb_known **ret_list, size_t *ret_n, tb_rung **ret_rungs,
-                     size_t *ret_n_rungs, tb_error *err);
+    tb_code (*known)(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret_known, tb_error *err);
 } feed_knower;
 
 /* As the log is read by this layout. */

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "feed/readings.h"
 #include "follow/follow.h"
 #include "follow/refused.h"
 

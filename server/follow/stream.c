@@ -11,8 +11,6 @@
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
 
-#include "feed/readings.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -512,26 +510,12 @@ static tb_code refused(follow_stream *s, tb_code code, clash *last, tb_error *er
     return code == TB_E_WITHDRAWAL && s->start > 0 ? lacks(s, true, err) : code;
 }
 
-/* A feed_knower's: what the sink knows. */
-static tb_code known_there(void *ctx, tb_hash128 head, tb_known **ret_list, size_t *ret_n, tb_rung **ret_rungs,
-                           size_t *ret_n_rungs, tb_error *err)
-{
-    const follow_sink *sink = ctx;
-    follow_known known = {0};
-    tb_code code = sink->known(sink->ctx, head, 0, &known, err);
-    *ret_list = known.list;
-    *ret_n = known.n;
-    *ret_rungs = known.rungs;
-    *ret_n_rungs = known.n_rungs;
-    return code;
-}
-
 /* TB_E_OTHER_OPTIONS: more of it than is stored is known under other options. The sink judges the beginning by itself,
  * and sees nothing but the new lines of what comes behind it. */
 static tb_code check_readings(follow_stream *s, tb_error *err)
 {
     feed_otherwise other;
-    const feed_knower knower = {(void *)(uintptr_t)s->sink, known_there};
+    const feed_knower knower = {s->sink->ctx, s->sink->known};
     const bool sure = !s->likely && feed_reading_tells(s->start, s->lines, s->taken);
     if (!s->seed || sure || s->start == 0 || s->start >= s->beginning.len) return TB_OK;
     const tb_text text = {s->beginning.data, s->line_at < s->beginning.len ? (size_t)s->line_at : s->beginning.len};

@@ -177,17 +177,9 @@ static tb_code open_as(follow_log *log, feed_source *source, feed_reading as, tb
     return code;
 }
 
-/* A feed_knower's: what the sink knows. */
-static tb_code known_there(void *ctx, tb_hash128 head, tb_known **ret_list, size_t *ret_n, tb_rung **ret_rungs,
-                           size_t *ret_n_rungs, tb_error *err)
+static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known, tb_error *err)
 {
-    follow_known known;
-    tb_code code = ask_sink(ctx, head, 0, &known, err);
-    *ret_list = known.list;
-    *ret_n = known.n;
-    *ret_rungs = known.rungs;
-    *ret_n_rungs = known.n_rungs;
-    return code;
+    return ask_sink(ctx, head, from, ret_known, err);
 }
 
 /* Nothing of a log is sent of which more is known under other options: a log is read in one way from its first line to its
