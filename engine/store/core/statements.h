@@ -339,7 +339,7 @@
     X(SEGMENTS_BEFORE,                                                                             \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND " TB__LIVE("segment")              \
-      " ORDER BY start,length")                                                                    \
+      " ORDER BY start,length LIMIT ?4")                                                                    \
     X(SEGMENT_END,                                                                                 \
       "SELECT start FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
       " AND lines_before+accepted+rejected=?4 AND " TB__LIVE("segment")                            \
