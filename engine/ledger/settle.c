@@ -1,6 +1,6 @@
 /* Money meets invoices (settle.h). First what documents came to, so that those that are void are
- * known; then draws; then credit notes, payments that name an invoice, and the rest, which goes to
- * invoices and debits alike. */
+ * known; then draws; then credit notes, payments that name an invoice, what texts say that money in
+ * the account has paid, and the rest, which goes to invoices and debits alike. */
 #include "tollbook/settle.h"
 
 #include <inttypes.h>
@@ -17,6 +17,7 @@ typedef struct settling {
     size_t n_debits;
     int64_t back;                /* opening balances up to this entry were taken back */
     tb_decimal pool;             /* money that names no invoice */
+    tb_decimal unclaimed;        /* of it, before the oldest due take theirs */
     tb_decimal running;
     tb_error *err;
     tb_code code; /* the first trouble */
@@ -65,7 +66,7 @@ static tb_settle_paper *open_invoice(const settling *s, const char *number)
 static void clear_paper(tb_settle_paper *p)
 {
     p->stands = false;
-    p->total = p->drawn = p->credited = p->paid = p->remaining = TB_DECIMAL_ZERO;
+    p->total = p->drawn = p->credited = p->paid = p->remaining = p->promised = TB_DECIMAL_ZERO;
 }
 
 /* total: of an invoice what is owed, of a credit note what it gives. */
@@ -93,12 +94,17 @@ static bool is_paper(tb_ledger_kind kind)
 
 /* --- money --- */
 
+static tb_decimal smaller(tb_decimal a, tb_decimal b)
+{
+    return tb_decimal_compare(a, b) < 0 ? a : b;
+}
+
 /* As much as the paper still takes goes onto *part; the rest joins the other money. */
 static void apply(settling *s, tb_settle_paper *paper, tb_decimal amount, tb_decimal *part)
 {
     tb_decimal taken = TB_DECIMAL_ZERO;
     if (paper && tb_decimal_sign(paper->remaining) > 0)
-        taken = tb_decimal_compare(paper->remaining, amount) < 0 ? paper->remaining : amount;
+        taken = smaller(paper->remaining, amount);
     if (paper && tb_decimal_sign(taken)) {
         add_to(s, part, taken);
         take_from(s, &paper->remaining, taken);
@@ -141,6 +147,20 @@ static void take_money(settling *s, const tb_ledger_entry *e)
         add_to(s, &s->running, e->amount);
     if (!is_money(s, e) || tb_decimal_sign(e->amount) < 0) return;
     apply(s, paper, e->amount, paper ? &paper->paid : NULL);
+}
+
+/* A document stays paid by what it says has paid it, whatever becomes due before it. */
+static void keep_promises(settling *s, tb_settle_paper *papers, size_t n)
+{
+    for (size_t i = 0; i < n && !s->code; i++) {
+        tb_settle_paper *p = &papers[i];
+        const tb_decimal part = smaller(smaller(p->promised, p->remaining), s->pool);
+        if (tb_decimal_sign(part) <= 0) continue;
+        add_to(s, &p->paid, part);
+        take_from(s, &p->remaining, part);
+        take_from(s, &p->promised, part);
+        take_from(s, &s->pool, part);
+    }
 }
 
 /* --- debits --- */
@@ -235,11 +255,14 @@ static void settle_all(settling *s, const tb_ledger_entry *entries, size_t n)
     for (size_t i = 0; i < s->n; i++) {
         if (!s->papers[i].stands || s->papers[i].credit_note) continue;
         s->papers[i].remaining = s->papers[i].total;
+        s->papers[i].promised = s->papers[i].covered;
         take_from(s, &s->papers[i].remaining, s->papers[i].drawn);
     }
     take_notes(s);
     for (size_t i = 0; i < n; i++)
         take_money(s, &entries[i]);
+    keep_promises(s, s->papers, s->n);
+    s->unclaimed = s->pool;
     spread_pool(s);
 }
 
@@ -256,6 +279,7 @@ static void sum_up(settling *s, const tb_ledger_entry *entries, size_t n, tb_set
         add_to(s, &to->receivable, s->debits[i].remaining);
     to->debits = s->debits;
     to->n_debits = s->n_debits;
+    to->unclaimed = s->unclaimed;
     to->unallocated = s->pool;
     to->running = s->running;
 }
@@ -285,6 +309,33 @@ tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *pap
     }
     *ret_settlement = made;
     return TB_OK;
+}
+
+/* What a void invoice had of money in the account: its successor's, as far as it is there. */
+static tb_code had_of(const tb_ledger_entry *entries, size_t n, const tb_settle_paper *papers, size_t n_papers,
+                      const char *number, tb_decimal *ret, tb_error *err)
+{
+    tb_code code = TB_OK;
+    *ret = TB_DECIMAL_ZERO;
+    for (size_t i = 0; i < n_papers; i++)
+        if (strcmp(papers[i].number, number) == 0) *ret = papers[i].covered;
+    for (size_t i = 0; !code && i < n; i++)
+        if (entries[i].kind == TB_LEDGER_PAYMENT || entries[i].kind == TB_LEDGER_ADJUSTMENT)
+            if (strcmp(entries[i].document, number) == 0) code = tb_decimal_add(*ret, entries[i].amount, ret, err);
+    return code;
+}
+
+tb_code tb_settle_next(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers, size_t n_papers,
+                       const char *replaced, tb_decimal *ret_money, tb_error *err)
+{
+    tb_settlement settled = {.credits = NULL};
+    tb_decimal had = TB_DECIMAL_ZERO;
+    tb_code code = tb_settle(entries, n, papers, n_papers, &settled, err);
+    if (!code && *replaced) code = had_of(entries, n, papers, n_papers, replaced, &had, err);
+    had = smaller(had, settled.unclaimed);
+    if (!code) *ret_money = tb_decimal_compare(had, settled.unallocated) > 0 ? had : settled.unallocated;
+    tb_settlement_release(&settled);
+    return code;
 }
 
 /* Of what remains, that due first; of one day that made first, and invoices before debits. */
@@ -317,6 +368,7 @@ tb_code tb_settle_payment(tb_settle_open *open, const char *number, tb_decimal a
     settling s = {.pool = open->unallocated, .err = err};
     tb_settle_paper *paper = open_of_number(open, number);
     apply(&s, paper, amount, paper ? &paper->paid : NULL);
+    keep_promises(&s, open->papers, open->n_papers);
     while (!s.code && tb_decimal_sign(s.pool) > 0 && (paper = oldest_open(open))) {
         const tb_decimal money = s.pool;
         s.pool = TB_DECIMAL_ZERO;

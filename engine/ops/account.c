@@ -16,6 +16,7 @@ typedef struct memory {
     tb_account_entry *entries;
     tb_parties parties;
     tb_buf name;
+    int64_t back; /* opening balances up to this entry were taken back */
 } memory;
 
 static void release(memory *m)
@@ -49,10 +50,11 @@ static void take_draw(tb_account_statement *s, memory *m, const tb_ledger_entry 
     to->drawn.mantissa = -to->drawn.mantissa;
 }
 
+/* An opening balance that was taken back and its opposite, of one moment, are nothing to the customer. */
 static tb_code take_entry(tb_account_statement *s, memory *m, const tb_ledger_entry *e, tb_error *err)
 {
     const int64_t day = tb_day_from_us(e->at_us);
-    if (day > s->last) return TB_OK;
+    if (day > s->last || (tb_ledger_is_opening(e) && e->id <= m->back)) return TB_OK;
     if (e->kind == TB_LEDGER_CREDIT_DRAWN) {
         take_draw(s, m, e);
         return TB_OK;
@@ -94,17 +96,18 @@ static tb_code read_entries(tb_store *store, tb_account_statement *s, memory *m,
         s->first = n ? tb_day_from_us(m->ledger[0].at_us) : s->last;
         if (s->first > s->last) s->first = s->last;
     }
+    m->back = tb_ledger_opening_back(m->ledger, n);
     for (size_t i = 0; !code && i < n; i++)
         code = take_entry(s, m, &m->ledger[i], err);
     s->entries = m->entries;
     return code;
 }
 
-/* Without entries the account's currency is the one that is declared for the month. */
-static tb_code read_currency(tb_store *store, tb_account_statement *s, int64_t month, tb_error *err)
+/* Without entries the account's currency is the one that its first entry would have. */
+static tb_code read_currency(tb_store *store, tb_account_statement *s, tb_error *err)
 {
     if (s->currency[0]) return TB_OK;
-    tb_code code = tb_store_month_currency(store, s->account, month, s->currency, err);
+    tb_code code = tb_store_account_currency(store, s->account, s->currency, err);
     if (!code) s->minor_digits = tb_currency_minor_digits(s->currency);
     return code;
 }
@@ -112,7 +115,7 @@ static tb_code read_currency(tb_store *store, tb_account_statement *s, int64_t m
 static tb_code read_parties(tb_store *store, tb_account_statement *s, memory *m, tb_error *err)
 {
     const int64_t month = tb_month_from_us(s->last * TB_US_PER_DAY);
-    tb_code code = read_currency(store, s, month, err);
+    tb_code code = read_currency(store, s, err);
     if (!code) code = tb_store_account_name(store, s->account, &m->name, err);
     if (!code) tb_buf_add(&m->name, "", 1);
     if (!code) code = tb_buf_check(&m->name, err);

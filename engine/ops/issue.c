@@ -80,6 +80,8 @@ static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *partie
     return TB_OK;
 }
 
+/* --- what is paid --- */
+
 /* What credit would pay of it now, or once it can be made final: the month must be over. */
 static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error *err)
 {
@@ -94,8 +96,41 @@ static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error
         return tb_no_memory(err);
     }
     *d->draws = plan;
-    d->statement.paid = plan.paid;
     return TB_OK;
+}
+
+/* The ledger is settled for it: credit is not counted, and an invoice in the place of a void one has first what paid
+ * that. */
+static tb_code settle_for(tb_store *store, const tb_statement *s, const char *replaced, tb_decimal rest,
+                          tb_decimal *ret_covered, tb_error *err)
+{
+    tb_ledger_entry *entries = NULL;
+    tb_settle_paper *papers = NULL;
+    size_t n = 0, n_papers = 0;
+    tb_decimal money = TB_DECIMAL_ZERO;
+    tb_code code = tb_store_ledger(store, s->account, &entries, &n, err);
+    if (!code) code = tb_store_settle_papers(store, s->account, &papers, &n_papers, err);
+    if (!code) code = tb_settle_next(entries, n, papers, n_papers, replaced, &money, err);
+    if (!code) code = tb_prepaid_part(money, rest, s->bill->minor_digits, ret_covered, err);
+    free(papers);
+    free(entries);
+    return code;
+}
+
+/* Beside the credits that it draws, an invoice is paid by money that lies in the account. */
+static tb_code say_paid(tb_store *store, tb_issue *d, tb_error *err)
+{
+    tb_statement *s = &d->statement;
+    const tb_decimal drawn = d->draws ? d->draws->paid : TB_DECIMAL_ZERO;
+    char replaced[24];
+    tb_decimal rest;
+    tb_code code = tb_decimal_sub(s->bill->total, drawn, &rest, err);
+    if (!code) code = tb_store_replaced(store, s->account, s->month, replaced, err);
+    if (!code)
+        code = d->draws || replaced[0]
+                   ? settle_for(store, s, replaced, rest, &s->covered, err)
+                   : tb_prepaid_covers(store, s->account, rest, drawn, s->bill->minor_digits, &s->covered, err);
+    return code ? code : tb_decimal_add(drawn, s->covered, &s->paid, err);
 }
 
 tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
@@ -118,6 +153,7 @@ tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb
     if (code) return code;
     code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
     if (!code) code = plan_draws(store, ret_issue, now_us, err);
+    if (!code) code = say_paid(store, ret_issue, err);
     if (code) tb_issue_release(ret_issue);
     return code;
 }
@@ -358,17 +394,8 @@ static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int6
     return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
 }
 
-/* Beside the credits that it draws, an invoice is paid by money that lies in the account. */
-static tb_code add_covered(tb_store *store, tb_statement *s, tb_error *err)
-{
-    tb_decimal rest;
-    tb_code code = tb_decimal_sub(s->bill->total, s->paid, &rest, err);
-    if (!code)
-        code = tb_prepaid_covers(store, s->account, rest, s->paid, s->bill->minor_digits, &s->covered, err);
-    return code ? code : tb_decimal_add(s->paid, s->covered, &s->paid, err);
-}
-
-/* What the days of a prepaid account entered is taken back first: what follows stands for it. */
+/* What the days of a prepaid account entered is taken back first: what follows stands for it. What is paid is said again
+ * behind the credit notes, which leave money in the account. */
 static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
                         tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
                         tb_issue_outcome *ret_outcome, tb_error *err)
@@ -382,7 +409,7 @@ static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool e
     if (!code) code = note_runs(store, draft, due, now_us, err);
     if (code || !due) return code;
     if (draft->draws) code = tb_ledger_expire(store, draft->statement.account, now_us, NULL, err);
-    if (!code) code = add_covered(store, &draft->statement, err);
+    if (!code) code = say_paid(store, draft, err);
     if (!code) code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
     if (!code && !known && draft->draws) {
         code = tb_ledger_draw(store, ret_invoice, draft->draws, err);

@@ -80,12 +80,17 @@ tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err)
     return TB_OK;
 }
 
+tb_code tb__refuse_row(uint64_t line, const tb_error *why, const char *instead, tb_error *err)
+{
+    tb_fail(err, why->code, why->field, "Nothing was entered. %s%s", instead, why->message);
+    if (err) err->line = line;
+    return why->code;
+}
+
 tb_code tb_ledger_enter(tb_store *store, tb_ledger_entry *entry, bool *ret_known, tb_error *err)
 {
     tb_code code = tb_store_need_account(store, entry->account, err);
-    if (!code)
-        code = tb_store_month_currency(store, entry->account, tb_month_from_us(entry->at_us),
-                                       entry->currency, err);
+    if (!code) code = tb_store_account_currency(store, entry->account, entry->currency, err);
     if (!code) code = tb__ledger_check_amount(entry, err);
     if (!code) code = tb_store_ledger_known(store, entry, ret_known, err);
     if (code || *ret_known) return code;

@@ -121,6 +121,20 @@ static tb_code enter_entry(tb_ops *ops, const tb_args *args, tb_ledger_entry *en
     return code;
 }
 
+/* Who moves here from another system may take an adjustment for an opening balance. */
+static tb_code say_no_opening(tb_store *store, const tb_ledger_entry *entry, tb_reply *reply, tb_error *err)
+{
+    tb_ledger_entry *entries = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_ledger(store, entry->account, &entries, &n, err);
+    free(entries);
+    if (!code && n == 1)
+        tb_reply_say(reply, "It is the account's first entry, and revenue in the general ledger. What an account owed or had"
+                            " before it was billed here is no adjustment: take it back by the opposite amount, and see:"
+                            " tollbook help ledger begin");
+    return code;
+}
+
 static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_ledger_entry entry = {.account = tb_arg_number(args, "account", 0), .at_us = ops->now_us,
@@ -128,7 +142,9 @@ static tb_code enter(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
                                                                         : TB_LEDGER_ADJUSTMENT};
     bool known = false;
     tb_arg_copy(args, "invoice", entry.document, sizeof entry.document);
-    return enter_entry(ops, args, &entry, &known, reply, err);
+    tb_code code = enter_entry(ops, args, &entry, &known, reply, err);
+    if (!code && !known && entry.kind == TB_LEDGER_ADJUSTMENT) code = say_no_opening(ops->store, &entry, reply, err);
+    return code;
 }
 
 static tb_code grant(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

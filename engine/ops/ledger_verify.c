@@ -20,6 +20,9 @@ typedef struct replay {
     tb_error *err;
     const tb_ledger_entry *entries; /* one account's */
     size_t n;
+    tb_settle_paper *papers; /* the same account's */
+    size_t n_papers;
+    int64_t earlier; /* entries up to this id are of versions that paid invoices by other rules */
 } replay;
 
 static void TB_PRINTF(2, 3) found(replay *r, const char *fmt, ...)
@@ -107,35 +110,26 @@ static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
     return code;
 }
 
-/* What stood in the ledger before entry `own`, but for days that an invoice will stand for. */
-static tb_code balance_before(const replay *r, size_t own, tb_decimal *ret, tb_error *err)
-{
-    tb_code code = TB_OK;
-    *ret = TB_DECIMAL_ZERO;
-    for (size_t i = 0; !code && i < own; i++)
-        if (r->entries[i].kind != TB_LEDGER_USAGE && r->entries[i].kind != TB_LEDGER_USAGE_REVERSAL)
-            code = tb_decimal_add(*ret, r->entries[i].amount, ret, err);
-    return code;
-}
-
-/* What the balance before the invoice pays of it, beside what credits pay. */
-static tb_code covered_of(const replay *r, size_t own, tb_decimal total, tb_decimal planned,
+/* What money in the account pays of the invoice, beside what credits pay. Earlier versions held nothing for an invoice in
+ * the place of a void one. */
+static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice, tb_decimal total, tb_decimal planned,
                           tb_decimal *ret_covered, tb_error *err)
 {
-    const int digits = tb_currency_minor_digits(r->entries[own].currency);
-    tb_decimal left, rest;
-    tb_code code = balance_before(r, own, &left, err);
-    if (!code) code = tb_decimal_sub(left, planned, &left, err);
-    if (!code) code = tb_decimal_sub(total, planned, &rest, err);
-    return code ? code : tb_prepaid_part(left, rest, digits, ret_covered, err);
+    const tb_ledger_entry *e = &r->entries[own];
+    const char *replaced = e->id > r->earlier ? invoice->replaces : "";
+    tb_decimal money, rest;
+    tb_code code = tb_decimal_sub(total, planned, &rest, err);
+    if (!code) code = tb_settle_next(r->entries, own, r->papers, r->n_papers, replaced, &money, err);
+    return code ? code : tb_prepaid_part(money, rest, tb_currency_minor_digits(e->currency), ret_covered, err);
 }
 
 /* Earlier versions let a balance pay the invoices of prepaid accounts alone: those of others say nothing of it. */
-static tb_code may_say_nothing(const replay *r, const tb_invoice *invoice, const said *text, bool *ret, tb_error *err)
+static tb_code may_say_nothing(const replay *r, size_t own, const tb_invoice *invoice, const said *text, bool *ret,
+                               tb_error *err)
 {
     bool prepaid = false;
     *ret = false;
-    if (tb_decimal_sign(text->covered)) return TB_OK;
+    if (tb_decimal_sign(text->covered) || r->entries[own].id > r->earlier) return TB_OK;
     tb_code code = tb_store_account_known_prepaid(r->store, invoice->account, invoice->watermark, &prepaid, err);
     *ret = !prepaid;
     return code;
@@ -152,9 +146,9 @@ static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, cons
         found(r, "Invoice %s says that credits paid %s of it; by the ledger they paid %s.",
               invoice->number, money_text(text->drawn, a), money_text(planned, b));
     if (!text->tells) return TB_OK;
-    tb_code code = may_say_nothing(r, invoice, text, &silent, r->err);
+    tb_code code = may_say_nothing(r, own, invoice, text, &silent, r->err);
     if (code || silent) return code;
-    code = covered_of(r, own, text->total, planned, &covered, r->err);
+    code = covered_of(r, own, invoice, text->total, planned, &covered, r->err);
     if (!code && tb_decimal_compare(text->covered, covered) != 0)
         found(r, "Invoice %s says that the balance paid %s of it; by the ledger it was %s.",
               invoice->number, money_text(text->covered, a), money_text(covered, b));
@@ -255,28 +249,52 @@ static tb_code check_entry(replay *r, size_t i)
     }
 }
 
-static tb_code replay_account(replay *r, int64_t account)
+/* Whether an invoice was made while there was money in the account: days that an invoice will stand for aside. */
+static tb_code had_money(const replay *r, bool *ret, tb_error *err)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    *ret = false;
+    for (size_t i = 0; !code && !*ret && i < r->n; i++) {
+        const tb_ledger_entry *e = &r->entries[i];
+        *ret = e->kind == TB_LEDGER_INVOICE && tb_decimal_sign(sum) > 0;
+        if (e->kind != TB_LEDGER_USAGE && e->kind != TB_LEDGER_USAGE_REVERSAL)
+            code = tb_decimal_add(sum, e->amount, &sum, err);
+    }
+    return code;
+}
+
+/* told: the account has credit, or a text of it says that something was paid. */
+static tb_code replay_account(replay *r, int64_t account, bool told)
 {
     tb_ledger_entry *entries = NULL;
     tb_code code = tb_store_ledger(r->store, account, &entries, &r->n, r->err);
     r->entries = entries;
-    for (size_t i = 0; !code && i < r->n; i++)
+    if (!code && !told) code = had_money(r, &told, r->err);
+    if (!code && told) code = tb_store_settle_papers(r->store, account, &r->papers, &r->n_papers, r->err);
+    for (size_t i = 0; !code && told && i < r->n; i++)
         code = check_entry(r, i);
+    free(r->papers);
     free(entries);
+    r->papers = NULL;
     return code;
 }
 
-/* Of accounts that were never granted credit the store knows that no entry speaks of one; where a text does, they are
- * replayed too. */
 tb_code tb_ledger_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                          tb_error *err)
 {
     replay r = {.store = store, .say = say, .ctx = ctx, .differences = differences, .err = err};
-    int64_t *accounts = NULL;
-    size_t n = 0;
-    tb_code code = tb_store_credit_accounts(store, "", &accounts, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        code = replay_account(&r, accounts[i]);
+    int64_t *accounts = NULL, *told = NULL;
+    size_t n = 0, n_told = 0, at = 0;
+    tb_code code = tb_store_covered_since(store, &r.earlier, err);
+    if (!code) code = tb_store_ledger_accounts(store, &accounts, &n, err);
+    if (!code) code = tb_store_credit_accounts(store, "", &told, &n_told, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        while (at < n_told && told[at] < accounts[i])
+            at++;
+        code = replay_account(&r, accounts[i], at < n_told && told[at] == accounts[i]);
+    }
     free(accounts);
+    free(told);
     return code;
 }

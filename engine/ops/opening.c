@@ -152,13 +152,6 @@ typedef struct opening {
     tb_error *err;
 } opening;
 
-static tb_code refuse_row(const opening *o, const tb_payment *p, const tb_error *why)
-{
-    tb_fail(o->err, why->code, why->field, "%.250s Nothing was entered.", why->message);
-    if (o->err) o->err->line = p->line;
-    return why->code;
-}
-
 /* "INV-7", and "INV-7 (2)" where it was entered and taken back before. */
 static void number_reference(char out[64], const tb_payment *p, int64_t month, unsigned time)
 {
@@ -202,7 +195,7 @@ static tb_code fill_entry(const opening *o, const tb_payment *p, tb_ledger_entry
                            .amount = p->amount,
                            .at_us = tb_month_start_us(o->month),
                            .document = TB_OPENING};
-    tb_code code = tb_store_month_currency(o->store, p->account, o->month, e->currency, err);
+    tb_code code = tb_store_account_currency(o->store, p->account, e->currency, err);
     if (code) return code;
     if (p->currency[0] && strcmp(p->currency, e->currency) != 0)
         return tb_fail(err, TB_E_VALIDATION, "currency",
@@ -265,7 +258,7 @@ static tb_code enter_rows(const opening *o, int64_t account, given g)
         code = fill_entry(o, g.rows[i], &e, &why);
         if (!code) code = name_entry(o, g.rows[i], back, &e, &why);
         if (!code) code = tb_store_ledger_add(o->store, &e, &known, &why);
-        if (code) return refuse_row(o, g.rows[i], &why);
+        if (code) return tb__refuse_row(g.rows[i]->line, &why, "", o->err);
     }
     o->done->entered += g.n;
     return code;
@@ -278,8 +271,7 @@ static tb_code check_anew(const opening *o, int64_t account, tb_error *err)
     if (code || !number[0]) return code;
     return tb_fail(err, TB_E_CLOSED, "balances",
                    "Account %" PRId64
-                   " has another opening balance, and %s is final: correct it with tollbook ledger"
-                   " adjust.",
+                   " has another opening balance, and %s is final: correct it with ledger adjust.",
                    account, number);
 }
 
@@ -295,7 +287,7 @@ static tb_code open_account(const opening *o, const tb_payment *first, given g)
     if (!code && n && !known) code = check_anew(o, first->account, &why);
     if (!code && !known) code = take_back(o->store, standing, n, &why);
     free(standing);
-    if (code) return refuse_row(o, first, &why);
+    if (code) return tb__refuse_row(first->line, &why, "", o->err);
     if (known) {
         o->done->known += n;
         return TB_OK;

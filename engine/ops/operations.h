@@ -88,6 +88,10 @@ TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, tb__account_walk *walk,
 /* Whether a ledger entry's amount has the digits of its currency, and a size that balances can always be summed of. */
 TB_MUST_USE tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err);
 
+/* Fails for a row of a file, of which nothing is entered. What to do instead (or "") comes before the message, which may
+ * end with a command. */
+tb_code tb__refuse_row(uint64_t line, const tb_error *why, const char *instead, tb_error *err);
+
 /* Says that a month lies before the ledger's begin, and that drafts of it are for comparison; else nothing. */
 TB_MUST_USE tb_code tb__say_before_begin(const tb_ops *ops, int64_t month, tb_reply *reply, tb_error *err);
 

@@ -1,5 +1,5 @@
 /* ledger import: a bank's list of payments. A row is entered where it is clear whose money it is: it names
- * invoices of one account, or the file tells the account, or one account alone is called like the payer. All
+ * invoices or opening balances of one account, or the file tells the account, or one account alone is called like the payer. All
  * other rows are listed and nothing of them is kept, so the same file can be given again. A file is
  * entered as a whole or not at all. */
 #include <inttypes.h>
@@ -95,6 +95,38 @@ static tb_code match_numbers(importing *im, const tb_payment *p, match *m, tb_er
         code = match_number(im, numbers[i], m, &found, err);
     if (found > 1) m->invoice[0] = 0;
     if (!code && !found && n) memcpy(m->missing, numbers[0], sizeof m->missing);
+    return code;
+}
+
+#define WORD_LEAST 4 /* a shorter reference, or one without a digit, is found in any text */
+
+/* An opening balance that the reference names as a word of its own: it was billed elsewhere, under that number. */
+static tb_code match_opening(importing *im, const char *word, size_t len, match *m, tb_error *err)
+{
+    char reference[64];
+    tb_ledger_entry e;
+    bool found = false;
+    if (len < WORD_LEAST || len >= sizeof reference) return TB_OK;
+    snprintf(reference, sizeof reference, "%.*s", (int)len, word);
+    if (!reference[strcspn(reference, "0123456789")]) return TB_OK;
+    tb_code code = tb_store_ledger_find(im->ops->store, TB_LEDGER_ADJUSTMENT, reference, &e, &found, err);
+    if (code || !found || !tb_ledger_is_opening(&e)) return code;
+    if (m->account && m->account != e.account)
+        snprintf(m->why, sizeof m->why, "it names opening balances of accounts %" PRId64 " and %" PRId64, m->account,
+                 e.account);
+    m->account = e.account;
+    return TB_OK;
+}
+
+static tb_code match_openings(importing *im, const tb_payment *p, match *m, tb_error *err)
+{
+    static const char gaps[] = " ,;:()";
+    tb_code code = TB_OK;
+    for (const char *word = p->reference; !code && *(word += strspn(word, gaps));) {
+        const size_t len = strcspn(word, gaps);
+        code = match_opening(im, word, len, m, err);
+        word += len;
+    }
     return code;
 }
 
@@ -206,8 +238,7 @@ static tb_code check_currency(importing *im, const tb_payment *p, match *m, tb_e
 {
     char currency[4] = "";
     if (!m->account || !p->currency[0]) return TB_OK;
-    tb_code code = tb_store_month_currency(im->ops->store, m->account,
-                                           tb_month_from_us(p->day * TB_US_PER_DAY), currency, err);
+    tb_code code = tb_store_account_currency(im->ops->store, m->account, currency, err);
     if (code || strcmp(currency, p->currency) == 0) return code;
     snprintf(m->why, sizeof m->why, "it is in %s, and account %" PRId64 " is billed in %s", p->currency,
              m->account, currency);
@@ -218,6 +249,7 @@ static tb_code find_match(importing *im, const tb_payment *p, match *m, tb_error
 {
     *m = (match){.account = 0};
     tb_code code = match_numbers(im, p, m, err);
+    if (!code && !m->account) code = match_openings(im, p, m, err);
     if (!code && m->account && p->account && m->account != p->account)
         snprintf(m->why, sizeof m->why, "it is said to be account %" PRId64 "'s, and names an invoice of"
                  " account %" PRId64, p->account, m->account);
@@ -289,13 +321,9 @@ static void fill_entry(const importing *im, const tb_payment *p, const match *m,
     cut_text(e->note, sizeof e->note, note);
 }
 
-/* The place in the file, before what is wrong. */
 static tb_code fail_row(const tb_payment *p, const tb_error *why, tb_error *err)
 {
-    tb_fail(err, why->code, why->field, "%.250s%s Nothing was entered.", why->message,
-            why->code == TB_E_CLOSED ? " Or enter it as of today with --today." : "");
-    if (err) err->line = p->line;
-    return why->code;
+    return tb__refuse_row(p->line, why, why->code == TB_E_CLOSED ? "--today enters it as of now. " : "", err);
 }
 
 static tb_code enter_payment(importing *im, const tb_payment *p, const match *m, tb_error *err)

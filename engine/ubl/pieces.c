@@ -1,6 +1,7 @@
 /* What lines, parties and the document itself are written with. */
 #include <string.h>
 
+#include "invoice/late_tax.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 #include "tollbook/lacks.h"
@@ -65,6 +66,27 @@ static const char *reason_code(const tb_bill_taxed *tax, const char *category)
     return "";
 }
 
+/* A group has one reason (BT-120) and one code (BT-121), and may be of several months: what each month says stands once,
+ * and a code where it is of all. */
+static void put_reasons(tb__ubl *u, const tb_bill_taxed *group)
+{
+    const tb_bill *bill = u->s->bill;
+    const char *category = tb_tax_category(&group->rate), *code = reason_code(group, category);
+    for (size_t i = 0; i < bill->n_tax; i++) {
+        const tb_bill_taxed *tax = &bill->tax[i];
+        bool is_new = tax->reason != NULL;
+        if (!tb__same_group(&tax->rate, &group->rate)) continue;
+        if (strcmp(reason_code(tax, category), code) != 0) code = "";
+        for (size_t k = 0; k < i && is_new; k++)
+            is_new = !tb__same_group(&bill->tax[k].rate, &group->rate) || !bill->tax[k].reason ||
+                     strcmp(bill->tax[k].reason, tax->reason) != 0;
+        if (is_new) tb_buf_fmt(&u->words, "%s%s", u->words.len ? "; " : "", tax->reason);
+    }
+    if (!u->words.len && !*code) code = reason_code(group, category);
+    tb__xml_text(&u->xml, "cbc:TaxExemptionReasonCode", code);
+    tb__xml_text(&u->xml, "cbc:TaxExemptionReason", tb__ubl_words(u));
+}
+
 /* A line that is not subject to VAT has no rate; the breakdown has 0, as German rules ask. */
 void tb__ubl_category(tb__ubl *u, const char *element, const tb_bill_taxed *tax, bool reasons)
 {
@@ -73,10 +95,7 @@ void tb__ubl_category(tb__ubl *u, const char *element, const tb_bill_taxed *tax,
     tb__xml_open(x, element);
     tb__xml_text(x, "cbc:ID", category);
     if (reasons || strcmp(category, "O") != 0) tb__ubl_decimal(u, "cbc:Percent", tax->rate.percent);
-    if (reasons && tb_tax_untaxed(&tax->rate)) {
-        tb__xml_text(x, "cbc:TaxExemptionReasonCode", reason_code(tax, category));
-        tb__xml_text(x, "cbc:TaxExemptionReason", tax->reason ? tax->reason : "");
-    }
+    if (reasons && tb_tax_untaxed(&tax->rate)) put_reasons(u, tax);
     tb__xml_open(x, "cac:TaxScheme");
     tb__xml_text(x, "cbc:ID", "VAT");
     tb__xml_close(x);

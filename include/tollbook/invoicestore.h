@@ -45,6 +45,9 @@ TB_MUST_USE tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool 
  * month is billed there. "": it is not. */
 TB_MUST_USE tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t month,
                                               char ret_number[24], tb_error *err);
+/* The void invoice whose place the month's next invoice takes; "": there is none. */
+TB_MUST_USE tb_code tb_store_replaced(tb_store *store, int64_t account, int64_t month, char ret_number[24],
+                                      tb_error *err);
 /* What had billed an account's month when the data was at `watermark`, a run's or a correction's: the
  * corrections that go on from one another, the newest first, then its own invoice where it had one.
  * What is void now counts where it stood then. n 0: nothing had been billed. free(). */

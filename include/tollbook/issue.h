@@ -57,8 +57,8 @@ typedef struct tb_issue {
     tb_statement statement;
 } tb_issue;
 
-/* The draft of an account's month as it stands: its charges and the corrections that wait. now_us
- * decides whether the month is running. */
+/* The draft of an account's month as it stands: its charges, the corrections that wait, and what credits and money in the
+ * account would pay. now_us decides whether the month is running. */
 TB_MUST_USE tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month,
                                    const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
                                    tb_error *err);

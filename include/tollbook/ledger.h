@@ -48,7 +48,7 @@ TB_MUST_USE tb_code tb_ledger_draw(tb_store *store, const tb_invoice *invoice,
 TB_MUST_USE tb_code tb_ledger_void(tb_store *store, const char *number, int64_t now_us,
                                    tb_error *err);
 /* Replays every account's credits: nothing is drawn but by an invoice that says so, as much as there
- * was, and what has expired had. Calls say with a sentence for each difference and adds them to
+ * was, and what has expired had; and what money in the account has paid of each invoice. Calls say with a sentence for each difference and adds them to
  * *differences. */
 TB_MUST_USE tb_code tb_ledger_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                                      tb_error *err);

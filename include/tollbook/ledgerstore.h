@@ -44,6 +44,8 @@ TB_MUST_USE tb_code tb_store_ledger_accounts(tb_store *store, int64_t **ret_acco
  * an invoice that says that something of it was paid. Ascending; free(). */
 TB_MUST_USE tb_code tb_store_credit_accounts(tb_store *store, const char *day,
                                              int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+/* The last entry of versions that paid invoices by other rules; 0: there is none. */
+TB_MUST_USE tb_code tb_store_covered_since(tb_store *store, int64_t *ret_id, tb_error *err);
 /* The account's invoices and credit notes as tb_settle takes them, oldest first; free(). */
 TB_MUST_USE tb_code tb_store_settle_papers(tb_store *store, int64_t account,
                                            tb_settle_paper **ret_papers, size_t *ret_n,

@@ -3,8 +3,8 @@
  *
  * Credits are drawn by invoices when these are made final; the entries say so. Of what is left of an
  * invoice then, credit notes take off first (the invoice that they credit), then payments that name it,
- * then all other money, the oldest due first. What one has too much, the others get: it is money that
- * no invoice has taken. Adjustments are such money too. One below zero is a debit: it is owed as an invoice
+ * then what its text says that money in the account has paid of it, then all other money, the oldest due
+ * first. What one has too much, the others get: it is money that no invoice has taken. Adjustments are such money too. One below zero is a debit: it is owed as an invoice
  * is, and due on its own day, an opening balance on the day that it says. A void document takes nothing: what named it is free again. Usage of a prepaid account's running month is kept apart.
  *
  * Always: the sum of all entries = unallocated + running + credit - receivable. */
@@ -71,9 +71,11 @@ typedef struct tb_settle_paper {
     bool credit_note;
     char corrects[24]; /* of a credit note: the invoice that it credits */
     char due[11];      /* "2026-12-04"; where none is agreed the day of issue */
+    tb_decimal covered; /* what its text says that money in the account has paid of it */
     /* Filled by tb_settle. */
     bool stands; /* it is among the entries, and not void */
     tb_decimal total, drawn, credited, paid, remaining; /* of what stands and is owed; else 0 */
+    tb_decimal promised; /* of `covered`: what it has not got, as a credit note was void since; else 0 */
 } tb_settle_paper;
 
 typedef struct tb_settlement {
@@ -82,6 +84,7 @@ typedef struct tb_settlement {
     tb_settle_paper *debits; /* adjustments below zero, as they were entered; owned */
     size_t n_debits;
     tb_decimal balance;     /* the sum of all entries */
+    tb_decimal unclaimed;   /* money that names no invoice that stands, and that no text counts: the oldest due take it */
     tb_decimal unallocated; /* money that no invoice and no debit has taken */
     tb_decimal running;     /* a prepaid account's running month, below zero */
     tb_decimal credit;      /* what is left of all credits */
@@ -92,6 +95,11 @@ typedef struct tb_settlement {
  * Release. TB_E_CORRUPT: an entry is of a paper or credit that is not there. TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers,
                               size_t n_papers, tb_settlement *ret_settlement, tb_error *err);
+/* The money that there is for one invoice more, above 0 or 0: that which all others leave. Where it takes the place of
+ * a void one, of this number ("": of none), also that which named that one, or which its text counted, as far as
+ * no invoice claims it. The entries and papers are those of tb_settle. */
+TB_MUST_USE tb_code tb_settle_next(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers, size_t n_papers,
+                                   const char *replaced, tb_decimal *ret_money, tb_error *err);
 /* What of a settlement is open; those of which nothing remains may be left out. */
 typedef struct tb_settle_open {
     tb_settle_paper *papers, *debits;

@@ -213,7 +213,8 @@ TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, 
 TB_MUST_USE tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                         uint64_t from, tb_known **ret_known, size_t *ret_n,
                                         tb_error *err);
-/* Only those that start before byte `before`. */
+/* Only those that start before byte `before`, the first TB_KNOWN_BEFORE of them. */
+#define TB_KNOWN_BEFORE 1024 /* about as many as 64 KiB have lines */
 TB_MUST_USE tb_code tb_store_known_before(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t before,
                                           tb_known **ret_known, size_t *ret_n, tb_error *err);
 /* Whether a known segment with this head ends at byte `length`, after so many lines of its input. ret_start: where it

@@ -40,6 +40,9 @@ TB_MUST_USE tb_code tb_store_account_known_prepaid(tb_store *store, int64_t acco
 /* Its name, as it is declared. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
 
+/* The currency that the account declares now: that of its payments, credits, adjustments and opening balances, whatever
+ * day they are of. TB_E_NOT_FOUND: no such account. */
+TB_MUST_USE tb_code tb_store_account_currency(tb_store *store, int64_t account, char ret_currency[4], tb_error *err);
 /* The currency an account's month is billed in: the one in force at the start of the month's last hour, 23:00
  * UTC, as in its bill; that of the account's ledger, where the account declares it now.
  * TB_E_NOT_FOUND: no such account. */

@@ -46,9 +46,7 @@ static tb_code put_user(request *r, tb_buf *name, tb_buf *out, tb_error *err)
     tb_store *store = r->worker->store;
     tb_code code = tb_store_account_name(store, r->account, name, err);
     if (!code) code = tb_store_balance(store, r->account, &balance, err);
-    if (!code)
-        code = tb_store_month_currency(store, r->account, tb_month_from_us(request_now_us(r)),
-                                       currency, err);
+    if (!code) code = tb_store_account_currency(store, r->account, currency, err);
     if (code) return code;
     tb_guid("account", r->account, guid);
     tb_buf_fmt(out, "{\"Id\":\"%s\"", guid);

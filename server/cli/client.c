@@ -304,11 +304,16 @@ static int refused(client *c, const client_request *request, long status)
     return exit;
 }
 
+static bool leaves(const client *c)
+{
+    return c->leave && c->leave(c->leave_ctx);
+}
+
 /* Before the same is asked again. A second behind a busy server is not worth a line. */
 static void wait_again(client *c, const client_request *request, long status, int left)
 {
     const unsigned seconds = c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S;
-    struct timespec rest = {.tv_sec = seconds};
+    const struct timespec second = {.tv_sec = 1};
     char subject[SUBJECT_MAX];
     json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(document, "Message"));
@@ -320,7 +325,13 @@ static void wait_again(client *c, const client_request *request, long status, in
                 message ? message : tb_code_text(code), status, seconds, seconds == 1 ? "" : "s", left);
     }
     json_decref(document);
-    nanosleep(&rest, NULL); /* a signal may cut it short */
+    for (unsigned i = 0; i < seconds && !leaves(c); i++)
+        nanosleep(&second, NULL);
+}
+
+static bool is_asked_again(const client *c, long status)
+{
+    return (status == 429 || status == 503) && (!c->into || c->patient) && !leaves(c);
 }
 
 int client_send(client *c, const client_request *request)
@@ -330,7 +341,7 @@ int client_send(client *c, const client_request *request)
         if (i > 0) wait_again(c, request, status, TRIES - i);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
-        if ((status != 429 && status != 503) || c->into) break;
+        if (!is_asked_again(c, status)) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
 }

@@ -1,7 +1,7 @@
 /* A client of a running server: one request after another over one connection, with the key.
  * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
- * a few times, as late as it wishes, up to half a minute each, and each time that is said; where `into` is set the caller
- * does that. Its certificate is checked against --ca, the environment's SSL_CERT_FILE, or else the system's authorities. */
+ * a few times, as late as it wishes, up to half a minute each, and each time that is said; where `into` is set and `patient`
+ * is not, the caller does that. Its certificate is checked against --ca, the environment's SSL_CERT_FILE, or else the system's authorities. */
 #ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
 #define TOLLBOOK_SERVER_CLI_CLIENT_H
 
@@ -21,7 +21,8 @@ typedef struct client {
     unsigned retry_after; /* seconds that the last answer asked to wait */
     time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
-                       * twice */
+                       * twice, */
+    bool patient;     /* but where this is set */
     bool (*leave)(void *ctx); /* may be NULL: asked about once a second; true gives the exchange up */
     void *leave_ctx;
 } client;

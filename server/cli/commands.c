@@ -389,7 +389,7 @@ cli_command cli_commands[] = {
      .operation = "ledger enter",
      .fixed = "kind=payment"},
     {.name = "ledger adjust",
-     .summary = "Enter an adjustment of the balance",
+     .summary = "Enter an adjustment of the balance, which is revenue in the general ledger",
      .operation = "ledger enter",
      .fixed = "kind=adjustment"},
     {.name = "ledger accrue", .operation = "ledger accrue"},

@@ -108,6 +108,7 @@ static int open_sink(following *f)
     int status = server_sink_open(&f->server, f->call, &f->feed);
     f->server.client.leave = time_is_over;
     f->server.client.leave_ctx = f;
+    f->server.client.patient = f->options.once; /* one that runs on comes back by itself */
     return status;
 }
 

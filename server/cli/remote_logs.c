@@ -17,7 +17,7 @@
 #include "cli/remote.h"
 #include "cli/remote_known.h"
 #include "cli/remote_report.h"
-#include "feed/reader.h"
+#include "feed/readings.h"
 
 #define PIECE_MAX   ((size_t)32 << 20)
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -275,6 +275,44 @@ static int skip_known(sending *s, remote_known *known)
     return code ? fail(s, &err) : 0;
 }
 
+static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret_known, tb_error *err)
+{
+    sending *s = ctx;
+    remote_known known = {0};
+    s->client.into = err;
+    s->client.patient = true;
+    const int status = remote_known_from(&s->client, NULL, head, from, &known);
+    s->client.into = NULL;
+    *ret_known = (feed_log_known){known.list, known.n, known.rungs, known.n_rungs};
+    return status ? err->code : TB_OK;
+}
+
+/* Keeps the beginning of a log of which a part is known, for check_readings: in the piece, which is empty. */
+static tb_code keep_beginning(sending *s, tb_error *err)
+{
+    if (s->known == 0 || s->batch) return TB_OK;
+    tb_code code = feed_reader_look(&s->reader, FEED_READING_WINDOW, err);
+    const tb_text text = feed_reader_beginning(&s->reader);
+    tb_buf_add(&s->piece, text.data, text.len);
+    return code ? code : tb_buf_check(&s->piece, err);
+}
+
+/* TB_E_OTHER_OPTIONS: more of the log is known under other options. The server judges the beginning by itself, and sees
+ * nothing but the new lines of what comes behind it. */
+static tb_code check_readings(sending *s, tb_error *err)
+{
+    const feed_knower knower = {s, known_there};
+    const feed_reading own = feed_reading_of(&s->layout);
+    const tb_text text = {s->piece.data, s->piece.len};
+    feed_otherwise other = {.tells = false};
+    bool end = true;
+    tb_code code = feed_reader_at_end(&s->reader, &end, err);
+    if (!code && !end && own.seed && s->start > 0 && s->start < text.len)
+        code = feed_readings_look_at(&knower, text, own, &other, err);
+    s->piece.len = 0;
+    return code || !other.tells || other.bytes <= s->start ? code : feed_readings_refuse(own, &other, err);
+}
+
 /* From the reader's beginning. */
 static int send_new(sending *s)
 {
@@ -291,8 +329,13 @@ static int send_new(sending *s)
     int status = remote_known_read(&s->client, s->subject, s->batch, s->head, &known);
     if (status) return status;
     s->known = known.n;
+    if (keep_beginning(s, &err)) {
+        remote_known_release(&known);
+        return fail(s, &err);
+    }
     status = skip_known(s, &known);
     if (status) return status;
+    if (!s->reader.earlier && check_readings(s, &err)) return fail(s, &err);
     s->report.known_bytes = s->reader.known.bytes;
     s->report.known_lines = s->lines_before = s->reader.known.lines;
     s->report.known_refused = s->reader.known.lines > 0 && !s->reader.known.taken;

@@ -57,15 +57,6 @@ tb_code feed_conflict(const char *batch, tb_error *err)
                    batch);
 }
 
-/* Another value where anything of it has changed: segments are added, and taken back. */
-static uint64_t sum_known(const tb_known *list, size_t n)
-{
-    uint64_t sum = n;
-    for (size_t i = 0; i < n; i++)
-        sum = sum * UINT64_C(0x9E3779B97F4A7C15) + (list[i].hash.low ^ list[i].length);
-    return sum;
-}
-
 /* A named batch: what is known of it must be how this input begins, and all of it where the batch
  * is complete. */
 static tb_code find_named(feed_run *run, tb_error *err)
@@ -75,7 +66,7 @@ static tb_code find_named(feed_run *run, tb_error *err)
     bool same;
     tb_code code = tb_store_known_by_name(run->store, run->options->batch, &list, &n, err);
     if (code) return code;
-    run->seen = sum_known(list, n);
+    run->seen = feed_known_sum(list, n);
     code = feed_reader_skip_named(&run->reader, run->options->kind, list, n, &same,
                                   &run->final_known, err);
     return code || same ? code : feed_conflict(run->options->batch, err);
@@ -100,7 +91,7 @@ static tb_code find_by_content(feed_run *run, bool empty, tb_error *err)
     tb_code code =
         tb_store_known_by_head(run->store, run->options->kind, run->head, &list, &n, err);
     if (code) return code;
-    run->seen = sum_known(list, n);
+    run->seen = feed_known_sum(list, n);
     feed_reader_expect(&run->reader, list, n);
     code = expect_rungs(run, err);
     if (code || !feed_source_seekable(run->source)) return code;
@@ -430,13 +421,15 @@ static void end_run(feed_run *run)
 static tb_code find_readings(feed_run *run, tb_error *err)
 {
     const feed_options *options = run->options;
+    feed_readings *readings = &run->readings;
     const bool log = options->kind == TB_BATCH_LOG && !options->cells;
-    run->begins = log && (!options->piece || options->piece->start == 0);
-    if (!run->begins) return TB_OK;
-    if (!options->batch) return feed_readings_check(run->store, &run->reader, &run->readings, err);
+    if (!log || (options->piece && options->piece->start > 0)) return TB_OK;
     tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
     const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
-    return code ? code : feed_readings_read(run->store, plain, &run->readings, err);
+    if (!code && options->batch) code = feed_readings_read(run->store, plain, readings, err);
+    else if (!code) code = feed_readings_check(run->store, &run->reader, feed_reading_of(&options->layout), readings, err);
+    run->begins = !code && readings->n > 0;
+    return code;
 }
 
 /* What is known of the input, as of now. */
@@ -510,16 +503,6 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     return code;
 }
 
-/* Whether the options under which the input may be known are what they were. */
-static tb_code same_readings(const feed_run *run, bool *ret_so, tb_error *err)
-{
-    feed_readings now;
-    if (!run->begins) return TB_OK;
-    tb_code code = feed_readings_read(run->store, run->readings.plain, &now, err);
-    *ret_so &= !code && now.n == run->readings.n;
-    return code;
-}
-
 /* Whether the catalogue, and what is known of the input, are what they were when it was parsed. */
 static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
 {
@@ -529,12 +512,12 @@ static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
     size_t n = 0;
     tb_code code = d ? tb_store_directory(run->store, d->hosts != NULL, &d, err) : TB_OK;
     *ret_so = !code && d == run->directory;
-    if (!code) code = same_readings(run, ret_so, err);
+    if (*ret_so && run->begins) code = feed_readings_same(run->store, &run->readings, ret_so, err);
     if (code || !*ret_so || options->piece) return code;
     code = options->batch
                ? tb_store_known_by_name(run->store, options->batch, &list, &n, err)
                : tb_store_known_by_head(run->store, options->kind, run->head, &list, &n, err);
-    if (!code) *ret_so = sum_known(list, n) == run->seen;
+    if (!code) *ret_so = feed_known_sum(list, n) == run->seen;
     free(list);
     return code;
 }

@@ -51,6 +51,23 @@ uint64_t feed_hash_seed(tb_batch_kind kind, const tb_log_layout *layout)
     return XXH3_64bits(text, len + edge_len);
 }
 
+uint64_t feed_hash_options(const tb_log_layout *layout)
+{
+    tb_log_spec spec;
+    char zone[sizeof layout->zone];
+    uint64_t all = 0;
+    tb_log_layout_identity(layout, &spec);
+    if (layout->format == TB_FORMAT_COMBINED)
+        spec = (tb_log_spec){{"combined", 8}, {"", 0}, {layout->edge, layout->edge_len}, layout->zone};
+    (void)seed_number(zone, (uint64_t)spec.zone);
+    const tb_text parts[FEED_OPTIONS] = {spec.format, spec.map, {zone, sizeof zone}, spec.region};
+    for (int i = 0; i < FEED_OPTIONS; i++) {
+        const uint64_t bits = XXH3_64bits(parts[i].len ? parts[i].data : "", parts[i].len);
+        all |= bits >> (64 - FEED_OPTION_BITS) << (i * FEED_OPTION_BITS);
+    }
+    return all ? all : 1;
+}
+
 feed_hash *feed_hash_new(uint64_t seed)
 {
     feed_hash *hash = malloc(sizeof *hash);

@@ -10,6 +10,11 @@
 typedef struct feed_hash feed_hash;
 
 uint64_t feed_hash_seed(tb_batch_kind kind, const tb_log_layout *layout);
+/* A number of FEED_OPTION_BITS for each of a log's format, map, zone and region, in this order from the lowest bits on: by it
+ * people are told which of them differ. Never 0. */
+#define FEED_OPTIONS     4
+#define FEED_OPTION_BITS 15
+uint64_t feed_hash_options(const tb_log_layout *layout);
 feed_hash *feed_hash_new(uint64_t seed); /* NULL: out of memory */
 void feed_hash_free(feed_hash *hash);
 void feed_hash_add(feed_hash *hash, const char *bytes, size_t len);

@@ -107,6 +107,14 @@ static span rest_of(const feed_reader *reader)
 
 /* --- the known prefix --- */
 
+uint64_t feed_known_sum(const tb_known *list, size_t n)
+{
+    uint64_t sum = n;
+    for (size_t i = 0; i < n; i++)
+        sum = sum * UINT64_C(0x9E3779B97F4A7C15) + (list[i].hash.low ^ list[i].length);
+    return sum;
+}
+
 /* What is known grew. Of the candidates that could be met, those that are over go before `first`, so that a log of many segments is looked at
  * once and not once a segment: the others keep their order. */
 static void drop_passed(feed_known *known)

@@ -30,6 +30,9 @@ typedef struct feed_known {
     bool taken;            /* a line of it was accepted */
 } feed_known;
 
+/* Another value where anything of it has changed: segments are added, and taken back. */
+uint64_t feed_known_sum(const tb_known *list, size_t n);
+
 typedef struct feed_reader {
     feed_source *source; /* borrowed */
     feed_hash *hash;  /* of the bytes up to `at` */

@@ -1,8 +1,9 @@
 #include "feed/readings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define WINDOW      ((size_t)64 << 10)
 #define BLOCK_BYTES ((size_t)16 << 10)
 #define NOTE_LENGTH 1                            /* no log has such a rung */
 #define PLAIN_SEED  UINT64_C(0x706c61696e206c67) /* no options have it but by chance */
@@ -12,11 +13,36 @@ tb_hash128 feed_readings_plain(tb_text beginning)
     return feed_hash_head(PLAIN_SEED, true, beginning.data, beginning.len);
 }
 
-void feed_readings_from(const tb_rung *rungs, size_t n, feed_readings *ret)
+feed_reading feed_reading_of(const tb_log_layout *layout)
 {
-    ret->n = 0;
+    return (feed_reading){feed_hash_seed(TB_BATCH_LOG, layout), tb_log_layout_heads(layout),
+                          feed_hash_options(layout)};
+}
+
+void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_ANOTHER])
+{
+    static const char *const names[FEED_OPTIONS] = {"format", "map", "zone", "region"};
+    const uint64_t mask = (UINT64_C(1) << FEED_OPTION_BITS) - 1,
+                   differ = own.options ^ other.options;
+    int n = snprintf(text, FEED_ANOTHER, "another");
+    const char *before = " ";
+    for (int i = 0; own.options && other.options && i < FEED_OPTIONS; i++) {
+        if (!(differ >> (i * FEED_OPTION_BITS) & mask)) continue;
+        n += snprintf(text + n, FEED_ANOTHER - (size_t)n, "%s%s", before, names[i]);
+        before = " and ";
+    }
+    if (*before == ' ' && before[1] == 0)
+        snprintf(text, FEED_ANOTHER, "another format, map, zone or region");
+}
+
+/* Out of the rungs that are there. */
+static void take_notes(const tb_rung *rungs, size_t n, feed_readings *ret)
+{
+    ret->list[0] = feed_reading_of(&(tb_log_layout){.format = TB_FORMAT_PIPE});
+    ret->n = 1;
     for (size_t i = 0; i < n && ret->n < FEED_READINGS_MAX && rungs[i].length == NOTE_LENGTH; i++)
-        ret->list[ret->n++] = (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1};
+        ret->list[ret->n++] =
+            (feed_reading){rungs[i].hash.high, rungs[i].hash.low & 1, rungs[i].hash.low >> 1};
 }
 
 bool feed_readings_have(const feed_readings *readings, uint64_t seed)
@@ -26,27 +52,36 @@ bool feed_readings_have(const feed_readings *readings, uint64_t seed)
     return false;
 }
 
-bool feed_reading_fits(const feed_reader *reader)
+bool feed_reading_tells(uint64_t bytes, uint64_t lines, bool taken)
 {
-    return reader->earlier || (reader->known.taken && reader->known.lines >= FEED_READING_LINES);
+    return taken && bytes >= FEED_READING_BYTES && lines >= FEED_READING_LINES;
 }
 
 tb_code feed_readings_read(tb_store *store, tb_hash128 plain, feed_readings *ret, tb_error *err)
 {
     tb_rung *rungs = NULL;
     size_t n = 0;
-    ret->plain = plain;
+    *ret = (feed_readings){.plain = plain};
     tb_code code = tb_store_rungs_by_head(store, plain, &rungs, &n, err);
-    feed_readings_from(rungs, n, ret);
+    take_notes(rungs, n, ret);
     free(rungs);
     return code;
 }
 
 tb_code feed_readings_note(tb_store *store, tb_hash128 plain, feed_reading reading, tb_error *err)
 {
-    const tb_rung note = {NOTE_LENGTH, {.high = reading.seed, .low = reading.heads}};
+    const tb_rung note = {NOTE_LENGTH,
+                          {.high = reading.seed, .low = reading.options << 1 | reading.heads}};
     return tb_store_add_rungs(store, plain, &note, 1, err);
 }
+
+/* --- how much is known --- */
+
+typedef struct looked {
+    tb_hash128 head;
+    uint64_t sum; /* feed_known_sum */
+    feed_otherwise found;
+} looked;
 
 static bool any_taken(const tb_known *list, size_t n)
 {
@@ -55,88 +90,187 @@ static bool any_taken(const tb_known *list, size_t n)
     return false;
 }
 
-/* Reads the beginning as a log of its own. The list is the reader's by now. */
-static tb_code skip_known(tb_store *store, feed_reader *reader, tb_hash128 head, tb_known *list,
-                          size_t n, tb_error *err)
+/* Whether a line ends behind byte `at`, where another one does. */
+static bool has_line_behind(tb_text text, uint64_t at)
 {
-    tb_rung *rungs;
-    size_t n_rungs;
-    feed_reader_expect(reader, list, n);
-    tb_code code = tb_store_rungs_by_head(store, head, &rungs, &n_rungs, err);
-    if (code) return code;
-    feed_reader_expect_rungs(reader, rungs, n_rungs);
-    return feed_reader_skip_known(reader, err);
+    const bool ended = at > 0 && text.data[at - 1] == '\n';
+    if (!ended && at < text.len && text.data[at] == '\r') at++;
+    if (!ended && at < text.len && text.data[at] == '\n') at++;
+    return at < text.len && memchr(text.data + at, '\n', text.len - (size_t)at);
 }
 
-/* How much of the beginning is known with these segments; 0: it is another log. */
-static tb_code measure(tb_store *store, tb_text beginning, feed_reading as, tb_known *list,
-                       size_t n, uint64_t *ret_bytes, tb_error *err)
+/* What the reader found: enough of the log, or all its lines, or too little to tell it from others.
+ */
+static feed_otherwise judge_beginning(const feed_reader *reader, tb_text beginning, bool taken,
+                                      feed_reading as)
+{
+    const feed_known *known = &reader->known;
+    const feed_rungs *rungs = &reader->rungs;
+    const uint64_t rung = reader->earlier && rungs->n_own ? rungs->own[rungs->n_own - 1].length : 0;
+    feed_otherwise one = {.as = as, .bytes = known->bytes, .sure = known->bytes, .likely = true};
+    if (rung > one.sure) one.sure = rung;
+    if (reader->earlier) {
+        one.bytes = reader->at;
+        one.tells = feed_reading_tells(one.sure, FEED_READING_LINES, taken);
+        return one;
+    }
+    const bool all =
+        known->lines >= FEED_READING_LINES && !has_line_behind(beginning, known->bytes);
+    one.tells = feed_reading_tells(one.sure, known->lines, known->taken) || (all && known->taken);
+    return one;
+}
+
+/* Reads the beginning as a log of its own. The lists are the reader's by now. */
+static tb_code measure(tb_text beginning, feed_reading as, const feed_log_known *known,
+                       feed_otherwise *ret, tb_error *err)
 {
     feed_source *source = NULL;
-    feed_reader reader;
-    const bool taken = any_taken(list, n);
-    const tb_hash128 head = feed_hash_head(as.seed, as.heads, beginning.data, beginning.len);
-    *ret_bytes = 0;
+    feed_reader reader = {0};
+    const bool taken = any_taken(known->list, known->n);
     tb_code code =
         feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
     if (!code) code = feed_reader_init(&reader, source, as.seed, BLOCK_BYTES, true, err);
-    if (code) {
-        feed_source_close(source);
-        free(list);
-        return code;
-    }
-    code = skip_known(store, &reader, head, list, n, err);
-    if (!code && taken && feed_reading_fits(&reader))
-        *ret_bytes = reader.earlier ? reader.at : reader.known.bytes;
+    feed_reader_expect(&reader, known->list, known->n);
+    feed_reader_expect_rungs(&reader, known->rungs, known->n_rungs);
+    if (!code) code = feed_reader_skip_known(&reader, err);
+    if (!code) *ret = judge_beginning(&reader, beginning, taken, as);
     feed_reader_release(&reader);
     feed_source_close(source);
     return code;
 }
 
-/* The same, under the segments that there are. */
-static tb_code look_as(tb_store *store, feed_reader *reader, feed_reading as, uint64_t *ret_bytes,
+/* Under these options. */
+static tb_code look_as(const feed_knower *knower, feed_reader *reader, feed_reading as, looked *ret,
                        tb_error *err)
 {
-    tb_known *list;
-    size_t n;
+    feed_log_known known = {0};
     const tb_text line = feed_reader_beginning(reader);
-    const tb_hash128 head = feed_hash_head(as.seed, as.heads, line.data, line.len);
-    *ret_bytes = 0;
-    tb_code code = tb_store_known_before(store, TB_BATCH_LOG, head, WINDOW, &list, &n, err);
-    if (code) return code;
-    if (n) code = feed_reader_look(reader, WINDOW, err);
-    if (!code && n)
-        return measure(store, feed_reader_beginning(reader), as, list, n, ret_bytes, err);
-    free(list);
+    *ret = (looked){.head = feed_hash_head(as.seed, as.heads, line.data, line.len)};
+    tb_code code = knower->known(knower->ctx, ret->head, 0, &known, err);
+    if (!code) ret->sum = feed_known_sum(known.list, known.n);
+    if (!code && known.n) code = feed_reader_look(reader, FEED_READING_WINDOW, err);
+    if (!code && known.n)
+        return measure(feed_reader_beginning(reader), as, &known, &ret->found, err);
+    free(known.list);
+    free(known.rungs);
     return code;
 }
 
-static tb_code refuse(uint64_t bytes, tb_error *err)
+static tb_code ask_notes(const feed_knower *knower, tb_text beginning, feed_readings *ret,
+                         tb_error *err)
 {
-    return tb_fail(
-        err, TB_E_OTHER_OPTIONS, NULL,
-        "Its first %llu bytes were taken in before, under another format, map, region or zone: "
-        "nothing of "
-        "it is taken. Go on with the options of then, or withdraw it with them first. A batch id "
-        "(--batch, Idempotency-Key) counts it once more.",
-        (unsigned long long)bytes);
+    feed_log_known known = {0};
+    *ret = (feed_readings){.plain = feed_readings_plain(beginning)};
+    tb_code code = knower->known(knower->ctx, ret->plain, 0, &known, err);
+    take_notes(known.rungs, known.n_rungs, ret);
+    free(known.list);
+    free(known.rungs);
+    return code;
 }
 
-tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_readings *ret, tb_error *err)
+/* Whether there are heads alone (feed_hash_head): they count for nothing, and are the same in many
+ * logs. */
+static bool only_heads(const feed_reader *reader)
 {
-    uint64_t own = 0, bytes = 0, one;
-    tb_code code = feed_reader_look(reader, TB_HEAD, err);
-    if (code) return code;
-    const feed_reading as = {reader->seed, reader->heads};
-    code = feed_readings_read(store, feed_readings_plain(feed_reader_beginning(reader)), ret, err);
-    feed_reading others[FEED_READINGS_MAX + 1] = {{0, false}}; /* pipe logs */
-    for (size_t i = 0; i < ret->n; i++)
-        others[i + 1] = ret->list[i];
-    for (size_t i = 0; !code && i <= ret->n; i++) {
-        if (others[i].seed == as.seed) continue;
-        code = look_as(store, reader, others[i], &one, err);
-        if (!code && one > bytes) bytes = one;
+    const tb_text text = feed_reader_beginning(reader);
+    const char *line = text.data, *end = text.data + text.len;
+    if (!reader->heads || text.len >= TB_HEAD) return false;
+    while (line < end && *line == '#') {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        line = newline ? newline + 1 : end;
     }
-    if (!code && bytes) code = look_as(store, reader, as, &own, err);
-    return code || own >= bytes ? code : refuse(bytes, err);
+    return line == end;
+}
+
+tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_readings *ret_notes,
+                           feed_otherwise *ret, tb_error *err)
+{
+    *ret = (feed_otherwise){.bytes = 0};
+    *ret_notes = (feed_readings){.n = 0};
+    tb_code code = feed_reader_look(reader, TB_HEAD, err);
+    if (code || only_heads(reader)) return code;
+    code = ask_notes(knower, feed_reader_beginning(reader), ret_notes, err);
+    ret_notes->looked = true;
+    for (size_t i = 0; !code && i < ret_notes->n; i++) {
+        looked one;
+        if (ret_notes->list[i].seed == reader->seed) continue;
+        code = look_as(knower, reader, ret_notes->list[i], &one, err);
+        if (code) break;
+        ret_notes->heads[i] = one.head;
+        ret_notes->seen += one.sum;
+        const bool likely = ret->likely || one.found.likely;
+        if (one.found.tells && one.found.bytes > ret->bytes) *ret = one.found;
+        ret->likely = likely;
+    }
+    return code;
+}
+
+tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own,
+                              feed_otherwise *ret, tb_error *err)
+{
+    feed_source *source;
+    feed_reader reader;
+    feed_readings notes;
+    tb_code code =
+        feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
+    if (code) return code;
+    code = feed_reader_init(&reader, source, own.seed, BLOCK_BYTES, true, err);
+    reader.heads = own.heads;
+    if (!code) code = feed_readings_look(knower, &reader, &notes, ret, err);
+    feed_reader_release(&reader);
+    feed_source_close(source);
+    return code;
+}
+
+/* --- in a store --- */
+
+static tb_code known_here(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret,
+                          tb_error *err)
+{
+    (void)from; /* 0 */
+    tb_code code = tb_store_known_before(ctx, TB_BATCH_LOG, head, FEED_READING_WINDOW, &ret->list,
+                                         &ret->n, err);
+    return code ? code : tb_store_rungs_by_head(ctx, head, &ret->rungs, &ret->n_rungs, err);
+}
+
+tb_code feed_readings_refuse(feed_reading own, const feed_otherwise *otherwise, tb_error *err)
+{
+    char another[FEED_ANOTHER];
+    feed_reading_another(own, otherwise->as, another);
+    return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
+                   "Its first %llu bytes were taken in before, under %s: nothing more of it is "
+                   "taken. Go on with the options of then, or withdraw it with them first. "
+                   "A batch id (--batch, Idempotency-Key) counts it once more.",
+                   (unsigned long long)otherwise->sure, another);
+}
+
+tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own,
+                            feed_readings *ret, tb_error *err)
+{
+    const feed_knower knower = {store, known_here};
+    feed_otherwise other;
+    looked mine;
+    tb_code code = feed_readings_look(&knower, reader, ret, &other, err);
+    if (code || !other.tells) return code;
+    code = look_as(&knower, reader, own, &mine, err);
+    return code || mine.found.bytes >= other.bytes ? code : feed_readings_refuse(own, &other, err);
+}
+
+tb_code feed_readings_same(tb_store *store, const feed_readings *readings, bool *ret_so,
+                           tb_error *err)
+{
+    feed_readings now;
+    tb_code code = feed_readings_read(store, readings->plain, &now, err);
+    *ret_so = !code && now.n == readings->n;
+    for (size_t i = 0; *ret_so && readings->looked && i < readings->n; i++) {
+        tb_known *list = NULL;
+        size_t n = 0; /* the reader's own have no head here, and nothing is known of them */
+        code = tb_store_known_before(store, TB_BATCH_LOG, readings->heads[i], FEED_READING_WINDOW,
+                                     &list, &n, err);
+        now.seen += feed_known_sum(list, n);
+        free(list);
+        *ret_so &= !code;
+    }
+    *ret_so &= !readings->looked || now.seen == readings->seen;
+    return code;
 }

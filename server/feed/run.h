@@ -43,7 +43,7 @@ struct feed_run {
     feed_source *source;
     feed_reader reader;
     tb_hash128 head;
-    bool begins;            /* the input's first byte is here: */
+    bool begins;            /* the input's first byte is here, and a line that is no head: */
     feed_readings readings; /* under which options it may be known */
     feed_worker *workers;
     size_t n_workers;

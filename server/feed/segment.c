@@ -362,9 +362,9 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
 static tb_code note_reading(feed_run *run, tb_error *err)
 {
     const feed_readings *noted = &run->readings;
-    const feed_reading as = {run->reader.seed, run->reader.heads};
+    const feed_reading as = feed_reading_of(&run->options->layout);
     const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_READING_LINES;
-    if (!run->begins || !as.seed || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
+    if (!run->begins || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
         return TB_OK;
     run->begins = false;
     return feed_readings_note(run->store, noted->plain, as, err);

@@ -12,16 +12,11 @@
 #define TOLLBOOK_SERVER_FOLLOW_H
 
 #include "feed/feed.h"
-#include "feed/reader.h"
+#include "feed/readings.h"
 #include "tollbook/buf.h"
 
-/* What a sink knows of a log from a byte on. The arrays are the caller's to free. */
-typedef struct follow_known {
-    tb_known *list;
-    size_t n;
-    tb_rung *rungs;
-    size_t n_rungs;
-} follow_known;
+/* What a sink knows of a log from a byte on. */
+typedef feed_log_known follow_known;
 
 /* The last segment of a log that the sink has, as far as is known here. length 0: none. */
 typedef struct follow_proof {

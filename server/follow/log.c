@@ -46,7 +46,7 @@ void follow_log_restart(follow_log *log)
     log->n_starts = 0;
     log->window_len = 0;
     log->scanned = log->passed = 0;
-    log->told_passed = log->told_otherwise = log->otherwise = false;
+    log->told_passed = log->told_otherwise = log->otherwise = log->likely = log->looked = false;
     log->begun = log->ask = log->earlier = log->packed = log->damaged = log->doubted = false;
     log->proof = (follow_proof){.length = 0};
     log->fresh = true;

@@ -34,13 +34,16 @@ typedef struct follow_log {
     bool earlier;        /* so far a copy of a log that is known further */
     bool otherwise;      /* it is known under other options: nothing of it is sent, */
     bool told_otherwise; /* and that was said */
+    char another[FEED_ANOTHER]; /* the options that differ */
+    bool likely;         /* a log that begins with the same line is known under other options */
+    bool looked;         /* for that was looked in this turn */
     uint64_t passed;     /* its bytes then, which add nothing; of a packed log too, once it is done */
     bool told_passed;    /* and that was said */
     bool packed;         /* gzip or zstd: nothing is written to its end */
     bool damaged;        /* it could not be unpacked: nothing is tried until it changes */
     feed_source *source; /* of a packed log that is being shipped */
     feed_reader *reader; /* of one that is begun; reader->known is what the sink has */
-    tb_hash128 head, plain; /* plain: feed_readings_plain */
+    tb_hash128 head;
     follow_proof proof; /* of what the sink has; of a packed log too, once it is done */
     bool doubted;       /* the sink is to be asked whether it has it still */
     char window[LOG_WINDOW]; /* the last bytes of what the sink has */

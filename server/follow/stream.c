@@ -11,8 +11,6 @@
  * Always true: text[0..lines_end) are whole lines, those of bytes start..line_at of the chain. */
 #include "follow/stream.h"
 
-#include "feed/rungs.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +39,7 @@ typedef struct clash {
 struct follow_stream {
     const follow_sink *sink;
     uint64_t seed;
+    feed_reading own;
     bool look_back;
     tb_buf text;
     size_t lines_end; /* of text */
@@ -49,6 +48,9 @@ struct follow_stream {
     uint64_t at, line_at,
         start;      /* of the stream: what came, its last line end, what the sink has */
     uint64_t lines; /* that the sink has */
+    bool taken;     /* some of them counted */
+    tb_buf beginning; /* of the chain, which decides under which options it is known; nothing of a pipe log */
+    bool likely;      /* a log that begins with the same line is known under other options */
     size_t most; /* bytes of text in one piece; one line may be longer */
     unsigned full; /* pieces of about that length since it became less */
     feed_hash *all, *whole, *had; /* up to at, line_at, start */
@@ -76,8 +78,10 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     if (!s) return NULL;
     s->sink = sink;
     s->look_back = look_back;
-    s->seed = feed_hash_seed(TB_BATCH_LOG, layout);
+    s->own = feed_reading_of(layout);
+    s->seed = s->own.seed;
     tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
+    tb_buf_init(&s->beginning, FEED_READING_WINDOW, NULL);
     s->all = feed_hash_new(s->seed);
     s->whole = feed_hash_new(s->seed);
     s->had = feed_hash_new(s->seed);
@@ -123,6 +127,7 @@ void follow_stream_free(follow_stream *s)
     feed_hash_free(s->had);
     feed_hash_free(s->part);
     tb_buf_release(&s->text);
+    tb_buf_release(&s->beginning);
     drop_gaps(s, s->n_gaps);
     free(s->list);
     free(s->starts);
@@ -189,6 +194,7 @@ static void meet(follow_stream *s)
         if (one->length != s->at || !equal(one->hash, hash)) continue;
         if (one->accepted == 0 && !ended) continue;
         s->known_lines += one->lines - s->lines;
+        s->taken |= one->accepted > 0;
         acknowledge(s, one->lines);
         s->text.len = s->lines_end = 0;
         drop_gaps(s, s->n_gaps);
@@ -261,6 +267,13 @@ static tb_code ask(follow_stream *s, uint64_t from, tb_error *err)
 
 /* --- what comes --- */
 
+/* What comes next is among the beginning, or it has come to its end. */
+static void keep_beginning(follow_stream *s, const char *bytes, size_t len)
+{
+    const size_t room = FEED_READING_WINDOW - s->beginning.len;
+    if (s->seed && s->at == s->beginning.len) tb_buf_add(&s->beginning, bytes, len < room ? len : room);
+}
+
 /* One part without a known end inside it. */
 static void add_part(follow_stream *s, const char *bytes, size_t len)
 {
@@ -293,6 +306,7 @@ static void add_all(follow_stream *s, const char *bytes, size_t len)
     while (len > 0) {
         uint64_t next = next_end(s);
         size_t n = next && next - s->at < len ? (size_t)(next - s->at) : len;
+        keep_beginning(s, bytes, n);
         add_part(s, bytes, n);
         bytes += n;
         len -= n;
@@ -328,6 +342,7 @@ void follow_stream_drop(follow_stream *s)
     drop_gaps(s, s->n_gaps);
     s->text.len = s->lines_end = 0;
     s->at = s->line_at = s->start;
+    if (s->beginning.len > s->start) s->beginning.len = (size_t)s->start;
     feed_rungs_drop(&s->rungs, s->start);
     feed_hash_copy(s->all, s->had);
     feed_hash_copy(s->whole, s->had);
@@ -374,6 +389,7 @@ static tb_code ship(follow_stream *s, size_t len, uint64_t end, const feed_hash 
     tb_code code = s->sink->take(s->sink->ctx, &piece, &body, ret_report, err);
     if (code) return code;
     s->lines += ret_report->lines + ret_report->known_lines;
+    s->taken |= ret_report->accepted > 0;
     s->start = s->met = end;
     feed_hash_copy(s->had, hash);
     memmove(s->text.data, s->text.data + len, s->text.len - len);
@@ -437,6 +453,7 @@ static tb_code begin_chain(follow_stream *s, tb_error *err)
     if (!empty) return tb_no_memory(err);
     s->base += s->start;
     s->start = s->lines = s->met = s->lacking = 0;
+    s->taken = s->likely = false;
     s->n = s->n_starts = 0;
     s->another = false;
     feed_hash_copy(s->had, empty);
@@ -493,6 +510,22 @@ static tb_code refused(follow_stream *s, tb_code code, clash *last, tb_error *er
     return code == TB_E_WITHDRAWAL && s->start > 0 ? lacks(s, true, err) : code;
 }
 
+/* TB_E_OTHER_OPTIONS: more of it than is stored is known under other options. The sink judges the beginning by itself,
+ * and sees nothing but the new lines of what comes behind it. */
+static tb_code check_readings(follow_stream *s, tb_error *err)
+{
+    feed_otherwise other;
+    const feed_knower knower = {s->sink->ctx, s->sink->known};
+    const bool sure = !s->likely && feed_reading_tells(s->start, s->lines, s->taken);
+    if (!s->seed || sure || s->start == 0 || s->start >= s->beginning.len) return TB_OK;
+    const tb_text text = {s->beginning.data, s->line_at < s->beginning.len ? (size_t)s->line_at : s->beginning.len};
+    tb_code code = tb_buf_check(&s->beginning, err);
+    if (!code) code = feed_readings_look_at(&knower, text, s->own, &other, err);
+    if (code) return code;
+    s->likely = other.likely;
+    return other.tells && other.bytes > s->start ? feed_readings_refuse(s->own, &other, err) : TB_OK;
+}
+
 /* Whether what has come may be known, so that it waits. */
 static bool is_held(const follow_stream *s)
 {
@@ -505,7 +538,8 @@ static tb_code ship_lines(follow_stream *s, feed_report *all, tb_error *err)
     clash last = {0};
     while (code == TB_OK && s->lines_end > 0 && !is_held(s)) {
         s->another |= next_end(s) != 0;
-        code = ship_part(s, all, err);
+        code = check_readings(s, err);
+        if (!code) code = ship_part(s, all, err);
         if (code) code = refused(s, code, &last, err);
     }
     return code;

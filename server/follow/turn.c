@@ -16,11 +16,9 @@
 #include <string.h>
 
 #include "feed/foreign.h"
-#include "feed/readings.h"
 #include "follow/log.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
-#define OTHERWISE_BYTES ((uint64_t)64 << 10) /* so much of a log tells under which options it was taken in */
 #define TRIES       16 /* of one turn: shorter pieces, and what others have sent meanwhile */
 
 bool follow_is_logs(tb_code code)
@@ -176,56 +174,80 @@ static tb_code open_as(follow_log *log, feed_source *source, feed_reading as, tb
     log->reader->heads = as.heads;
     code = feed_reader_rewind(log->reader, err);
     if (!code) code = feed_reader_head(log->reader, &log->head, &empty, err);
-    if (!code) log->plain = feed_readings_plain(feed_reader_beginning(log->reader));
     return code;
 }
 
-static tb_code begin_as(follow_log *log, follow_room *room, feed_source *source, feed_reading as, tb_error *err)
+static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known, tb_error *err)
 {
-    tb_code code = open_as(log, source, as, err);
-    return code ? code : catch_up(log, room, err);
+    return ask_sink(ctx, head, from, ret_known, err);
 }
 
-static tb_code ask_readings(const follow_log *log, follow_room *room, feed_readings *ret, tb_error *err)
+/* Nothing of a log is sent of which more is known under other options: a log is read in one way from its first line to its
+ * last, so that it can be withdrawn. */
+static tb_code turn_otherwise(follow_log *log, follow_room *room, feed_source *source, const feed_otherwise *other,
+                              tb_error *err)
 {
-    follow_known known;
-    tb_code code = ask_sink(room, log->plain, 0, &known, err);
-    feed_readings_from(known.rungs, known.n_rungs, ret);
-    free(known.list);
-    free(known.rungs);
+    const uint64_t own = log->earlier ? log->passed : log->reader->known.bytes;
+    log->likely = other->likely;
+    log->looked = true;
+    log->otherwise = other->tells && other->bytes > own;
+    feed_reading_another(feed_reading_of(&room->options->layout), other->as, log->another);
+    if (!log->otherwise) return TB_OK;
+    tb_code code = open_as(log, source, other->as, err);
+    if (!code) code = catch_up(log, room, err);
+    log->begun &= code == TB_OK;
     return code;
 }
 
-/* Whether more of a log, which is no pipe log, is known under other options. Then nothing of it is sent: a log is read in
- * one way from its first line to its last, so that it can be withdrawn. */
-static tb_code begin_otherwise(follow_log *log, follow_room *room, feed_source *source, feed_reading own, tb_error *err)
+static tb_code keep_beginning(follow_log *log, follow_room *room, tb_error *err)
 {
-    const uint64_t bytes = log->reader->known.bytes;
-    feed_readings others;
-    bool tried = false;
-    tb_code code = ask_readings(log, room, &others, err);
-    for (size_t i = 0; !code && i < others.n; i++) {
-        if (others.list[i].seed == own.seed) continue;
-        tried = true;
-        code = begin_as(log, room, source, others.list[i], err);
-        log->otherwise = !code && feed_reading_fits(log->reader) &&
-                         (log->earlier ? log->passed : log->reader->known.bytes) > bytes;
-        if (log->otherwise) return TB_OK;
-    }
-    return code || !tried ? code : begin_as(log, room, source, own, err);
+    tb_code code = feed_reader_look(log->reader, FEED_READING_WINDOW, err);
+    const tb_text text = feed_reader_beginning(log->reader);
+    room->piece.len = 0;
+    tb_buf_add(&room->piece, text.data, text.len);
+    return code ? code : tb_buf_check(&room->piece, err);
 }
 
+/* The sink judges the beginning of a pipe log by itself. */
 static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source, tb_error *err)
 {
-    const feed_reading own = {feed_hash_seed(TB_BATCH_LOG, &room->options->layout), false};
+    const feed_reading own = feed_reading_of(&room->options->layout);
+    const feed_knower knower = {room, known_there};
+    feed_otherwise other;
     tb_code code = open_as(log, source, own, err);
     if (!code) warn_of_host(log, room);
+    if (!code && own.seed) code = keep_beginning(log, room, err);
     if (!code) code = catch_up(log, room, err);
     log->otherwise = false;
-    if (!code && own.seed && log->reader->known.bytes < OTHERWISE_BYTES && !log->earlier)
-        code = begin_otherwise(log, room, source, own, err);
+    if (!code && own.seed && log->reader->known.bytes < FEED_READING_WINDOW && !log->earlier) {
+        code = feed_readings_look_at(&knower, (tb_text){room->piece.data, room->piece.len}, own, &other, err);
+        if (!code) code = turn_otherwise(log, room, source, &other, err);
+    }
     log->begun = code == TB_OK && !stopped(room);
     return code;
+}
+
+/* Whether a plain file, which is no pipe log, may still turn out to be known under other options: too little of it is known to
+ * tell, or it begins like one that is. */
+static bool is_unsure(const follow_log *log)
+{
+    const feed_known *known = &log->reader->known;
+    const bool taken = known->taken || log->lines > log->rejected;
+    if (log->packed || log->earlier || log->otherwise || log->looked || !log->reader->seed) return false;
+    if (known->bytes == 0 || known->bytes >= FEED_READING_WINDOW) return false;
+    return log->likely || !feed_reading_tells(known->bytes, known->lines, taken);
+}
+
+/* Before more is sent: the sink looks at a log's beginning alone. */
+static tb_code look_again(follow_log *log, follow_room *room, tb_error *err)
+{
+    char bytes[FEED_READING_WINDOW];
+    size_t n;
+    feed_otherwise other;
+    const feed_knower knower = {room, known_there};
+    tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
+    if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, feed_reading_of(&room->options->layout), &other, err);
+    return code ? code : turn_otherwise(log, room, log->reader->source, &other, err);
 }
 
 /* --- a piece --- */
@@ -338,27 +360,40 @@ static tb_code check_and_ship(follow_log *log, follow_room *room, tb_error *err)
     return ship(log, room, err);
 }
 
-/* Of a log that is known under other options: whether that is all of it. */
+/* Whether there are lines behind what is known. */
+static tb_code has_lines(follow_log *log, follow_room *room, bool *ret_has, tb_error *err)
+{
+    bool end;
+    tb_code code = read_lines(log, room, &end, err);
+    *ret_has = room->piece.len > 0;
+    return code || !*ret_has ? code : feed_reader_rewind(log->reader, err);
+}
+
+/* Of a log that is known under other options: whether that is all of it. Where it goes on behind too little to tell, it may
+ * be another log by now. */
 static tb_code pass_otherwise(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
     char sentence[200];
+    bool more;
     const feed_reader *reader = log->reader;
-    tb_code code = feed_reader_at_end(log->reader, ret_end, err);
-    if (!code && !*ret_end) code = catch_up(log, room, err);
-    if (!code && !*ret_end) code = feed_reader_at_end(log->reader, ret_end, err);
-    if (code) return code;
+    tb_code code = has_lines(log, room, &more, err);
+    if (!code && more) code = catch_up(log, room, err);
+    if (!code && more && !log->earlier) code = has_lines(log, room, &more, err);
+    *ret_end = !more || log->earlier;
+    if (code || log->earlier) return code;
     const unsigned long long known = (unsigned long long)reader->known.bytes;
-    if (!*ret_end)
+    log->later = more && known < FEED_READING_BYTES;
+    if (log->later) return begin_log(log, room, reader->source, err);
+    if (more)
         return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
-                       "Its first %llu bytes were taken in before, under another format, map, region or zone: what "
-                       "follows them is not taken. Take it in with the options of then (tollbook ingest), or withdraw "
-                       "the log with them and start again.",
-                       known);
+                       "Its first %llu bytes were taken in before, under %s: what follows them is not taken. Take it in with "
+                       "the options of then (tollbook ingest), or withdraw the log with them and start again. If it is another log that begins alike, take it in with "
+                       "`tollbook ingest --batch ID` and start again.",
+                       known, log->another);
     if (log->told_otherwise) return TB_OK;
     log->told_otherwise = true;
     snprintf(sentence, sizeof sentence,
-             "Its %llu bytes were taken in before, under another format, map, region or zone. They do not count again.",
-             known);
+             "Its %llu bytes were taken in before, under %s. They do not count again.", known, log->another);
     room->options->say(room->options->ctx, log->path, sentence);
     return TB_OK;
 }
@@ -366,12 +401,18 @@ static tb_code pass_otherwise(follow_log *log, follow_room *room, bool *ret_end,
 static tb_code next_piece(follow_log *log, follow_room *room, bool *ret_end, tb_error *err)
 {
     tb_code code = log->ask ? catch_up(log, room, err) : TB_OK;
+    if (!code && is_unsure(log)) code = look_again(log, room, err);
+    log->looked = false;
     if (code) return code;
     if (log->earlier) {
         *ret_end = true;
         return TB_OK;
     }
-    if (log->otherwise) return pass_otherwise(log, room, ret_end, err);
+    if (log->otherwise) {
+        code = pass_otherwise(log, room, ret_end, err);
+        log->looked = false;
+        return code;
+    }
     code = read_lines(log, room, ret_end, err);
     return code ? code : check_and_ship(log, room, err);
 }

@@ -83,7 +83,7 @@ class Account:
         invoice = Invoice(number, month, parts, {m: self.tax(m, p) for m, p in parts.items()}, today, due)
         if self.credits:
             self.expire(today)
-        lies = self.remaining()[2]
+        lies = self.lies(next((i for i in reversed(self.invoices) if i.month == month and i.void), None))
         self.post(today, -invoice.total, receivables=invoice.total, revenue=-invoice.net,
                   tax=-invoice.tax)
         open_ = invoice.total
@@ -95,7 +95,8 @@ class Account:
                 c["touched"] = today
                 invoice.drawn.append((c, part))
                 self.post(today, Decimal(0), credits=part, receivables=-part)
-        invoice.paid = invoice.total - open_ + min(open_, lies)
+        invoice.covered = min(open_, lies)
+        invoice.paid = invoice.total - open_ + invoice.covered
         invoice.since = {m: max((i.made for i in self.invoices if m in i.parts and not i.void), default=0)
                          for m in parts}
         invoice.made = tick()
@@ -186,6 +187,12 @@ class Account:
             if part:
                 left[number] -= part
             pool += amount - part
+        for i in self.invoices:  # what their texts say that money in the account has paid
+            if not i.void:
+                part = min(left[i.number], i.covered, pool)
+                left[i.number] -= part
+                pool -= part
+        self.unclaimed = pool
         due = [(i.due, left, i.number) for i in self.invoices if not i.void]
         due += [(day, owed, reference) for reference, day, _ in self.debits]
         for _, of, name in sorted(due, key=lambda d: d[0]):
@@ -193,6 +200,12 @@ class Account:
             of[name] -= part
             pool -= part
         return left, owed, pool
+
+    def lies(self, void):
+        """What there is for one invoice more: what the void one had whose place it takes, or what all others leave."""
+        pool = self.remaining()[2]
+        had = void.covered + sum(amount for amount, number in self.money if number == void.number) if void else 0
+        return max(pool, min(had, self.unclaimed))
 
     def balance(self):
         return sum((amount for _, amount in self.entries), Decimal(0))

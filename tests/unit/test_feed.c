@@ -1,6 +1,7 @@
 /* The feed: whatever the split into blocks, segments and threads, whatever was killed, repeated or
  * has grown, the store holds what one clean run of the same bytes holds. */
 #include "feed/feed.h"
+#include "feed/hash.h"
 #include "seed.h"
 #include "store_fixture.h"
 #include "tollbook/logformat.h"
@@ -616,6 +617,132 @@ START_TEST(other_logs_under_other_options_are_new)
         options.layout = german;
         ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_OK);
         ck_assert_uint_eq(report.accepted, 50);
+    }
+}
+END_TEST
+
+/* Lines that several logs begin with: the known log goes on otherwise, or as far as is known not at all. */
+START_TEST(logs_that_begin_alike_are_told_apart_by_512_bytes)
+{
+    feed_report report;
+    for (int way = 0; way < 4; way++)
+        for (unsigned alike = 2; alike < 9; alike++) {
+            feed_options options = plain_options();
+            again();
+            options.layout = german;
+            make_combined(&log_text, alike, UINT_MAX);
+            const size_t bytes = log_text.len;
+            ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+            make_combined(&log_text, 100, UINT_MAX);
+            if (alike % 2) ck_assert_int_eq(feed_way(way, &log_text, &options, &report), TB_OK);
+            make_combined(&other_text, 100, alike);
+            options.layout.zone = 2;
+            ck_assert_int_eq(feed_way(way, &other_text, &options, &report), bytes < 512 ? TB_OK : TB_E_OTHER_OPTIONS);
+            make_combined(&other_text, alike, UINT_MAX);
+            options.layout.zone = 3;
+            ck_assert_int_eq(feed_way(way, &other_text, &options, &report), TB_E_OTHER_OPTIONS);
+        }
+}
+END_TEST
+
+/* The same log as two bodies that are parsed beside each other, under options that are noted by now. */
+START_TEST(of_two_bodies_at_a_time_one_counts)
+{
+    feed_options de = plain_options(), ny = plain_options();
+    tb_error err = {0};
+    feed_report report;
+    feed_run *first, *second;
+    bool stale;
+    de.layout = ny.layout = german;
+    ny.layout.edge = "NY";
+    for (int i = 0; i < 2; i++) { /* logs that begin with the same line, so that both are noted */
+        const feed_options *noted = i ? &ny : &de;
+        make_combined(&other_text, 4, 1 + (unsigned)i);
+        feed_ok(other_text.bytes, other_text.len, noted);
+    }
+    ck_assert_int_eq(segments(), 2);
+    make_combined(&log_text, 90, UINT_MAX);
+    const feed_body body = {log_text.bytes, log_text.len, FEED_PLAIN, 1 << 24};
+    ok(feed_parse(f.store, &body, &de, &first, &err));
+    ok(feed_parse(f.store, &body, &ny, &second, &err));
+    ok(tb_store_begin(f.store, &err));
+    ok(feed_take(first, f.store, &report, &stale, &err));
+    ck_assert(!stale);
+    ck_assert_uint_eq(report.accepted, 90);
+    ok(feed_take(second, f.store, &report, &stale, &err));
+    ck_assert(stale);
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_int_eq(feed_way(3, &log_text, &ny, &report), TB_E_OTHER_OPTIONS);
+    feed_run_free(first);
+    feed_run_free(second);
+}
+END_TEST
+
+/* Where a log parts from the known one behind a rung, no more than was the same is said to be known. */
+START_TEST(of_a_fork_no_more_is_said_to_be_known)
+{
+    feed_report report;
+    feed_options options = plain_options();
+    tb_error err = {0};
+    unsigned long long said = 0;
+    again();
+    options.layout = german;
+    make_combined(&log_text, 500, UINT_MAX);
+    const size_t same = log_text.len;
+    make_combined(&log_text, 900, UINT_MAX);
+    ck_assert_int_eq(feed_way(0, &log_text, &options, &report), TB_OK);
+    make_combined(&other_text, 700, 500);
+    options.layout.zone = 2;
+    ck_assert_int_eq(feed_code(other_text.bytes, other_text.len, &options, &report, &err), TB_E_OTHER_OPTIONS);
+    ck_assert_int_eq(sscanf(err.message, "Its first %llu bytes", &said), 1);
+    ck_assert(said > 32 << 10 && said <= same);
+}
+END_TEST
+
+/* However many logs begin with one line, of a few it is looked whether they go on alike. */
+START_TEST(looking_under_other_options_has_a_bound)
+{
+    feed_report report;
+    feed_options options = plain_options();
+    tb_error err = {0};
+    tb_known *list;
+    size_t n;
+    again();
+    options.layout = german;
+    ok(tb_store_begin(f.store, &err));
+    for (unsigned i = 0; i < TB_KNOWN_BEFORE + 10; i++) {
+        make_combined(&log_text, 1, UINT_MAX);
+        char line[100];
+        snprintf(line, sizeof line, "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET /x/%u HTTP/1.1\" 200 5 \"-\" \"-\"\n", i);
+        put_str(&log_text, line);
+        ok(feed_memory(f.store, &(feed_body){log_text.bytes, log_text.len, FEED_PLAIN, 1 << 24}, &options, &report, &err));
+        ck_assert_uint_eq(report.accepted, 2);
+    }
+    ok(tb_store_commit(f.store, &err));
+    const tb_hash128 head =
+        feed_hash_head(feed_hash_seed(TB_BATCH_LOG, &options.layout), false, log_text.bytes, log_text.len);
+    ok(tb_store_known_before(f.store, TB_BATCH_LOG, head, 1 << 16, &list, &n, &err));
+    free(list);
+    ck_assert_uint_eq(n, TB_KNOWN_BEFORE);
+}
+END_TEST
+
+/* Files of an hour without a request have their heads alone: they are the same for every zone. */
+START_TEST(heads_alone_are_no_log_of_other_options)
+{
+    static const char heads[] = "#Version: 1.0\n#Fields: date time sc-status sc-bytes\n";
+    tb_error err = {0};
+    for (int64_t zone = 1; zone <= 20; zone++) {
+        feed_options options = plain_options();
+        const tb_log_spec spec = {{"cloudfront", 10}, {"", 0}, {"DE", 2}, zone};
+        ok(tb_log_layout_init(&options.layout, &spec, &err));
+        options.layout.now_ms = NOW_MS;
+        ck_assert_uint_eq(feed_ok(heads, sizeof heads - 1, &options).rejected, 0);
+        char log[200];
+        const int n = snprintf(log, sizeof log, "%s2026-11-17\t10:00:%02d\t200\t51\n2026-11-17\t10:00:%02d\t200\t51\n",
+                               heads, (int)zone, (int)zone);
+        ck_assert_uint_eq(feed_ok(log, (size_t)n, &options).accepted, 4);
+        tb_log_layout_release(&options.layout);
     }
 }
 END_TEST
@@ -1546,6 +1673,11 @@ int main(void)
     tcase_add_test(tc, a_named_batch_is_never_an_earlier_copy);
     tcase_add_test(tc, a_log_that_is_known_under_other_options_is_refused);
     tcase_add_test(tc, other_logs_under_other_options_are_new);
+    tcase_add_test(tc, logs_that_begin_alike_are_told_apart_by_512_bytes);
+    tcase_add_test(tc, of_two_bodies_at_a_time_one_counts);
+    tcase_add_test(tc, of_a_fork_no_more_is_said_to_be_known);
+    tcase_add_test(tc, looking_under_other_options_has_a_bound);
+    tcase_add_test(tc, heads_alone_are_no_log_of_other_options);
     tcase_add_test(tc, a_blank_line_after_a_known_end_is_a_line);
     tcase_add_test(tc, a_known_stream_that_does_not_fit_the_rollup_changes_nothing);
     tcase_add_test(tc, an_unterminated_last_line_of_a_plain_file_waits);

@@ -172,6 +172,61 @@ START_TEST(opening_balances_are_due_when_they_say_until_they_are_taken_back)
 }
 END_TEST
 
+/* The second invoice's text counts 40, and the debit is due before it. */
+START_TEST(what_a_text_counts_is_not_taken_by_what_is_due_before)
+{
+    tb_ledger_entry e[] = {
+        entry(1, TB_LEDGER_INVOICE, "-20", "2026-000001", ""),
+        entry(2, TB_LEDGER_INVOICE, "-100", "2026-000002", ""),
+        entry(3, TB_LEDGER_ADJUSTMENT, "-30", "fee", ""),
+        entry(4, TB_LEDGER_PAYMENT, "25", "w", ""),
+        entry(5, TB_LEDGER_PAYMENT, "25", "v", ""),
+        entry(6, TB_LEDGER_PAYMENT, "70", "u", "2026-000002"),
+    };
+    static const char *const left[][5] = {/* of the invoices and the debit, what is promised and what is unclaimed */
+                                          {"20", "75", "30", "15", "0"},
+                                          {"20", "60", "20", "0", "10"},
+                                          {"20", "0", "10", "10", "20"}};
+    tb_settle_paper p[] = {paper("2026-000001", "2026-02-03", ""), paper("2026-000002", "2026-03-03", "")};
+    tb_settlement s;
+    p[1].covered = dec("40");
+    on_day(&e[2], 20486);
+    for (size_t n = 4; n <= 6; n++) {
+        ck_assert_int_eq(tb_settle(e, n, p, 2, &s, NULL), TB_OK);
+        is(p[0].remaining, left[n - 4][0]);
+        is(p[1].remaining, left[n - 4][1]);
+        is(s.debits[0].remaining, left[n - 4][2]);
+        is(p[1].promised, left[n - 4][3]);
+        is(s.unclaimed, left[n - 4][4]);
+        tb_settlement_release(&s);
+    }
+}
+END_TEST
+
+/* The first invoice is void; 60 named it, its text counted 15, and the second has 50 of all 110 already. */
+START_TEST(the_next_invoice_has_what_the_void_one_had_first)
+{
+    tb_ledger_entry e[] = {
+        entry(1, TB_LEDGER_INVOICE, "-75", "2026-000001", ""), entry(2, TB_LEDGER_PAYMENT, "60", "w", "2026-000001"),
+        entry(3, TB_LEDGER_VOID, "75", "2026-000001", ""),     entry(4, TB_LEDGER_INVOICE, "-80", "2026-000002", ""),
+        entry(5, TB_LEDGER_PAYMENT, "50", "v", ""),            entry(6, TB_LEDGER_PAYMENT, "90", "u", ""),
+    };
+    tb_settle_paper p[] = {paper("2026-000001", "2026-02-03", ""), paper("2026-000002", "2026-02-03", "")};
+    tb_decimal money;
+    p[0].covered = dec("15");
+    const struct {
+        size_t n;
+        const char *covered, *replaced, *money;
+    } cases[] = {{5, "0", "", "30"}, {5, "0", "2026-000001", "75"}, {5, "50", "2026-000001", "60"},
+                 {3, "0", "", "60"}, {3, "0", "2026-000001", "60"}, {6, "0", "2026-000001", "120"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        p[1].covered = dec(cases[i].covered);
+        ck_assert_int_eq(tb_settle_next(e, cases[i].n, p, 2, cases[i].replaced, &money, NULL), TB_OK);
+        is(money, cases[i].money);
+    }
+}
+END_TEST
+
 /* Each is owed by itself, in the order in which they were entered. */
 START_TEST(debits_may_be_many)
 {
@@ -256,6 +311,8 @@ START_TEST(a_payment_more_is_as_if_all_were_settled_again)
         e[7].amount = dec(round % 3 ? "9" : "90"); /* more or less that is open */
         e[10].amount = dec(round % 5 ? "-3" : "-40");
         if (round % 2) snprintf(p[1].due, sizeof p[1].due, "%s", p[0].due);
+        p[0].covered = dec(round % 4 ? "0" : "7");
+        p[1].covered = dec(round % 7 ? "0" : "45");
         ck_assert_int_eq(tb_settle(e, N, p, 4, &s, NULL), TB_OK);
         open = (tb_settle_open){p, s.debits, 4, s.n_debits, s.unallocated};
         for (size_t i = N; i < N + 12; i++) {
@@ -434,6 +491,8 @@ int main(void)
     tcase_add_test(test, money_goes_where_it_is_said_and_then_to_the_oldest_due);
     tcase_add_test(test, what_takes_from_the_balance_is_owed_from_its_day_on);
     tcase_add_test(test, opening_balances_are_due_when_they_say_until_they_are_taken_back);
+    tcase_add_test(test, what_a_text_counts_is_not_taken_by_what_is_due_before);
+    tcase_add_test(test, the_next_invoice_has_what_the_void_one_had_first);
     tcase_add_test(test, debits_may_be_many);
     tcase_add_test(test, a_debit_comes_behind_the_invoices_of_its_day);
     tcase_add_test(test, the_order_of_entries_makes_no_difference);

@@ -136,6 +136,41 @@ START_TEST(what_concerns_the_whole_document_is_a_charge_or_an_allowance)
 }
 END_TEST
 
+/* The rows of two months in one group: each says why nothing is charged, and a code stands for both or not at all. */
+START_TEST(months_of_one_group_have_a_reason_for_all)
+{
+    static const struct {
+        const char *reasons[2], *codes[2], *reason, *code;
+    } cases[] = {
+        {{"Law A", "Law B & C"}, {NULL, NULL}, "Law A; Law B &amp; C", NULL},
+        {{"Law A", "Law A"}, {"VATEX-EU-D", "VATEX-EU-D"}, "Law A", "VATEX-EU-D"},
+        {{"Law A", NULL}, {"VATEX-EU-D", "VATEX-EU-F"}, "Law A", NULL},
+        {{NULL, "Law B"}, {"VATEX-EU-D", "VATEX-EU-D"}, "Law B", "VATEX-EU-D"},
+        {{NULL, NULL}, {"VATEX-EU-D", "VATEX-EU-F"}, NULL, "VATEX-EU-D"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char wanted[128];
+        fixture f;
+        parties p;
+        declare(&f, &p);
+        for (int k = 0; k < 2; k++)
+            f.tax[k] = (tb_bill_taxed){.rate = {.name = "VAT", .category = "E", .percent = dec("0")},
+                                       .base = k ? dec("0.00") : f.bill.subtotal, .amount = dec("0.00"), .late = k > 0,
+                                       .reason = cases[i].reasons[k], .reason_code = cases[i].codes[k]};
+        f.bill.n_tax = 2;
+        f.bill.total = f.bill.subtotal;
+        char *text = written(&f.s, NULL);
+        ck_assert_int_eq(strstr(text, "<cbc:TaxExemptionReason>") != NULL, cases[i].reason != NULL);
+        ck_assert_int_eq(strstr(text, "<cbc:TaxExemptionReasonCode>") != NULL, cases[i].code != NULL);
+        snprintf(wanted, sizeof wanted, "TaxExemptionReason>%s<", cases[i].reason);
+        ck_assert_msg(!cases[i].reason || strstr(text, wanted), "%s", wanted);
+        snprintf(wanted, sizeof wanted, "TaxExemptionReasonCode>%s<", cases[i].code);
+        ck_assert_msg(!cases[i].code || strstr(text, wanted), "%s", wanted);
+        free(text);
+    }
+}
+END_TEST
+
 /* Bytes that are no UTF-8, or no XML, however they came in. */
 START_TEST(test_any_bytes_become_xml)
 {
@@ -248,6 +283,7 @@ int main(void)
     tcase_add_test(all, test_a_row_has_its_tiers_price_where_that_comes_to_its_amount);
     tcase_add_test(all, a_line_that_its_tiers_do_not_come_to_is_one_row);
     tcase_add_test(all, what_concerns_the_whole_document_is_a_charge_or_an_allowance);
+    tcase_add_test(all, months_of_one_group_have_a_reason_for_all);
     tcase_add_test(all, test_any_bytes_become_xml);
     tcase_add_test(all, test_what_lacks_something_is_refused);
     tcase_add_test(all, test_a_buffer_that_is_too_small_stays_as_it_was);

@@ -749,8 +749,13 @@ static const char v24[] =
     "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment WHEN NOT(" SEGMENT_FOLDS ") BEGIN"
     " SELECT raise(ABORT,'segments are append-only'); END;";
 
+/* meta.covered_since: above this entry of the ledger, invoices say by the rules of docs/ledger.md what money in the account has
+ * paid of them. Builds before this schema did not always. */
+static const char v25[] =
+    "INSERT INTO meta(name,value) VALUES('covered_since',(SELECT coalesce(max(id),0) FROM ledger));";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Of what they make: see verify/rows.c. A test says what it must be. */

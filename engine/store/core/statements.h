@@ -339,7 +339,7 @@
     X(SEGMENTS_BEFORE,                                                                             \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final"       \
       " FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND " TB__LIVE("segment")              \
-      " ORDER BY start,length")                                                                    \
+      " ORDER BY start,length LIMIT ?4")                                                                    \
     X(SEGMENT_END,                                                                                 \
       "SELECT start FROM segment WHERE head=?1 AND kind=?2 AND start<?3 AND length=?3"                 \
       " AND lines_before+accepted+rejected=?4 AND " TB__LIVE("segment")                            \
@@ -1022,7 +1022,8 @@
               " lower(document->>'$.buyer.name')=lower(?1)) ORDER BY id LIMIT 2")                  \
     X(SETTLE_PAPERS,                                                                               \
       "SELECT number,kind,coalesce(document->>'$.corrects',''),coalesce(document->>'$.due',"       \
-      "date(finalized_us/1000000,'unixepoch')) FROM invoice WHERE account=?1 ORDER BY id")         \
+      "date(finalized_us/1000000,'unixepoch')),iif(document->>'$.drawn' IS NULL,'0',"              \
+      "document->>'$.paid'),coalesce(document->>'$.drawn','0') FROM invoice WHERE account=?1 ORDER BY id")\
     X(BILLED_MONTHS,                                                                               \
       "SELECT i.account,i.month,i.number,max(i.watermark,coalesce("                                \
       TB__CORRECTED("i.account", "i.month") ",0)),i.currency FROM invoice i"                       \

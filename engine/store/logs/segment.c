@@ -201,8 +201,9 @@ tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 h
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
+/* most 0: all. */
 static tb_code list_known(tb_store *store, tb__statement which, tb_batch_kind kind, tb_hash128 head, uint64_t at,
-                          tb_known **ret_known, size_t *ret_n, tb_error *err)
+                          int most, tb_known **ret_known, size_t *ret_n, tb_error *err)
 {
     sqlite3_stmt *s;
     uint8_t bytes[16];
@@ -212,19 +213,21 @@ static tb_code list_known(tb_store *store, tb__statement which, tb_batch_kind ki
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
     sqlite3_bind_int64(s, 2, kind);
     sqlite3_bind_int64(s, 3, (int64_t)at);
+    if (most) sqlite3_bind_int(s, 4, most);
     return tb__collect(store, s, &known_rows, ret_known, ret_n, err);
 }
 
 tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t from,
                             tb_known **ret_known, size_t *ret_n, tb_error *err)
 {
-    return list_known(store, TB__SQL_SEGMENTS_FROM, kind, head, from, ret_known, ret_n, err);
+    return list_known(store, TB__SQL_SEGMENTS_FROM, kind, head, from, 0, ret_known, ret_n, err);
 }
 
 tb_code tb_store_known_before(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t before,
                               tb_known **ret_known, size_t *ret_n, tb_error *err)
 {
-    return list_known(store, TB__SQL_SEGMENTS_BEFORE, kind, head, before, ret_known, ret_n, err);
+    return list_known(store, TB__SQL_SEGMENTS_BEFORE, kind, head, before, TB_KNOWN_BEFORE, ret_known, ret_n,
+                      err);
 }
 
 /* The segment before is the last one that starts earlier, but for forks of the same log: so the search

@@ -186,6 +186,12 @@ static tb_code number_of(tb_store *store, tb__statement id, const tb_invoice *in
     return code;
 }
 
+tb_code tb_store_replaced(tb_store *store, int64_t account, int64_t month, char ret_number[24], tb_error *err)
+{
+    const tb_invoice next = {.account = account, .month = month, .kind = "invoice"};
+    return number_of(store, TB__SQL_INVOICE_REPLACED, &next, ret_number, err);
+}
+
 static bool is_credit_note(const tb_invoice *invoice)
 {
     return strcmp(invoice->kind, "credit_note") == 0;

@@ -82,6 +82,11 @@ tb_code tb_store_ledger_each(tb_store *store, int64_t from_us, int64_t to_us,
     return code;
 }
 
+tb_code tb_store_covered_since(tb_store *store, int64_t *ret_id, tb_error *err)
+{
+    return tb__meta_get(store, "covered_since", ret_id, err);
+}
+
 static tb_code id_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     (void)err;
@@ -136,7 +141,19 @@ tb_code tb_store_ledger_find(tb_store *store, tb_ledger_kind kind, const char *r
     return code;
 }
 
-/* Columns number, kind, corrects, due or else the day of issue. */
+/* What a balance has paid beside credits. */
+static tb_code read_covered(sqlite3_stmt *s, tb_settle_paper *p, tb_error *err)
+{
+    const char *paid = (const char *)sqlite3_column_text(s, 4), *drawn = (const char *)sqlite3_column_text(s, 5);
+    tb_decimal all, credits;
+    if (!paid || !drawn) return tb_no_memory(err);
+    if (tb_decimal_parse(paid, strlen(paid), TB_DECIMAL_SCALE_MAX, &all, NULL) ||
+        tb_decimal_parse(drawn, strlen(drawn), TB_DECIMAL_SCALE_MAX, &credits, NULL))
+        return tb_fail(err, TB_E_CORRUPT, "invoice", "Invoice %s: what was paid of it cannot be read.", p->number);
+    return tb_decimal_sub(all, credits, &p->covered, err);
+}
+
+/* Columns number, kind, corrects, due or else the day of issue; what was paid, and of it by credits. */
 static tb_code paper_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     tb_settle_paper p = {.credit_note = false};
@@ -145,6 +162,7 @@ static tb_code paper_from(sqlite3_stmt *s, void *item, tb_error *err)
     if (!code) code = tb__copy_text(s, 1, kind, sizeof kind, err);
     if (!code) code = tb__copy_text(s, 2, p.corrects, sizeof p.corrects, err);
     if (!code) code = tb__copy_text(s, 3, p.due, sizeof p.due, err);
+    if (!code) code = read_covered(s, &p, err);
     if (code) return code;
     p.credit_note = strcmp(kind, "credit_note") == 0;
     *(tb_settle_paper *)item = p;

@@ -52,6 +52,16 @@ tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_pre
     return code;
 }
 
+tb_code tb_store_account_currency(tb_store *store, int64_t account, char ret_currency[4], tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    tb_code code = read_account(store, TB__SQL_ACCOUNT_GET, &account, 1, &terms, why, err);
+    if (!code) code = fail_as(&why[TB__PART_CURRENCY], err);
+    if (!code) memcpy(ret_currency, terms.currency, sizeof terms.currency);
+    return code;
+}
+
 tb_code tb_store_account_was_prepaid(tb_store *store, int64_t account, int64_t at_us,
                                      bool *ret_prepaid, tb_error *err)
 {

@@ -22,8 +22,8 @@ class Ledger(Case):
         row = {"zone": zone, "hour": f"{day}T05:00:00Z", "region": "DE", "bytes": gigabytes * GB}
         self.run_tool("import", "--db", "t.db", "-", stdin=(json.dumps(row) + "\n").encode(), now=now)
 
-    def ledger(self, *words, now=OCTOBER, status=0):
-        return self.run_tool("ledger", *words[:1], "--db", "t.db", *words[1:], now=now, status=status)
+    def ledger(self, *words, now=OCTOBER, status=0, stdin=b""):
+        return self.run_tool("ledger", *words[:1], "--db", "t.db", *words[1:], now=now, status=status, stdin=stdin)
 
     def credit(self, amount, *words, account=1, **more):
         return self.ledger("credit", "--account", account, "--amount", amount, *words, **more)

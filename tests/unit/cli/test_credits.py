@@ -2,7 +2,8 @@
 import json
 import unittest
 
-from money import CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
+from money import BOOK, CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
+from test_verify_money import rewritten
 
 JANUARY = "2027-01-02T12:00:00Z"
 
@@ -227,6 +228,71 @@ class Credits(Ledger):
         self.assertNotIn("Paid from credit", show("focus"))  # it is the customer's own money
         self.verify()
 
+    def void(self, number, now=DECEMBER):
+        self.run_tool("invoice", "--db", "t.db", "--void", number, now=now)
+
+    def open(self, now=DECEMBER):
+        return [(i["number"], i["remaining"]) for a in self.aging(now=now) for i in a["invoices"]]
+
+    def test_an_invoice_made_again_has_what_paid_the_void_one_first(self):
+        """Whether it was named or counted by the text, and though another invoice is open."""
+        self.use(101, 500)
+        self.use(101, 900, day="2026-11-03")
+        self.finalize()
+        self.ledger("pay", "--account", 1, "--amount", "6", "--reference", "a", "--invoice", "2026-000001", now=NOVEMBER)
+        self.finalize(month="2026-11", now=DECEMBER)
+        for void, again in (("2026-000001", "2026-000003"), ("2026-000003", "2026-000004")):  # the third counts the payment
+            self.void(void)
+            self.assertEqual(self.open(), [("2026-000002", "4.80")])
+            draft = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", now=DECEMBER).out)["invoices"][-1]
+            self.assertEqual((draft["paid"], draft["payable"], draft["drawn"]), ("6.00", "0.00", "0.00"))
+            self.assertEqual(self.paid(now=DECEMBER), (again, "6.00", "0.00", "0.00"))
+            self.assertEqual(self.open(), [("2026-000002", "10.80")])
+            self.verify()
+
+    def test_money_that_a_text_counts_is_not_counted_again(self):
+        self.use(101, 500)
+        self.finalize()
+        self.ledger("pay", "--account", 1, "--amount", "6", "--reference", "a", "--invoice", "2026-000001", now=NOVEMBER)
+        self.void("2026-000001")
+        self.use(101, 300, day="2026-11-03")
+        self.assertEqual(self.paid(month="2026-11", now=DECEMBER), ("2026-000002", "3.60", "0.00", "0.00"))
+        self.assertEqual(self.paid(now=DECEMBER), ("2026-000003", "2.40", "3.60", "0.00"))
+        self.assertEqual(self.open(), [("2026-000003", "3.60")])
+        self.verify()
+
+    def test_what_a_text_says_was_paid_stays_so(self):
+        self.apply(json.dumps({**CATALOG, "accounts": [{**CATALOG["accounts"][0], "terms_days": 30}, CATALOG["accounts"][1]]}))
+        self.use(101, 500)
+        self.ledger("pay", "--account", 1, "--amount", "4", "--reference", "a", now=NOVEMBER)
+        self.assertEqual(self.paid(), ("2026-000001", "4.00", "2.00", "0.00"))
+        self.ledger("adjust", "--account", 1, "--amount", "-3", "--reference", "fee", now=NOVEMBER)  # due before it
+        self.assertEqual(self.open(), [("2026-000001", "2.00"), ("fee", "3.00")])
+        self.ledger("pay", "--account", 1, "--amount", "2.50", "--reference", "b", now=NOVEMBER)
+        self.assertEqual(self.open(), [("2026-000001", "2.00"), ("fee", "0.50")])
+        self.verify()
+
+    def test_a_draft_is_paid_as_its_invoice(self):
+        self.ledger("pay", "--account", 1, "--amount", "4", "--reference", "a", now=OCTOBER)
+        self.credit("1")
+        self.use(101, 500)
+        draft = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", now=NOVEMBER).out)["invoices"][0]
+        final = self.finalize()[0]
+        for name, value in (("paid", "5.00"), ("drawn", "1.00"), ("payable", "1.00")):
+            self.assertEqual((draft[name], final[name]), (value, value))
+
+    def test_an_invoice_that_says_nothing_of_money_in_the_account_is_found(self):
+        self.ledger("pay", "--account", 1, "--amount", "9", "--reference", "a")
+        self.use(101, 500)
+        self.assertEqual(self.paid(), ("2026-000001", "6.00", "0.00", "0.00"))
+        self.change(rewritten('"drawn":"0.00",', ""))
+        self.change(rewritten('"paid":"6.00","payable":"0.00"', '"paid":"0.00","payable":"6.00"'))
+        words = "Invoice 2026-000001 says that the balance paid 0 of it; by the ledger it was 6."
+        self.assertIn(words, self.verify(status=1).out)
+        # one of an earlier version said nothing of it
+        self.change(lambda db: db.execute("UPDATE meta SET value=2 WHERE name='covered_since'"))
+        self.assertNotIn("the balance paid", self.verify(status=1).out)
+
     def test_what_was_paid_too_much_pays_the_next_invoices(self):
         self.use(101, 500)
         self.finalize()
@@ -266,6 +332,21 @@ class Credits(Ledger):
         self.assertIn("keeps that currency", self.declare_in("USD", "2026-11-22T00:00:00Z", status=2).err)
         self.declare_in("EUR", "2026-11-22T00:00:00Z")
         self.assertEqual(self.entries()[-1][3], "5")
+        self.verify()
+
+    def test_a_first_entry_is_in_the_currency_declared_now(self):
+        self.declare_in("EUR", "2026-11-02T00:00:00Z")
+        self.run_tool("book", "--db", "t.db", self.write("eur.json", json.dumps({**BOOK, "book": "e", "currency": "EUR"})))
+        self.use(101, 500)
+        self.assertIn("0 unmatched", self.ledger("import", "--map", "date=d,amount=a,account=n,currency=c", "-", now=NOVEMBER,
+                                                 stdin=b"d,a,n,c\n2026-10-20,6,1,EUR\n").err)
+        self.assertEqual([e[4] for e in self.entries()], ["EUR", "EUR"])
+        self.assertEqual(self.finalize()[0]["currency"], "EUR")  # declared in USD at its end
+        # in a month's last hour too, when its invoice keeps what was declared before
+        self.declare_in("EUR", "2026-11-30T23:30:00Z",
+                        accounts=[CATALOG["accounts"][0], {**CATALOG["accounts"][1], "currency": "JPY"}])
+        self.ledger("pay", "--account", 2, "--amount", "50", "--reference", "w", now="2026-11-30T23:40:00Z")
+        self.assertEqual(self.entries(2)[-1][3:5], ["50", "JPY"])
         self.verify()
 
     def test_a_month_that_was_declared_in_another_currency_is_billed_in_the_ledgers(self):

@@ -478,6 +478,16 @@ class GeneralLedger(Ledger):
                                           " WHERE reference='INV-9'"))
         self.assertIn("takes back an opening balance that is not there", self.verify(status=1).out)
 
+    def test_opening_balances_are_in_the_currency_declared_now(self):
+        self.apply(json.dumps({**CATALOG, "accounts": [{**CATALOG["accounts"][0], "currency": "EUR"}, CATALOG["accounts"][1]]}),
+                   now="2026-11-02T00:00:00Z")
+        self.assertIn("billed in EUR", self.balances("account,amount,currency\n1,-7,USD\n", status=2).err)
+        self.balances("account,amount,currency\n1,-7,EUR\n")
+        self.assertEqual(self.entries(1)[-1][3:5], ["-7", "EUR"])
+        self.ledger("pay", "--account", 1, "--amount", "7", "--reference", "w", now=NOVEMBER)
+        self.assertEqual(self.entries(1)[-1][3], "0")
+        self.verify()
+
     def test_a_begin_is_said_anew_until_a_document_is_final(self):
         self.use(101, 500)
         self.use(101, 300, day="2026-09-03")
@@ -486,6 +496,8 @@ class GeneralLedger(Ledger):
         self.assertIn("2 balances entered, 0 known before, 2 taken back", again.err)
         self.assertEqual(self.aging(), {1: [("INV-7 (2)", "2026-09-01", "100.00"), ("INV-8", "2026-10-01", "1.00")]})
         self.assertEqual((self.entries(1)[-1][3], self.entries(2)[-1][3]), ("-101", "0"))
+        told = json.loads(self.ledger("statement", "--account", 1, now=NOVEMBER).out)  # what was taken back is not told
+        self.assertEqual([(e["amount"], e["balance"]) for e in told["entries"]], [("-100", "-100"), ("-1", "-101")])
         self.assertEqual(self.sums(self.export("2026-10"), "account_name")["opening"], -101)
         self.assertIn("2 taken back", self.begin("2026-09").err)
         self.assertEqual((self.aging(), self.entries(1)[-1][3]), ({}, "0"))
@@ -493,18 +505,31 @@ class GeneralLedger(Ledger):
         self.balances("account,amount,reference\n1,-7,INV-7\n", month="2026-09")
         self.assertEqual(self.aging()[1], [("INV-7 (3)", "2026-09-01", "7.00")])
         self.close("2026-09", now=NOVEMBER)
+        self.assertTrue(self.balances("account,amount\n2,-8\n", month="2026-09", status=1).err.endswith("--reopen\n"))
         self.assertIn("--reopen", self.begin("2026-10", status=1).err)
         self.close("2026-09", "--reopen", now=NOVEMBER)
         number = self.finalize()[0]["number"]
         self.assertIn(f"--void {number}", self.begin("2026-10", status=1).err)
         self.begin("2026-09")
-        self.assertIn("tollbook ledger adjust",
-                      self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
+        self.assertIn("Nothing was entered. Account 1 has another opening balance, and 2026-000001 is final: correct it with"
+                      " ledger adjust.\n", self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
         self.balances("account,amount,reference\n1,-7,INV-7\n2,-1,x\n", month="2026-09")
         self.void(number, NOVEMBER)
         self.begin("2026-10")
         self.verify()
         self.assertIn("ledger begin", self.run_tool("audit", "--db", "t.db", now=DECEMBER).out)
+
+    def test_a_first_adjustment_names_opening_balances(self):
+        adjust = lambda amount, name: self.ledger("adjust", "--account", 1, f"--amount={amount}", "--reference", name, now=NOVEMBER).err
+        self.assertTrue(adjust("-9", "old").endswith(" and see: tollbook help ledger begin\n"))
+        for amount, name in (("-9", "old"), ("9", "back")):
+            self.assertNotIn("begin", adjust(amount, name))
+        # behind a final document an account can still be given its first opening balance
+        self.use(201, 300)
+        self.finalize()
+        self.balances("account,amount\n1,-9\n")
+        self.assertEqual(self.sums(self.export("2026-10"), "account", "account_name")[("1", "opening")], -9)
+        self.verify()
 
     def test_a_first_begin_is_refused_behind_a_document(self):
         self.use(101, 300, day="2026-09-03")

@@ -341,7 +341,7 @@ class Ingest(Case):
         self.assertIn("2 accepted", self.ingest(*words).err)
         self.assertIn("nothing new", self.ingest(*words).err)
         words[3] = "8"
-        self.assertIn("Its first 159 bytes were taken in before, under another format, map, region or zone",
+        self.assertIn("Its first 159 bytes were taken in before, under another zone: ",
                       self.ingest(*words, status=1).err)
         self.assertIn("2 accepted", self.ingest("--batch", "again", *words).err)
         self.assertEqual(self.query("SELECT zone, region, sum(requests), sum(bytes) FROM buckets "

@@ -1,7 +1,8 @@
 """ledger import: a bank's list of payments, once, whole or not at all, with what is unclear listed."""
+import json
 import unittest
 
-from money import DECEMBER, NOVEMBER, Ledger
+from money import CATALOG, DECEMBER, NOVEMBER, Ledger
 
 MAP = "date=Buchungstag,amount=Betrag,reference=Verwendungszweck,payer=Name,currency=W\u00e4hrung,id=Kennung"
 HEAD = "Buchungstag;Name;Verwendungszweck;W\u00e4hrung;Betrag;Kennung\n"
@@ -57,6 +58,20 @@ class PaymentsFile(Ledger):
         self.assertEqual(len(self.payments(1) + self.payments(2)), 3)
         self.verify()
 
+    def test_an_opening_balances_reference_names_its_account(self):
+        self.apply(json.dumps({**CATALOG, "accounts": [*CATALOG["accounts"], {"id": 3, "name": "c"}, {"id": 4, "name": "d"}]}))
+        self.ledger("begin", "--month", "2026-10", "-", now=NOVEMBER,
+                    stdin=b"account,amount,reference\n3,-9,RE-815\n4,-2,2025-000815\n4,-1,7\n4,-3,RESTZ\n")
+        rows = "".join(f"05.11.2026;Anyone;{text};USD;1,00;B{i}\n" for i, text in enumerate(
+            ("zu RE-815, danke", "RE-815 (Nr. 2025-000815)", "2025-000815", "RE-815 2026-000001", "Kd. 7 RESTZ", "XRE-815")))
+        self.give(HEAD + rows, "--comma", status=1)
+        self.assertEqual(self.states(), [
+            ("entered", "3", ""), ("unmatched", "", ""), ("entered", "4", ""), ("entered", "1", "2026-000001"),
+            *[("unmatched", "", "")] * 2])
+        self.assertIn("opening balances of accounts 3 and 4", self.rows[1][6])
+        again = self.give(HEAD + rows, "--comma", status=1)
+        self.assertIn("0 entered, 3 known before, 3 unmatched", again.err)
+
     def test_a_file_is_entered_as_a_whole_or_not_at_all(self):
         good = '05.11.2026;A;2026-000001;USD;4,00;A1\n'
         for bad, words in (('5.11.26;A;2026-000001;USD;1,00;A2\n', "line 3: Date: "),
@@ -83,7 +98,9 @@ class PaymentsFile(Ledger):
     def test_a_closed_month_is_entered_today_or_not(self):
         self.run_tool("ledger", "close", "--db", "t.db", "--month", "2026-11", now=DECEMBER)
         text = HEAD + "05.11.2026;A;2026-000001;USD;4,00;A1\n"
-        self.assertIn("--today", self.give(text, "--comma", status=1).err)
+        refused = self.give(text, "--comma", status=1).err
+        self.assertIn("Nothing was entered. --today enters it", refused)
+        self.assertTrue(refused.endswith("--reopen\n"), refused)
         self.give(text, "--comma", "--today")
         self.assertEqual(self.payments(1), [("2026-12-03", "4", "bank A1")])
         self.assertIn("2026-11-05", self.entries(1)[-2][6])
