@@ -9,7 +9,7 @@
 #include "base/jsontext.h"
 #include "base/list.h"
 #include "ops/operations.h"
-#include "ops/slices.h"
+#include "ops/prices/slices.h"
 #include "tollbook/calendar.h"
 
 void tb_args_init(tb_args *args, const tb_operation *operation)

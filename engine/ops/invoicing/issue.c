@@ -1,0 +1,432 @@
+/* Drafts and what makes them final. What late months change (issue_late.c) goes on the draft or,
+ * where it is negative, into a credit note of its own. A credit note takes off at most what the
+ * month has come to, corrections on later invoices included: were it held to the invoice alone,
+ * what a later drop leaves over would be lost to the customer. */
+#include "tollbook/issue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/invoicing/issue_parts.h"
+#include "tollbook/ledger.h"
+#include "tollbook/prepaid.h"
+
+/* --- the draft --- */
+
+/* A credit note's own lines are not the invoice's; what late months lack a price for is. */
+static tb_code collect(tb_issue *d, tb_error *err)
+{
+    size_t n = d->month.bill.n_unpriced;
+    for (size_t i = 0; i < d->n_late; i++)
+        n += d->late[i].after.bill.n_unpriced;
+    d->lists = calloc(d->n_late ? d->n_late : 1, sizeof *d->lists);
+    d->unpriced = calloc(n ? n : 1, sizeof *d->unpriced);
+    if (!d->lists || !d->unpriced) return tb_no_memory(err);
+    n = 0;
+    for (size_t k = 0; k < d->month.bill.n_unpriced; k++)
+        d->unpriced[n++] = d->month.bill.unpriced[k];
+    for (size_t i = 0; i < d->n_late; i++) {
+        const tb_bill *after = &d->late[i].after.bill;
+        for (size_t k = 0; k < after->n_unpriced; k++)
+            d->unpriced[n++] = after->unpriced[k];
+        if (!d->late[i].credit) d->lists[d->n_lists++] = d->late[i].corrections;
+    }
+    return TB_OK;
+}
+
+tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
+{
+    const tb_bill_input *input = &d->month.source.input;
+    const bool whole = d->rules != TB_ISSUE_RULES_NOW;
+    size_t late_unpriced = 0;
+    tb_code code = collect(d, err);
+    if (!code)
+        code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
+    if (code) return code;
+    d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
+    if (!d->books) return tb_no_memory(err);
+    for (size_t i = 0; i < d->n_late; i++)
+        late_unpriced += d->late[i].after.bill.n_unpriced;
+    d->joined.bill.unpriced = d->unpriced;
+    d->joined.bill.n_unpriced = d->month.bill.n_unpriced + late_unpriced;
+    tb_statement_init(&d->statement, input, &d->joined.bill, d->books);
+    d->statement.corrections = d->joined.what;
+    d->statement.watermark = watermark;
+    return TB_OK;
+}
+
+/* The reason for a category is the one that is declared now; a category that is declared no more has the
+ * reason of its time. */
+static void name_reason(tb_statement *s, const tb_parties *parties)
+{
+    for (size_t i = 0; i < s->bill->n_tax; i++) {
+        tb_bill_taxed *tax = &s->bill->tax[i];
+        if (!tb_tax_untaxed(&tax->rate) || strcmp(tax->rate.category, parties->tax_category) != 0) continue;
+        tax->reason = parties->tax_reason;
+        tax->reason_code = parties->tax_reason_code;
+    }
+}
+
+/* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
+static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *parties, tb_error *err)
+{
+    tb_code code = tb_store_parties(store, s->account, s->month, s->currency, parties, err);
+    if (code) return code;
+    s->seller = parties->has_seller ? &parties->seller : NULL;
+    s->buyer = parties->has_buyer ? &parties->buyer : NULL;
+    name_reason(s, parties);
+    return TB_OK;
+}
+
+/* --- what is paid --- */
+
+/* What credit would pay of it now, or once it can be made final: the month must be over. */
+static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error *err)
+{
+    const int64_t over_us = tb_month_start_us(d->statement.month + 1);
+    tb_draw_plan plan;
+    tb_code code = tb_ledger_plan_draws(store, d->statement.account, d->joined.bill.total,
+                                        now_us > over_us ? now_us : over_us, &plan, err);
+    if (code || !plan.has_credit) return code;
+    d->draws = malloc(sizeof *d->draws);
+    if (!d->draws) {
+        tb_draw_plan_release(&plan);
+        return tb_no_memory(err);
+    }
+    *d->draws = plan;
+    return TB_OK;
+}
+
+/* The ledger is settled for it: credit is not counted, and an invoice in the place of a void one has first what paid
+ * that. */
+static tb_code settle_for(tb_store *store, const tb_statement *s, const char *replaced, tb_decimal rest,
+                          tb_decimal *ret_covered, tb_error *err)
+{
+    tb_ledger_entry *entries = NULL;
+    tb_settle_paper *papers = NULL;
+    size_t n = 0, n_papers = 0;
+    tb_decimal money = TB_DECIMAL_ZERO;
+    tb_code code = tb_store_ledger(store, s->account, &entries, &n, err);
+    if (!code) code = tb_store_settle_papers(store, s->account, &papers, &n_papers, err);
+    if (!code) code = tb_settle_next(entries, n, papers, n_papers, replaced, &money, err);
+    if (!code) code = tb_prepaid_part(money, rest, s->bill->minor_digits, ret_covered, err);
+    free(papers);
+    free(entries);
+    return code;
+}
+
+/* Beside the credits that it draws, an invoice is paid by money that lies in the account. */
+static tb_code say_paid(tb_store *store, tb_issue *d, tb_error *err)
+{
+    tb_statement *s = &d->statement;
+    const tb_decimal drawn = d->draws ? d->draws->paid : TB_DECIMAL_ZERO;
+    char replaced[24];
+    tb_decimal rest;
+    tb_code code = tb_decimal_sub(s->bill->total, drawn, &rest, err);
+    if (!code) code = tb_store_replaced(store, s->account, s->month, replaced, err);
+    if (!code)
+        code = d->draws || replaced[0]
+                   ? settle_for(store, s, replaced, rest, &s->covered, err)
+                   : tb_prepaid_covers(store, s->account, rest, drawn, s->bill->minor_digits, &s->covered, err);
+    return code ? code : tb_decimal_add(drawn, s->covered, &s->paid, err);
+}
+
+tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
+                        int64_t now_us, tb_issue *ret_issue, tb_error *err)
+{
+    *ret_issue = (tb_issue){0};
+    tb_code code = tb_month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
+                                      &ret_issue->month, err);
+    if (code) return code;
+    code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
+    if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
+    if (code) tb_issue_release(ret_issue);
+    return code;
+}
+
+tb_code tb_issue_draft(tb_store *store, int64_t account, int64_t month, const tb_month_books *books,
+                       int64_t now_us, tb_issue *ret_issue, tb_error *err)
+{
+    tb_code code = tb__issue_lines(store, account, month, books, now_us, ret_issue, err);
+    if (code) return code;
+    code = name_parties(store, &ret_issue->statement, &ret_issue->parties, err);
+    if (!code) code = plan_draws(store, ret_issue, now_us, err);
+    if (!code) code = say_paid(store, ret_issue, err);
+    if (code) tb_issue_release(ret_issue);
+    return code;
+}
+
+void tb_issue_release(tb_issue *d)
+{
+    tb_corrected_release(&d->joined);
+    for (size_t i = 0; i < d->n_late; i++)
+        tb__issue_late_release(&d->late[i]);
+    free(d->late);
+    tb__issue_papers_release(d);
+    free(d->left);
+    free(d->quiet);
+    free(d->lists);
+    free(d->unpriced);
+    free(d->books);
+    tb_parties_release(&d->parties);
+    if (d->draws) tb_draw_plan_release(d->draws);
+    free(d->draws);
+    tb_month_bill_release(&d->month);
+    *d = (tb_issue){0};
+}
+
+/* Whether there is anything on it that has an amount. */
+static bool is_due(const tb_issue *draft)
+{
+    for (size_t i = 0; i < draft->joined.bill.n_lines; i++)
+        if (tb_decimal_sign(draft->joined.bill.lines[i].amount) != 0) return true;
+    return false;
+}
+
+/* --- making it final --- */
+
+typedef struct finishing {
+    tb_statement *statement;
+    const tb_invoice *invoice;
+    int terms_days;
+} finishing;
+
+static void put_date(char out[TB_DATE_TEXT_MAX], int64_t us)
+{
+    char text[21] = "";
+    tb_time_format(us, text);
+    memcpy(out, text, TB_DATE_TEXT_MAX - 1);
+    out[TB_DATE_TEXT_MAX - 1] = 0;
+}
+
+static tb_code finish(void *ctx, const char *number, const char *previous, tb_buf *text,
+                      char sha256[65], tb_error *err)
+{
+    const finishing *f = ctx;
+    tb_statement *s = f->statement;
+    put_date(s->issued, f->invoice->finalized_us);
+    if (f->terms_days >= 0 && strcmp(s->kind, "credit_note") != 0) /* there is nothing to pay */
+        put_date(s->due, f->invoice->finalized_us + f->terms_days * TB_US_PER_DAY);
+    s->in_ledger = true;
+    s->ledger = f->invoice->ledger;
+    snprintf(s->number, sizeof s->number, "%s", number);
+    snprintf(s->previous, sizeof s->previous, "%s", previous);
+    snprintf(s->state, sizeof s->state, "final");
+    memcpy(s->replaces, f->invoice->replaces, sizeof s->replaces);
+    return tb_statement_json(s, text, sha256, err);
+}
+
+/* invoice: with what a statement does not say (since, corrects). terms_days: as in tb_parties. */
+static tb_code store_statement(tb_store *store, tb_statement *statement, int terms_days,
+                               int64_t now_us, tb_invoice *invoice, bool *ret_known, tb_error *err)
+{
+    finishing f = {statement, invoice, terms_days};
+    invoice->state = TB_INVOICE_FINAL;
+    invoice->account = statement->account;
+    invoice->month = statement->month;
+    invoice->watermark = statement->watermark;
+    invoice->finalized_us = now_us;
+    memcpy(invoice->kind, statement->kind, sizeof invoice->kind);
+    memcpy(invoice->currency, statement->currency, sizeof invoice->currency);
+    *tb_decimal_put_fixed(invoice->total, statement->bill->total, statement->bill->minor_digits) =
+        0;
+    tb_code code = tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+    if (code || *ret_known) return code;
+    code = tb__issue_tell(store, invoice, statement, err);
+    if (code) tb_invoice_release(invoice);
+    return code;
+}
+
+static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
+                             tb_invoice *ret_invoice, bool *ret_known, tb_error *err)
+{
+    tb_invoice invoice = {0};
+    tb_late *billed = calloc(draft->n_late ? draft->n_late : 1, sizeof *billed);
+    if (!billed) return tb_no_memory(err);
+    for (size_t i = 0; i < draft->n_late; i++)
+        if (!draft->late[i].credit) billed[invoice.n_corrects++] = draft->late[i].late;
+    invoice.corrects = billed;
+    tb_code code = store_statement(store, &draft->statement, draft->parties.terms_days, now_us,
+                                   &invoice, ret_known, err);
+    free(billed);
+    if (code == TB_OK) *ret_invoice = invoice;
+    return code;
+}
+
+/* The invoice that a credit note goes to: the month's own, or the later one that billed it last. */
+static const char *credited(const tb_issue_late *late)
+{
+    size_t i = 0;
+    if (late->late.invoice[0]) return late->late.invoice;
+    while (i < late->n_billed && !late->billed[i].is_invoice)
+        i++;
+    return i < late->n_billed ? late->billed[i].number : "";
+}
+
+tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__issue_credit *ret,
+                              tb_error *err)
+{
+    const tb_bill_input *input = &late->after.source.input;
+    tb_bill none = {.minor_digits = late->after.bill.minor_digits,
+                    .rounding = late->after.bill.rounding};
+    tb_decimal remaining = late->corrections.billed.lines;
+    if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
+    tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
+    if (!code)
+        code = tb_bill_with(&none, rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
+    if (code) return code;
+    ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
+    if (!ret->books) {
+        tb_corrected_release(&ret->joined);
+        return tb_no_memory(err);
+    }
+    tb_statement_init(&ret->statement, input, &ret->joined.bill, ret->books);
+    ret->statement.corrections = ret->joined.what;
+    ret->statement.watermark = watermark;
+    snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");
+    snprintf(ret->statement.corrects, sizeof ret->statement.corrects, "%s", credited(late));
+    return TB_OK;
+}
+
+void tb__issue_credit_release(tb__issue_credit *credit)
+{
+    tb_corrected_release(&credit->joined);
+    free(credit->books);
+}
+
+static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t watermark,
+                            int64_t now_us, tb_issue_said said, void *ctx, tb_error *err)
+{
+    tb__issue_credit credit;
+    tb_invoice stored = {.since = late->late.since};
+    bool known = false;
+    tb_parties parties = {.terms_days = -1};
+    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, watermark, &credit, err);
+    if (code) return code;
+    code = name_parties(store, &credit.statement, &parties, err);
+    if (!code)
+        code = store_statement(store, &credit.statement, parties.terms_days, now_us, &stored, &known,
+                               err);
+    if (!code) {
+        if (said) said(ctx, &stored);
+        tb_invoice_release(&stored);
+    }
+    tb_parties_release(&parties);
+    tb__issue_credit_release(&credit);
+    return code;
+}
+
+static tb_code store_credits(tb_store *store, tb_issue *draft, int64_t now_us, tb_issue_said said,
+                             void *ctx, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < draft->n_late; i++)
+        if (draft->late[i].credit)
+            code = store_credit(store, &draft->late[i], draft->statement.watermark, now_us, said,
+                                ctx, err);
+    return code;
+}
+
+/* The month's invoice that stands, if any: kind invoice, final. */
+static tb_code read_standing(tb_store *store, int64_t account, int64_t month,
+                             tb_invoice *ret_invoice, bool *ret_found, tb_error *err)
+{
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_invoices(store, account, month, &all, &n, err);
+    if (code) return code;
+    *ret_found = false;
+    for (size_t i = 0; i < n; i++) {
+        bool stands = strcmp(all[i].kind, "invoice") == 0 && all[i].state == TB_INVOICE_FINAL;
+        if (stands && !*ret_found) {
+            *ret_invoice = all[i];
+            *ret_found = true;
+        } else {
+            tb_invoice_release(&all[i]);
+        }
+    }
+    free(all);
+    return TB_OK;
+}
+
+tb_code tb_issue_check_over(int64_t month, int64_t now_us, tb_error *err)
+{
+    char text[8];
+    if (now_us >= tb_month_start_us(month + 1)) return TB_OK;
+    tb_month_format(month, text);
+    return tb_fail(err, TB_E_NOT_OVER, "month",
+                   "%s is not over. It can be made final once the next month has begun (UTC).",
+                   text);
+}
+
+static tb_code check_priced(const tb_statement *s, tb_error *err)
+{
+    char month[8];
+    if (s->bill->n_unpriced == 0) return TB_OK;
+    tb_month_format(s->month, month);
+    return tb_fail(err, TB_E_UNPRICED, NULL, "Usage without a price in %s: it is not made final.",
+                   month);
+}
+
+tb_code tb_issue_done(tb_store *store, int64_t account, int64_t month, tb_invoice *ret_invoice,
+                      char number[24], tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    bool known = false;
+    number[0] = 0;
+    tb_code code = read_standing(store, account, month, ret_invoice, &known, err);
+    if (!code && !known) code = tb_store_billed_elsewhere(store, account, month, number, err);
+    *ret_outcome = known ? TB_ISSUE_KNOWN : number[0] ? TB_ISSUE_ELSEWHERE : TB_ISSUE_NOTHING;
+    return code;
+}
+
+/* What the run found of this month, where it made no invoice, and of quiet ones. */
+static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int64_t now_us,
+                         tb_error *err)
+{
+    const tb_statement *s = &draft->statement;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < draft->n_quiet; i++)
+        code = tb_store_note_run(store, s->account, draft->quiet[i].month, TB_RUN_NOTHING, "",
+                                 now_us, err);
+    if (code || made) return code;
+    return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
+}
+
+/* What the days of a prepaid account entered is taken back first: what follows stands for it. What is paid is said again
+ * behind the credit notes, which leave money in the account. */
+static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
+                        tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
+                        tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    bool known = false, due = empty || is_due(draft);
+    tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
+    if (!code) code = check_priced(&draft->statement, err);
+    if (!code)
+        code = tb_prepaid_reverse(store, draft->statement.account, draft->statement.month, now_us, err);
+    if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
+    if (!code) code = note_runs(store, draft, due, now_us, err);
+    if (code || !due) return code;
+    if (draft->draws) code = tb_ledger_expire(store, draft->statement.account, now_us, NULL, err);
+    if (!code) code = say_paid(store, draft, err);
+    if (!code) code = store_invoice(store, draft, now_us, ret_invoice, &known, err);
+    if (!code && !known && draft->draws) {
+        code = tb_ledger_draw(store, ret_invoice, draft->draws, err);
+        if (code) tb_invoice_release(ret_invoice);
+    }
+    *ret_outcome = known ? TB_ISSUE_KNOWN : TB_ISSUE_MADE;
+    return code;
+}
+
+tb_code tb_issue_finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
+                          tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
+                          tb_issue_outcome *ret_outcome, tb_error *err)
+{
+    const tb_statement *s = &draft->statement;
+    char number[24];
+    tb_code code =
+        tb_issue_done(store, s->account, s->month, ret_invoice, number, ret_outcome, err);
+    if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
+    return finalize(store, draft, now_us, empty, said, ctx, ret_invoice, ret_outcome, err);
+}

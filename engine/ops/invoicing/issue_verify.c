@@ -1,0 +1,242 @@
+/* Every stored invoice rated anew, from the books it names and the usage as it stood at its
+ * watermark, and compared byte for byte. Rows, hashes, the chain and the series are the store's own
+ * checks.
+ *
+ * Corrections were made by other rules once (tb_issue_rules). A paper that corrects something, that no month's taxes
+ * stand on apart, and that differs is rated by those rules too, of version 1 by the earliest as well: it is as it was
+ * made where one of them gives its bytes. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counted.h"
+#include "ops/invoicing/issue_parts.h"
+
+typedef struct check {
+    tb_store *store;
+    tb_month_books books;
+    tb_say say;
+    void *ctx;
+    uint64_t *differences;
+    tb_error *err;
+    const tb_invoice *invoice;
+    tb_issue_rules rules;
+    uint64_t unrated; /* invoices of months whose usage is no longer kept */
+    char what[400]; /* how the invoice differs; "": it does not */
+} check;
+
+static void TB_PRINTF(2, 3) differs(check *c, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(c->what, sizeof c->what, fmt, args);
+    va_end(args);
+}
+
+static void report(check *c)
+{
+    char sentence[460];
+    snprintf(sentence, sizeof sentence, "Invoice %s: %s", c->invoice->number, c->what);
+    ++*c->differences;
+    if (c->say) c->say(c->ctx, sentence);
+}
+
+static void compare(check *c, const tb_buf *again)
+{
+    const tb_invoice *i = c->invoice;
+    size_t at = 0, least = again->len < i->text_len ? again->len : i->text_len;
+    while (at < least && again->data[at] == i->text[at])
+        at++;
+    if (at == again->len && at == i->text_len) return;
+    size_t from = at > 40 ? at - 40 : 0;
+    size_t left = i->text_len - from, anew = again->len - from;
+    differs(c, "rated again it differs from byte %zu on: stored \"%.*s\", now \"%.*s\".", at + 1,
+            (int)(left > 80 ? 80 : left), i->text + from, (int)(anew > 80 ? 80 : anew),
+            again->data + from);
+}
+
+/* The text of s as it would be issued in the place of the stored one. */
+static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *stored)
+{
+    tb_buf again;
+    tb_buf_init(&again, TB_INVOICE_TEXT_MAX, NULL);
+    tb_statement_dress(s, stored);
+    tb_code code = tb_statement_json(s, &again, NULL, c->err);
+    if (!code) compare(c, &again);
+    tb_buf_release(&again);
+    return code;
+}
+
+static tb_late late_of(const tb_statement *s, size_t line)
+{
+    tb_late late = {.account = s->account,
+                    .month = s->bill->lines[line].period_month,
+                    .since = s->corrections[line].since};
+    memcpy(late.invoice, s->corrections[line].invoice, sizeof late.invoice);
+    return late;
+}
+
+/* Corrections of one month stand together, under one invoice and watermark. */
+static bool same_month(const tb_late *a, const tb_late *b)
+{
+    return a->month == b->month && a->since == b->since && strcmp(a->invoice, b->invoice) == 0;
+}
+
+static tb_code lates_again(check *c, const tb_statement *stored, tb_issue *d)
+{
+    tb__issue_reader r = {.store = c->store,
+                          .books = &c->books,
+                          .now_us = c->invoice->finalized_us,
+                          .until = stored->watermark,
+                          .rules = c->rules,
+                          .issue = d};
+    tb_code code = TB_OK;
+    size_t n = stored->bill->n_lines;
+    d->rules = c->rules;
+    d->late = calloc(n ? n : 1, sizeof *d->late);
+    if (!d->late) return tb_no_memory(c->err);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (stored->bill->lines[i].kind != TB_LINE_CORRECTION) continue;
+        tb_late late = late_of(stored, i);
+        if (d->n_late && same_month(&d->late[d->n_late - 1].late, &late)) continue;
+        code = tb__issue_difference(&r, &late, &d->late[d->n_late], c->err);
+        if (!code) d->n_late++;
+    }
+    return code;
+}
+
+static tb_code invoice_again(check *c, const tb_statement *stored)
+{
+    tb_month_books chosen;
+    tb_issue d = {0};
+    tb_code code = tb__issue_books_of(&c->books, stored, &chosen, c->err);
+    if (code) return code;
+    code = tb_month_bill_read(c->store, stored->account, stored->month, stored->watermark,
+                              chosen.list, chosen.n, c->invoice->finalized_us, &d.month, c->err);
+    if (!code) {
+        code = lates_again(c, stored, &d);
+        if (!code) code = tb__issue_state(&d, stored->watermark, c->err);
+        if (!code) code = compare_statement(c, &d.statement, stored);
+        tb_issue_release(&d);
+    }
+    free(chosen.list);
+    return code;
+}
+
+static tb_code credit_again(check *c, const tb_statement *stored)
+{
+    tb_issue d = {0};
+    tb__issue_credit credit;
+    tb_code code = lates_again(c, stored, &d);
+    if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
+    if (!code && d.n_late == 1) {
+        code = tb__issue_credit_note(&d.late[0], c->rules, stored->watermark, &credit, c->err);
+        if (!code) {
+            code = compare_statement(c, &credit.statement, stored);
+            tb__issue_credit_release(&credit);
+        }
+    }
+    tb_issue_release(&d);
+    return code;
+}
+
+/* A month that cannot be rated any more is a difference, not a failure of the check. */
+static tb_code rate_again(check *c, const tb_paper *paper)
+{
+    bool credit = strcmp(paper->statement.kind, "credit_note") == 0;
+    tb_error why = {0}, *err = c->err;
+    c->err = &why;
+    tb_code code =
+        credit ? credit_again(c, &paper->statement) : invoice_again(c, &paper->statement);
+    c->err = err;
+    if (code == TB_OK) return TB_OK;
+    if (tb_code_exit(code) == tb_code_exit(TB_E_IO)) {
+        if (err) *err = why;
+        return code;
+    }
+    if (code == TB_E_NOT_KEPT) {
+        c->unrated++;
+        return TB_OK;
+    }
+    differs(c, "it cannot be rated again: %s", why.message);
+    return TB_OK;
+}
+
+/* Whether the paper may have been made by other rules than those of now. */
+static bool may_be_older(const tb_statement *s)
+{
+    bool corrects = false;
+    for (size_t i = 0; s->corrections && i < s->bill->n_lines; i++)
+        corrects |= s->bill->lines[i].kind == TB_LINE_CORRECTION;
+    for (size_t i = 0; i < s->bill->n_tax; i++)
+        corrects &= !s->bill->tax[i].late;
+    return corrects;
+}
+
+/* Where these give the paper's bytes it does not differ. */
+static tb_code rate_by(check *c, tb_issue_rules rules, const tb_paper *paper)
+{
+    char today[sizeof c->what];
+    memcpy(today, c->what, sizeof today);
+    c->what[0] = 0;
+    c->rules = rules;
+    tb_store_let_regions_move(c->store, rules == TB_ISSUE_RULES_EARLY);
+    tb_code code = rate_again(c, paper);
+    tb_store_let_regions_move(c->store, false);
+    c->rules = TB_ISSUE_RULES_NOW;
+    if (c->what[0]) memcpy(c->what, today, sizeof today);
+    return code;
+}
+
+static tb_code check_one(check *c)
+{
+    tb_paper paper;
+    tb_error why = {0};
+    c->what[0] = 0;
+    tb_code code = tb_paper_parse(c->invoice->text, c->invoice->text_len, NULL, &paper, &why);
+    if (code == TB_E_NOMEM) return tb_fail(c->err, code, NULL, NULL);
+    if (code) {
+        differs(c, "it cannot be read: %s", why.message);
+        return TB_OK;
+    }
+    code = rate_again(c, &paper);
+    const bool older = may_be_older(&paper.statement);
+    if (!code && c->what[0] && older) code = rate_by(c, TB_ISSUE_RULES_WHOLE, &paper);
+    if (!code && c->what[0] && older && paper.statement.version == 1) code = rate_by(c, TB_ISSUE_RULES_EARLY, &paper);
+    tb_paper_release(&paper);
+    return code;
+}
+
+/* Their hashes and their chain are checked all the same. */
+static void remark_unrated(const check *c)
+{
+    char sentence[200];
+    if (!c->unrated || !c->say) return;
+    snprintf(sentence, sizeof sentence,
+             "%s of months whose usage is no longer kept: checked by hash and chain, not rated again.",
+             TB__COUNTED(c->unrated, "invoice"));
+    c->say(c->ctx, sentence);
+}
+
+tb_code tb_issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
+                        tb_error *err)
+{
+    check c = {.store = store, .say = say, .ctx = ctx, .differences = differences, .err = err};
+    tb_invoice *all = NULL;
+    size_t n = 0;
+    tb_code code = tb_month_books_read(store, &c.books, err);
+    if (code) return code;
+    code = tb_store_invoices(store, 0, INT64_MIN, &all, &n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        c.invoice = &all[i];
+        code = check_one(&c);
+        if (!code && c.what[0]) report(&c);
+    }
+    if (!code) remark_unrated(&c);
+    for (size_t i = 0; i < n; i++)
+        tb_invoice_release(&all[i]);
+    free(all);
+    tb_month_books_release(&c.books);
+    return code;
+}
