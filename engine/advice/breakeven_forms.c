@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 #include "tollbook/json.h"
 
 /* An answer in the making. */

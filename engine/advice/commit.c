@@ -5,7 +5,7 @@
  * the commit's grid and rated exactly; the cheapest of all points rated is the answer, the smallest
  * commit of several. */
 #include "advice/repriced.h"
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_math.h>

@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_ADVICE_CURVE_H
 #define TOLLBOOK_ADVICE_CURVE_H
 
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 
 /* Blocks begun behind the piece's anchor. */
 static inline tb_i128 tb__blocks_at(const tb_curve_piece *p, tb_i128 units)

@@ -1,7 +1,7 @@
 /* The byte sums are sorted downwards and the one behind the discarded ones is taken. A rate is
  * above a commit where bytes x 8 > commit x seconds x 10^6, compared as integers; so a bucket that
  * is shown, rounded, as the commit itself still counts where it is a bit above it. */
-#include "tollbook/percentile.h"
+#include "tollbook/forecast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/percentile.h"
+#include "tollbook/forecast.h"
 
 static void put_decimal(tb_buf *out, tb_decimal value)
 {

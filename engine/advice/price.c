@@ -4,7 +4,7 @@
  * price whose rounding turns next as the factor moves) until one side is below the target and the
  * next is not. */
 #include "advice/repriced.h"
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_math.h>

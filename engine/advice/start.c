@@ -1,6 +1,6 @@
 /* GSL's one process-wide setting, made once by the program (see advice.h). The flag is ours: GSL
  * cannot be asked for its handler without setting another. */
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 
 #include <gsl/gsl_errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The allocator seam: NULL means the C library's. */
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 
 #include <stdint.h>
 #include <stdlib.h>

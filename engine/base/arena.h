@@ -3,7 +3,7 @@
 #ifndef TOLLBOOK_BASE_ARENA_H
 #define TOLLBOOK_BASE_ARENA_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 
 typedef struct tb__arena_block tb__arena_block;
 

@@ -1,6 +1,6 @@
 /* The answer of GET /insights: two tables say which figures a total and a point have, and of which counters
  * each is made; the order of zones reads the same table. Values are those of /statistics (answer.c). */
-#include "tollbook/insights.h"
+#include "tollbook/answer.h"
 
 #include "encode/number.h"
 #include "stats/ratio.h"

@@ -13,7 +13,7 @@
 #define TB__INTAKE_COLUMNS_H
 
 #include "intake/line.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 
 /* What a column is to us. Those up to TB__ROLE_COUNTED are counted, or decide where it counts. */
 typedef enum tb__role {

@@ -1,6 +1,6 @@
 /* Both bills stand by kind, then id, then region; so a line's counterpart is found by bisection to
  * the first of its kind and id, and a step or two among regions. */
-#include "tollbook/correction.h"
+#include "tollbook/invoice.h"
 
 #include <stdio.h>
 #include <string.h>

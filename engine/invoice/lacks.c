@@ -2,7 +2,7 @@
  * the rest have a function that says whether they are broken. A rule holds for its norms, for its
  * categories of tax, and where its condition is met. Each path is listed once: by the first rule
  * that misses it. */
-#include "tollbook/lacks.h"
+#include "tollbook/invoice.h"
 
 #include <string.h>
 

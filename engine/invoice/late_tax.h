@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_INVOICE_LATE_TAX_H
 #define TOLLBOOK_INVOICE_LATE_TAX_H
 
-#include "tollbook/correction.h"
+#include "tollbook/invoice.h"
 
 /* How many rows a list may get. */
 size_t tb__late_taxes_most(const tb_corrections *list);

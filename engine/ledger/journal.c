@@ -1,5 +1,5 @@
 /* Lines of double entry (journal.h). */
-#include "tollbook/journal.h"
+#include "tollbook/entry.h"
 
 #include <inttypes.h>
 #include <stdio.h>

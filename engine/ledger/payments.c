@@ -1,6 +1,6 @@
 /* A bank's list of payments, or opening balances as CSV (payments.h). The file is copied once, as UTF-8; cells are cut out
  * of the copy in place, for an unquoted cell is never longer than its quotes. */
-#include "tollbook/payments.h"
+#include "tollbook/settle.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -4,7 +4,7 @@
 #define TOLLBOOK_MODEL_ALERTS_H
 
 #include "model/declared.h"
-#include "tollbook/alert.h"
+#include "tollbook/catalog.h"
 
 /* `alerts`: a list of objects, each id once. The fault's path is within the list: "[0].above". */
 bool tb__declared_alerts(const tb__document *doc, uint32_t value, tb_alert_rule ret[TB_ALERTS_MAX],

@@ -3,7 +3,7 @@
 #define TOLLBOOK_MODEL_CONTAINERS_H
 
 #include "model/document.h"
-#include "tollbook/container.h"
+#include "tollbook/catalog.h"
 
 /* The kind of a key of the catalogue; TB_CONTAINER_KINDS: none of these lists. */
 tb_container_kind tb__container_list(const tb__node *key);

@@ -8,7 +8,7 @@
 #define TOLLBOOK_MODEL_DECLARED_H
 
 #include "model/document.h"
-#include "tollbook/contract.h"
+#include "tollbook/catalog.h"
 
 typedef struct tb__fault {
     char path[48];      /* within the value: "VAT", "[2].percent", "" for the value itself */

@@ -6,7 +6,7 @@
  *
  * What a code is billed as does not change here without a decision: databases take this table over
  * when a catalogue without regions is applied (decision 160). */
-#include "tollbook/region.h"
+#include "tollbook/catalog.h"
 
 #define PRICE_EU   "0.01"
 #define PRICE_NA   "0.01"

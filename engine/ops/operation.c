@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 #include "tollbook/audit.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"

@@ -1,6 +1,6 @@
 /* An account's statement: as data, and as a sheet like an invoice's. A balance in the account's favour
  * is positive. */
-#include "tollbook/account.h"
+#include "tollbook/print.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TB__ROLLUP_CHUNKS_H
 #define TB__ROLLUP_CHUNKS_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Grids: counters of one series over the slots of one chunk. A column comes into use when a value
  * first reaches it, so a log's eight counters cost eight columns. Sums are checked once a column:
  * two values of at most 2^63-1 cannot wrap 64 bits, and a sum past the limit shows in bit 63. */
-#include "tollbook/grid.h"
+#include "tollbook/rollup.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef TB__ROLLUP_INDEX_H
 #define TB__ROLLUP_INDEX_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef TB__ROLLUP_ORDER_H
 #define TB__ROLLUP_ORDER_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 
 #include <stdbool.h>
 #include <stdint.h>

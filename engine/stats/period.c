@@ -1,5 +1,5 @@
 /* Instants are carried through; they become buckets once it is known what a point is. */
-#include "tollbook/period.h"
+#include "tollbook/range.h"
 
 #include <stdio.h>
 #include <string.h>

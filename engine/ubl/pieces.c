@@ -4,7 +4,7 @@
 #include "invoice/late_tax.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
-#include "tollbook/lacks.h"
+#include "tollbook/invoice.h"
 #include "ubl/draft.h"
 
 const char *tb__ubl_words(tb__ubl *u)

@@ -9,7 +9,7 @@
 #include "invoice/text.h"
 #include "tollbook/book.h"
 #include "tollbook/calendar.h"
-#include "tollbook/lacks.h"
+#include "tollbook/invoice.h"
 #include "ubl/draft.h"
 #include "ubl/rows.h"
 

@@ -4,7 +4,7 @@
 #ifndef TOLLBOOK_ALERTSTORE_H
 #define TOLLBOOK_ALERTSTORE_H
 
-#include "tollbook/alert.h"
+#include "tollbook/catalog.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN

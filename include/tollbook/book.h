@@ -28,7 +28,7 @@
 #ifndef TOLLBOOK_BOOK_H
 #define TOLLBOOK_BOOK_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 #include "tollbook/decimal.h"
 
 TB_API_BEGIN

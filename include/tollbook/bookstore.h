@@ -3,6 +3,9 @@
 #define TOLLBOOK_BOOKSTORE_H
 
 #include "tollbook/bill.h"
+#include "tollbook/billsource.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN
@@ -38,6 +41,88 @@ typedef struct tb_touched {
 } tb_touched;
 TB_MUST_USE tb_code tb_store_touched(tb_store *store, int64_t from_us, int64_t to_us,
                                      tb_touched **ret_touched, size_t *ret_n, tb_error *err);
+
+/* Shadow books: price books kept beside those in force. A shadow never bills. Each month that is
+ * made final notes what it would have billed instead. Activating a shadow makes it a real book.
+ *
+ * A shadow prices whole months, whatever its effective_from: that is the moment from which it bills
+ * once it is a real book.
+ *
+ * live -> dropped, or live -> activated; the row stays, with its text. An id is one live shadow's
+ * or one book's, never both; a dropped shadow's id may be used again. What a shadow would have
+ * billed is append-only. */
+
+typedef struct tb_shadow {
+    int64_t id; /* the row's: two shadows of one name, one after the other, are two */
+    int64_t added_us;
+    tb_book book;
+} tb_shadow;
+
+/* In the caller's transaction. The same live shadow again changes nothing and sets *ret_known.
+ * TB_E_BOOK: a live shadow has this id with other content, or a book has it. */
+TB_MUST_USE tb_code tb_store_add_shadow(tb_store *store, const tb_book *book, int64_t now_us,
+                                        bool *ret_known, tb_error *err);
+/* Live ones, in the order of their adding. Release, then free() the array. */
+TB_MUST_USE tb_code tb_store_shadows(tb_store *store, tb_shadow **ret_shadows, size_t *ret_n,
+                                     tb_error *err);
+void tb_shadows_release(tb_shadow *shadows, size_t n);
+/* One by its row, live or not: for checking what it would have billed. TB_E_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_shadow(tb_store *store, int64_t id, tb_shadow *ret_shadow,
+                                    tb_error *err);
+/* In the caller's transaction. TB_E_NOT_FOUND: no live shadow has this id. */
+TB_MUST_USE tb_code tb_store_drop_shadow(tb_store *store, const char *book, int64_t now_us,
+                                         tb_error *err);
+/* The same; its text becomes a book, with tb_store_add_book's refusals (then roll back). */
+TB_MUST_USE tb_code tb_store_activate_shadow(tb_store *store, const char *book, int64_t now_us,
+                                             tb_error *err);
+
+/* What a shadow would have billed an account for a month. Both amounts are sums of rounded lines,
+ * net of tax and without corrections of other months. */
+typedef struct tb_shadow_bill {
+    int64_t shadow; /* tb_shadow.id */
+    char book[65];  /* its name; tb_store_add_shadow_bill does not look at it */
+    char currency[4];
+    int64_t account, month;
+    uint64_t watermark; /* data version of both bills */
+    char invoice[24];   /* "" where nothing was due */
+    tb_decimal billed, would;
+    uint64_t unpriced; /* things that the shadow has no price for; they are not in `would` */
+} tb_shadow_bill;
+TB_MUST_USE tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill,
+                                             int64_t now_us, tb_error *err);
+/* month INT64_MIN: any. Those of shadows that are no longer live too. Ascending by shadow, month,
+ * account, watermark. free(). */
+TB_MUST_USE tb_code tb_store_shadow_bills(tb_store *store, int64_t month,
+                                          tb_shadow_bill **ret_bills, size_t *ret_n, tb_error *err);
+
+/* Stored what-if scenarios, by name. Append-only. A name may have several texts: the name alone
+ * means the one stored last, and the name with "@" and at least TB_SCENARIO_HASH_MIN digits of a
+ * SHA-256 the one with that hash. What a text means is whatif.h's. */
+
+#define TB_SCENARIO_NAME_MAX 64
+#define TB_SCENARIO_HASH_MIN 8
+
+typedef struct tb_stored_scenario {
+    char name[TB_SCENARIO_NAME_MAX + 1];
+    char sha256[65]; /* of the text */
+    int64_t added_us;
+    char *text; /* canonical, terminated; owned */
+    size_t text_len;
+} tb_stored_scenario;
+
+/* In the caller's transaction. Where the name's last text is this one nothing changes and
+ * *ret_known is set. */
+TB_MUST_USE tb_code tb_store_add_scenario(tb_store *store, const char *name, const char sha256[65],
+                                          const char *text, size_t len, int64_t now_us,
+                                          bool *ret_known, tb_error *err);
+/* name: "eu-plus-10" or "eu-plus-10@3fa9c01b". TB_E_NOT_FOUND; TB_E_VALIDATION where the digits are
+ * too few or fit several texts. */
+TB_MUST_USE tb_code tb_store_scenario(tb_store *store, const char *name,
+                                      tb_stored_scenario *ret_scenario, tb_error *err);
+/* All, in the order of their adding. Release each, free() the array. */
+TB_MUST_USE tb_code tb_store_scenarios(tb_store *store, tb_stored_scenario **ret_scenarios,
+                                       size_t *ret_n, tb_error *err);
+void tb_stored_scenario_release(tb_stored_scenario *scenario);
 
 TB_API_END
 

@@ -6,10 +6,27 @@
 #ifndef TOLLBOOK_BUF_H
 #define TOLLBOOK_BUF_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/api.h"
 #include "tollbook/error.h"
 
+#include <stddef.h>
+
 TB_API_BEGIN
+
+/* Allocators: a caller may pass one when it makes an engine object, as tests do with one that fails
+ * on the n-th call. NULL means the C library's. */
+
+typedef struct tb_alloc {
+    /* size 0 frees and returns NULL; ptr NULL allocates; old is the size given last. */
+    void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
+    void *ctx;
+} tb_alloc;
+
+/* tb_alloc_resize(NULL, ...) uses realloc and free. Returns NULL when out of memory (ptr stays). */
+void *tb_alloc_resize(const tb_alloc *alloc, void *ptr, size_t old, size_t size);
+/* Zeroed memory for count objects of size bytes; NULL on overflow or when out of memory. */
+void *tb_alloc_zero(const tb_alloc *alloc, size_t count, size_t size);
+void tb_alloc_free(const tb_alloc *alloc, void *ptr, size_t size);
 
 /* A text that is somewhere else. */
 typedef struct tb_text {

@@ -8,12 +8,60 @@
 #ifndef TOLLBOOK_CATALOG_H
 #define TOLLBOOK_CATALOG_H
 
-#include "tollbook/alloc.h"
-#include "tollbook/container.h"
+#include "tollbook/buf.h"
+#include "tollbook/decimal.h"
 #include "tollbook/error.h"
-#include "tollbook/region.h"
+#include "tollbook/metrics.h"
 
 TB_API_BEGIN
+
+/* Containers as a catalogue declares them: registries, container applications, limits of accounts.
+ * All three are JSON objects that belong to an account; docs/catalogue.md has their keys. */
+
+typedef enum tb_container_kind {
+    TB_CONTAINER_REGISTRY,
+    TB_CONTAINER_APP,
+    TB_CONTAINER_LIMITS,
+    TB_CONTAINER_KINDS
+} tb_container_kind;
+
+typedef struct tb_container {
+    tb_container_kind kind;
+    int64_t account;      /* registries: 0, every account's */
+    const char *id;       /* "" for limits */
+    const char *document; /* the object as canonical JSON */
+    size_t index;         /* within its list */
+} tb_container;
+
+/* "registries", "container_apps", "container_limits" */
+const char *tb_container_list_name(tb_container_kind kind);
+
+#define TB_CONTAINER_ID_MAX       100 /* bytes of an id */
+#define TB_CONTAINER_ORIGIN_MAX   255 /* of a registry's address */
+#define TB_CONTAINER_REALM_MAX    500 /* of where its tokens come from */
+#define TB_CONTAINER_USER_MAX     255
+#define TB_CONTAINER_SECRET_MAX   64 /* of a secret's name */
+
+/* Regions: what an edge location code means to people and to billing. A default table is built in;
+ * a catalogue's `regions` list replaces it. serverZoneId in queries is a region's id, and the keys
+ * of GeoTrafficDistribution are region names ("EU: Frankfurt, DE"). */
+
+#define TB_REGION_NAME_MAX 96
+
+typedef struct tb_region {
+    int64_t id;                    /* > 0 */
+    char code[TB_EDGE_MAX + 1];    /* edge location code in logs */
+    char name[TB_REGION_NAME_MAX]; /* "<continent tag>: <City>, <CC or state>" */
+    char billing[8];               /* billing region: EU NA ASIA SA AF */
+    char continent[4];             /* EU NA AS OC SA AF */
+    char country[4];               /* ISO alpha-2 */
+    char price[16];                /* public price per GB, decimal text, for display only */
+    double latitude, longitude;    /* degrees, for display only */
+    bool latency_routing;
+} tb_region;
+
+extern const tb_region tb_region_default[];
+extern const size_t tb_region_default_count;
 
 typedef struct tb_catalog_account {
     int64_t id;
@@ -72,6 +120,53 @@ typedef struct tb_catalog {
 TB_MUST_USE tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *ret_catalog,
                                      tb_error *err);
 void tb_catalog_release(tb_catalog *catalog);
+
+/* What was agreed with one account, beside its price book: a book of its own, a percentage off, a
+ * minimum of its own, a monthly commit. Part of what a catalogue declares of it (docs/catalogue.md);
+ * bill.h says what it does to a bill. For a month counts the one in force at the start of its last hour. */
+
+#define TB_CONTRACT_PERCENT_SCALE 4 /* digits after the point of its percentage, at most */
+
+/* All zeros: nothing is agreed. */
+typedef struct tb_contract {
+    char book[65];       /* the id of the account's own book; "": its currency's books */
+    tb_decimal discount; /* percent of the month's usage and fees, 0 to 100 */
+    bool own_minimum;    /* minimum is set; else the book's counts */
+    tb_decimal minimum;  /* a month */
+    bool committed;      /* the three below are set */
+    tb_decimal commit;   /* a month */
+    /* Months since January 1970, both within. INT64_MIN, as declared: from the month in which the account
+     * was first declared (a bill's input has that one), under a scenario always. INT64_MAX: no end. */
+    int64_t commit_from, commit_to;
+} tb_contract;
+
+/* Alerts as the catalogue declares them for an account: a threshold of its money, its usage, its balance
+ * or its traffic. What has been raised: alertstore.h; what raises them: alerts.h. */
+
+#define TB_ALERT_KINDS(X)                                                                          \
+    X(MONTH_TO_DATE, "month_to_date") /* gross charges of the running month so far */              \
+    X(FORECAST, "forecast")           /* gross charges that the running month will come to */      \
+    X(USAGE, "usage")                 /* bytes of the running month so far */                      \
+    X(BALANCE, "balance")             /* the ledger's, below the threshold */                      \
+    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of what is usual */
+typedef enum tb_alert_kind {
+#define TB_X(e, name) TB_ALERT_##e,
+    TB_ALERT_KINDS(TB_X)
+#undef TB_X
+        TB_ALERT_KIND_COUNT
+} tb_alert_kind;
+const char *tb_alert_kind_name(tb_alert_kind kind);
+
+#define TB_ALERTS_MAX   32 /* of an account */
+#define TB_ALERT_ID_MAX 64 /* bytes */
+
+/* limit: `above`, for BALANCE `below`. Amounts are of the account's currency, usage is in bytes, and an
+ * anomaly's is how many times the usual. probability: of FORECAST, between 0 and 1. */
+typedef struct tb_alert_rule {
+    char id[TB_ALERT_ID_MAX + 1];
+    tb_alert_kind kind;
+    tb_decimal limit, probability;
+} tb_alert_rule;
 
 TB_API_END
 

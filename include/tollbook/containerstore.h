@@ -8,7 +8,7 @@
 #ifndef TOLLBOOK_CONTAINERSTORE_H
 #define TOLLBOOK_CONTAINERSTORE_H
 
-#include "tollbook/container.h"
+#include "tollbook/catalog.h"
 #include "tollbook/range.h"
 #include "tollbook/store.h"
 

@@ -4,8 +4,13 @@
 #ifndef TOLLBOOK_MONTHBILL_H
 #define TOLLBOOK_MONTHBILL_H
 
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/invoice.h"
+#include "tollbook/usage.h"
+#include "tollbook/totals.h"
 
 TB_API_BEGIN
 
@@ -36,6 +41,67 @@ void tb_month_bill_release(tb_month_bill *bill);
  * book, which then holds from its moment on (billsource.h); "": it has none. */
 const tb_book *tb_month_book_at(const tb_month_books *books, const char currency[4], const char *own,
                                 int64_t at_us);
+
+/* The account-months of a span, for what-ifs and solvers. */
+
+typedef struct tb_month_pair {
+    int64_t account, month;
+    uint64_t watermark; /* up to which it was billed last; TB_NOW: not billed yet */
+} tb_month_pair;
+
+typedef struct tb_month_pairs {
+    tb_month_pair *list;
+    size_t n, cap;
+} tb_month_pairs;
+
+/* Months from..to, both included, that have an invoice or anything to be billed, ascending by
+ * account and month: an account's months in a row are cheapest to read. account 0: all. In the
+ * caller's snapshot. *ret_pairs is to be released, after a failure too. */
+TB_MUST_USE tb_code tb_month_pairs_read(tb_store *store, int64_t account, int64_t from, int64_t to,
+                                        tb_month_pairs *ret_pairs, tb_error *err);
+
+#define TB_SPAN_MONTHS_MAX 1200 /* a hundred years */
+
+/* "2026-01" and "2026-10" as months. TB_E_VALIDATION, err->field from or to: no month, the wrong way
+ * round, past the running one, or more than TB_SPAN_MONTHS_MAX. */
+TB_MUST_USE tb_code tb_month_span(const char *from, const char *to, int64_t now_us,
+                                  int64_t *ret_from, int64_t *ret_to, tb_error *err);
+void tb_month_pairs_release(tb_month_pairs *pairs);
+
+/* An account's running month so far, for GET /billing, its summary, and the MonthlyBandwidthUsed,
+ * MonthlyCharges and Enabled of pull zones. Works in the caller's snapshot. */
+
+/* The account's zones that exist, ascending by id, as they stand at now_us: charges exact, Enabled
+ * by the rules of tb_zone_state_of. free(). */
+TB_MUST_USE tb_code tb_account_zones(tb_store *store, int64_t account, int64_t now_us,
+                                     tb_zone_month **ret_zones, size_t *ret_n, tb_error *err);
+
+TB_MUST_USE tb_code tb_account_summary(tb_store *store, int64_t account, int64_t now_us,
+                                       tb_buf *out, tb_error *err);
+TB_MUST_USE tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us,
+                                       tb_buf *out, tb_error *err);
+
+/* The running month of pull zones, for wherever they are shown. */
+
+/* All zones of an account, kept from one page to the next where pages of the whole are asked for:
+ * volume zones cannot be billed without the others. Begins as zeros. */
+typedef struct tb_zones_memo {
+    tb_zone_month *all;
+    size_t n;
+} tb_zones_memo;
+void tb_zones_memo_release(tb_zones_memo *memo);
+
+/* Sets bytes, charges, the optimizer's price and Enabled of zones, ascending by id, as they stand
+ * at now_us, in the caller's snapshot. Where none of them has volume bandwidth, nothing is read of
+ * the account's other zones. */
+TB_MUST_USE tb_code tb_zones_month(tb_store *store, int64_t account, int64_t now_us,
+                                   tb_zones_memo *memo, tb_pullzone *zones, size_t n,
+                                   tb_error *err);
+
+/* How a zone stands at now_us, in the caller's snapshot. Bytes are counted where
+ * there is a limit. */
+TB_MUST_USE tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone,
+                                       int64_t now_us, tb_zone_state *ret_state, tb_error *err);
 
 TB_API_END
 

@@ -223,6 +223,14 @@ TB_MUST_USE tb_code tb_operation_write_alone(tb_ops *ops, const tb_args *args, t
 TB_MUST_USE tb_code tb_operation_run(tb_ops *ops, const tb_args *args, tb_reply *reply,
                                      tb_error *err);
 
+/* The full check: everything stored, and every bill rated again. `verify` checks a database with it
+ * and `backup` its copy, so both find the same differences. */
+
+/* A tb_check, in a snapshot of its own: the caller holds none. Damage that ends a part of it is one
+ * more difference. */
+TB_MUST_USE tb_code tb_verify(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
+                              tb_error *err);
+
 TB_API_END
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef TOLLBOOK_SERIES_H
 #define TOLLBOOK_SERIES_H
 
-#include "tollbook/alloc.h"
+#include "tollbook/buf.h"
 #include "tollbook/metrics.h"
 #include "tollbook/range.h"
 

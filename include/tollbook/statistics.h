@@ -2,7 +2,15 @@
 #ifndef TOLLBOOK_STATISTICS_H
 #define TOLLBOOK_STATISTICS_H
 
+#include "tollbook/buf.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
+#include "tollbook/answer.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/store.h"
+#include "tollbook/totals.h"
 
 TB_API_BEGIN
 
@@ -26,6 +34,69 @@ TB_MUST_USE tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_ra
 TB_MUST_USE tb_code tb_statistics_file(const char *path, int64_t account, const char *from,
                                        const char *to, int64_t now_us, char **ret_json,
                                        tb_error *err);
+
+/* A load balancer's usage, the same bytes for the command line and for HTTP
+ * (GET /loadbalancer/{loadBalancerId}/usage in docs/openapi.yaml). */
+
+/* Longest answer: a hundred bytes a tier, with room to spare. */
+#define TB_USAGE_MAX ((size_t)64 << 10)
+
+/* Appends the JSON for a month, read in the caller's snapshot. account 0: whose it is does not
+ * matter. The price is that of the month's end, of a running month that of now. Errors:
+ * BALANCER_NOT_FOUND; PERIOD for a month after the running one. */
+TB_MUST_USE tb_code tb_usage_answer(tb_store *store, int64_t account, int64_t balancer,
+                                    int64_t month, int64_t now_us, tb_buf *out, tb_error *err);
+
+/* What GET /insights shows, read from a store. */
+
+#define TB_INSIGHTS_TOP   100 /* zones of a page, at most */
+#define TB_INSIGHTS_SPARK 60  /* numbers of a spark, at most */
+
+typedef struct tb_insights_ask {
+    tb_scope scope;
+    tb_period period;
+    tb_insights_order order;
+    tb_text search;
+    int64_t top, page; /* 1 to TB_INSIGHTS_TOP; from 1 on */
+} tb_insights_ask;
+
+/* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C
+ * library's). TB_E_ZONE_NOT_FOUND where the zone is not the account's, TB_E_VALIDATION where there is
+ * no such region, TB_E_DATE_RANGE where hours are asked for by name that are no longer kept (retain.h);
+ * where auto chose them the answer is by day. */
+TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
+                                   tb_buf *out, tb_error *err);
+
+/* Whether the sums that zones are ranked by are kept (tb_store_zone_sums_known), so that the answer takes about a
+ * millisecond. In no transaction. */
+TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_ask *ask, bool *ret_known, tb_error *err);
+
+/* A month's usage without an account, read from the store and reported in sentences beside the
+ * invoices. It is billed once its zone or load balancer is declared. */
+
+#define TB_UNOWNED_NAMED_MAX 20 /* zones, and load balancers, that are named; the rest is summed   \
+                                 */
+
+typedef struct tb_unowned_kind {
+    tb_unowned named[TB_UNOWNED_NAMED_MAX]; /* the largest first */
+    size_t n;                               /* of these */
+    uint64_t count;                         /* of all */
+    tb_i128 requests, bytes;                /* of all */
+} tb_unowned_kind;
+
+typedef struct tb_unowned_usage {
+    tb_unowned_kind zones, balancers;
+} tb_unowned_usage;
+
+/* In the caller's snapshot or transaction. */
+TB_MUST_USE tb_code tb_unowned_read(tb_store *store, int64_t month, tb_unowned_usage *ret,
+                                    tb_error *err);
+bool tb_unowned_any(const tb_unowned_usage *u);
+/* {"zones":[...],"zone_count":...}; amounts of usage are decimal text. */
+void tb_unowned_json(const tb_unowned_usage *u, tb_buf *out);
+/* Appends lines: each one's amounts, those not named together, and what to do. Nothing where there
+ * is none. */
+void tb_unowned_say(const tb_unowned_usage *u, int64_t month, tb_buf *lines);
 
 TB_API_END
 

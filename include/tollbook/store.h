@@ -18,7 +18,6 @@
 #include "tollbook/answer.h"
 #include "tollbook/catalog.h"
 #include "tollbook/key.h"
-#include "tollbook/region.h"
 #include "tollbook/rollup.h"
 #include "tollbook/series.h"
 #include "tollbook/usageclient.h"

@@ -6,7 +6,7 @@
 #include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
-#include "tollbook/balancer.h"
+#include "tollbook/statistics.h"
 #include "tollbook/calendar.h"
 
 #define ABSENT INT64_MIN

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
-#include "tollbook/running.h"
+#include "tollbook/monthbill.h"
 
 /* Reads in one snapshot, answers after it. */
 static void answer_with(request *r, tb_code (*read)(tb_store *store, int64_t account,

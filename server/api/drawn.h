@@ -5,7 +5,7 @@
 
 #include "http/request.h"
 #include "http/server.h"
-#include "tollbook/document.h"
+#include "tollbook/issue.h"
 
 /* The first member of what the handler keeps in r->work. */
 typedef struct drawing {

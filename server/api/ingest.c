@@ -10,9 +10,9 @@
 #include "api/handlers.h"
 #include "api/ingest.h"
 #include "http/media.h"
-#include "tollbook/cellbatch.h"
+#include "tollbook/batches.h"
 #include "tollbook/json.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 
 /* What is parsed on a worker's own thread keeps its other connections waiting: a millisecond. */
 #define SMALL_BODY  ((size_t)128 << 10)

@@ -7,7 +7,7 @@
 #include "api/cached.h"
 #include "api/handlers.h"
 #include "http/query.h"
-#include "tollbook/insightsview.h"
+#include "tollbook/statistics.h"
 
 #define TOP_DEFAULT 20
 #define PAGE_MAX    1000000

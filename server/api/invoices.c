@@ -7,8 +7,7 @@
 #include "api/drawn.h"
 #include "api/handlers.h"
 #include "http/query.h"
-#include "tollbook/document.h"
-#include "tollbook/explain.h"
+#include "tollbook/issue.h"
 #include "tollbook/ledger.h"
 
 /* --- the list --- */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tollbook/json.h"
-#include "tollbook/running.h"
+#include "tollbook/monthbill.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
 #define FIRST_TURNS 8                   /* blocks read before sending begins, or lines passed over */

@@ -9,7 +9,7 @@
 #include "api/handlers.h"
 #include "http/query.h"
 #include "http/stream.h"
-#include "tollbook/running.h"
+#include "tollbook/monthbill.h"
 
 #define ABSENT       INT64_MIN
 #define PER_PAGE_MIN 5

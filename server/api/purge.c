@@ -12,7 +12,7 @@
 #include "http/hook.h"
 #include "http/query.h"
 #include "http/process.h"
-#include "tollbook/zones.h"
+#include "tollbook/totals.h"
 
 #define VALUE_MAX 2048
 

@@ -6,7 +6,7 @@
 
 #include "api/handlers.h"
 #include "api/ingest.h"
-#include "tollbook/cellbatch.h"
+#include "tollbook/batches.h"
 #include "tollbook/json.h"
 #include "tollbook/withdraw.h"
 

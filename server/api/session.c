@@ -13,7 +13,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define COOKIE_MAX 192
 

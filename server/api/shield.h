@@ -4,7 +4,7 @@
 
 #include "http/request.h"
 #include "http/server.h"
-#include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 
 /* The path's shield zone, where it is the account's: TB_E_SHIELD_NOT_FOUND, also for what is no id. In
  * a snapshot of the caller's. */

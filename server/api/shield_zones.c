@@ -5,7 +5,7 @@
 
 #include "api/handlers.h"
 #include "http/query.h"
-#include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 #include "tollbook/json.h"
 
 #define PER_PAGE_USUAL 10

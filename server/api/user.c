@@ -7,7 +7,7 @@
 #include "tollbook/json.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/pullzone.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 /* --- GET /user --- */
 

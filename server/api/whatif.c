@@ -2,7 +2,7 @@
  * wait for it; what one request may ask for is bounded by number and by time. */
 #include "api/handlers.h"
 #include "http/query.h"
-#include "tollbook/whatifbody.h"
+#include "tollbook/whatifrun.h"
 
 static const char *const types[] = {"application/json", "text/csv", "text/html"};
 static const char *const forms[] = {"json", "csv", "html"};

@@ -2,7 +2,7 @@
  * its copy passes what `verify` would say of it. */
 #include "cli/cli.h"
 #include "cli/meter.h"
-#include "tollbook/verify.h"
+#include "tollbook/operation.h"
 
 static void show(void *ctx, uint64_t done, uint64_t total)
 {

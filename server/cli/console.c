@@ -14,7 +14,7 @@
 #include "cli/link_file.h"
 #include "cli/serve.h"
 #include "cli/signals.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define LINK_MAX (LISTEN_TEXT_MAX + SESSION_TEXT + 64)
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "http/new_file.h"
-#include "tollbook/document.h"
+#include "tollbook/issue.h"
 
 static tb_code folder_fail(const folder *f, const char *name, const char *what, tb_error *err)
 {

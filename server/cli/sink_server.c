@@ -12,7 +12,7 @@
 #include "cli/remote_known.h"
 #include "cli/remote_report.h"
 #include "cli/sinks.h"
-#include "tollbook/cellbatch.h"
+#include "tollbook/batches.h"
 
 #define PATH_MOST  8000
 #define BODY_MOST  ((size_t)64 << 20)

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "feed/feed.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 
 /* options holds everything but batch, source, threads, now, progress and stop. */
 int take_inputs(const cli_call *call, feed_options *options);

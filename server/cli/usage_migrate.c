@@ -1,7 +1,7 @@
 /* tollbook usage migrate: a file's usage goes to usage servers. */
 #include "cli/cli.h"
 #include "cli/meter.h"
-#include "tollbook/usagemove.h"
+#include "tollbook/usageservers.h"
 
 #include <inttypes.h>
 

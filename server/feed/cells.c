@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "tollbook/cellbatch.h"
-#include "tollbook/logformat.h"
+#include "tollbook/batches.h"
+#include "tollbook/intake.h"
 
 #define READ_FIRST ((size_t)64 << 10)
 

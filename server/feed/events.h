@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_SERVER_FEED_EVENTS_H
 #define TOLLBOOK_SERVER_FEED_EVENTS_H
 
-#include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 
 typedef struct feed_event {
     int64_t zone;

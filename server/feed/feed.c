@@ -15,7 +15,7 @@
 #include "feed/cells.h"
 #include "feed/piece.h"
 #include "feed/run.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define BLOCK_BYTES   ((size_t)256 << 10) /* a block stays in a core's second cache */
 #define SEGMENT_BYTES ((uint64_t)2 << 30) /* at most this much is read again after a kill */

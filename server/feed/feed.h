@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 
 #include "feed/fit.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/batches.h"
 #include "tollbook/store.h"
 
 typedef enum feed_encoding {
@@ -53,7 +53,7 @@ typedef struct feed_options {
     const char *batch;             /* explicit batch id, or NULL */
     const char *source;            /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
-    bool cells;              /* the bytes are its cells (tollbook/cellbatch.h); feed_parse alone */
+    bool cells;              /* the bytes are its cells (tollbook/batches.h); feed_parse alone */
     bool stop_on_error;      /* end at the first refused line, else count and keep it */
     bool whole;              /* one transaction for the whole input, or nothing (import) */
     bool bounded;           /* what would keep others waiting long is TB_E_TOO_LARGE (feed_parse) */

@@ -8,7 +8,7 @@
 
 #include "feed/feed.h"
 #include "tollbook/event.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 
 static const struct {
     const char *name, *what, *command;

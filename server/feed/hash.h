@@ -4,7 +4,7 @@
 #ifndef TOLLBOOK_SERVER_FEED_HASH_H
 #define TOLLBOOK_SERVER_FEED_HASH_H
 
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/store.h"
 
 typedef struct feed_hash feed_hash;

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "tollbook/cellbatch.h"
-#include "tollbook/logformat.h"
+#include "tollbook/batches.h"
+#include "tollbook/intake.h"
 
 #define ROOM        2048
 #define GROUPS_MAX  ((size_t)1000000)

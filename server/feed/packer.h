@@ -1,4 +1,4 @@
-/* A packer: pieces of a log as cells (tollbook/cellbatch.h), for a server that asks for them.
+/* A packer: pieces of a log as cells (tollbook/batches.h), for a server that asks for them.
  *
  * It keeps which zones and hostnames the server has granted; what is not granted goes as lines, and is asked
  * about. One thread. */

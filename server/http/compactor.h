@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_SERVER_HTTP_COMPACTOR_H
 #define TOLLBOOK_SERVER_HTTP_COMPACTOR_H
 
-#include "tollbook/compaction.h"
+#include "tollbook/usageservers.h"
 
 #include <stdatomic.h>
 

@@ -17,7 +17,6 @@
 #include "http/refusal.h"
 #include "http/uploads.h"
 #include "http/process.h"
-#include "tollbook/eventstore.h"
 #include "tollbook/logstore.h"
 
 #define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */

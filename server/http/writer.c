@@ -8,7 +8,7 @@
 
 #include "http/behind.h"
 #include "http/clock.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/batches.h"
 
 struct writer {
     pthread_mutex_t lock;

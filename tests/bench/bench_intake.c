@@ -6,7 +6,7 @@
  * The file is streamed with read() in blocks. Prints lines/s of the whole, and the parts: reading,
  * parsing, adding to the rollup, reading the days back through the cursor. The sums that it prints
  * are those of bench_intake's peers, so that a wrong answer cannot be a fast one. */
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/rollup.h"
 
 #include <fcntl.h>

@@ -9,7 +9,7 @@
  * no fast one. */
 #include "logs/format.h"
 #include "measure.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/logstore.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * Prints medians in seconds: the store's reading alone, with the encoder, with jansson; then the
  * bytes of both answers. Both have the same values; that is checked once, by parsing them. */
 #include "measure.h"
-#include "tollbook/zones.h"
+#include "tollbook/totals.h"
 
 #include <jansson.h>
 #include <stdio.h>

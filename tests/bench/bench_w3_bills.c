@@ -9,7 +9,10 @@
  * then, of bills, the seconds of reading and of rating. */
 #include "measure.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/invoice.h"
 
 #include <inttypes.h>

@@ -8,7 +8,10 @@
  * paths. Then the paths, and the mean amount. */
 #include "measure.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/forecast.h"
 
 #include <stdio.h>

@@ -12,7 +12,10 @@
  */
 #include "duck.h"
 #include "measure.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/tariff.h"
 #include "tollbook/whatif.h"
 

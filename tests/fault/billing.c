@@ -5,7 +5,10 @@
 
 #include "cli/cli.h"
 #include "fault/workload.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "fault/faultvfs.h"
 #include "fault/scarce.h"
 #include "fault/workload.h"
-#include "tollbook/eventstore.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/logstore.h"
+#include "tollbook/batches.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,13 +8,12 @@
 #include "fault/workload.h"
 #include "seed.h"
 #include "tollbook/accountforecast.h"
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 #include "tollbook/alerts.h"
 #include "tollbook/audit.h"
-#include "tollbook/document.h"
-#include "tollbook/explain.h"
-#include "tollbook/verify.h"
-#include "tollbook/zones.h"
+#include "tollbook/issue.h"
+#include "tollbook/operation.h"
+#include "tollbook/totals.h"
 
 #include <stdio.h>
 #include <stdlib.h>

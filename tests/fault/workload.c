@@ -4,10 +4,10 @@
  */
 #include "fault/workload.h"
 
-#include "tollbook/eventstore.h"
-#include "tollbook/logformat.h"
-#include "tollbook/forget.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/logstore.h"
+#include "tollbook/intake.h"
+#include "tollbook/retain.h"
+#include "tollbook/batches.h"
 #include "tollbook/withdraw.h"
 
 #include "fault/faultvfs.h"

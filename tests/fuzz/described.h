@@ -5,7 +5,7 @@
 #define TB_FUZZ_DESCRIBED_H
 
 #include "prop/intake_check.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 
 #include <stdio.h>
 

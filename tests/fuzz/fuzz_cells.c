@@ -1,7 +1,7 @@
 /* Cells from a sender whom nobody trusts. The checksum is made good first: what is tried is every check behind it.
  * Whatever is taken makes up its piece, and written again it comes to the same counters. */
 #include "base/hash.h"
-#include "tollbook/cellbatch.h"
+#include "tollbook/batches.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Fuzzes the reader of a bank's list of payments. The first line is the map, with a '!' in front for amounts with a
  * comma; the rest is the file, which is read as opening balances too. What is accepted must keep the promises of
  * payments.h, and payments read the same again. */
-#include "tollbook/payments.h"
+#include "tollbook/settle.h"
 
 #include <stdlib.h>
 #include <string.h>

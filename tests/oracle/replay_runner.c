@@ -6,7 +6,10 @@
  * bill is made, dressed with the number and hashes that only the chain knows, and its canonical
  * text compared with the stored one. Credit notes and invoices with corrections of other months are
  * made of more than their own month and are left out (test_replay.py has none). */
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/invoice.h"
 #include "tollbook/whatif.h"
 

@@ -3,7 +3,7 @@
  * long ones every run's ends and their neighbours are.
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 #include "seed.h"
 
 #include <check.h>

@@ -6,11 +6,14 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "store/core/internal.h"
-#include "tollbook/issuegroup.h"
+#include "tollbook/issue.h"
 #include "unit/store_fixture.h"
 
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 #include "seed.h"
 
 #include <inttypes.h>

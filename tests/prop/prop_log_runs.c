@@ -6,8 +6,8 @@
 #include "../unit/store_fixture.h"
 #include "steps.h"
 #include "store/logs/log_run.h"
-#include "tollbook/forget.h"
-#include "tollbook/logformat.h"
+#include "tollbook/retain.h"
+#include "tollbook/intake.h"
 #include "tollbook/withdraw.h"
 
 #define STEPS (400 / TB_PART)

@@ -13,10 +13,10 @@
 #include "../unit/usage_cells.h"
 #include "steps.h"
 #include "tollbook/billsource.h"
-#include "tollbook/insightsview.h"
+#include "tollbook/statistics.h"
 #include "tollbook/issue.h"
-#include "tollbook/compaction.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/usageservers.h"
+#include "tollbook/batches.h"
 #include "store/usage/batch.h"
 #include "tollbook/withdraw.h"
 

@@ -6,7 +6,10 @@
 #include "store/core/internal.h"
 #include "store_fixture.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <sodium.h>
 

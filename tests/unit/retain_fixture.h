@@ -5,7 +5,6 @@
 #include "billing_fixture.h"
 #include "tollbook/operation.h"
 #include "tollbook/retain.h"
-#include "tollbook/verify.h"
 
 #define FIRST 641 /* 2023-06 */
 #define KEPT_HOURS (NOVEMBER - 25)

@@ -1,5 +1,5 @@
 /* breakeven.h: crossings, overlaps, jumps, blocks, minimum, and what is refused. */
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "feed/hash.h"
 #include "seed.h"
 #include "store_fixture.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "usage_cells.h"
 
 #include <fcntl.h>

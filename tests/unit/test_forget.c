@@ -4,7 +4,7 @@
 #include "logs/directory.h"
 #include "store/logs/log_run.h"
 #include "tollbook/containerstore.h"
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 #include "tollbook/logstore.h"
 #include "tollbook/requestlog.h"
 

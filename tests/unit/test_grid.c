@@ -1,5 +1,5 @@
 /* Grids: counters add by their metric's rule and never pass 2^63 - 1. */
-#include "tollbook/grid.h"
+#include "tollbook/rollup.h"
 
 #include <check.h>
 #include <string.h>

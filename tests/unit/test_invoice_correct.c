@@ -1,6 +1,6 @@
 /* correction.h: what late usage changes (billing.md 5). */
 #include "invoice_fixture.h"
-#include "tollbook/correction.h"
+#include "tollbook/invoice.h"
 
 static tb_corrections correct(const tb_bill *before, const tb_bill *after)
 {

@@ -1,6 +1,6 @@
 /* lacks.h: what a statement lacks, by the field and the norm. */
 #include "invoice_fixture.h"
-#include "tollbook/lacks.h"
+#include "tollbook/invoice.h"
 
 typedef struct parties {
     tb_party seller, buyer;

@@ -1,5 +1,5 @@
 /* percentile.h: 95/5, exact selection, commits. */
-#include "tollbook/percentile.h"
+#include "tollbook/forecast.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* period.h: what a time is compared with, by month and while it is still running. `now` is
  * 2026-11-04T09:00:00Z unless a test says otherwise. */
-#include "tollbook/period.h"
+#include "tollbook/range.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "unit/print_fixture.h"
 
 #include "print/maker.h"
-#include "tollbook/account.h"
+#include "tollbook/print.h"
 
 #define HAS(text, part)   ck_assert_msg(strstr(text, part) != NULL, "lacks %s", part)
 #define LACKS(text, part) ck_assert_msg(strstr(text, part) == NULL, "has %s", part)

@@ -1,5 +1,5 @@
 /* The built-in region table. */
-#include "tollbook/region.h"
+#include "tollbook/catalog.h"
 
 #include <check.h>
 #include <stdlib.h>

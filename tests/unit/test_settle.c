@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "seed.h"
-#include "tollbook/payments.h"
 #include "tollbook/settle.h"
 
 static tb_decimal dec(const char *text)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 #include "tollbook/calendar.h"
 
 #define GB INT64_C(1000000000)

@@ -4,7 +4,7 @@
 #include <gsl/gsl_vector.h>
 #include <stdlib.h>
 
-#include "tollbook/advice.h"
+#include "tollbook/forecast.h"
 
 START_TEST(advice_without_the_programs_consent_is_an_error)
 {

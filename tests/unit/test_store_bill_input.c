@@ -4,7 +4,7 @@
 #include "billing_fixture.h"
 
 #include "base/hash.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define BOOK "2026-01-01T00:00:00Z"
 

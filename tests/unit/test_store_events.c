@@ -4,7 +4,7 @@
 
 #include "seed.h"
 #include "store/core/internal.h"
-#include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 
 #define DAY_MS  TB_EVENT_MS_PER_DAY
 #define TODAY   (NOW_MS / DAY_MS)

@@ -2,7 +2,7 @@
  * them, and nobody sees a difference. That every answer stays the same is prop_runs'. */
 #include "store_fixture.h"
 #include "store/core/internal.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/batches.h"
 
 #define HOUR 498000 /* long before NOW_US */
 static const tb_range all_hours = {HOUR - 400, 500, true};

@@ -2,7 +2,7 @@
  */
 #include "billing_fixture.h"
 
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,"

@@ -1,6 +1,6 @@
 /* The ledger: entries once, a balance that is their sum, and its history day by day. */
 #include "billing_fixture.h"
-#include "tollbook/generalledger.h"
+#include "tollbook/ledger.h"
 
 static void fill(fixture *f)
 {

@@ -3,9 +3,9 @@
 #include "store_fixture.h"
 
 #include "store/logs/log_run.h"
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 #include "tollbook/logstore.h"
-#include "tollbook/size.h"
+#include "tollbook/audit.h"
 #include "tollbook/withdraw.h"
 #include "seed.h"
 

@@ -4,7 +4,7 @@
 
 #include "store/core/internal.h"
 #include "store/usage/run.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/batches.h"
 
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,"

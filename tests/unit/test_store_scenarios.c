@@ -1,6 +1,6 @@
 /* Stored scenarios: a name is its last text, each text stays under its hash. */
 #include "billing_fixture.h"
-#include "tollbook/scenarios.h"
+#include "tollbook/bookstore.h"
 
 static void hash_of(const char *text, char hex[65])
 {

@@ -1,6 +1,6 @@
 /* Shadow books in the store: beside the books, one id for one thing, never forgotten. */
 #include "billing_fixture.h"
-#include "tollbook/shadow.h"
+#include "tollbook/bookstore.h"
 
 static tb_code try_shadow(fixture *f, const char *id, const char *minimum, bool *ret_known,
                           tb_error *err)

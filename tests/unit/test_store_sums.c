@@ -3,7 +3,7 @@
 #include "retain_fixture.h"
 #include "store/usage/batch.h"
 #include "store/usage/sums.h"
-#include "tollbook/insightsview.h"
+#include "tollbook/statistics.h"
 #include "tollbook/totals.h"
 
 #define DAY_HOURS 24

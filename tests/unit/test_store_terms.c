@@ -1,9 +1,11 @@
 /* terms.h: prepaid, discounts and limits as the catalogue declares them. */
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #include "store_fixture.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 static const char catalog[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"prepaid\":true,\"discounts\":{\"EUUSDiscount\":5,"

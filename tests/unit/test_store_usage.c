@@ -8,7 +8,10 @@
 #include "store/usage/batch.h"
 #include "store/verify/verify.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 static const char two_accounts[] =
     "{\"accounts\":[{\"id\":1,\"name\":\"acme\"},{\"id\":2,\"name\":\"other\"}],"

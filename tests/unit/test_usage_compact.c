@@ -2,7 +2,7 @@
  * asks real ones. */
 #include "store/clickhouse/private.h"
 #include "tollbook/calendar.h"
-#include "tollbook/compaction.h"
+#include "tollbook/usageservers.h"
 #include "tollbook/retain.h"
 #include "tollbook/rollup.h"
 #include "unit/usage_writer.h"

@@ -2,7 +2,7 @@
  * before a mark never with those behind it, what is undone is not sent or not seen, and seals follow. tests/http/test_usage_lines.py
  * asks real ones. */
 #include "store/core/internal.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/logstore.h"
 #include "unit/usage_writer.h"
 

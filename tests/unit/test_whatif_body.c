@@ -1,5 +1,5 @@
 /* The body of a what-if: which bytes are a scenario's. */
-#include "tollbook/whatifbody.h"
+#include "tollbook/whatifrun.h"
 
 #include <check.h>
 #include <stdio.h>

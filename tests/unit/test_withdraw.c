@@ -6,8 +6,8 @@
 #include "store_fixture.h"
 #include "usage_cells.h"
 
-#include "tollbook/compaction.h"
-#include "tollbook/logformat.h"
+#include "tollbook/usageservers.h"
+#include "tollbook/intake.h"
 #include "tollbook/logstore.h"
 #include "tollbook/retain.h"
 #include "tollbook/series.h"

@@ -1,14 +1,14 @@
 /* The running month, taken apart by zone and by region. The volume line has one amount for all
  * regions: it is shared out by bytes, half up at 18 digits (fewer where so large an amount has no
  * room for them), the last region with the rest, for display only. */
-#include "tollbook/running.h"
+#include "tollbook/monthbill.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "tollbook/payments.h"
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/settle.h"
+#include "tollbook/ledger.h"
+#include "tollbook/billsource.h"
 
 /* --- by zone --- */
 

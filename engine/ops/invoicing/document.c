@@ -1,5 +1,5 @@
 /* A form is a row: what stands around its invoices, and what writes one. */
-#include "tollbook/document.h"
+#include "tollbook/issue.h"
 
 #include "tollbook/partystore.h"
 #include "tollbook/ubl.h"

@@ -4,7 +4,7 @@
  * The store cuts a month's usage where a book comes into force. So books that price nothing, one
  * for each day, and then one for each hour of the days that matter, give the usage of each as a
  * part of its own, chosen and attributed by the very code that bills it. */
-#include "tollbook/explain.h"
+#include "tollbook/issue.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

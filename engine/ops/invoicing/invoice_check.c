@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/counted.h"
-#include "tollbook/issuegroup.h"
+#include "tollbook/issue.h"
 #include "tollbook/json.h"
-#include "tollbook/lacks.h"
-#include "tollbook/terms.h"
+#include "tollbook/invoice.h"
+#include "tollbook/billsource.h"
 
 
 typedef struct check_run {

@@ -5,7 +5,7 @@
 #define TOLLBOOK_OPS_INVOICE_FILES_H
 
 #include "ops/operations.h"
-#include "tollbook/document.h"
+#include "tollbook/issue.h"
 
 typedef struct tb__invoice_files {
     tb_ops *ops;

@@ -14,13 +14,11 @@
 #include "ops/invoicing/invoice_files.h"
 #include "ops/invoicing/issue_parts.h"
 #include "tollbook/calendar.h"
-#include "tollbook/closingstore.h"
-#include "tollbook/shadowbills.h"
-#include "tollbook/explain.h"
-#include "tollbook/issuegroup.h"
+#include "tollbook/ledgerstore.h"
+#include "tollbook/issue.h"
 #include "tollbook/json.h"
 #include "tollbook/ledger.h"
-#include "tollbook/unowned.h"
+#include "tollbook/statistics.h"
 
 #define TEXT_SENT_MAX ((size_t)8 << 20) /* of an invoice, where the reply is not drained */
 

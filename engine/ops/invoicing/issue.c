@@ -11,7 +11,6 @@
 
 #include "ops/invoicing/issue_parts.h"
 #include "tollbook/ledger.h"
-#include "tollbook/prepaid.h"
 
 /* --- the draft --- */
 

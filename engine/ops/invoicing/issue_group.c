@@ -1,8 +1,8 @@
 /* Each account of a group lies behind a mark, so that one that is refused leaves the others. Its
  * number may go to another until the commit, hence nothing of a group is shown or said before. */
-#include "tollbook/issuegroup.h"
-#include "tollbook/lacks.h"
-#include "tollbook/prepaid.h"
+#include "tollbook/issue.h"
+#include "tollbook/invoice.h"
+#include "tollbook/ledger.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Two lists as one, sorted; of equals the billed one stays. It is small: an account's month is two
  * numbers and a watermark, whatever it holds. */
-#include "tollbook/monthpairs.h"
+#include "tollbook/monthbill.h"
 
 #include "base/list.h"
 

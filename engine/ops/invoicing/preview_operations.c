@@ -13,13 +13,13 @@
 #include "base/list.h"
 #include "ops/operations.h"
 #include "tollbook/alerts.h"
-#include "tollbook/closingstore.h"
-#include "tollbook/issuegroup.h"
+#include "tollbook/ledgerstore.h"
+#include "tollbook/issue.h"
 #include "tollbook/json.h"
-#include "tollbook/lacks.h"
+#include "tollbook/invoice.h"
 #include "tollbook/ledger.h"
-#include "tollbook/terms.h"
-#include "tollbook/unowned.h"
+#include "tollbook/billsource.h"
+#include "tollbook/statistics.h"
 
 #define HOURS_MAX        (31 * 24 + TB_ANOMALY_WEEKS * 168)
 #define TIMES_SCALE      3

@@ -1,11 +1,11 @@
 /* One bill for all of a page's zones, by the one rating function; of the whole account where volume
  * bandwidth is among it. */
-#include "tollbook/running.h"
+#include "tollbook/monthbill.h"
 
 #include <stdlib.h>
 
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/ledger.h"
+#include "tollbook/billsource.h"
 
 /* What of the account concerns all of its zones. */
 typedef struct owner {

@@ -7,9 +7,9 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/ledgerstore.h"
-#include "tollbook/payments.h"
+#include "tollbook/settle.h"
 #include "tollbook/partystore.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 typedef struct memory {
     tb_ledger_entry *ledger;

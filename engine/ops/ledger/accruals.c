@@ -7,7 +7,7 @@
  *
  * What comes late for earlier months goes onto a later one's invoice. Each correction counts once, by
  * what it corrects and since when: after a void it stands on two documents. */
-#include "tollbook/generalledger.h"
+#include "tollbook/ledger.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "base/list.h"
 #include "ops/invoicing/issue_parts.h"
 #include "tollbook/calendar.h"
-#include "tollbook/issuegroup.h"
-#include "tollbook/prepaidstore.h"
-#include "tollbook/terms.h"
+#include "tollbook/issue.h"
+#include "tollbook/ledgerstore.h"
+#include "tollbook/billsource.h"
 
 #define CHAINS 4096
 

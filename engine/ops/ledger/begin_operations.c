@@ -5,9 +5,9 @@
 #include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/ledger.h"
-#include "tollbook/payments.h"
+#include "tollbook/settle.h"
 
 tb_code tb__say_before_begin(const tb_ops *ops, int64_t month, tb_reply *reply, tb_error *err)
 {

@@ -1,6 +1,6 @@
 /* Closings worked out again, those of the last months and the rules of today. The store is looked back at as it stood at a closing's version; what it accrued, what
  * it took back, and the codes must come out the same, to the byte. */
-#include "tollbook/generalledger.h"
+#include "tollbook/ledger.h"
 
 #include <inttypes.h>
 #include <jansson.h>

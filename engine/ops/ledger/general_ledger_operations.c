@@ -11,11 +11,9 @@
 #include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
-#include "tollbook/generalledger.h"
-#include "tollbook/issue.h"
 #include "tollbook/ledger.h"
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/issue.h"
+#include "tollbook/billsource.h"
 
 /* --- codes --- */
 

@@ -7,7 +7,7 @@
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/monthbill.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, tb_error *err)
 {

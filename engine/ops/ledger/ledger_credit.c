@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 static void day_of(int64_t us, char out[11])
 {

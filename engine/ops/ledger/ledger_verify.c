@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 typedef struct replay {
     tb_store *store;

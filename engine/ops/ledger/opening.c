@@ -9,11 +9,10 @@
 #include "base/jsontext.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/ledger.h"
-#include "tollbook/payments.h"
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/settle.h"
+#include "tollbook/billsource.h"
 
 /* --- what stands of an account --- */
 

@@ -12,9 +12,8 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/ledger.h"
-#include "tollbook/payments.h"
 #include "tollbook/settle.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 typedef enum state { ENTERED, KNOWN, OUTGOING, UNMATCHED, STATES } state;
 static const char *const state_names[STATES] = {"entered", "known", "outgoing", "unmatched"};

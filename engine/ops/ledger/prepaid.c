@@ -1,14 +1,15 @@
 /* The days of a prepaid account. A month is rated as far as a day's end, and what it has come to more than
  * was entered is the day's entry: so whatever comes late, is priced otherwise or is taken back is in the
  * next entry, and the entries of a month always sum to what it had come to. */
-#include "tollbook/prepaid.h"
+#include "tollbook/ledger.h"
 
 #include <string.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
-#include "tollbook/closingstore.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 /* --- days --- */
 

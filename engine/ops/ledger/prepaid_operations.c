@@ -12,8 +12,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/issue.h"
 #include "tollbook/ledger.h"
-#include "tollbook/prepaid.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define GROUP_ACCOUNTS 50
 #define GROUP_DAYS     500 /* rated in one transaction, and one account's rest */

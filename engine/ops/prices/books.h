@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_OPS_BOOKS_H
 #define TOLLBOOK_OPS_BOOKS_H
 
-#include "tollbook/shadowbills.h"
+#include "tollbook/issue.h"
 #include "tollbook/operation.h"
 
 /* Appends a line "- WHAT<TAB>PRICE" for each thing that b prices otherwise, and "+ ..." for what it

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
-#include "tollbook/prepaidstore.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 #define LAG_MAX_US (7 * TB_US_PER_DAY)
 

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-#include "tollbook/scenarios.h"
-#include "tollbook/terms.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/billsource.h"
 
 tb_code tb__scenario_stored(tb_store *store, const char *name, tb_scenario *ret, tb_error *err)
 {

@@ -7,7 +7,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/monthbill.h"
-#include "tollbook/scenarios.h"
+#include "tollbook/bookstore.h"
 
 /* --- add --- */
 

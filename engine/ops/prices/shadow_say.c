@@ -1,5 +1,5 @@
 /* Sums and sentences over what shadow.c notes beside an invoice run. */
-#include "tollbook/shadowbills.h"
+#include "tollbook/issue.h"
 
 #include "base/counted.h"
 

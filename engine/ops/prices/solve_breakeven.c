@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ops/prices/solve.h"
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 
 #define MIX_SCALE_MAX 4 /* digits after the point of a share or a discount */
 

@@ -1,6 +1,6 @@
 /* The rows of solve break-even, solve price and solve commit. */
 #include "ops/prices/solve.h"
-#include "tollbook/breakeven.h"
+#include "tollbook/solve.h"
 #include "tollbook/whatif.h"
 
 #define DECIMAL(name_, value_, help_)                                                              \

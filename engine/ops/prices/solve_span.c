@@ -9,7 +9,7 @@
 #include "ops/prices/solve.h"
 #include "tollbook/calendar.h"
 #include "tollbook/ledger.h"
-#include "tollbook/monthpairs.h"
+#include "tollbook/monthbill.h"
 
 #define BILLS_MAX 20000 /* accounts' months, where others wait */
 

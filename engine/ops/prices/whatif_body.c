@@ -1,6 +1,6 @@
 /* jansson says whether it is JSON and reads the small members; where the scenarios' bytes begin and
  * end is found by walking over text that is known to be well formed. */
-#include "tollbook/whatifbody.h"
+#include "tollbook/whatifrun.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,8 @@
 
 #include "ops/prices/scenario.h"
 #include "ops/prices/slices.h"
-#include "tollbook/monthpairs.h"
-#include "tollbook/scenarios.h"
-#include "tollbook/whatifforms.h"
+#include "tollbook/monthbill.h"
+#include "tollbook/bookstore.h"
 
 /* Three are read at a time, and bodies of others wait. */
 #define WEIGHT_MAX ((size_t)1 << 16)

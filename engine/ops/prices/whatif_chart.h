@@ -2,7 +2,7 @@
 #ifndef TOLLBOOK_OPS_WHATIF_CHART_H
 #define TOLLBOOK_OPS_WHATIF_CHART_H
 
-#include "tollbook/whatifforms.h"
+#include "tollbook/whatifrun.h"
 
 /* Before and after, month by month. */
 void tb__whatif_chart_months(const tb_whatif_part *part, tb_buf *out);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tollbook/whatifforms.h"
+#include "tollbook/whatifrun.h"
 
 static void put_word(tb_buf *out, const char *word)
 {

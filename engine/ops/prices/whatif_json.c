@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tollbook/json.h"
-#include "tollbook/whatifforms.h"
+#include "tollbook/whatifrun.h"
 
 static void put_text(tb_buf *out, const char *name, const char *text)
 {

@@ -6,10 +6,9 @@
 #include "base/counted.h"
 #include "ops/prices/scenario.h"
 #include "tollbook/ledger.h"
-#include "tollbook/monthpairs.h"
-#include "tollbook/scenarios.h"
-#include "tollbook/whatifbody.h"
-#include "tollbook/whatifforms.h"
+#include "tollbook/monthbill.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/whatifrun.h"
 
 #define SCENARIOS_BYTES ((size_t)16 << 20) /* in one question, where others wait */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tollbook/monthpairs.h"
-#include "tollbook/terms.h"
+#include "tollbook/monthbill.h"
+#include "tollbook/billsource.h"
 
 /* --- the pass --- */
 

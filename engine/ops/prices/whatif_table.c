@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/counted.h"
-#include "tollbook/whatifforms.h"
+#include "tollbook/whatifrun.h"
 
 #define NAME_WIDTH 36 /* of the first column, indentation included */
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tollbook/whatifforms.h"
+#include "tollbook/whatifrun.h"
 
 #define BREATH ((size_t)1 << 20)
 

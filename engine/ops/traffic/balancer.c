@@ -1,9 +1,9 @@
 /* Requests from the store, the price from the book in force. */
-#include "tollbook/balancer.h"
+#include "tollbook/statistics.h"
 
 #include <inttypes.h>
 
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 #include "tollbook/usage.h"
 
 static tb_code answer(tb_store *store, const tb_balancer_month *found, tb_balancer_usage *usage,

@@ -1,6 +1,6 @@
 /* Reads what GET /insights shows. All zones are summed by what they are ordered by;
  * only those of the page are read further: all totals, those of the time before, and a spark. */
-#include "tollbook/insightsview.h"
+#include "tollbook/statistics.h"
 #include "tollbook/retain.h"
 
 #include <stdlib.h>

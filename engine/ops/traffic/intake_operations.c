@@ -5,7 +5,7 @@
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
-#include "tollbook/unowned.h"
+#include "tollbook/statistics.h"
 
 #define MOST 50 /* reasons, locations and sources that are named */
 

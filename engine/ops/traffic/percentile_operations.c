@@ -5,9 +5,9 @@
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/ledger.h"
-#include "tollbook/percentile.h"
+#include "tollbook/forecast.h"
 #include "tollbook/retain.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define HOUR_SECONDS 3600 /* the finest that is stored */
 

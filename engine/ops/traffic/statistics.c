@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_range range, tb_answer_kind kind,
                          int64_t now_us, const tb_alloc *alloc, tb_buf *out, tb_error *err)

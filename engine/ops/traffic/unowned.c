@@ -1,5 +1,5 @@
 /* The largest are named one by one, the rest is summed, so that what is said stays short. */
-#include "tollbook/unowned.h"
+#include "tollbook/statistics.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,13 +6,11 @@
 #include "base/counted.h"
 #include "ops/operations.h"
 #include "tollbook/answer.h"
-#include "tollbook/balancer.h"
+#include "tollbook/statistics.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/ledger.h"
-#include "tollbook/statistics.h"
-#include "tollbook/generalledger.h"
-#include "tollbook/verify.h"
+#include "tollbook/operation.h"
 
 /* --- stats --- */
 

@@ -10,7 +10,7 @@
 #include "tollbook/json.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/monthbill.h"
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #define AT_ONCE 1000 /* accounts of a call whose reply is not drained */
 

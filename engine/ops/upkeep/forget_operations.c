@@ -5,7 +5,7 @@
 
 #include "base/counted.h"
 #include "ops/operations.h"
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 
 static void put_forgotten(tb_reply *reply, const tb_forgotten *n)
 {

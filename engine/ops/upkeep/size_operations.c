@@ -5,7 +5,7 @@
 
 #include "ops/operations.h"
 #include "tollbook/json.h"
-#include "tollbook/size.h"
+#include "tollbook/audit.h"
 
 #define MOST 20
 

@@ -1,12 +1,11 @@
 /* The store's own checks, then invoices, credit notes and shadow bills rated again, credits replayed, all of one
  * snapshot. */
-#include "tollbook/verify.h"
+#include "tollbook/operation.h"
 
 #include "ops/operations.h"
 
-#include "tollbook/generalledger.h"
 #include "tollbook/ledger.h"
-#include "tollbook/shadowbills.h"
+#include "tollbook/issue.h"
 
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                         tb_error *err);

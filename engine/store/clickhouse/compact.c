@@ -22,7 +22,7 @@
 #include "store/clickhouse/fold.h"
 #include "store/clickhouse/lines.h"
 #include "tollbook/calendar.h"
-#include "tollbook/compaction.h"
+#include "tollbook/usageservers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

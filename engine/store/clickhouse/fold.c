@@ -1,7 +1,7 @@
 #include "store/clickhouse/fold.h"
 
 #include "tollbook/calendar.h"
-#include "tollbook/compaction.h"
+#include "tollbook/usageservers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

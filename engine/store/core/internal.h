@@ -6,7 +6,7 @@
 #include "store/core/plane.h"
 #include "store/core/seal.h"
 #include "store/core/statements.h"
-#include "tollbook/grid.h"
+#include "tollbook/rollup.h"
 #include "tollbook/store.h"
 
 #include <sqlite3.h>

@@ -8,11 +8,10 @@
 #ifndef TOLLBOOK_STORE_PLANE_H
 #define TOLLBOOK_STORE_PLANE_H
 
-#include "tollbook/eventstore.h"
-#include "tollbook/grid.h"
 #include "tollbook/logstore.h"
+#include "tollbook/rollup.h"
 #include "tollbook/retain.h"
-#include "tollbook/size.h"
+#include "tollbook/audit.h"
 #include "tollbook/store.h"
 #include "tollbook/totals.h"
 

@@ -1,6 +1,6 @@
 /* What holds the space. SQLite's dbstat tells the pages of each table and index; within usage, logs and
  * events the rows tell their months and zones. */
-#include "tollbook/size.h"
+#include "tollbook/audit.h"
 
 #include "store/core/internal.h"
 

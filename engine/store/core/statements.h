@@ -4,7 +4,7 @@
 #define TOLLBOOK_STORE_STATEMENTS_H
 
 #include "store/core/sealed.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 /* A macro's number as text. */
 #define TB__NUMERAL(n)  TB__NUMERAL_(n)

@@ -3,7 +3,7 @@
 #define TOLLBOOK_STORE_EVENTS_H
 
 #include "store/core/internal.h"
-#include "tollbook/eventstore.h"
+#include "tollbook/logstore.h"
 
 /* The columns of a row of event_block as it is read. */
 enum {

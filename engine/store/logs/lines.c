@@ -1,7 +1,7 @@
 /* Request logs, wherever the usage plane (core/plane.h) keeps them. */
 #include "store/core/internal.h"
 #include "store/logs/segment.h"
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 #include "tollbook/withdraw.h"
 
 tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone, tb_log_zone *ret_zone,

@@ -7,7 +7,7 @@
 #include "store/logs/segment.h"
 
 #include "base/hash.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/withdraw.h"
 
 #include <stdlib.h>

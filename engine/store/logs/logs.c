@@ -4,8 +4,8 @@
 #include "store/logs/blocks.h"
 #include "store/logs/log_run.h"
 #include "store/logs/segment.h"
-#include "tollbook/forget.h"
-#include "tollbook/logformat.h"
+#include "tollbook/retain.h"
+#include "tollbook/intake.h"
 #include "tollbook/logstore.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Shield events, wherever the usage plane (core/plane.h) keeps them, and the secret of their tokens. */
 #include "store/core/internal.h"
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 
 #include <string.h>
 

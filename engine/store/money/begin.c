@@ -4,7 +4,7 @@
  * (TB__SQL_CLOSING_MOVED). */
 #include "store/money/billing.h"
 #include "tollbook/calendar.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 tb_code tb_store_ledger_begin(tb_store *store, int64_t *ret_month, tb_error *err)
 {

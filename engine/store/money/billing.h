@@ -6,7 +6,10 @@
 #include "store/core/internal.h"
 #include "tollbook/retain.h"
 #include "tollbook/calendar.h"
-#include "tollbook/charges.h"
+#include "tollbook/billsource.h"
+#include "tollbook/bookstore.h"
+#include "tollbook/invoicestore.h"
+#include "tollbook/ledgerstore.h"
 
 /* For lists that are members: name, n_name, cap_name. */
 #define TB__GROW(b, name, err)                                                                     \

@@ -1,6 +1,6 @@
 /* Closings: one for each time that a month was closed. Which one holds is told by an index, so that each
  * entry of the ledger can ask. */
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * so a crash leaves none or all of them; the file's triggers hold what is final. Void invoices keep
  * their numbers. */
 #include "store/money/billing.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <inttypes.h>
 #include <sodium.h>

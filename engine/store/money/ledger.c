@@ -3,8 +3,7 @@
  * one currency. */
 #include "store/core/chain.h"
 #include "store/money/billing.h"
-#include "tollbook/closingstore.h"
-#include "tollbook/prepaidstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <inttypes.h>
 #include <sodium.h>

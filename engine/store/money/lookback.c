@@ -6,7 +6,7 @@
  * An invoice and a run have the version that they were read at, so they were there from the next one on; all else
  * has the version that brought it. That an invoice is void has no version, but an entry of the ledger. */
 #include "store/money/billing.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * and ends with its date: the index of references is in the order of both. So a month costs its own
  * entries, however long the ledger is. Nothing is stored beside the entries: since when an account is
  * empty is what they sum to, so no second copy can say otherwise. */
-#include "tollbook/prepaidstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include "store/core/internal.h"
 #include "store/money/billing.h"

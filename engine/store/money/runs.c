@@ -7,7 +7,7 @@
  * nothing. A row is added only where it says something new, so that the same run again changes
  * nothing, the data version included. */
 #include "store/money/billing.h"
-#include "tollbook/closingstore.h"
+#include "tollbook/ledgerstore.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "store/money/billing.h"
-#include "tollbook/scenarios.h"
+#include "tollbook/bookstore.h"
 
 static tb_code is_last(tb_store *store, const char *name, const char sha256[65], bool *ret,
                        tb_error *err)

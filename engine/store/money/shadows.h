@@ -3,7 +3,7 @@
 #define TOLLBOOK_STORE_SHADOWS_H
 
 #include "store/money/billing.h"
-#include "tollbook/shadow.h"
+#include "tollbook/bookstore.h"
 
 /* A row of SHADOW_BILLS. TB_E_CORRUPT where an amount is none. */
 TB_MUST_USE tb_code tb__shadow_bill_from(sqlite3_stmt *s, void *ret_bill, tb_error *err);

@@ -1,6 +1,6 @@
 /* Terms out of the catalogue's documents: an account's by the reading that bills have, of zones
  * SQLite picks the members, which were judged when they were applied. */
-#include "tollbook/terms.h"
+#include "tollbook/billsource.h"
 
 #include "store/core/internal.h"
 #include "store/money/billing.h"

@@ -2,7 +2,7 @@
  * is shared: whoever retains it may read it on any thread, also after the store has read another.
  */
 #include "store/core/internal.h"
-#include "tollbook/logformat.h"
+#include "tollbook/intake.h"
 #include "tollbook/logstore.h"
 
 #include <stdatomic.h>

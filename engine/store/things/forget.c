@@ -1,7 +1,7 @@
 /* Forgetting what names a customer. Documents are changed by SQLite's own JSON functions, which keep
  * numbers as they are written: a bill that is rated again finds each price as it was. The rows' seals
  * follow, for triggers keep them; anchors that cover the documents hold no longer. */
-#include "tollbook/forget.h"
+#include "tollbook/retain.h"
 
 #include "store/core/internal.h"
 

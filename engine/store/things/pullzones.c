@@ -2,7 +2,7 @@
  * alone. A search has to look at every name, since what it looks for may stand anywhere in it. */
 #include "base/arena.h"
 #include "store/core/internal.h"
-#include "tollbook/zones.h"
+#include "tollbook/totals.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

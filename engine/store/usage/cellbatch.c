@@ -1,7 +1,7 @@
 /* Cells on their way. The grids and lists of countries are the entries of runs (run_entry.c); what stands around
  * them is a mark each: KEY_ZONE or KEY_HOST for the next key, the length of an edge location's code for the
  * next day of a key, 1 for its next list of countries, and 0 where there is no more. */
-#include "tollbook/cellbatch.h"
+#include "tollbook/batches.h"
 
 #include <stdlib.h>
 #include <string.h>

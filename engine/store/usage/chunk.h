@@ -13,7 +13,7 @@
 #ifndef TOLLBOOK_STORE_CHUNK_H
 #define TOLLBOOK_STORE_CHUNK_H
 
-#include "tollbook/grid.h"
+#include "tollbook/rollup.h"
 
 #include <stddef.h>
 

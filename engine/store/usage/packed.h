@@ -1,11 +1,11 @@
-/* Inside a usage pack (tollbook/usagepack.h): owners in the order in which the writer looks for them, each
+/* Inside a usage pack (tollbook/batches.h): owners in the order in which the writer looks for them, each
  * account behind its zones. */
 #ifndef TOLLBOOK_STORE_PACKED_H
 #define TOLLBOOK_STORE_PACKED_H
 
 #include "store/usage/owners.h"
 #include "store/usage/run.h"
-#include "tollbook/usagepack.h"
+#include "tollbook/batches.h"
 
 typedef struct tb__packed_day {
     int32_t day;      /* an index of a chunk: it fits */

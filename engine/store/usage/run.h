@@ -21,7 +21,7 @@
 #include "store/usage/connection.h"
 #include "store/usage/country.h"
 #include "tollbook/error.h"
-#include "tollbook/grid.h"
+#include "tollbook/rollup.h"
 
 typedef enum tb__run_kind { TB__RUN_CHUNKS, TB__RUN_COUNTRIES, TB__RUN_KINDS } tb__run_kind;
 
