@@ -172,6 +172,12 @@ void tb__segment_reset(tb_store *store);
 /* What was being folded is looked for anew. */
 void tb__segment_fold_free(tb_store *store);
 TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
+/* The regions that a catalogue declares: its own, or the built-in ones. */
+const tb_region *tb__regions_of(const tb_catalog *catalog, size_t *ret_n);
+/* tb_store_unnamed for them. */
+TB_MUST_USE tb_code tb__regions_unnamed(tb_store *store, const tb_catalog *catalog,
+                                        void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live,
+                                        tb_error *err);
 /* Makes the region table hold exactly these. */
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
                                         bool *ret_changed, tb_error *err);
