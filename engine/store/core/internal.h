@@ -167,6 +167,8 @@ TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_
 TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
 /* The text of the lines that the running segment refused will be forgotten. */
 TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
+/* TB_E_IO: a database or a backup is not made under this name, the one of a partial copy. */
+TB_MUST_USE tb_code tb__check_name(const char *path, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */
 void tb__segment_reset(tb_store *store);
 /* What was being folded is looked for anew. */

@@ -325,7 +325,8 @@ tb_code tb_store_create(const char *path, const tb_store_options *options, tb_er
     writer.write = true;
     if (!writer.owner) writer.owner = "init";
     tb_store *store = NULL;
-    tb_code code = check_blank(path, &writer, err);
+    tb_code code = tb__check_name(path, err);
+    if (!code) code = check_blank(path, &writer, err);
     if (!code) code = make_file(path, err);
     if (!code) code = new_store(path, &writer, &store, err);
     if (code) return code;
