@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import socket
+import sqlite3
 import subprocess
 import unittest
 from pathlib import Path
@@ -231,6 +232,34 @@ class Setup(Case):
         self.assertEqual(self.opens(key.strip(), "new.db").out, key)
         self.assertFalse(file.exists())
         self.assertEqual(self.setup("new.db").out, "")
+
+    def test_of_two_first_calls_one_makes_the_key_and_the_other_says_so(self):
+        for trial in range(6):
+            db = f"{trial}.db"
+            calls = [self.start("setup", "--db", db, stdout=subprocess.PIPE) for _ in range(2)]
+            done = [(*map(bytes.decode, call.communicate(timeout=60)), call.returncode) for call in calls]
+            self.assertEqual(len({out for out, _, _ in done if out}), 1, done)
+            for out, err, status in done:
+                if status == 3:
+                    self.assertRegex(err, r"is being written by (setup \(process \d+\)|another process)\.")
+                    self.assertIn("wait for it to end, then run this again", err)
+                else:
+                    self.assertEqual(status, 0, err)
+                    self.assertRegex(err, "is the operator's key|has the role Operator|Another `setup` has shown the key")
+            self.assertFalse((self.folder / f"{db}.first-key").exists())
+            self.assertEqual(self.keys(db), ["Operator"])
+
+    def test_a_database_that_was_cut_off_while_it_was_made_is_made(self):
+        for size in (0, 4096):
+            blank = sqlite3.connect(self.folder / "new.db")
+            if size:
+                blank.execute("PRAGMA journal_mode=WAL")
+            blank.close()
+            self.assertEqual((self.folder / "new.db").stat().st_size, size)
+            said = self.run_tool("audit", "--db", "new.db", status=3).err
+            self.assertIn("new.db is empty: it is being made, or has lost what it held. A new one is made with: tollbook init --db new.db", said)
+            self.assertRegex(self.setup("new.db").out, r"^[0-9a-f]{48}\n$")
+            (self.folder / "new.db").unlink()
 
     def test_a_file_that_is_not_the_databases_key_is_not_shown(self):
         file = self.folder / "t.db.first-key"
