@@ -91,8 +91,8 @@ static tb_code check_database(tb_ops *ops, const tb_args *args, tb_reply *reply,
     if (figures.zones > 0)
         tb_reply_say(reply, "Pull zones: %" PRIu64 ".", figures.zones);
     else
-        tb_reply_say(reply, "No pull zone is declared yet: `tollbook apply` takes a catalogue "
-                            "(docs/catalogue.md).");
+        tb_reply_say(reply, "No pull zone is declared yet. Declare them (docs/catalogue.md) with: "
+                            "tollbook apply CATALOG.json");
     check_clock(ops->now_us, figures.newest_log_us, reply);
     check_clock(ops->now_us, figures.newest_buckets_us, reply);
     return say_unpriced(ops->store, figures.unpriced_locations, reply, err);

@@ -124,14 +124,9 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     server_address(err, address, sizeof address);
     tb_buf_fmt(&line, "tollbook %s --server http://%s %s", call->command->name, address,
                hint_takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
-    for (size_t i = 0; i < call->n_values; i++) {
-        const cli_value *value = &call->values[i];
-        if (value->option->here || strcmp(value->option->name, "db") == 0) continue;
-        tb_buf_fmt(&line, " --%s", value->option->name);
-        if (value->option->kind != CLI_FLAG) hint_word(value->text, &line);
-    }
+    hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)
-        hint_word(call->operands[i], &line);
+        hint_file(call->operands[i], &line);
     tb_error none;
     if (tb_buf_check(&line, &none) == TB_OK)
         cli_say(call, "Wait for it to end, or send the work to the server: %.*s", (int)line.len,

@@ -19,9 +19,11 @@
 #include "api/alerts.h"
 #include "api/retain.h"
 #include "api/routes.h"
+#include "cli/hint.h"
 #include "cli/signals.h"
 #include "feed/feed.h"
 #include "http/new_file.h"
+#include "http/process.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -296,11 +298,20 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     return code;
 }
 
+static const cli_call *serving;
+
+static void put_hint(const char *text, tb_buf *out)
+{
+    hint_put(serving, cli_commands, cli_n_commands, text, out);
+}
+
 static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_ready *ready)
 {
     const bool console = !cli_is(call, "console", "off");
     server *s;
     tb_error err;
+    serving = call;
+    process_use_hints(put_hint);
     raise_file_limit(o);
     api_start();
     o->spares = feed_spares_for_bodies();

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/hint.h"
 #include "http/new_file.h"
 #include "http/process.h"
 #include "tollbook/operation.h"
@@ -45,6 +46,22 @@ static void folder_of(const char *path, char out[PATH_MAX])
              slash ? path : ".");
 }
 
+static void say_owner(const setup *s, const char *what, uid_t owner)
+{
+    const struct passwd *user = getpwuid(owner);
+    tb_buf command;
+    tb_buf_init(&command, 16 << 10, NULL);
+    if (user) {
+        tb_buf_fmt(&command, ": %s -u %s -- tollbook setup --db",
+                   geteuid() == 0 ? "runuser" : "sudo", user->pw_name);
+        hint_word(s->db, &command);
+        if (cli_given(s->call, "unattended")) tb_buf_str(&command, " --unattended");
+    }
+    cli_say(s->call, "%s belongs to user %u, and this is user %u. Run this as that user%.*s", what,
+            owner, geteuid(), (int)command.len, command.len ? command.data : "");
+    tb_buf_release(&command);
+}
+
 /* Files that another user makes beside a database are in its owner's way. Root may write
  * everywhere, so its new files belong to the owner of the folder. */
 static int check_owner(const setup *s)
@@ -55,17 +72,7 @@ static int check_owner(const setup *s)
     folder_of(s->db, folder);
     if (!there && (geteuid() != 0 || stat(folder, &st) != 0)) return 0;
     if (st.st_uid == geteuid()) return 0;
-    const char *what = there ? s->db : folder;
-    const struct passwd *owner = getpwuid(st.st_uid);
-    if (owner)
-        cli_say(
-            s->call,
-            "%s belongs to user %u (%s), and this is user %u. Run this as that user: runuser -u %s "
-            "-- tollbook setup --db %s",
-            what, st.st_uid, owner->pw_name, geteuid(), owner->pw_name, s->db);
-    else
-        cli_say(s->call, "%s belongs to user %u, and this is user %u. Run this as that user.", what,
-                st.st_uid, geteuid());
+    say_owner(s, there ? s->db : folder, st.st_uid);
     return tb_code_exit(TB_E_READ_ONLY);
 }
 

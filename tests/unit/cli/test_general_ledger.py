@@ -498,7 +498,7 @@ class GeneralLedger(Ledger):
         number = self.finalize()[0]["number"]
         self.assertIn(f"--void {number}", self.begin("2026-10", status=1).err)
         self.begin("2026-09")
-        self.assertIn("tollbook ledger adjust",
+        self.assertIn("correct it with `ledger adjust`",
                       self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
         self.balances("account,amount,reference\n1,-7,INV-7\n2,-1,x\n", month="2026-09")
         self.void(number, NOVEMBER)

@@ -1,5 +1,6 @@
 """Help, versions, mistakes: what the command line says about itself, and its exit statuses."""
 import json
+import lzma
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ from pathlib import Path
 from tool import TOOL, Case, lines
 
 SOURCE = Path(__file__).resolve().parents[3]
-HINT = re.compile(r": (tollbook [^\n]*)$", re.M)
+HINT = re.compile(r": ((?:[\w-]+ (?:(?!: )[^\n])*\| )?tollbook [^\n]*)$", re.M)
 
 COMMANDS = ["init", "setup", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
             "stats", "book add", "book list", "book show", "book diff", "book activate", "book drop",
@@ -102,7 +103,9 @@ class Usage(Case):
         self.run_tool("apply", "--db", db, "-", stdin=json.dumps({
             "accounts": [{"id": 1, "name": "a"}], "zones": [{"id": 101, "account": 1, "name": "z"}]}).encode())
         self.run_tool("ingest", "--db", db, self.write("a.log", lines(0, 5)))
-        self.write("an other.log", lines(5, 9))
+        for name, content in (("an other.log", lines(5, 9)), ("-d.log", lines(9, 12)), ("-d 'x.log.xz", lzma.compress(lines(12, 15))),
+                              ("rows.xz", lzma.compress(b'{"zone": 101, "hour": "2026-10-04T05:00:00Z", "region": "DE", "bytes": 1}\n'))):
+            self.write(name, content)
         self.run_tool("book", "--db", db, "-", stdin=json.dumps({
             "book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
             "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}}}).encode())
@@ -116,6 +119,9 @@ class Usage(Case):
                 (["key", "revoke", "--db", db, "--id", 9], 2, "key list", 0),
                 (["invoice", "--db", db, "--month", "2026-10", "--finalize"], 0, "invoice", 1),
                 (["ingest", "--db", db, *wrong, "an other.log"], 1, "query", 0),
+                (["ingest", "--db", db, *wrong, "--", "-d.log"], 1, "ingest", 0),
+                (["ingest", "--db", db, "--on-error", "skip", "--", "-d 'x.log.xz"], 2, "ingest", 0),
+                (["import", "--db", db, "rows.xz"], 2, "import", 0),
                 (["ledger", "close", "--db", db, "--month", "2026-10"], 0, None, 0),
                 (["ledger", "pay", "--db", db, "--account", 1, "--amount", 1, "--reference", "r"], 1, "ledger close", 0)):
             with self.subTest(words=words):
@@ -129,7 +135,7 @@ class Usage(Case):
                     self.assertEqual(done.returncode, then, f"{line}\n{done.stderr}")
 
     def test_hints_in_the_sources_are_command_lines(self):
-        """What a message ends with behind ": tollbook " has a command's name and its options, and leaves the place to
+        """What a message ends with behind ": tollbook " or a pipe has a command's name and its options, and leaves the place to
         server/cli/hint.c; a command that is only named is written without the word."""
         shown = {command: self.run_tool("help", *command.split()).out for command in
                  re.findall(r"^  (\w+(?: [\w-]+)?) {2,}", self.run_tool("help").out, re.M)}
@@ -138,7 +144,7 @@ class Usage(Case):
             text = re.sub(r'"\s*PRI\w+\s*("?)', lambda found: "X" + ("" if found[1] else '"'), path.read_text())
             text = re.sub(r'(?<!\\)"\s*\n\s*"', "", text)
             for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
-                for hint in re.findall(r"(?:^|: )tollbook ([a-z][^\n]*)" if path.name == "fit.h" else r": tollbook ([a-z][^\n]*)", literal):
+                for hint in re.findall(r"(?:^|: )tollbook ([a-z][^\n]*)" if path.name == "fit.h" else r"(?:: |\| )tollbook ([a-z][^\n]*)", literal):
                     name = max((c for c in shown if re.match(re.escape(c) + r"(?![\w-])", hint)), key=len, default=None)
                     if hint.startswith("help"):
                         continue
@@ -296,12 +302,12 @@ class Setup(Case):
 
     @unittest.skipUnless(os.geteuid() == 0, "root alone makes files of others")
     def test_another_users_database_is_named_with_the_way(self):
-        (self.folder / "theirs").mkdir()
-        os.chown(self.folder / "theirs", 65534, 65534)
-        done = self.run_tool("setup", "--db", "theirs/t.db", status=3)
-        self.assertIn("belongs to user 65534 (nobody), and this is user 0. Run this as that user: runuser -u nobody -- "
-                      "tollbook setup --db theirs/t.db", done.err)
-        self.assertEqual(list((self.folder / "theirs").iterdir()), [])
+        (self.folder / "the irs").mkdir()
+        os.chown(self.folder / "the irs", 65534, 65534)
+        done = self.run_tool("setup", "--db", "the irs/t.db", status=3)
+        self.assertIn("belongs to user 65534, and this is user 0. Run this as that user: runuser -u nobody -- "
+                      "tollbook setup --db 'the irs/t.db'\n", done.err)
+        self.assertEqual(list((self.folder / "the irs").iterdir()), [])
         os.chown(self.folder / "t.db", 65534, 65534)
         self.assertIn("t.db belongs to user 65534", self.run_tool("setup", "--db", "t.db", status=3).err)
 
