@@ -159,6 +159,12 @@ static void say_usage(const char *sentence)
     fprintf(stderr, "tollbook: %s\n", sentence);
 }
 
+const char *cli_ca(const cli_call *call)
+{
+    const char *file = cli_given(call, "ca") ? cli_text(call, "ca") : getenv("SSL_CERT_FILE");
+    return file && *file ? file : NULL;
+}
+
 int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers)
 {
     usage_options o = {.url = cli_text(call, option),
@@ -179,6 +185,7 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         cli_say(call, "--usage-ca %s: %s.", o.ca, strerror(errno));
         return tb_code_exit(TB_E_USAGE);
     }
+    if (!o.ca) o.ca = cli_ca(call);
     usage_servers **to = &usage[usage[0] != NULL];
     code = usage_servers_open(&o, to, &err);
     sodium_memzero(&o.login, sizeof o.login);
