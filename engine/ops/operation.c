@@ -114,6 +114,12 @@ void tb_reply_warn(tb_reply *reply, const char *fmt, ...)
     if (reply->said.len > before) tb_buf_add(&reply->warned, reply->said.data + before, reply->said.len - before);
 }
 
+void tb__print_json(tb_reply *reply)
+{
+    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    tb_buf_str(&reply->out, "\n");
+}
+
 void tb__put_cell(tb_buf *out, const char *text, size_t len)
 {
     for (size_t at = 0, end = 0; at < len; at = end = end + 1) {

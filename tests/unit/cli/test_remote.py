@@ -336,7 +336,7 @@ class Remote(Case):
         there = subprocess.run(
             ["curl", "-s", "--noproxy", "*", "-H", f"AccessKey: {key}",
              f"{self.url}/statistics?pullZone=101&hourly=true"], capture_output=True).stdout
-        self.assertEqual(here.stdout, there)
+        self.assertEqual(here.stdout, there + b"\n")
         self.assertEqual(json.loads(there)["TotalRequestsServed"], 100)
 
 
