@@ -56,9 +56,9 @@ static tb_code say_unpriced(tb_store *store, uint64_t n, tb_reply *reply, tb_err
         tb_reply_warn(reply,
                       "%" PRIu64 " edge location%s in usage and in no region of the catalogue, so "
                       "without a price: %.*s%s. Add "
-                      "them to \"regions\".",
+                      "%s to \"regions\".",
                       n, n == 1 ? " is" : "s are", (int)(reply->json.len - from),
-                      reply->json.data + from, n > MOST ? ", ..." : "");
+                      reply->json.data + from, n > MOST ? ", ..." : "", n == 1 ? "it" : "them");
     tb_buf_str(&reply->json, "]}");
     return code;
 }

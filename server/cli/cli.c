@@ -122,8 +122,8 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf line;
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
-    tb_buf_fmt(&line, "tollbook %s --server http://%s %s", call->command->name, address,
-               hint_takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
+    tb_buf_fmt(&line, "tollbook %s --server http://%s", call->command->name, address);
+    hint_key(call->command, &line);
     hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)
         hint_file(call->operands[i], &line);

@@ -57,12 +57,17 @@ static void put_option(const char *name, const char *value, tb_buf *out)
     hint_word(value, out);
 }
 
-static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+void hint_key(const cli_command *command, tb_buf *out)
 {
     const char *variable = getenv("TOLLBOOK_KEY");
+    if (!variable || !*variable) tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+}
+
+static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+{
     put_option("server", cli_text(call, "server"), out);
     if (cli_given(call, "key-file") && hint_takes(command, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
-    else if (!variable || !*variable) tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+    else hint_key(command, out);
     if (cli_given(call, "ca")) put_option("ca", cli_text(call, "ca"), out);
 }
 

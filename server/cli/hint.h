@@ -19,6 +19,8 @@ void hint_word(const char *word, tb_buf *out);
 void hint_file(const char *name, tb_buf *out);
 /* Appends the call's options that the command takes and that do not say where the database is. */
 void hint_values(const cli_call *call, const cli_command *command, tb_buf *out);
+/* Appends the option of the key, unless the environment has one. */
+void hint_key(const cli_command *command, tb_buf *out);
 bool hint_takes(const cli_command *command, const char *option);
 
 #endif

@@ -318,6 +318,8 @@ class Remote(Case):
         self.write("a.log", lines(0, 10))
         done = self.run_tool("ingest", "--db", "t.db", "a.log", status=3)
         self.assertIn(f"tollbook ingest --server {self.url} --key KEY a.log", done.err)
+        done = self.run_tool("ingest", "--db", "t.db", "a.log", status=3, key=self.key)  # in the environment: it need not be given
+        self.assertIn(f"tollbook ingest --server {self.url} a.log", done.err)
         self.run_tool("verify", "--db", "t.db")
 
     def test_no_server_is_status_3(self):

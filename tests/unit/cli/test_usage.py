@@ -295,7 +295,7 @@ class Setup(Case):
         self.setup("t.db")
         self.write("log", lines(0, 3, edge="XX"))
         self.run_tool("ingest", "--db", "t.db", "log")
-        self.assertIn('1 edge location is in usage and in no region of the catalogue, so without a price: "XX".',
+        self.assertIn('1 edge location is in usage and in no region of the catalogue, so without a price: "XX". Add it to "regions".',
                       self.setup("t.db").err)
         self.assertIn("The clock is behind, or was ahead: it is 2026-11-20T11:00:00Z, and usage was stored at 2026-11-20T12:00:00Z",
                       self.setup("t.db", now="2026-11-20T11:00:00Z").err)
