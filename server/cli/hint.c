@@ -157,8 +157,8 @@ static void put_pipe(const cli_call *call, const cli_command *commands, size_t n
     const char *line = pipe + sizeof PIPE - 1, *file = file_of(call, text), *at = text, *place;
     const cli_command *named = command_of(commands, n, line);
     const cli_command *command = named && strcmp(call->command->name, "import") == 0 ? call->command : named;
-    while (file && (place = strstr(at, " FILE")) != NULL && place < pipe) {
-        tb_buf_add(out, at, (size_t)(place - at));
+    if (file && (place = strstr(text + strlen(file), " FILE ")) != NULL && place < pipe) {
+        tb_buf_add(out, text, (size_t)(place - text));
         hint_file(file, out);
         at = place + sizeof " FILE" - 1;
     }

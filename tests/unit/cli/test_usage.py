@@ -103,7 +103,7 @@ class Usage(Case):
         self.run_tool("apply", "--db", db, "-", stdin=json.dumps({
             "accounts": [{"id": 1, "name": "a"}], "zones": [{"id": 101, "account": 1, "name": "z"}]}).encode())
         self.run_tool("ingest", "--db", db, self.write("a.log", lines(0, 5)))
-        for name, content in (("an other.log", lines(5, 9)), ("-d.log", lines(9, 12)), ("-d 'x.log.xz", lzma.compress(lines(12, 15))),
+        for name, content in (("an other.log", lines(5, 9)), ("-d.log", lines(9, 12)), ("-d 'x FILE .log.xz", lzma.compress(lines(12, 15))),
                               ("rows.xz", lzma.compress(b'{"zone": 101, "hour": "2026-10-04T05:00:00Z", "region": "DE", "bytes": 1}\n'))):
             self.write(name, content)
         self.run_tool("book", "--db", db, "-", stdin=json.dumps({
@@ -120,7 +120,7 @@ class Usage(Case):
                 (["invoice", "--db", db, "--month", "2026-10", "--finalize"], 0, "invoice", 1),
                 (["ingest", "--db", db, *wrong, "an other.log"], 1, "query", 0),
                 (["ingest", "--db", db, *wrong, "--", "-d.log"], 1, "ingest", 0),
-                (["ingest", "--db", db, "--on-error", "skip", "--", "-d 'x.log.xz"], 2, "ingest", 0),
+                (["ingest", "--db", db, "--on-error", "skip", "--", "-d 'x FILE .log.xz"], 2, "ingest", 0),
                 (["import", "--db", db, "rows.xz"], 2, "import", 0),
                 (["ledger", "close", "--db", db, "--month", "2026-10"], 0, None, 0),
                 (["ledger", "pay", "--db", db, "--account", 1, "--amount", 1, "--reference", "r"], 1, "ledger close", 0)):
