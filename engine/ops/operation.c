@@ -114,6 +114,12 @@ void tb_reply_warn(tb_reply *reply, const char *fmt, ...)
     if (reply->said.len > before) tb_buf_add(&reply->warned, reply->said.data + before, reply->said.len - before);
 }
 
+void tb__print_json(tb_reply *reply)
+{
+    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    tb_buf_str(&reply->out, "\n");
+}
+
 void tb__put_cell(tb_buf *out, const char *text, size_t len)
 {
     for (size_t at = 0, end = 0; at < len; at = end = end + 1) {
@@ -283,12 +289,16 @@ static tb_code find_moment(tb_ops *ops, const tb_args *args, int64_t *ret_newest
     return TB_OK;
 }
 
-/* What held meanwhile would hold otherwise, and open months would be billed so. */
-static tb_code refuse_backdated(const tb_ops *ops, int64_t newest_us, tb_error *err)
+/* What held meanwhile would hold otherwise, and open months would be billed so. What was only tried says it. */
+static tb_code refuse_backdated(const tb_ops *ops, int64_t newest_us, tb_reply *reply, tb_error *err)
 {
     char now[20], newest[20];
     tb_time_format(ops->now_us, now);
     tb_time_format(newest_us, newest);
+    if (reply->settled) {
+        tb_reply_say(reply, "It needs --backdated: the clock says %.20s, and the newest change is of %.20s.", now, newest);
+        return TB_OK;
+    }
     return tb_fail(err, TB_E_CLOCK, "backdated",
                    "The clock says %.20s, and the newest change is of %.20s. Set the clock right, or give --backdated: then"
                    " it holds from %.20s on. See the changes with: tollbook audit", now, newest, now);
@@ -303,9 +313,9 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_code code = find_moment(&at, args, &newest_us, &behind, err);
     if (!code) code = args->operation->write(&at, args, reply, err);
     if (!code) code = check_reply(reply, err);
-    if (code || reply->settled || tb_store_changes(ops->store) == before) return code;
-    if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, err);
-    return tb__audit(&at, args, err);
+    if (code || tb_store_changes(ops->store) == before) return code;
+    if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, reply, err);
+    return reply->settled ? TB_OK : tb__audit(&at, args, err);
 }
 
 tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err)

@@ -112,6 +112,8 @@ TB_MUST_USE tb_code tb__reply_file(const tb_ops *ops, tb_reply *reply, const tb_
  * of ASCII, the rest as tb_buf_shown. */
 void tb__put_cell(tb_buf *out, const char *text, size_t len);
 
+/* What is printed is the answer, as a line. */
+void tb__print_json(tb_reply *reply);
 /* Where the reply is refused: its error's members, each with a comma behind it, for the beginning of an answer. */
 void tb__put_refused(const tb_reply *reply, tb_buf *out);
 

@@ -260,7 +260,9 @@ typedef struct tb_applied {
     X(SHIELD, "shield zone", "shield_zones")                                                       \
     X(REGISTRY, "registry", "registries")                                                          \
     X(APP, "container application", "container_apps")                                              \
-    X(LIMITS, "container limit", "container_limits")
+    X(LIMITS, "container limit", "container_limits")                                               \
+    X(REGION, "region", "regions")                                                                 \
+    X(HOSTNAME, "hostname", "hostnames")
 
 typedef enum tb_declared_kind {
 #define TB_X(name, word, list) TB_DECLARED_##name,
@@ -272,11 +274,12 @@ typedef enum tb_declared_kind {
 /* A thing that is declared now and that a catalogue does not name. */
 typedef struct tb_unnamed {
     tb_declared_kind kind;
-    int64_t id;   /* of a registry, an application or a limit: its account */
-    tb_text name; /* of a registry or an application: its id; may be empty */
+    int64_t id;   /* of a registry, an application or a limit: its account; of a hostname: its pull zone */
+    tb_text name; /* of a registry or an application: its id; of a region: its code; may be empty */
 } tb_unnamed;
 /* Calls `each` for everything that applying the catalogue would delete, kind after kind, ascending; ret_live: how many
- * of each kind are declared now. `each` leaves the store alone. */
+ * of each kind are declared now. A region counts where usage came from it or where it is not the built-in
+ * one, a hostname where its zone stays. `each` leaves the store alone. */
 TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                                      void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                                      size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);

@@ -12,7 +12,7 @@
 #include "http/process.h"
 
 typedef struct alerting {
-    const char *url;
+    const char *url, *ca;
     int64_t limit_us;
     webhook *senders[COURIER_THREADS]; /* made when they are first needed */
     tb_alert_watch *watch;
@@ -34,7 +34,7 @@ static tb_delivery send_message(void *ctx, unsigned thread, const courier *c, co
     alerting *a = ctx;
     const webhook_message message = {.url = a->url, .id = m->id, .body = m->body,
                                      .body_len = m->body_len, .now_s = now_us / 1000000,
-                                     .limit_us = a->limit_us, .stop = is_stopping,
+                                     .limit_us = a->limit_us, .ca = a->ca, .stop = is_stopping,
                                      .ctx = (void *)(uintptr_t)c};
     if (!a->senders[thread]) a->senders[thread] = webhook_new();
     webhook_answer answer = {0, 0};
@@ -119,13 +119,13 @@ static void end_alerts(void *ctx)
     *a = (alerting){0};
 }
 
-tb_code api_alerts(const char *url, int64_t limit_us, int64_t pause_us, courier_work *ret_work,
+tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us, courier_work *ret_work,
                    tb_error *err)
 {
     static alerting a;
     tb_code code = webhook_check_url(url, err);
     if (code) return code;
-    a = (alerting){.url = url, .limit_us = limit_us};
+    a = (alerting){.url = url, .ca = ca, .limit_us = limit_us};
     *ret_work = (courier_work){.want = want_messages, .send = send_message, .look = look_at_alerts, .note = note_alerts, .end = end_alerts, .ctx = &a,
                                .unpriced = &a.unpriced, .pause_us = pause_us};
     return TB_OK;

@@ -4,8 +4,9 @@
 
 #include "http/courier.h"
 
-/* What `serve --alert-url` says; the URL stays the caller's. TB_E_USAGE: it is none. */
-TB_MUST_USE tb_code api_alerts(const char *url, int64_t limit_us, int64_t pause_us,
+/* What `serve --alert-url` says; the URL and the name of the authorities' file (NULL: the system's)
+ * stay the caller's. TB_E_USAGE: it is no URL. */
+TB_MUST_USE tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us,
                                courier_work *ret_work, tb_error *err);
 
 #endif

@@ -148,7 +148,7 @@ static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *er
                                         .username = work->registry.username, .password = password,
                                         .repository = repository, .tag = work->text[TAG],
                                         .limit_us = left_us, .stop = stopping,
-                                        .ctx = s->errands};
+                                        .ctx = s->errands, .ca = s->options.ca};
     if (!code) code = registry_digest(&question, work->digest, err);
     sodium_memzero(password, sizeof password);
     return code;

@@ -122,16 +122,11 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf line;
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
-    tb_buf_fmt(&line, "tollbook %s --server http://%s %s", call->command->name, address,
-               hint_takes(call->command, "key") ? "--key KEY" : "--key-file FILE");
-    for (size_t i = 0; i < call->n_values; i++) {
-        const cli_value *value = &call->values[i];
-        if (value->option->here || strcmp(value->option->name, "db") == 0) continue;
-        tb_buf_fmt(&line, " --%s", value->option->name);
-        if (value->option->kind != CLI_FLAG) hint_word(value->text, &line);
-    }
+    tb_buf_fmt(&line, "tollbook %s --server http://%s", call->command->name, address);
+    hint_key(call->command, &line);
+    hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)
-        hint_word(call->operands[i], &line);
+        hint_file(call->operands[i], &line);
     tb_error none;
     if (tb_buf_check(&line, &none) == TB_OK)
         cli_say(call, "Wait for it to end, or send the work to the server: %.*s", (int)line.len,
@@ -164,6 +159,12 @@ static void say_usage(const char *sentence)
     fprintf(stderr, "tollbook: %s\n", sentence);
 }
 
+const char *cli_ca(const cli_call *call)
+{
+    const char *file = cli_given(call, "ca") ? cli_text(call, "ca") : getenv("SSL_CERT_FILE");
+    return file && *file ? file : NULL;
+}
+
 int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers)
 {
     usage_options o = {.url = cli_text(call, option),
@@ -184,6 +185,7 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         cli_say(call, "--usage-ca %s: %s.", o.ca, strerror(errno));
         return tb_code_exit(TB_E_USAGE);
     }
+    if (!o.ca) o.ca = cli_ca(call);
     usage_servers **to = &usage[usage[0] != NULL];
     code = usage_servers_open(&o, to, &err);
     sodium_memzero(&o.login, sizeof o.login);

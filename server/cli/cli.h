@@ -69,7 +69,7 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \
          .help = "certificates that those of the servers are signed by, where \"?secure=1\" asks "   \
-                 "for TLS; default: the system's"},                                                \
+                 "for TLS; default: those of SSL_CERT_FILE (serve: --ca), else the system's"},       \
         {.name = "usage-cache-mb",                                                                 \
          .value = "N",                                                                             \
          .kind = CLI_NUMBER,                                                                       \
@@ -88,6 +88,9 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         .help = "certificates of authorities, one of which has signed that of --server; default: " \
                 "those of the environment's SSL_CERT_FILE, else the system's"                      \
     }
+/* The file of the authorities by which the certificates of servers are checked: --ca, else SSL_CERT_FILE; NULL: the
+ * system's. */
+const char *cli_ca(const cli_call *call);
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);

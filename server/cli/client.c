@@ -64,8 +64,7 @@ int client_open(client *c, const cli_call *call)
     bool known = starts_with(server, "http://") || starts_with(server, "https://");
     if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(c->key))
         return bad_server(call);
-    c->ca = cli_given(call, "ca") ? cli_text(call, "ca") : getenv("SSL_CERT_FILE");
-    if (c->ca && !*c->ca) c->ca = NULL;
+    c->ca = cli_ca(call);
     while (len > 0 && server[len - 1] == '/')
         len--;
     snprintf(c->url, sizeof c->url, "%.*s", (int)len, server);

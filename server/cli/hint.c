@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MARK ": tollbook "
+#define PIPE " | tollbook "
 #define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 
 bool hint_takes(const cli_command *command, const char *option)
@@ -29,6 +30,13 @@ void hint_word(const char *word, tb_buf *out)
     tb_buf_str(out, "'");
 }
 
+void hint_file(const char *name, tb_buf *out)
+{
+    char path[4096 + 3];
+    const bool dash = name[0] == '-' && name[1] && (size_t)snprintf(path, sizeof path, "./%s", name) < sizeof path;
+    hint_word(dash ? path : name, out);
+}
+
 /* The command with the longest name that the text begins with; NULL: none, as of "help". */
 static const cli_command *command_of(const cli_command *commands, size_t n, const char *text)
 {
@@ -49,21 +57,56 @@ static void put_option(const char *name, const char *value, tb_buf *out)
     hint_word(value, out);
 }
 
-static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+void hint_key(const cli_command *command, tb_buf *out)
 {
     const char *variable = getenv("TOLLBOOK_KEY");
+    if (!variable || !*variable) tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+}
+
+static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+{
     put_option("server", cli_text(call, "server"), out);
     if (cli_given(call, "key-file") && hint_takes(command, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
-    else if (!variable || !*variable) tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+    else hint_key(command, out);
     if (cli_given(call, "ca")) put_option("ca", cli_text(call, "ca"), out);
+}
+
+/* Options that say where the database is. */
+static bool is_place(const char *option)
+{
+    static const char *const names[] = {"db", "server", "key", "key-file", "ca"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(option, names[i]) == 0) return true;
+    return strncmp(option, "usage", 5) == 0;
+}
+
+/* The call's options that the command takes: those that say where the usage is, or all that say what is done. */
+static void put_given(const cli_call *call, const cli_command *command, bool usage, tb_buf *out)
+{
+    for (size_t i = 0; i < call->n_values; i++) {
+        const cli_value *given = &call->values[i];
+        const char *name = given->option->name;
+        if (usage ? strncmp(name, "usage", 5) != 0 : is_place(name)) continue;
+        if (given->option->secret || given->option->here || !hint_takes(command, name)) continue;
+        if (given->option->kind == CLI_FLAG) tb_buf_fmt(out, " --%s", name);
+        else put_option(name, given->text, out);
+    }
+}
+
+void hint_values(const cli_call *call, const cli_command *command, tb_buf *out)
+{
+    put_given(call, command, false, out);
 }
 
 static void put_place(const cli_call *call, const cli_command *command, tb_buf *out)
 {
     if (cli_given(call, "server") && hint_takes(command, "server")) put_server(call, command, out);
     else if (!hint_takes(command, "db")) return;
-    else if (cli_given(call, "db")) put_option("db", cli_text(call, "db"), out);
-    else tb_buf_str(out, " --db FILE");
+    else if (!cli_given(call, "db")) tb_buf_str(out, " --db FILE");
+    else {
+        put_option("db", cli_text(call, "db"), out);
+        put_given(call, command, true, out);
+    }
 }
 
 /* " --NAME CAPITALS" of an option that the call has: its length, and the call's value. */
@@ -95,11 +138,50 @@ static void put_rest(const cli_call *call, const char *text, tb_buf *out)
     }
 }
 
+/* The operand that a message is about: it begins with it. NULL: none, or standard input. */
+static const char *file_of(const cli_call *call, const char *text)
+{
+    for (int i = 0; i < call->n_operands; i++) {
+        const char *name = call->operands[i];
+        const size_t len = strlen(name);
+        if (strcmp(name, "-") != 0 && strncmp(text, name, len) == 0 && strncmp(text + len, ": ", 2) == 0) return name;
+    }
+    return NULL;
+}
+
+/* "xz -dc FILE | tollbook ingest -": reads the file as the call would have, so the options are the call's, and so is the
+ * command where the call is one that takes files. */
+static void put_pipe(const cli_call *call, const cli_command *commands, size_t n, const char *text, const char *pipe,
+                     tb_buf *out)
+{
+    const char *line = pipe + sizeof PIPE - 1, *file = file_of(call, text), *at = text, *place;
+    const cli_command *named = command_of(commands, n, line);
+    const cli_command *command = named && strcmp(call->command->name, "import") == 0 ? call->command : named;
+    if (file && (place = strstr(text + strlen(file), " FILE ")) != NULL && place < pipe) {
+        tb_buf_add(out, text, (size_t)(place - text));
+        hint_file(file, out);
+        at = place + sizeof " FILE" - 1;
+    }
+    tb_buf_add(out, at, (size_t)(line - at));
+    if (!command) {
+        tb_buf_str(out, line);
+        return;
+    }
+    tb_buf_str(out, command->name);
+    put_place(call, command, out);
+    hint_values(call, command, out);
+    tb_buf_str(out, line + strlen(named->name));
+}
+
 void hint_put(const cli_call *call, const cli_command *commands, size_t n, const char *text, tb_buf *out)
 {
-    const char *mark = strstr(text, MARK);
+    const char *mark = strstr(text, MARK), *pipe = strstr(text, PIPE);
     const char *line = mark ? mark + sizeof MARK - 1 : NULL;
     const cli_command *command = line ? command_of(commands, n, line) : NULL;
+    if (!command && pipe) {
+        put_pipe(call, commands, n, text, pipe, out);
+        return;
+    }
     if (!command) {
         tb_buf_str(out, text);
         return;

@@ -2,6 +2,8 @@
  * copied and kept with other secrets. */
 #include "cli/secret.h"
 
+#include "cli/hint.h"
+
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
@@ -25,11 +27,20 @@ static bool parse(const char *text, size_t len, uint8_t out[TB_KEY_SECRET])
            n == TB_KEY_SECRET;
 }
 
+static void warn_open(const cli_call *call, const char *what, const char *path)
+{
+    tb_buf word;
+    tb_buf_init(&word, 16 << 10, NULL);
+    hint_file(path, &word);
+    cli_say(call, "Warning: others may read %s %s: chmod 600%.*s", what, path, (int)word.len, word.len ? word.data : "");
+    tb_buf_release(&word);
+}
+
 void cli_warn_open(const cli_call *call, const char *what, const char *path)
 {
     struct stat about;
     if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && (about.st_mode & 077))
-        cli_say(call, "Warning: others may read %s %s: chmod 600 %s", what, path, path);
+        warn_open(call, what, path);
 }
 
 tb_code cli_load_secret(const cli_call *call, cli_secret *ret_secret, tb_error *err)
@@ -103,7 +114,7 @@ tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_
     if (!path) return TB_OK;
     tb_code code = token_key_load(path, algorithm ? algorithm : "HS256", use, ret_key, err);
     if (!code && token_key_exposed(*ret_key))
-        cli_say(call, "Warning: others may read the token key %s: chmod 600 %s", path, path);
+        warn_open(call, "the token key", path);
     return code;
 }
 

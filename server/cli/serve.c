@@ -20,9 +20,11 @@
 #include "api/alerts.h"
 #include "api/retain.h"
 #include "api/routes.h"
+#include "cli/hint.h"
 #include "cli/signals.h"
 #include "feed/feed.h"
 #include "http/new_file.h"
+#include "http/process.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -153,6 +155,15 @@ static int read_retain(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
+/* That one is there which was named; what the environment names may be for others. */
+static int read_ca(const cli_call *call, server_options *o)
+{
+    o->ca = cli_ca(call);
+    if (!cli_given(call, "ca") || access(o->ca, R_OK) == 0) return 0;
+    cli_say(call, "--ca %s: %s.", o->ca, strerror(errno));
+    return tb_code_exit(TB_E_USAGE);
+}
+
 static int read_alerts(const cli_call *call, server_options *o)
 {
     const char *url = cli_text(call, "alert-url");
@@ -161,7 +172,7 @@ static int read_alerts(const cli_call *call, server_options *o)
     tb_error err;
     if (!url != !cli_text(call, "alert-secret-file"))
         return bad_option(call, "--alert-url and --alert-secret-file need each other.");
-    if (!url || api_alerts(url, limit_us, pause_us, &o->alerts, &err) == TB_OK) return 0;
+    if (!url || api_alerts(url, o->ca, limit_us, pause_us, &o->alerts, &err) == TB_OK) return 0;
     cli_say(call, "--alert-url %.200s: %s", url, err.message);
     return tb_code_exit(TB_E_USAGE);
 }
@@ -193,6 +204,7 @@ static int read_options(const cli_call *call, server_options *o)
     }
     read_numbers(call, o);
     int status = read_listen(call, o);
+    if (status == 0) status = read_ca(call, o);
     if (status == 0) status = read_origins(call, o);
     if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
@@ -305,11 +317,20 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, 96 << 20);
 }
 
+static const cli_call *serving;
+
+static void put_hint(const char *text, tb_buf *out)
+{
+    hint_put(serving, cli_commands, cli_n_commands, text, out);
+}
+
 static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_ready *ready)
 {
     const bool console = !cli_is(call, "console", "off");
     server *s;
     tb_error err;
+    serving = call;
+    process_use_hints(put_hint);
     raise_file_limit(o);
     keep_memory();
     api_start();

@@ -121,6 +121,12 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .value = "FOLDER",                                                                        \
          .kind = CLI_TEXT,                                                                         \
          .help = "a file for each password of an image registry, named as in the catalogue"},      \
+        {.name = "ca",                                                                             \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "certificates of authorities, one of which has signed those of --alert-url, of "  \
+                 "image registries and of usage servers; default: those of the environment's "     \
+                 "SSL_CERT_FILE, else the system's"},                                              \
         SERVE_NUMBER("registry-timeout-ms", "N", 10, 600000,                                       \
                      "how long looking up an image's digest may take; default 10000"),             \
         {.name = "metrics-key",                                                                    \

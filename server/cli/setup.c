@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/hint.h"
 #include "http/new_file.h"
 #include "http/process.h"
 #include "tollbook/operation.h"
@@ -45,6 +46,22 @@ static void folder_of(const char *path, char out[PATH_MAX])
              slash ? path : ".");
 }
 
+static void say_owner(const setup *s, const char *what, uid_t owner)
+{
+    const struct passwd *user = getpwuid(owner);
+    tb_buf command;
+    tb_buf_init(&command, 16 << 10, NULL);
+    if (user) {
+        tb_buf_fmt(&command, ": %s -u %s -- tollbook setup --db",
+                   geteuid() == 0 ? "runuser" : "sudo", user->pw_name);
+        hint_word(s->db, &command);
+        if (cli_given(s->call, "unattended")) tb_buf_str(&command, " --unattended");
+    }
+    cli_say(s->call, "%s belongs to user %u, and this is user %u. Run this as that user%.*s", what,
+            owner, geteuid(), (int)command.len, command.len ? command.data : "");
+    tb_buf_release(&command);
+}
+
 /* Files that another user makes beside a database are in its owner's way. Root may write
  * everywhere, so its new files belong to the owner of the folder. */
 static int check_owner(const setup *s)
@@ -55,17 +72,7 @@ static int check_owner(const setup *s)
     folder_of(s->db, folder);
     if (!there && (geteuid() != 0 || stat(folder, &st) != 0)) return 0;
     if (st.st_uid == geteuid()) return 0;
-    const char *what = there ? s->db : folder;
-    const struct passwd *owner = getpwuid(st.st_uid);
-    if (owner)
-        cli_say(
-            s->call,
-            "%s belongs to user %u (%s), and this is user %u. Run this as that user: runuser -u %s "
-            "-- tollbook setup --db %s",
-            what, st.st_uid, owner->pw_name, geteuid(), owner->pw_name, s->db);
-    else
-        cli_say(s->call, "%s belongs to user %u, and this is user %u. Run this as that user.", what,
-                st.st_uid, geteuid());
+    say_owner(s, there ? s->db : folder, st.st_uid);
     return tb_code_exit(TB_E_READ_ONLY);
 }
 
@@ -91,14 +98,26 @@ static void check_clock(const setup *s)
 
 /* --- the database and the key --- */
 
+static int locked(const setup *s, const char *why, const tb_error *err)
+{
+    cli_say(s->call,
+            "%s%s Stop that process (a server: systemctl stop tollbook) or wait for it to end, "
+            "then run this again.",
+            why, err->message);
+    return tb_code_exit(TB_E_LOCKED);
+}
+
+/* A file that is there and cannot be made is looked at by what comes next. */
 static int make_database(const setup *s)
 {
     tb_error err;
     struct stat st;
     const tb_store_options options = {
         .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
-    if (stat(s->db, &st) == 0 && st.st_size > 0) return 0;
-    if (tb_store_create(s->db, &options, &err)) return cli_fail(s->call, NULL, &err);
+    const tb_code code = tb_store_create(s->db, &options, &err);
+    if (code == TB_E_LOCKED) return locked(s, "", &err);
+    if (code == TB_E_IO && stat(s->db, &st) == 0) return 0;
+    if (code) return cli_fail(s->call, NULL, &err);
     cli_say(s->call, "%s is now an empty database.", s->db);
     return 0;
 }
@@ -148,14 +167,8 @@ static int make_key(setup *s)
     const tb_store_options options = {
         .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
     tb_code code = tb_store_open(s->db, &options, &s->ops.store, &err);
-    if (code == TB_E_LOCKED) {
-        cli_say(s->call,
-                "There is no key of role Operator, and none can be made now: %s Stop that process "
-                "(systemctl stop "
-                "tollbook), run this again, and start it again.",
-                err.message);
-        return tb_code_exit(code);
-    }
+    if (code == TB_E_LOCKED)
+        return locked(s, "There is no key of role Operator, and none can be made now: ", &err);
     if (code) return cli_fail(s->call, NULL, &err);
     code = tb_store_write(s->ops.store, write_key, s, &err);
     tb_store_close(s->ops.store);
@@ -201,12 +214,15 @@ static int find_key(const setup *s, const char *text, bool *ret_valid)
     return 0;
 }
 
-/* Removed only once it was printed. */
-static int show_key(const setup *s)
+/* Removed only once it was printed. made: by this call. */
+static int show_key(const setup *s, bool made)
 {
     char text[TB_KEY_TEXT + 2];
     bool valid = false;
-    if (!read_key(s, text)) return 0;
+    if (!read_key(s, text)) {
+        if (made) cli_say(s->call, "Another `setup` has shown the key of role Operator.");
+        return 0;
+    }
     int status = find_key(s, text, &valid);
     if (status) return status;
     if (valid) {
@@ -248,8 +264,9 @@ static int run(setup *s)
     if (status == 0 && !unattended) check_disk(s);
     if (status == 0 && !unattended) check_clock(s); /* the service's system calls are filtered */
     if (status == 0) status = check_database(s);
-    if (status == 0 && !s->reply.settled) status = make_key(s);
-    if (status == 0 && !unattended) status = show_key(s);
+    const bool make = status == 0 && !s->reply.settled;
+    if (make) status = make_key(s);
+    if (status == 0 && !unattended) status = show_key(s, make);
     return status;
 }
 

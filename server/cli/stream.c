@@ -88,12 +88,12 @@ static void add_report(streaming *s, const feed_report *report)
         cli_say(s->call, "-: %s", text);
 }
 
-/* The command that takes in again what came between these bytes. */
+/* A hint: what takes in again what came between these bytes. */
 static void put_command(char *text, size_t cap, uint64_t from, uint64_t to)
 {
     char skip[64] = "";
     if (from) snprintf(skip, sizeof skip, "tail -c +%" PRIu64 " FILE | ", from + 1);
-    snprintf(text, cap, "`%shead -c %" PRIu64 "%s | tollbook ingest -`", skip, to - from, from ? "" : " FILE");
+    snprintf(text, cap, "%shead -c %" PRIu64 "%s | tollbook ingest -", skip, to - from, from ? "" : " FILE");
 }
 
 /* The sink lacks what it acknowledged. */
@@ -108,17 +108,16 @@ static void say_base(streaming *s)
     if (withdrawn) {
         cli_say(s->call,
                 "-: What was taken of this stream up to byte %" PRIu64 " was withdrawn, and is not taken again by "
-                "itself. What comes behind it is stored as a new log. To take it in once more, where a file has the "
-                "stream from its first byte on: %s, with this command's options. To count nothing of what comes, stop "
-                "this command.",
+                "itself. What comes behind it is stored as a new log; to count nothing of that, stop this command. To "
+                "take it in once more, where a file has the stream from its first byte on: %s",
                 to, command);
         return;
     }
     s->lost = true;
     cli_say(s->call,
             "-: The server does not know any more what it acknowledged of this stream: was it restored from a "
-            "backup? What came behind byte %" PRIu64 " is stored as a new log. Where a file has the stream from its "
-            "first byte on, %s, with this command's options, brings back what is missing.",
+            "backup? What came behind byte %" PRIu64 " is stored as a new log. To bring back what is missing, where a "
+            "file has the stream from its first byte on: %s",
             to, command);
 }
 

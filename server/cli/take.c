@@ -104,7 +104,7 @@ static void say_with_word(const cli_call *call, const char *path, const char *te
 {
     tb_buf word;
     tb_buf_init(&word, 16 << 10, NULL);
-    hint_word(path, &word);
+    hint_file(path, &word);
     cli_say(call, "%s: %s%.*s", path, text, (int)word.len, word.len ? word.data : "");
     tb_buf_release(&word);
 }

@@ -152,10 +152,33 @@ void process_say_as(const char *command, const char *fmt, va_list args)
     if (n >= 0) free(text);
 }
 
-void process_say(const char *fmt, ...)
+static void (*put_hints)(const char *text, tb_buf *out);
+
+void process_use_hints(void (*put)(const char *text, tb_buf *out))
+{
+    put_hints = put;
+}
+
+static void say_as_serve(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
     process_say_as("serve", fmt, args);
     va_end(args);
+}
+
+void process_say(const char *fmt, ...)
+{
+    char *text;
+    tb_buf said;
+    va_list args;
+    va_start(args, fmt);
+    const int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    tb_buf_init(&said, SAID_MOST, NULL);
+    if (put_hints) put_hints(n < 0 ? fmt : text, &said);
+    else tb_buf_str(&said, n < 0 ? fmt : text);
+    say_as_serve("%.*s", (int)said.len, said.len ? said.data : "");
+    tb_buf_release(&said);
+    if (n >= 0) free(text);
 }

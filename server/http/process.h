@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "tollbook/api.h"
+#include "tollbook/buf.h"
 
 /* The figures that Prometheus' own libraries give under these names: X(field, name, type,
  * fraction's digits, help). */
@@ -33,6 +34,8 @@ bool process_disk_free(const char *path, uint64_t *ret_bytes);
 /* "tollbook serve: " and the message, a line of standard error. A message may quote what others sent: none of its bytes
  * does anything to a terminal (tb_buf_shown). Its own tabs and line ends stay. */
 void process_say(const char *fmt, ...) TB_PRINTF(1, 2);
+/* What puts the database's place into the hints that a message ends with; before the first message. */
+void process_use_hints(void (*put)(const char *text, tb_buf *out));
 void process_say_as(const char *command, const char *fmt, va_list args) TB_PRINTF(2, 0);
 
 #endif

@@ -68,6 +68,7 @@ typedef struct server_options {
     int64_t deploy_us;            /* how long one deployment may take */
     const char *purge_hook;       /* a program that purges caches, or NULL */
     int64_t purge_us;             /* how long one purge may take */
+    const char *ca;               /* a file of authorities: of registries and the alerts' receiver; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
     chore_work chores[SERVER_CHORES]; /* what is done again and again */

@@ -14,7 +14,7 @@ EXIT = [("0", "done"), ("1", "the answer is no"), ("2", "usage or bad input"),
         ("3", "environment: disk, lock, permission, memory")]
 NOW = ("TOLLBOOK_NOW", "a time (RFC 3339) that stands in for the clock")
 KEY = ("TOLLBOOK_KEY", "the API key, where --server is given without --key")
-CERT = ("SSL_CERT_FILE", "certificates of authorities for --server, where --ca is not given")
+CERT = ("SSL_CERT_FILE", "certificates of authorities for other servers, where --ca is not given")
 
 
 # --- man pages ---
@@ -80,8 +80,8 @@ def command_page(command, version):
         out += ".PP\n" + paragraphs(command["details"])
     if command["options"]:
         out += ".SH OPTIONS\n" + "".join(option_entry(option) for option in command["options"])
-    remote = any(option["name"] == "server" for option in command["options"])
-    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY, CERT] if remote else [NOW])
+    names = [option["name"] for option in command["options"]]
+    out += ".SH ENVIRONMENT\n" + tagged([NOW] + [KEY] * ("server" in names) + [CERT] * ("ca" in names))
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
     return out + ".SH SEE ALSO\n.BR tollbook (1)\n"
 

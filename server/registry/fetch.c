@@ -152,6 +152,7 @@ static void set_up(fetch *f, const fetch_request *request, struct curl_slist *li
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
+    if (f->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, f->ca);
     if (is_local(request->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->username) return;
     curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
@@ -170,7 +171,8 @@ static tb_code no_answer(const fetch *f, const char *url, CURLcode rc, tb_error 
     if (f->head > FETCH_HEAD_MAX)
         return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s answers more than %zu bytes of headers.",
                        (int)len, url, FETCH_HEAD_MAX);
-    return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s: %s.", (int)len, url, curl_easy_strerror(rc));
+    return tb_fail(err, TB_E_REGISTRY, NULL, "%.*s: %s.%s", (int)len, url, curl_easy_strerror(rc),
+                   rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");
 }
 
 tb_code fetch_ask(fetch *f, const fetch_request *request, tb_error *err)

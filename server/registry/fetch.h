@@ -17,6 +17,7 @@ typedef struct fetch {
     int64_t until_us; /* monotonic: the end of the whole, however many exchanges it has */
     bool (*stop)(void *ctx); /* asked now and then: give up */
     void *ctx;
+    const char *ca; /* a file of authorities; NULL: the system's */
     /* The last exchange's answer: */
     long status;
     tb_buf body; /* its limit is the most that is taken */

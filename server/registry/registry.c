@@ -258,7 +258,7 @@ tb_code registry_digest(const registry_question *question, char ret_digest[REGIS
     asking a = {.q = question,
                 .f = {.until_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 +
                                   question->limit_us,
-                      .stop = question->stop, .ctx = question->ctx}};
+                      .stop = question->stop, .ctx = question->ctx, .ca = question->ca}};
     char digest[REGISTRY_DIGEST + 1];
     tb_code code = fetch_open(&a.f, MANIFEST_MAX, err);
     if (!code) code = find_digest(&a, digest, err);

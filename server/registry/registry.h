@@ -17,6 +17,7 @@ typedef struct registry_question {
     const char *repository; /* registry_is_name */
     const char *tag;        /* registry_is_tag */
     int64_t limit_us;       /* for all of it */
+    const char *ca;         /* a file of authorities; NULL: the system's */
     bool (*stop)(void *ctx);
     void *ctx;
 } registry_question;

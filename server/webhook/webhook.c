@@ -188,6 +188,7 @@ static void set_up(webhook *w, struct curl_slist *lines)
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, w);
+    if (m->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, m->ca);
     if (is_local(m->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
@@ -224,7 +225,9 @@ static webhook_answer answer_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERRO
     if (rc == CURLE_OK && !w->head_over) rc = CURLE_PARTIAL_FILE; /* libcurl takes a head without its end */
     const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
     if (rc != CURLE_OK && !cut) {
-        snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.", curl_easy_strerror(rc));
+        const bool unknown = rc == CURLE_PEER_FAILED_VERIFICATION;
+        snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.%s", curl_easy_strerror(rc),
+                 unknown ? " serve --ca FILE names the authority of its certificate." : "");
         return (webhook_answer){0, 0};
     }
     snprintf(error, WEBHOOK_ERROR_MAX + 1, "The receiver answers %ld.", status);

@@ -44,6 +44,7 @@ typedef struct webhook_message {
     size_t body_len;
     int64_t now_s; /* since 1970 */
     int64_t limit_us;
+    const char *ca; /* a file of authorities; NULL: the system's */
     bool (*stop)(void *ctx); /* asked now and then; true ends the exchange */
     void *ctx;
 } webhook_message;

@@ -90,7 +90,7 @@ def damaged(path):
     db.write_bytes(content[:7])
     refused("verify", "--db", db, says=[str(db)])
     db.write_bytes(b"")
-    refused("verify", "--db", db, says=[str(db), "another program"])
+    refused("verify", "--db", db, says=[str(db), "is empty"])
     db.unlink()
     refused("verify", "--db", db, says=[str(db)])
 

@@ -350,7 +350,8 @@ def one_wal_of_two_files(path):
 
 def backups_destroy_nothing(path):
     """TO.tollbook-partial is emptied: not where it is the database, or has another name."""
-    db = make(path / "b.tollbook-partial")
+    db = path / "b.tollbook-partial"
+    os.rename(make(path / "a.db"), db)
     run("ingest", "--db", db, "-", stdin=lines(rng, 100))
     done = run("backup", "--db", db, "--to", path / "b", expect=(3,))
     require(b"in the way" in done.stderr, done.stderr)

@@ -161,7 +161,7 @@ class Tokens(Python):
     def __init__(self, folder, user, password):
         self.key, self.certificate = folder / "key.pem", folder / "certificate.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650",
-                        "-subj", "/CN=tests", "-keyout", self.key, "-out", self.certificate],
+                        "-subj", "/CN=tests", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out", self.certificate],
                        check=True, capture_output=True)
         self.basic = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         super().__init__()

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -141,6 +142,25 @@ class Sending(Alerts):
         again = self.receiver.until(lambda got: len(got) == 2, self.server.messages)[1]
         self.assertEqual((again.id, again.raw), (message.id, message.raw))
         run("alerts", "--server", self.server.url, "--key", self.key, "--resend", "msg_no", expect=2)
+
+    def test_a_receiver_of_a_private_authority(self):
+        pem, crt = self.folder / "tls.pem", self.folder / "tls.crt"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
+                        "-subj", "/CN=alerts", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", pem, "-out", crt],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(crt, pem)
+        self.hear()
+        self.receiver.http.socket = context.wrap_socket(self.receiver.http.socket, server_side=True)
+        self.receiver.url = self.receiver.url.replace("http:", "https:")
+        self.apply()
+        self.take(usage(101, "2026-11-03T05:00:00Z", 100 * GB))
+        self.serve()
+        listed = self.until_listed(lambda l: l["messages"] and l["messages"][0]["error"])
+        self.assertRegex(listed["messages"][0]["error"], "serve --ca FILE names the authority of its certificate.$")
+        self.stop()
+        self.serve("--ca", crt)
+        self.receiver.until(lambda got: len(got) == 1, self.server.messages)
 
     def test_a_receiver_that_fails_is_tried_again_under_the_same_id(self):
         def answer(message, nth):

@@ -90,12 +90,12 @@ class Billing(Case):
         answer = self.usage("?year=2026&month=10")
         self.assertEqual(answer.status, 200, answer.body)
         done = run("usage", "--db", self.server.db, "--balancer", 7, "--month", "2026-10")
-        self.assertEqual(answer.body, done.stdout)
+        self.assertEqual(answer.body + b"\n", done.stdout)
         self.assertEqual(list(answer.json()), ["LoadBalancerId", "PeriodStart", "PeriodEnd",
                                                "ResetsAt", "CurrentRequests", "IncludedRequests",
                                                "MonthlyFee", "Tiers"])
         self.assertIn(b'"MonthlyFee":9.5,', answer.body)
-        self.assertEqual(self.usage().body,
+        self.assertEqual(self.usage().body + b"\n",
                          run("usage", "--db", self.server.db, "--balancer", 7).stdout)
         self.assertEqual(self.usage("?year=2025&month=1").json()["CurrentRequests"], 0)
 
@@ -147,11 +147,11 @@ class Billing(Case):
 
     def test_forecast_is_what_the_command_prints(self):
         answer = self.server.get("/billing/forecast")
-        self.assertEqual(answer.body, run("forecast", "--db", self.server.db, "--account", 1).stdout)
+        self.assertEqual(answer.body + b"\n", run("forecast", "--db", self.server.db, "--account", 1).stdout)
         again = self.server.get("/billing/forecast", "user", If_None_Match=answer.headers["etag"])
         self.assertEqual(again.status, 304)
         query = "/billing/forecast?seed=7&paths=500"
-        self.assertEqual(self.server.get(query).body,
+        self.assertEqual(self.server.get(query).body + b"\n",
                          run("forecast", "--db", self.server.db, "--account", 1, "--seed", 7,
                              "--paths", 500).stdout)
         self.assertEqual(self.server.get("/billing/forecast", "other").json()["account"], 2)

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Case, Server, run, together
@@ -269,6 +270,20 @@ class OddRegistries(Digest):
     def test_a_certificate_that_nobody_vouches_for(self):
         self.failed(image("secure", "nodigest"), "certificate")
         self.assertEqual(self.secure.asked, [])
+
+    def test_an_authority_of_ones_own(self):
+        server = Server("--ca", self.tokens.certificate)
+        self.addCleanup(server.close)
+        self.assertEqual(server.ask("POST", "/catalog?delete=true", "operator", json.dumps(self.catalog()).encode()).status, 200)
+        def ask():
+            return server.ask("POST", "/mc/registries/digest", "user", json.dumps(image("secure", "nodigest")).encode(),
+                              Content_Type="application/json").status
+        self.assertEqual(ask(), 200)
+        server.stop()
+        with unittest.mock.patch.dict(ENVIRONMENT, SSL_CERT_FILE=str(self.tokens.certificate)):
+            server.start()
+        self.assertEqual(ask(), 200)
+        self.secure.asked.clear()
 
     def test_an_address_of_ipv6(self):
         self.found(digest_of(MANIFEST), image("six", "nodigest"))

@@ -11,7 +11,7 @@ DAY = "dateFrom=2026-11-03&dateTo=2026-11-03"
 
 class Statistics(Case):
     def twin(self, *options):
-        return run("stats", "--db", self.server.db, *options).stdout
+        return run("stats", "--db", self.server.db, *options).stdout.removesuffix(b"\n")
 
     # holds: statistics.endpoint
     def test_statistics_is_what_the_command_prints(self):

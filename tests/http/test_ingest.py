@@ -529,7 +529,7 @@ class Ingest(Case):
 
     def test_it_agrees_with_the_command_line(self):
         self.assertEqual(run("stats", "--db", self.server.db, "--account", 1).stdout,
-                         self.server.get("/statistics").body)
+                         self.server.get("/statistics").body + b"\n")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ class Stream(unittest.TestCase):
         _, said = self.end(status=1)
         self.assertEqual(taken(self.server.db), (20, 1))
         self.assertEqual(said.count("restored from a backup"), 1, said)
-        self.assertIn(f"`head -c {base} FILE | tollbook ingest -`", said)
+        self.assertIn(f"from its first byte on: head -c {base} FILE | tollbook ingest --server {self.server.url} --key-file ", said)
         self.assertNotIn("batch id", said)
         whole = lines(0, 14) + long + lines(14, 13) + long + lines(27, 3)
         self.file(whole[:base])
@@ -258,10 +258,9 @@ class Stream(unittest.TestCase):
         """The commands that the stream has said, of a file that has it from its first byte on."""
         path = self.folder / "whole.log"
         path.write_bytes(whole)
-        tool = f"'{TOLLBOOK}' ingest --server {self.server.url} --key-file '{self.key}'"
-        commands = re.findall(r"`([^`]*FILE[^`]*)`", said)
+        commands = re.findall(r"from its first byte on: ([^\n]* FILE [^\n]*)", said)
         for command in commands:
-            subprocess.run(["sh", "-ec", command.replace("FILE", f"'{path}'").replace("tollbook ingest", tool)],
+            subprocess.run(["sh", "-ec", command.replace(" FILE ", f" '{path}' ").replace("| tollbook", f"| '{TOLLBOOK}'")],
                            check=True, env=ENVIRONMENT, capture_output=True)
         return len(commands)
 

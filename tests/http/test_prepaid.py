@@ -160,6 +160,7 @@ class Prepaid(unittest.TestCase):
         self.server.start()
         self.wait_for(lambda: self.server.metric("tollbook_accrual_failures_total") == 1)
         self.assertIn("account 2: 1 kind of usage in 2026-11 has no price", self.server.messages())
+        self.assertIn(f"List it with: tollbook invoice --db {self.server.db} --month 2026-11 --account 2\n", self.server.messages())
         self.assertNotIn(AGE, self.metrics())
         self.assertEqual(self.billing()["Balance"], -5.4)
 

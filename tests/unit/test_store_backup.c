@@ -257,6 +257,26 @@ START_TEST(the_remains_of_killed_backups_under_other_names_are_removed)
 }
 END_TEST
 
+/* It would be removed by the next backup. */
+START_TEST(no_database_has_the_name_of_a_partial_copy)
+{
+    static const char *const names[] = {"copy.db.tollbook-partial", ".tollbook-partial"};
+    char path[160];
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", c.from.folder, names[i]);
+        ck_assert_int_eq(tb_store_backup(c.from.store, path, NULL, NULL, NULL, &err), TB_E_IO);
+        ck_assert_ptr_nonnull(strstr(err.message, "Name another file"));
+        ck_assert_int_eq(tb_store_create(path, NULL, &err), TB_E_IO);
+        ck_assert_ptr_nonnull(strstr(err.message, "Name another file"));
+        ck_assert(!take_away(&c, names[i]));
+    }
+    release(&c);
+}
+END_TEST
+
 START_TEST(two_backups_to_one_name_do_not_mix)
 {
     copy c;
@@ -387,6 +407,7 @@ int main(void)
     tcase_add_test(t, an_existing_file_is_not_touched);
     tcase_add_test(t, the_remains_of_a_killed_backup_are_no_hindrance);
     tcase_add_test(t, the_remains_of_killed_backups_under_other_names_are_removed);
+    tcase_add_test(t, no_database_has_the_name_of_a_partial_copy);
     tcase_add_test(t, two_backups_to_one_name_do_not_mix);
     tcase_add_test(t, a_file_of_somebody_elses_is_not_emptied);
     tcase_add_test(t, a_copy_of_what_is_gone_is_no_backup);

@@ -437,7 +437,7 @@ START_TEST(other_programs_files_are_refused_and_left_alone)
                  118);
         refuse(f.path, both[i], TB_E_NOT_OURS, f.path);
         put_file(f.path, "", 0);
-        refuse(f.path, both[i], TB_E_NOT_OURS, "another program");
+        refuse(f.path, both[i], TB_E_NOT_OURS, "is empty");
         raw_sql(f.path, "CREATE TABLE t(x); PRAGMA application_id=7");
         refuse(f.path, both[i], TB_E_NOT_OURS, "another program");
         struct stat st;

@@ -471,8 +471,7 @@ static tb_code explain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_err
                                 tb_arg_number(args, "month", 0),
                                 (uint32_t)tb_arg_number(args, "explain", 0), &books, ops->now_us,
                                 &reply->json, err);
-    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
-    tb_buf_str(&reply->out, "\n");
+    tb__print_json(reply);
     tb_month_books_release(&books);
     return code;
 }

@@ -270,7 +270,8 @@ static tb_code check_anew(const opening *o, int64_t account, tb_error *err)
     if (code || !number[0]) return code;
     return tb_fail(err, TB_E_CLOSED, "balances",
                    "Account %" PRId64
-                   " has another opening balance, and %s is final: correct it with ledger adjust.",
+                   " has another opening balance, and %s is final: correct it with"
+                   " `ledger adjust`.",
                    account, number);
 }
 

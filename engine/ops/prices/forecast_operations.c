@@ -14,7 +14,7 @@ static tb_code forecast_one(const tb_ops *ops, const tb_args *args, tb_reply *re
     if (tb_arg_is(args, "format", "table"))
         tb__forecast_table(&f, &reply->out);
     else
-        tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+        tb__print_json(reply);
     return TB_OK;
 }
 

@@ -102,8 +102,7 @@ static void put_json(const tb_args *args, tb_reply *reply)
 {
     if (!tb_arg_is(args, "format", "json")) return;
     reply->out.len = 0;
-    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
-    tb_buf_str(&reply->out, "\n");
+    tb__print_json(reply);
 }
 
 static tb_code list_alerts(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)

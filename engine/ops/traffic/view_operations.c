@@ -68,7 +68,7 @@ static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     if (!code)
         code = tb_statistics_in(ops->store, &view, range, kind, ops->now_us, NULL, &reply->json,
                                 err);
-    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    tb__print_json(reply);
     return code;
 }
 
@@ -79,7 +79,7 @@ static tb_code usage(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     const int64_t month = tb_arg_number(args, "month", tb_month_from_us(ops->now_us));
     tb_code code = tb_usage_answer(ops->store, 0, tb_arg_number(args, "balancer", 0), month,
                                    ops->now_us, &reply->json, err);
-    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    tb__print_json(reply);
     return code;
 }
 

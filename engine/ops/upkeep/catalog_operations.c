@@ -40,14 +40,15 @@ static bool is_container(tb_declared_kind kind)
     return kind == TB_DECLARED_REGISTRY || kind == TB_DECLARED_APP || kind == TB_DECLARED_LIMITS;
 }
 
-/* "pull zone 102 (video)", "container application shop of account 1" */
+/* "pull zone 102 (video)", "container application shop of account 1", "hostname a.example of pull zone 102" */
 static void put_name(const tb_unnamed *one, tb_buf *out)
 {
+    const bool hostname = one->kind == TB_DECLARED_HOSTNAME;
     tb_buf_str(out, words[one->kind]);
-    if (is_container(one->kind)) {
+    if (hostname || is_container(one->kind)) {
         tb_buf_str(out, one->name.len ? " " : "");
         tb__put_cell(out, one->name.data, one->name.len);
-        if (one->id) tb_buf_fmt(out, " of account %" PRId64, one->id);
+        if (one->id) tb_buf_fmt(out, " of %s %" PRId64, hostname ? "pull zone" : "account", one->id);
     } else if (one->kind != TB_DECLARED_SELLER) {
         tb_buf_fmt(out, " %" PRId64 "%s", one->id, one->name.len ? " (" : "");
         tb__put_cell(out, one->name.data, one->name.len);
@@ -61,7 +62,8 @@ static void put_listed(const tb_unnamed *one, tb_buf *out)
     const bool container = is_container(one->kind);
     tb_buf_fmt(out, "%s{\"list\":\"%s\"", out->len ? "," : "", lists[one->kind]);
     if (one->kind != TB_DECLARED_SELLER)
-        tb_buf_fmt(out, ",\"%s\":%" PRId64, container ? "account" : "id", one->id);
+        tb_buf_fmt(out, ",\"%s\":%" PRId64,
+                   container ? "account" : one->kind == TB_DECLARED_HOSTNAME ? "zone" : "id", one->id);
     if (one->name.len) {
         tb_buf_str(out, container ? ",\"id\":" : ",\"name\":");
         tb_json_string(out, one->name.data, one->name.len);
@@ -79,17 +81,17 @@ static void add_unnamed(void *ctx, const tb_unnamed *one)
     u->named++;
 }
 
-/* All of a kind, or more than a tenth of it and more than one. */
-static bool is_much(size_t n, size_t live)
+/* All of a kind, or more than a tenth of it and more than one. An only hostname may just have another name. */
+static bool is_much(int kind, size_t n, size_t live)
 {
-    return n > 0 && (n == live || (n > 1 && n > live / 10));
+    return (n == 1 && live == 1 && kind != TB_DECLARED_HOSTNAME) || (n > 1 && n > live / 10);
 }
 
 /* "zones: 2 of 5, load_balancers: 1 of 1"; "": it is not much of any kind. Terminated. */
 static void put_much(const unnamed *u, tb_buf *out)
 {
     for (int k = 0; k < TB_DECLARED_KIND_COUNT; k++)
-        if (is_much(u->n[k], u->live[k]))
+        if (is_much(k, u->n[k], u->live[k]))
             tb_buf_fmt(out, "%s%s: %zu of %zu", out->len ? ", " : "", lists[k], u->n[k], u->live[k]);
     tb_buf_add(out, "", 1);
 }
@@ -160,7 +162,7 @@ static void say_applied(tb_reply *reply, const tb_applied *a, const unnamed *u)
     add_count(&line, a->containers_added, "container application, limit or registry added",
               "container applications, limits and registries added");
     add_count(&line, a->changed, "changed", "changed");
-    add_count(&line, a->deleted, "deleted", "deleted");
+    add_count(&line, u->total, "deleted", "deleted");
     add_count(&line, a->restored, "restored", "restored");
     add_count(&line, a->adopted, "zone with usage joined its account",
               "zones with usage joined their account");
@@ -252,10 +254,11 @@ static const tb_operation rows[] = {
          "Declare the seller, accounts, pull zones, load balancers, shield zones, containers and regions",
      .details =
          "The document is the whole declared state. The same again changes nothing, and what\n"
-         "it no longer names is marked deleted, and named; regions are only counted as changed. Where that is\n"
-         "all of a kind, or more than one and more than a tenth of it, a terminal is asked; elsewhere nothing\n"
-         "is applied without --delete, and the exit status is 1. \"-\" reads standard input. A change holds from its moment on: where the\n"
-         "clock is behind the newest entry of the audit log it is refused, or taken with --backdated, which that log shows.",
+         "it no longer names is marked deleted, and named; so are hostnames, and regions that have usage or are\n"
+         "not built in. Where that is all of a kind, or more than one and more than a tenth of it, a terminal is\n"
+         "asked; elsewhere nothing is applied without --delete, and the exit status is 1. \"-\" reads standard input.\n"
+         "A change holds from its moment on: where the clock is behind the newest entry of the audit log it is\n"
+         "refused, or taken with --backdated, which that log shows.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(apply_params),
      .consent = "delete",

@@ -186,7 +186,7 @@ static const tb_operation rows[] = {
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(create_params),
      .write = create,
-     .unprinted = "Nobody has seen the new key. Revoke it with tollbook key revoke, and make another."},
+     .unprinted = "Nobody has seen the new key. Revoke it with `key revoke`, and make another."},
     {.name = "key revoke",
      .summary = "Revoke an API key",
      .details = "",

@@ -56,9 +56,9 @@ static tb_code say_unpriced(tb_store *store, uint64_t n, tb_reply *reply, tb_err
         tb_reply_warn(reply,
                       "%" PRIu64 " edge location%s in usage and in no region of the catalogue, so "
                       "without a price: %.*s%s. Add "
-                      "them to \"regions\".",
+                      "%s to \"regions\".",
                       n, n == 1 ? " is" : "s are", (int)(reply->json.len - from),
-                      reply->json.data + from, n > MOST ? ", ..." : "");
+                      reply->json.data + from, n > MOST ? ", ..." : "", n == 1 ? "it" : "them");
     tb_buf_str(&reply->json, "]}");
     return code;
 }
@@ -91,8 +91,8 @@ static tb_code check_database(tb_ops *ops, const tb_args *args, tb_reply *reply,
     if (figures.zones > 0)
         tb_reply_say(reply, "Pull zones: %" PRIu64 ".", figures.zones);
     else
-        tb_reply_say(reply, "No pull zone is declared yet: `tollbook apply` takes a catalogue "
-                            "(docs/catalogue.md).");
+        tb_reply_say(reply, "No pull zone is declared yet. Declare them (docs/catalogue.md) with: "
+                            "tollbook apply CATALOG.json");
     check_clock(ops->now_us, figures.newest_log_us, reply);
     check_clock(ops->now_us, figures.newest_buckets_us, reply);
     return say_unpriced(ops->store, figures.unpriced_locations, reply, err);

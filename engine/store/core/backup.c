@@ -1,7 +1,7 @@
 /* Backup: one snapshot, page by page, into TO.tollbook-partial; the copy is checked on its own and gets its
  * name last, so that a file named TO is always whole. A backup that is killed leaves its partial copy, and the next
- * backup to the same folder removes it: the suffix is tollbook's own, so that no file of another program and no database
- * has it, and the lock that a running backup holds on its copy tells those that are left.
+ * backup to the same folder removes it: the suffix is tollbook's own, so that no file of another program has it, no database
+ * is made under such a name, and the lock that a running backup holds on its copy tells those that are left.
  *
  * A read transaction holds the snapshot: writers go on meanwhile and the copy never starts again.
  * The copy's own pages need no journal, since a half-made copy is thrown away; they are flushed
@@ -29,6 +29,19 @@ static tb_code io_failed(tb_error *err, const char *path)
     return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL,
                    "%s: %s; name a file in a folder that this user may write.", path,
                    strerror(errno));
+}
+
+static bool is_partial(const char *path)
+{
+    const size_t len = strlen(path), end = sizeof PARTIAL - 1;
+    return len >= end && strcmp(path + len - end, PARTIAL) == 0;
+}
+
+tb_code tb__check_name(const char *path, tb_error *err)
+{
+    if (!is_partial(path)) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%.300s: a backup removes what is named *" PARTIAL " in its folder. Name another file.",
+                   path);
 }
 
 /* A file that lies there is emptied, so it must be left from an earlier backup by this user: not the database itself, nor a file of another
@@ -200,9 +213,7 @@ static void remove_all_left(const tb_store *store, const char *to)
     DIR *folder = opendir(path);
     while (folder && (entry = readdir(folder)) != NULL) {
         const size_t name = strlen(entry->d_name);
-        if (name < sizeof PARTIAL || len + name >= sizeof path ||
-            strcmp(entry->d_name + name - (sizeof PARTIAL - 1), PARTIAL) != 0)
-            continue;
+        if (name < sizeof PARTIAL || len + name >= sizeof path || !is_partial(entry->d_name)) continue;
         memcpy(path + len, entry->d_name, name + 1);
         remove_left(store, path);
     }
@@ -248,13 +259,15 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     copy_check checking = {.progress = progress, .ctx = ctx};
     struct stat st;
     int fd = -1;
+    tb_code code = tb__check_name(to, err);
+    if (code) return code;
     if ((size_t)snprintf(partial, sizeof partial, "%s" PARTIAL, to) >= sizeof partial)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", to);
     if (lstat(to, &st) == 0)
         return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
                        to);
     bool own_snapshot = sqlite3_get_autocommit(store->db);
-    tb_code code = check_free(store, partial, err);
+    code = check_free(store, partial, err);
     if (!code) code = open_partial(partial, &fd, err);
     if (code) return code;
     remove_beside(partial); /* of a backup that was killed while it checked its copy */

@@ -157,11 +157,19 @@ TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_
 TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
 /* The text of the lines that the running segment refused will be forgotten. */
 TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
+/* TB_E_IO: a database or a backup is not made under this name, the one of a partial copy. */
+TB_MUST_USE tb_code tb__check_name(const char *path, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */
 void tb__segment_reset(tb_store *store);
 /* What was being folded is looked for anew. */
 void tb__segment_fold_free(tb_store *store);
 TB_MUST_USE tb_code tb__region_insert(tb_store *store, const tb_region *region, tb_error *err);
+/* The regions that a catalogue declares: its own, or the built-in ones. */
+const tb_region *tb__regions_of(const tb_catalog *catalog, size_t *ret_n);
+/* tb_store_unnamed for them. */
+TB_MUST_USE tb_code tb__regions_unnamed(tb_store *store, const tb_catalog *catalog,
+                                        void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live,
+                                        tb_error *err);
 /* Makes the region table hold exactly these. */
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
                                         bool *ret_changed, tb_error *err);

@@ -131,12 +131,14 @@ static tb_code pragma_int(tb_store *store, const char *sql, int64_t *ret, tb_err
 /* Ours, and not newer than this program. */
 static tb_code check_identity(tb_store *store, int64_t *ret_version, tb_error *err)
 {
-    int64_t application = 0, version = 0, journal = 0;
+    int64_t application = 0, version = 0, tables = 0;
     tb_code code = pragma_int(store, "PRAGMA application_id", &application, err);
     if (!code) code = pragma_int(store, "PRAGMA user_version", &version, err);
     /* Reads page 1 and the WAL's header: a damaged file shows itself here. */
-    if (!code) code = pragma_int(store, "SELECT count(*) FROM sqlite_schema", &journal, err);
+    if (!code) code = pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
     if (code) return code;
+    if (application == 0 && tables == 0)
+        return tb_fail(err, TB_E_NOT_OURS, NULL, "%s is empty: it is being made, or has lost what it held. A new one is made with: tollbook init", store->path);
     if (application != TB_APPLICATION_ID)
         return tb_fail(err, TB_E_NOT_OURS, NULL,
                        "%s is an SQLite file of another program; name one made by `init`.",
@@ -325,7 +327,8 @@ tb_code tb_store_create(const char *path, const tb_store_options *options, tb_er
     writer.write = true;
     if (!writer.owner) writer.owner = "init";
     tb_store *store = NULL;
-    tb_code code = check_blank(path, &writer, err);
+    tb_code code = tb__check_name(path, err);
+    if (!code) code = check_blank(path, &writer, err);
     if (!code) code = make_file(path, err);
     if (!code) code = new_store(path, &writer, &store, err);
     if (code) return code;

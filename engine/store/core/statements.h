@@ -128,6 +128,8 @@
 /* Zones that are there: an index holds them. What a page shows of one, and what a search (?s, a
  * parameter) looks at: its name and its hostnames, the system's own among them. */
 #define TB__ZONE_THERE "deleted_us=9223372036854775807"
+/* An element h of a document's hostnames: a text, or a HostnameModel. */
+#define TB__HOSTNAME "iif(h.type='text',h.value,h.value->>'$.Value')"
 #define TB__ZONE_SHOWN                                                                             \
     "SELECT z.id,z.name,z.type='volume',z.settings,z.document->'$.hostnames',"                     \
     "coalesce((SELECT balancer FROM attachment a WHERE a.zone=z.id"                                \
@@ -458,9 +460,17 @@
     X(KNOWN_HOSTS,                                                                                 \
       "SELECT z.id,z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net') FROM zone z"    \
       " WHERE " TB__ZONE_THERE " UNION ALL"                                                        \
-      " SELECT z.id,iif(h.type='text',h.value,h.value->>'$.Value')"                                \
+      " SELECT z.id," TB__HOSTNAME                                                                 \
       " FROM zone z,json_each(z.document,'$.hostnames') h WHERE " TB__ZONE_THERE)                  \
+    X(LIVE_HOSTNAMES,                                                                              \
+      "SELECT count(*) FROM zone z,json_each(z.document,'$.hostnames') WHERE z." TB__ZONE_THERE)   \
+    /* of zone ?1, and not in its new document ?2 */                                               \
+    X(HOSTNAMES_LOST,                                                                              \
+      "SELECT " TB__HOSTNAME " FROM zone z,json_each(z.document,'$.hostnames') h WHERE z.id=?1"    \
+      " AND z.document<>?2 AND z." TB__ZONE_THERE " AND lower(" TB__HOSTNAME ") NOT IN"            \
+      "(SELECT lower(" TB__HOSTNAME ") FROM json_each(?2,'$.hostnames') h) ORDER BY h.id")         \
     X(KNOWN_EDGES, "SELECT code FROM region ORDER BY CAST(price AS REAL) DESC,code")               \
+    X(REGIONS_USED, "SELECT r.id FROM region r JOIN edge e ON e.code=r.code ORDER BY r.id")        \
     X(REGIONS,                                                                                     \
       "SELECT id,code,name,billing,continent,country,price,latitude,longitude,latency_routing"     \
       " FROM region ORDER BY id")                                                                  \

@@ -404,6 +404,26 @@ static tb_code each_unnamed(tb_store *store, const listed *list,
     return code;
 }
 
+/* Of zones that stay; a new zone has lost none. */
+static tb_code hostnames_unnamed(tb_store *store, const tb_catalog *catalog,
+                                 void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live,
+                                 tb_error *err)
+{
+    int64_t live = 0;
+    tb_code code = tb__int_of(store, TB__SQL_LIVE_HOSTNAMES, NULL, 0, 0, &live, err);
+    *ret_live = (size_t)live;
+    for (size_t i = 0; !code && live && i < catalog->n_zones; i++) {
+        const tb_catalog_zone *zone = &catalog->zones[i];
+        sqlite3_stmt *s;
+        bool row = true;
+        code = tb__sql_ints(store, TB__SQL_HOSTNAMES_LOST, &zone->id, 1, &s, err);
+        if (!code) sqlite3_bind_text(s, 2, zone->document, -1, SQLITE_STATIC);
+        while (!code && !(code = tb__step(store, s, &row, err)) && row)
+            each(ctx, &(tb_unnamed){TB_DECLARED_HOSTNAME, zone->id, tb__column_text(s, 0)});
+    }
+    return code;
+}
+
 tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                          void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                          size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err)
@@ -414,7 +434,9 @@ tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
     make_lists(catalog, lists);
     for (size_t i = 0; !code && i < LISTS; i++)
         code = each_unnamed(store, &lists[i], each, ctx, &ret_live[lists[i].declared], err);
-    return code ? code : tb__containers_unnamed(store, catalog, each, ctx, ret_live, err);
+    if (!code) code = tb__containers_unnamed(store, catalog, each, ctx, ret_live, err);
+    if (!code) code = tb__regions_unnamed(store, catalog, each, ctx, &ret_live[TB_DECLARED_REGION], err);
+    return code ? code : hostnames_unnamed(store, catalog, each, ctx, &ret_live[TB_DECLARED_HOSTNAME], err);
 }
 
 static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
@@ -466,14 +488,12 @@ tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog, int64
     bool regions_changed = false;
     store->billing_stale = store->directory_stale = true;
     tb__directory_forget(store);
-    tb_code code = tb__regions_replace(
-        store, catalog->has_regions ? catalog->regions : tb_region_default,
-        catalog->has_regions ? catalog->n_regions : tb_region_default_count, &regions_changed, err);
+    const tb_region *regions = tb__regions_of(catalog, &counts.regions);
+    tb_code code = tb__regions_replace(store, regions, counts.regions, &regions_changed, err);
     if (!code) code = put_all(&a, catalog, err);
     if (!code) code = delete_all_absent(&a, catalog, err);
     if (!code) code = tb__containers_apply(store, catalog, now_us, &counts, err);
     if (code) return code;
-    counts.regions = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
     counts.changed += regions_changed;
     if (regions_changed) code = count_rebilled(store, &counts, err);
     if (!code) code = count_unbooked(store, &counts, err);

@@ -76,6 +76,57 @@ static bool all_same(const tb_region *a, size_t n_a, const tb_region *b, size_t 
     return true;
 }
 
+const tb_region *tb__regions_of(const tb_catalog *catalog, size_t *ret_n)
+{
+    *ret_n = catalog->has_regions ? catalog->n_regions : tb_region_default_count;
+    return catalog->has_regions ? catalog->regions : tb_region_default;
+}
+
+static int by_code(const void *a, const void *b)
+{
+    return strcmp(((const tb_region *)a)->code, ((const tb_region *)b)->code);
+}
+
+static bool is_built_in(const tb_region *region)
+{
+    for (size_t i = 0; i < tb_region_default_count; i++)
+        if (same(&tb_region_default[i], region)) return true;
+    return false;
+}
+
+/* Of those in force and used, both ascending by id. */
+static void tell_unnamed(const tb_region *regions, size_t n, const int64_t *used, size_t n_used, const tb_region *named,
+                         size_t n_named, void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tb_region *r = &regions[i];
+        const bool is_used = n_used && bsearch(&r->id, used, n_used, sizeof *used, tb__by_int64);
+        if (!is_used && is_built_in(r)) continue;
+        ++*ret_live;
+        if (!n_named || !bsearch(r, named, n_named, sizeof *named, by_code))
+            each(ctx, &(tb_unnamed){TB_DECLARED_REGION, r->id, {r->code, strlen(r->code)}});
+    }
+}
+
+tb_code tb__regions_unnamed(tb_store *store, const tb_catalog *catalog,
+                            void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live, tb_error *err)
+{
+    size_t n_named = 0, n = 0, n_used = 0;
+    const tb_region *list = tb__regions_of(catalog, &n_named);
+    tb_region *stored = NULL, *named = malloc((n_named + 1) * sizeof *named);
+    int64_t *used = NULL;
+    if (!named) return tb_no_memory(err);
+    memcpy(named, list, n_named * sizeof *named);
+    qsort(named, n_named, sizeof *named, by_code);
+    tb_code code = tb_store_regions(store, &stored, &n, err);
+    if (!code) code = tb__list_ints(store, TB__SQL_REGIONS_USED, NULL, 0, &used, &n_used, err);
+    if (!code) tell_unnamed(stored, n, used, n_used, named, n_named, each, ctx, ret_live);
+    free(stored);
+    free(named);
+    free(used);
+    return code;
+}
+
 tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n, bool *ret_changed,
                             tb_error *err)
 {

@@ -118,7 +118,7 @@ class Billing(Case):
                          '"PeriodEnd":"2026-11-01T00:00:00Z","ResetsAt":"2026-11-01T00:00:00Z",'
                          '"CurrentRequests":51500000,"IncludedRequests":50000000,"MonthlyFee":9.5,'
                          '"Tiers":[{"ThresholdFromMillions":50,"ThresholdToMillions":null,'
-                         '"PricePerMillion":0.65}]}')
+                         '"PricePerMillion":0.65}]}\n')
         now = json.loads(self.run_tool("usage", "--db", "t.db", "--balancer", 7).out)
         self.assertEqual((now["PeriodStart"], now["CurrentRequests"]), ("2026-11-01T00:00:00Z", 0))
         self.run_tool("usage", "--db", "t.db", "--balancer", 8, status=2)

@@ -512,7 +512,7 @@ class GeneralLedger(Ledger):
         self.assertIn(f"--void {number}", self.begin("2026-10", status=1).err)
         self.begin("2026-09")
         self.assertIn("Nothing was entered. Account 1 has another opening balance, and 2026-000001 is final: correct it with"
-                      " ledger adjust.\n", self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
+                      " `ledger adjust`.\n", self.balances("account,amount\n1,-8\n", month="2026-09", status=1).err)
         self.balances("account,amount,reference\n1,-7,INV-7\n2,-1,x\n", month="2026-09")
         self.void(number, NOVEMBER)
         self.begin("2026-10")

@@ -17,7 +17,7 @@ class Reading(Case):
     def test_stats_is_one_json_document_and_nothing_else(self):
         done = self.stats("--from", "2026-11-20", "--to", "2026-11-20")
         self.assertEqual(done.err, "")
-        self.assertFalse(done.out.endswith("\n"))
+        self.assertEqual(done.out.count("\n"), 1)
         answer = json.loads(done.out)
         self.assertEqual(answer["TotalRequestsServed"], 100)
         self.assertEqual(answer["TotalBandwidthUsed"], sum(1000 + n for n in range(100)))

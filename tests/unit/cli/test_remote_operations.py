@@ -65,6 +65,56 @@ class Catalogue(Both):
         self.both("apply", self.write("c.json", '{"accounts":[]}'), status=1)
         self.assertEqual(self.query("SELECT count(*) FROM audit"), self.query("SELECT count(*) FROM audit", "l.db"))
 
+    def test_regions_and_hostnames_that_go_are_named(self):
+        """Those of the built-in table only where usage came from them; what was declared, always."""
+        def apply(codes=None, hosts=((), (), ()), *words, **more):
+            document = json.loads(json.dumps(CATALOG))
+            for zone, names in zip(document["zones"], hosts):
+                zone["hostnames"] = list(names)
+            if codes is not None:
+                document["regions"] = [{"id": 900 + i, "code": code, "name": f"EU: {code}", "billing": "EU"}
+                                       for i, code in enumerate(("DE", "MUC1", "BER1")) if code in codes]
+            done = self.both("apply", *words, self.write("c.json", json.dumps(document)), **more)
+            return [line.removeprefix("tollbook apply: c.json: ") for line in done.err.splitlines()]
+        refused = apply(["MUC1"], status=1)
+        self.assertIn("is not in the catalogue: regions: 1 of 1.", refused[0])
+        self.assertEqual(refused[1:], ["would be deleted: region 1 (DE)"])
+        self.assertEqual(apply(["DE", "MUC1", "BER1"]), ["4 changed."])
+        self.assertEqual(apply(status=1)[1:], ["would be deleted: region 901 (MUC1)", "would be deleted: region 902 (BER1)"])
+        self.assertEqual(apply(["DE", "MUC1"]), ["1 changed, 1 deleted.", "deleted: region 902 (BER1)"])
+        self.assertEqual(apply(), ["1 changed, 1 deleted.", "deleted: region 901 (MUC1)"])
+
+        self.assertEqual(apply(None, (["a.example", "b.example"], [{"Value": "c.example"}], ())), ["2 changed."])
+        self.assertEqual(apply(None, (["A.example", "d.example"], [{"Value": "c.example"}], ())),
+                         ["1 changed, 1 deleted.", "deleted: hostname b.example of pull zone 101"])
+        refused = apply(None, ((), (), ()), status=1)
+        self.assertIn("is not in the catalogue: hostnames: 3 of 3.", refused[0])
+        self.assertEqual(refused[1:], [f"would be deleted: hostname {host} of pull zone {zone}" for host, zone in (
+            ("A.example", 101), ("d.example", 101), ("c.example", 102))])
+        self.assertIn("would be deleted: hostname c.example of pull zone 102", apply(None, ((), (), ()), "--dry-run"))
+        apply(None, (["d.example"], (), ()), "--delete")
+        self.assertEqual(apply(None, (["e.example"], (), ())),  # the only one has another name
+                         ["1 changed, 1 deleted.", "deleted: hostname d.example of pull zone 101"])
+        gone = {**CATALOG, "zones": CATALOG["zones"][1:]}  # with its zone
+        self.assertEqual(self.both("apply", self.write("c.json", json.dumps(gone))).err.splitlines()[1:],
+                         ["tollbook apply: c.json: deleted: pull zone 101 (z1)"])
+        self.same("account", "zone", "region", "region_billing")
+
+    def test_a_dry_run_says_that_backdated_is_needed(self):
+        self.any_clock = False
+        more = self.catalogue(101, 102, 103, 104)
+        back = {"now": "2026-11-01T00:00:00Z"}
+        tried = self.run_tool("apply", "--dry-run", "--db", "l.db", more, **back)
+        said = [line.removeprefix("tollbook apply: c.json: ") for line in tried.err.splitlines()]
+        self.assertIn("It needs --backdated: the clock says 2026-11-01T00:00:00Z, and the newest change is of ", said[-1])
+        self.run_tool("apply", "--db", "l.db", more, **back, status=1)
+        for words in (("--backdated",), ()):
+            tried = self.run_tool("apply", "--dry-run", "--db", "l.db", more, *words, **({} if not words else back))
+            self.assertNotIn("It needs", tried.err)
+        self.write("c.json", json.dumps(CATALOG))
+        self.assertIn("Nothing would change.", tried := self.run_tool("apply", "--dry-run", "--db", "l.db", "c.json", **back).err)
+        self.assertNotIn("It needs", tried)
+
     def ask(self, *words, answer):
         """Types the answer at a terminal: exit status and what was said."""
         terminal, ours = pty.openpty()

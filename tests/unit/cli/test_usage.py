@@ -1,16 +1,18 @@
 """Help, versions, mistakes: what the command line says about itself, and its exit statuses."""
 import json
+import lzma
 import os
 import re
 import shlex
 import socket
+import sqlite3
 import subprocess
 import unittest
 from pathlib import Path
 from tool import TOOL, Case, lines
 
 SOURCE = Path(__file__).resolve().parents[3]
-HINT = re.compile(r": (tollbook [^\n]*)$", re.M)
+HINT = re.compile(r": ((?:[\w-]+ (?:(?!: )[^\n])*\| )?tollbook [^\n]*)$", re.M)
 
 COMMANDS = ["init", "setup", "apply", "key create", "key revoke", "key list", "ingest", "import", "serve",
             "stats", "book add", "book list", "book show", "book diff", "book activate", "book drop",
@@ -101,7 +103,9 @@ class Usage(Case):
         self.run_tool("apply", "--db", db, "-", stdin=json.dumps({
             "accounts": [{"id": 1, "name": "a"}], "zones": [{"id": 101, "account": 1, "name": "z"}]}).encode())
         self.run_tool("ingest", "--db", db, self.write("a.log", lines(0, 5)))
-        self.write("an other.log", lines(5, 9))
+        for name, content in (("an other.log", lines(5, 9)), ("-d.log", lines(9, 12)), ("-d 'x FILE .log.xz", lzma.compress(lines(12, 15))),
+                              ("rows.xz", lzma.compress(b'{"zone": 101, "hour": "2026-10-04T05:00:00Z", "region": "DE", "bytes": 1}\n'))):
+            self.write(name, content)
         self.run_tool("book", "--db", db, "-", stdin=json.dumps({
             "book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
             "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}}}).encode())
@@ -115,6 +119,9 @@ class Usage(Case):
                 (["key", "revoke", "--db", db, "--id", 9], 2, "key list", 0),
                 (["invoice", "--db", db, "--month", "2026-10", "--finalize"], 0, "invoice", 1),
                 (["ingest", "--db", db, *wrong, "an other.log"], 1, "query", 0),
+                (["ingest", "--db", db, *wrong, "--", "-d.log"], 1, "ingest", 0),
+                (["ingest", "--db", db, "--on-error", "skip", "--", "-d 'x FILE .log.xz"], 2, "ingest", 0),
+                (["import", "--db", db, "rows.xz"], 2, "import", 0),
                 (["ledger", "close", "--db", db, "--month", "2026-10"], 0, None, 0),
                 (["ledger", "pay", "--db", db, "--account", 1, "--amount", 1, "--reference", "r"], 1, "ledger close", 0)):
             with self.subTest(words=words):
@@ -128,7 +135,7 @@ class Usage(Case):
                     self.assertEqual(done.returncode, then, f"{line}\n{done.stderr}")
 
     def test_hints_in_the_sources_are_command_lines(self):
-        """What a message ends with behind ": tollbook " has a command's name and its options, and leaves the place to
+        """What a message ends with behind ": tollbook " or a pipe has a command's name and its options, and leaves the place to
         server/cli/hint.c; a command that is only named is written without the word."""
         shown = {command: self.run_tool("help", *command.split()).out for command in
                  re.findall(r"^  (\w+(?: [\w-]+)?) {2,}", self.run_tool("help").out, re.M)}
@@ -137,7 +144,7 @@ class Usage(Case):
             text = re.sub(r'"\s*PRI\w+\s*("?)', lambda found: "X" + ("" if found[1] else '"'), path.read_text())
             text = re.sub(r'(?<!\\)"\s*\n\s*"', "", text)
             for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
-                for hint in re.findall(r"(?:^|: )tollbook ([a-z][^\n]*)" if path.name == "fit.h" else r": tollbook ([a-z][^\n]*)", literal):
+                for hint in re.findall(r"(?:^|: )tollbook ([a-z][^\n]*)" if path.name == "fit.h" else r"(?:: |\| )tollbook ([a-z][^\n]*)", literal):
                     name = max((c for c in shown if re.match(re.escape(c) + r"(?![\w-])", hint)), key=len, default=None)
                     if hint.startswith("help"):
                         continue
@@ -232,6 +239,34 @@ class Setup(Case):
         self.assertFalse(file.exists())
         self.assertEqual(self.setup("new.db").out, "")
 
+    def test_of_two_first_calls_one_makes_the_key_and_the_other_says_so(self):
+        for trial in range(6):
+            db = f"{trial}.db"
+            calls = [self.start("setup", "--db", db, stdout=subprocess.PIPE) for _ in range(2)]
+            done = [(*map(bytes.decode, call.communicate(timeout=60)), call.returncode) for call in calls]
+            self.assertEqual(len({out for out, _, _ in done if out}), 1, done)
+            for out, err, status in done:
+                if status == 3:
+                    self.assertRegex(err, r"is being written by (setup \(process \d+\)|another process)\.")
+                    self.assertIn("wait for it to end, then run this again", err)
+                else:
+                    self.assertEqual(status, 0, err)
+                    self.assertRegex(err, "is the operator's key|has the role Operator|Another `setup` has shown the key")
+            self.assertFalse((self.folder / f"{db}.first-key").exists())
+            self.assertEqual(self.keys(db), ["Operator"])
+
+    def test_a_database_that_was_cut_off_while_it_was_made_is_made(self):
+        for size in (0, 4096):
+            blank = sqlite3.connect(self.folder / "new.db")
+            if size:
+                blank.execute("PRAGMA journal_mode=WAL")
+            blank.close()
+            self.assertEqual((self.folder / "new.db").stat().st_size, size)
+            said = self.run_tool("audit", "--db", "new.db", status=3).err
+            self.assertIn("new.db is empty: it is being made, or has lost what it held. A new one is made with: tollbook init --db new.db", said)
+            self.assertRegex(self.setup("new.db").out, r"^[0-9a-f]{48}\n$")
+            (self.folder / "new.db").unlink()
+
     def test_a_file_that_is_not_the_databases_key_is_not_shown(self):
         file = self.folder / "t.db.first-key"
         self.write("t.db.first-key", "0" * 48 + "\n")
@@ -260,19 +295,19 @@ class Setup(Case):
         self.setup("t.db")
         self.write("log", lines(0, 3, edge="XX"))
         self.run_tool("ingest", "--db", "t.db", "log")
-        self.assertIn('1 edge location is in usage and in no region of the catalogue, so without a price: "XX".',
+        self.assertIn('1 edge location is in usage and in no region of the catalogue, so without a price: "XX". Add it to "regions".',
                       self.setup("t.db").err)
         self.assertIn("The clock is behind, or was ahead: it is 2026-11-20T11:00:00Z, and usage was stored at 2026-11-20T12:00:00Z",
                       self.setup("t.db", now="2026-11-20T11:00:00Z").err)
 
     @unittest.skipUnless(os.geteuid() == 0, "root alone makes files of others")
     def test_another_users_database_is_named_with_the_way(self):
-        (self.folder / "theirs").mkdir()
-        os.chown(self.folder / "theirs", 65534, 65534)
-        done = self.run_tool("setup", "--db", "theirs/t.db", status=3)
-        self.assertIn("belongs to user 65534 (nobody), and this is user 0. Run this as that user: runuser -u nobody -- "
-                      "tollbook setup --db theirs/t.db", done.err)
-        self.assertEqual(list((self.folder / "theirs").iterdir()), [])
+        (self.folder / "the irs").mkdir()
+        os.chown(self.folder / "the irs", 65534, 65534)
+        done = self.run_tool("setup", "--db", "the irs/t.db", status=3)
+        self.assertIn("belongs to user 65534, and this is user 0. Run this as that user: runuser -u nobody -- "
+                      "tollbook setup --db 'the irs/t.db'\n", done.err)
+        self.assertEqual(list((self.folder / "the irs").iterdir()), [])
         os.chown(self.folder / "t.db", 65534, 65534)
         self.assertIn("t.db belongs to user 65534", self.run_tool("setup", "--db", "t.db", status=3).err)
 

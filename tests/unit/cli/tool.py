@@ -58,6 +58,7 @@ class Case(unittest.TestCase):
                               cwd=self.folder, env=self.environment(now, key), timeout=120)
         done.out, done.err = done.stdout.decode(), done.stderr.decode()
         self.assertEqual(done.returncode, status, f"{words}: {done.out}{done.err}")
+        self.assertEqual(done.out[-1:].strip("\n"), "", f"{words}: the last line has no end")
         return done
 
     def start(self, *words, **more):
