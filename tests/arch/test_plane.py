@@ -5,7 +5,7 @@ import re
 from house import SOURCE, c_files, code_only, name, verdict
 
 PLANE = r"\b(chunk|country_day|usage_run|usage_page|log_block|log_run|log_span|event_block)\b"
-STATEMENTS = SOURCE / "engine/store/core/statements.h"
+STATEMENTS = sorted((SOURCE / "engine/store").glob("*/sql.h"))  # each module has its own
 
 # The file as a backend, and the calls that lead to it.
 INSIDE = ["engine/store/usage/", "engine/store/logs/", "engine/store/clickhouse/"]
@@ -17,8 +17,8 @@ KNOWS = {
     "engine/store/core/schema.c": "makes the tables",
     "engine/store/core/trees.c": "the nodes of the R*Trees",
     "engine/store/core/trees.h": "the nodes of the R*Trees",
+    "engine/store/statements.h": "puts all modules' statements together",
     "engine/store/core/size.c": "what holds the file's space",
-    "engine/store/core/statements.h": "held against its users below",
 }
 # Headers of the file's insides that others may see, and who they are.
 SHOWN = {
@@ -34,12 +34,13 @@ def within(where, folders):
 
 
 def plane_statements():
-    """Statements of statements.h that touch the plane's tables, with the macros that they are made of."""
-    text = re.sub(r"/\*.*?\*/", "", STATEMENTS.read_text(), flags=re.S).replace("\\\n", "\n")
+    """Statements that touch the plane's tables, with the macros that they are made of."""
+    text = re.sub(r"/\*.*?\*/", "", "\n".join(p.read_text() for p in STATEMENTS), flags=re.S).replace("\\\n", "\n")
     macros = dict(re.findall(r"#define (TB__\w+)(?:\([^)]*\))?\s+((?:.|\n)*?)(?=\n\s*\n|\n#|\Z)", text))
     touching = {m for m, body in macros.items() if re.search(PLANE, body) and "X(" not in body}
     found = set()
     for entry in re.split(r"\n\s*X\(", text)[1:]:
+        entry = entry.split("\n\n")[0]
         if re.search(PLANE, entry) or any(re.search(rf"\b{m}\b", entry) for m in touching):
             found.add("TB__SQL_" + re.match(r"\w+", entry).group(0))
     return found

@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "store/core/plane.h"
 #include "store/core/seal.h"
-#include "store/core/statements.h"
+#include "store/statements.h"
 #include "tollbook/rollup.h"
 #include "tollbook/store.h"
 
