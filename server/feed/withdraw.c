@@ -62,8 +62,6 @@ struct feed_withdrawing {
     bool full;  /* more than may be kept: it is left to the writer */
     parsed *parsed;
     size_t n_parsed, parsed_bytes; /* bytes: of memory, about */
-    tb_rollup **spare;             /* empty ones, of the round before: fresh memory costs more than parsing */
-    size_t n_spare;
     sums sums; /* of the running segment */
     feed_withdrawn *report;
     feed_withdrawn unread; /* of the parsing */
@@ -441,9 +439,8 @@ static tb_code use_directory(withdrawing *w, tb_error *err)
     return TB_OK;
 }
 
-static tb_rollup *take_empty(withdrawing *w)
+static tb_rollup *new_rollup(const withdrawing *w)
 {
-    if (w->n_spare) return w->spare[--w->n_spare];
     return tb_rollup_new(w->options.max_groups ? w->options.max_groups : MAX_GROUPS, NULL);
 }
 
@@ -451,7 +448,7 @@ static tb_code begin_parsing(withdrawing *w, tb_error *err)
 {
     tb_code code = use_directory(w, err);
     if (code) return code;
-    return feed_worker_init(&w->worker, take_empty(w), w->keeper.zones ? &w->keeper : NULL, err);
+    return feed_worker_init(&w->worker, new_rollup(w), w->keeper.zones ? &w->keeper : NULL, err);
 }
 
 static tb_code find_all(withdrawing *w, tb_error *err)
@@ -486,12 +483,8 @@ static void drop_parsed(withdrawing *w)
 static void release_all(withdrawing *w)
 {
     drop_parsed(w);
-    while (w->n_spare)
-        tb_rollup_free(w->spare[--w->n_spare]);
     free(w->parsed);
-    free(w->spare);
     w->parsed = NULL;
-    w->spare = NULL;
     feed_worker_release(&w->worker);
     free(w->taken);
     free(w->chosen);
@@ -541,7 +534,7 @@ static tb_code open_body(withdrawing *w, const feed_body *body, tb_error *err)
 /* Keeps what the segment's lines come to, and gives the worker an empty rollup. */
 static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
 {
-    tb_rollup *empty = take_empty(w);
+    tb_rollup *empty = new_rollup(w);
     if (!empty) return tb_no_memory(err);
     w->parsed[w->n_parsed++] = (parsed){i, w->worker.rollup, w->sums};
     w->parsed_bytes += KEPT_EACH + tb_rollup_bytes(w->worker.rollup);
@@ -550,24 +543,11 @@ static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
     return TB_OK;
 }
 
-/* Their memory is for the next round. */
-static void empty_parsed(withdrawing *w)
-{
-    for (; w->n_parsed; w->n_parsed--) {
-        tb_rollup *rollup = w->parsed[w->n_parsed - 1].rollup;
-        tb_rollup_clear(rollup);
-        if (w->n_spare < ROUND_MOST) w->spare[w->n_spare++] = rollup;
-        else tb_rollup_free(rollup);
-    }
-    w->parsed_bytes = 0;
-}
-
 /* Room for what a round keeps. */
 static tb_code make_round(withdrawing *w, tb_error *err)
 {
     if (!w->parsed) w->parsed = calloc(ROUND_MOST, sizeof *w->parsed);
-    if (!w->spare) w->spare = calloc(ROUND_MOST, sizeof *w->spare);
-    return w->parsed && w->spare ? TB_OK : tb_no_memory(err);
+    return w->parsed ? TB_OK : tb_no_memory(err);
 }
 
 /* Only what is to be subtracted waits for the writer; nothing where he does it all. */
@@ -725,7 +705,7 @@ tb_code feed_withdraw_take(feed_withdrawing *w, const feed_body *body, tb_store 
     *ret_withdrawn = (feed_withdrawn){0};
     tb_code code = w->full ? TB_OK : still_so(w, &so, err);
     if (!code) code = so ? subtract_all(w, err) : begin_again(w, body, err);
-    empty_parsed(w);
+    drop_parsed(w);
     if (code) *ret_withdrawn = (feed_withdrawn){0};
     return code;
 }
