@@ -297,7 +297,7 @@ static tb_code keep_beginning(sending *s, tb_error *err)
     return code ? code : tb_buf_check(&s->piece, err);
 }
 
-/* TB_E_OTHER_OPTIONS: more of the log is known under other options. The server judges the beginning by itself, and sees
+/* TB_E_OTHER_OPTIONS: the log is known under other options. The server judges the beginning by itself, and sees
  * nothing but the new lines of what comes behind it. */
 static tb_code check_readings(sending *s, tb_error *err)
 {
@@ -307,10 +307,10 @@ static tb_code check_readings(sending *s, tb_error *err)
     feed_otherwise other = {.tells = false};
     bool end = true;
     tb_code code = feed_reader_at_end(&s->reader, &end, err);
-    if (!code && !end && own.seed && s->start > 0 && s->start < text.len)
+    if (!code && !end && own.seed && s->start > 0 && text.len > 0)
         code = feed_readings_look_at(&knower, text, own, &other, err);
     s->piece.len = 0;
-    return code || !other.tells || other.bytes <= s->start ? code : feed_readings_refuse(own, &other, err);
+    return code || !feed_readings_yield(&other, own, s->start) ? code : feed_readings_refuse(own, &other, err);
 }
 
 /* From the reader's beginning. */

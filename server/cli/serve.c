@@ -155,12 +155,27 @@ static int read_retain(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
+/* NULL, or why it is no file with certificates (PEM). */
+static const char *why_no_certificates(const char *path)
+{
+    char line[200];
+    FILE *file = fopen(path, "re");
+    bool found = false;
+    if (!file) return strerror(errno);
+    while (!found && fgets(line, sizeof line, file))
+        found = strncmp(line, "-----BEGIN ", 11) == 0 && strstr(line, "CERTIFICATE-----");
+    const char *why = found ? NULL : ferror(file) ? strerror(errno) : "there is no certificate in it (PEM)";
+    fclose(file);
+    return why;
+}
+
 /* That one is there which was named; what the environment names may be for others. */
 static int read_ca(const cli_call *call, server_options *o)
 {
     o->ca = cli_ca(call);
-    if (!cli_given(call, "ca") || access(o->ca, R_OK) == 0) return 0;
-    cli_say(call, "--ca %s: %s.", o->ca, strerror(errno));
+    const char *why = cli_given(call, "ca") ? why_no_certificates(o->ca) : NULL;
+    if (!why) return 0;
+    cli_say(call, "--ca %s: %s.", o->ca, why);
     return tb_code_exit(TB_E_USAGE);
 }
 

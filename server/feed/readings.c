@@ -205,6 +205,13 @@ tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_
     return code;
 }
 
+bool feed_readings_yield(const feed_otherwise *other, feed_reading own, uint64_t bytes)
+{
+    if (!other->tells) return false;
+    const bool more = other->bytes > bytes && other->bytes > other->own;
+    return more || (other->bytes == other->own && other->as.seed < own.seed);
+}
+
 tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own,
                               feed_otherwise *ret, tb_error *err)
 {
@@ -216,7 +223,10 @@ tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed
     if (code) return code;
     code = feed_reader_init(&reader, source, own.seed, BLOCK_BYTES, true, err);
     reader.heads = own.heads;
+    looked mine = {.found = {.bytes = 0}};
     if (!code) code = feed_readings_look(knower, &reader, &notes, ret, err);
+    if (!code && ret->tells) code = look_as(knower, &reader, own, &mine, err);
+    ret->own = mine.found.bytes;
     feed_reader_release(&reader);
     feed_source_close(source);
     return code;

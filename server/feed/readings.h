@@ -39,6 +39,7 @@ typedef struct feed_readings {
 typedef struct feed_otherwise {
     feed_reading as;
     uint64_t bytes;
+    uint64_t own;  /* how much of the same bytes is known as the log is read, where `tells` */
     uint64_t sure; /* of them, surely the same */
     bool tells;    /* they tell that it is this log; else it is another one */
     bool likely;   /* a log that begins with the same line is known under other options */
@@ -80,6 +81,9 @@ TB_MUST_USE tb_code feed_readings_look(const feed_knower *knower, feed_reader *r
 /* The same of a log that begins so. */
 TB_MUST_USE tb_code feed_readings_look_at(const feed_knower *knower, tb_text beginning, feed_reading own,
                                           feed_otherwise *ret, tb_error *err);
+/* Whether a client of whose log `bytes` are known sends no more of it: more is known under other options, or as much, as
+ * two clients may look before either sends. Then the one with the smaller seed goes on. */
+bool feed_readings_yield(const feed_otherwise *other, feed_reading own, uint64_t bytes);
 /* Before anything of the log is handed out: TB_E_OTHER_OPTIONS where more of it is known otherwise than
  * as the reader reads it, which is `own`. */
 TB_MUST_USE tb_code feed_readings_check(tb_store *store, feed_reader *reader, feed_reading own,

@@ -517,13 +517,14 @@ static tb_code check_readings(follow_stream *s, tb_error *err)
     feed_otherwise other;
     const feed_knower knower = {s->sink->ctx, s->sink->known};
     const bool sure = !s->likely && feed_reading_tells(s->start, s->lines, s->taken);
-    if (!s->seed || sure || s->start == 0 || s->start >= s->beginning.len) return TB_OK;
+    if (!s->seed || sure || s->start == 0 || s->beginning.len == 0) return TB_OK;
+    if (s->start >= s->beginning.len && !s->likely) return TB_OK;
     const tb_text text = {s->beginning.data, s->line_at < s->beginning.len ? (size_t)s->line_at : s->beginning.len};
     tb_code code = tb_buf_check(&s->beginning, err);
     if (!code) code = feed_readings_look_at(&knower, text, s->own, &other, err);
     if (code) return code;
-    s->likely = other.likely;
-    return other.tells && other.bytes > s->start ? feed_readings_refuse(s->own, &other, err) : TB_OK;
+    s->likely = other.likely && s->start < s->beginning.len; /* behind it there is nothing more to see */
+    return feed_readings_yield(&other, s->own, s->start) ? feed_readings_refuse(s->own, &other, err) : TB_OK;
 }
 
 /* Whether what has come may be known, so that it waits. */

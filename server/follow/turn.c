@@ -190,7 +190,7 @@ static tb_code turn_otherwise(follow_log *log, follow_room *room, feed_source *s
     const uint64_t own = log->earlier ? log->passed : log->reader->known.bytes;
     log->likely = other->likely;
     log->looked = true;
-    log->otherwise = other->tells && other->bytes > own;
+    log->otherwise = feed_readings_yield(other, feed_reading_of(&room->options->layout), own);
     feed_reading_another(feed_reading_of(&room->options->layout), other->as, log->another);
     if (!log->otherwise) return TB_OK;
     tb_code code = open_as(log, source, other->as, err);
@@ -219,7 +219,7 @@ static tb_code begin_log(follow_log *log, follow_room *room, feed_source *source
     if (!code && own.seed) code = keep_beginning(log, room, err);
     if (!code) code = catch_up(log, room, err);
     log->otherwise = false;
-    if (!code && own.seed && log->reader->known.bytes < FEED_READING_WINDOW && !log->earlier) {
+    if (!code && own.seed && !log->earlier) {
         code = feed_readings_look_at(&knower, (tb_text){room->piece.data, room->piece.len}, own, &other, err);
         if (!code) code = turn_otherwise(log, room, source, &other, err);
     }
@@ -234,7 +234,8 @@ static bool is_unsure(const follow_log *log)
     const feed_known *known = &log->reader->known;
     const bool taken = known->taken || log->lines > log->rejected;
     if (log->packed || log->earlier || log->otherwise || log->looked || !log->reader->seed) return false;
-    if (known->bytes == 0 || known->bytes >= FEED_READING_WINDOW) return false;
+    if (known->bytes == 0) return false;
+    if (known->bytes >= FEED_READING_WINDOW) return log->likely;
     return log->likely || !feed_reading_tells(known->bytes, known->lines, taken);
 }
 
@@ -247,7 +248,9 @@ static tb_code look_again(follow_log *log, follow_room *room, tb_error *err)
     const feed_knower knower = {room, known_there};
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
     if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, feed_reading_of(&room->options->layout), &other, err);
-    return code ? code : turn_otherwise(log, room, log->reader->source, &other, err);
+    if (!code) code = turn_otherwise(log, room, log->reader->source, &other, err);
+    if (log->reader->known.bytes >= FEED_READING_WINDOW) log->likely = false; /* there is nothing more to see */
+    return code;
 }
 
 /* --- a piece --- */

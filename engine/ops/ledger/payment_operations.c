@@ -99,6 +99,17 @@ static tb_code match_numbers(importing *im, const tb_payment *p, match *m, tb_er
 
 #define WORD_LEAST 4 /* a shorter reference, or one without a digit, is found in any text */
 
+/* All opening balances of an account are taken back together. */
+static tb_code was_taken_back(tb_store *store, const tb_ledger_entry *opening, bool *ret_so, tb_error *err)
+{
+    tb_ledger_entry *entries = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_ledger(store, opening->account, &entries, &n, err);
+    *ret_so = !code && opening->id <= tb_ledger_opening_back(entries, n);
+    free(entries);
+    return code;
+}
+
 /* An opening balance that the reference names as a word of its own: it was billed elsewhere, under that number. */
 static tb_code match_opening(importing *im, const char *word, size_t len, match *m, tb_error *err)
 {
@@ -110,11 +121,30 @@ static tb_code match_opening(importing *im, const char *word, size_t len, match 
     if (!reference[strcspn(reference, "0123456789")]) return TB_OK;
     tb_code code = tb_store_ledger_find(im->ops->store, TB_LEDGER_ADJUSTMENT, reference, &e, &found, err);
     if (code || !found || !tb_ledger_is_opening(&e)) return code;
+    code = was_taken_back(im->ops->store, &e, &found, err);
+    if (code || found) return code;
     if (m->account && m->account != e.account)
         snprintf(m->why, sizeof m->why, "it names opening balances of accounts %" PRId64 " and %" PRId64, m->account,
                  e.account);
     m->account = e.account;
     return TB_OK;
+}
+
+/* A word may be an opening's reference by chance, as a year may: the payer must not be another account. */
+static tb_code check_payer(importing *im, const tb_payment *p, match *m, tb_error *err)
+{
+    int64_t *accounts = NULL;
+    size_t n = 0;
+    if (!m->account || p->account || !*p->payer) return TB_OK;
+    tb_code code = tb_store_payers(im->ops->store, p->payer, &accounts, &n, err);
+    bool own = n == 0;
+    for (size_t i = 0; i < n; i++)
+        own |= accounts[i] == m->account;
+    if (!code && !own)
+        snprintf(m->why, sizeof m->why, "it names an opening balance of account %" PRId64 ", and account %" PRId64
+                 " is called like its payer", m->account, accounts[0]);
+    free(accounts);
+    return code;
 }
 
 static tb_code match_openings(importing *im, const tb_payment *p, match *m, tb_error *err)
@@ -126,7 +156,7 @@ static tb_code match_openings(importing *im, const tb_payment *p, match *m, tb_e
         code = match_opening(im, word, len, m, err);
         word += len;
     }
-    return code;
+    return code ? code : check_payer(im, p, m, err);
 }
 
 /* What remains of the account's invoices, settled once a file and kept up to date. */
@@ -250,8 +280,8 @@ static tb_code find_match(importing *im, const tb_payment *p, match *m, tb_error
     tb_code code = match_numbers(im, p, m, err);
     if (!code && !m->account) code = match_openings(im, p, m, err);
     if (!code && m->account && p->account && m->account != p->account)
-        snprintf(m->why, sizeof m->why, "it is said to be account %" PRId64 "'s, and names an invoice of"
-                 " account %" PRId64, p->account, m->account);
+        snprintf(m->why, sizeof m->why, "it is said to be account %" PRId64 "'s, and names an invoice"
+                 " or opening balance of account %" PRId64, p->account, m->account);
     if (!code && !m->account && !m->why[0])
         code = p->account ? match_account(im, p, m, err) : match_payer(im, p, m, err);
     if (!code && !m->account && !p->account && m->missing[0])

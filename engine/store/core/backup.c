@@ -40,7 +40,7 @@ static bool is_partial(const char *path)
 tb_code tb__check_name(const char *path, tb_error *err)
 {
     if (!is_partial(path)) return TB_OK;
-    return tb_fail(err, TB_E_IO, NULL, "%.300s: a backup removes what is named *" PARTIAL " in its folder. Name another file.",
+    return tb_fail(err, TB_E_IO, NULL, "%.300s: a backup removes what is named *" PARTIAL " in its folder. Name, or rename, the file otherwise.",
                    path);
 }
 

@@ -421,7 +421,8 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     tb_store *store = NULL;
     int64_t version = 0;
     if (!options) options = &defaults;
-    tb_code code = new_store(path, options, &store, err);
+    tb_code code = options->write ? tb__check_name(path, err) : TB_OK;
+    if (!code) code = new_store(path, options, &store, err);
     if (code) return code;
     code = connect(store, options,
                    options->write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);

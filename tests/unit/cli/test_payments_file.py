@@ -71,6 +71,9 @@ class PaymentsFile(Ledger):
         self.assertIn("opening balances of accounts 3 and 4", self.rows[1][6])
         again = self.give(HEAD + rows, "--comma", status=1)
         self.assertIn("0 entered, 3 known before, 3 unmatched", again.err)
+        self.give(HEAD + "06.11.2026;d;hosting RE-815;USD;1,00;C1\n06.11.2026;c;hosting RE-815;USD;1,00;C2\n", "--comma", status=1)
+        self.assertEqual(self.states(), [("unmatched", "", ""), ("entered", "3", "")])
+        self.assertIn("balance of account 3, and account 4 is called like its payer", self.rows[0][6])
 
     def test_a_file_is_entered_as_a_whole_or_not_at_all(self):
         good = '05.11.2026;A;2026-000001;USD;4,00;A1\n'
