@@ -20,13 +20,13 @@
 #include <string.h>
 
 #include "http/access.h"
-#include "http/body.h"
+#include "http/front/body.h"
 #include "http/clock.h"
 #include "http/media.h"
-#include "http/receive.h"
+#include "http/front/receive.h"
 #include "http/reply.h"
 #include "http/stream.h"
-#include "http/uploads.h"
+#include "http/front/uploads.h"
 
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */

@@ -17,7 +17,7 @@
 
 #include "http/clock.h"
 #include "http/query.h"
-#include "http/receive.h"
+#include "http/front/receive.h"
 #include "http/server.h"
 #include "http/stream.h"
 

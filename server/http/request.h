@@ -8,8 +8,8 @@
 #define TOLLBOOK_SERVER_HTTP_REQUEST_H
 
 #include "http/cache.h"
-#include "http/conns.h"
-#include "http/guard.h"
+#include "http/front/conns.h"
+#include "http/front/guard.h"
 #include "http/router.h"
 #include "http/sessions.h"
 #include "http/writer.h"

@@ -14,8 +14,8 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
-#include "http/refusal.h"
-#include "http/uploads.h"
+#include "http/front/refusal.h"
+#include "http/front/uploads.h"
 #include "http/process.h"
 #include "tollbook/logstore.h"
 

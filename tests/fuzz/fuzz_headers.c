@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/guard.h"
+#include "http/front/guard.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/wire.h"
+#include "http/front/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

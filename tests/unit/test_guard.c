@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/guard.h"
+#include "http/front/guard.h"
 #include "http/methods.h"
 
 static guard g;

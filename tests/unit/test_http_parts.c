@@ -10,7 +10,7 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
-#include "http/conns.h"
+#include "http/front/conns.h"
 #include "http/courier.h"
 #include "http/keys.h"
 #include "http/latest.h"

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/lobby.h"
+#include "http/front/lobby.h"
 
 #define HEAD "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 #define MOST 4

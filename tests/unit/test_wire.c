@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/wire.h"
+#include "http/front/wire.h"
 
 #define LINE "GET / HTTP/1.1\r\n"
 #define HEAD LINE "Host: x\r\n"

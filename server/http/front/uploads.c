@@ -1,5 +1,5 @@
 /* A poll over the sockets, level by level, and a list of what is under way for whoever stops it. */
-#include "http/uploads.h"
+#include "http/front/uploads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "http/behind.h"
-#include "http/body.h"
+#include "http/front/body.h"
 #include "http/server.h"
 
 #define PIECE  ((size_t)256 << 10) /* read at once */

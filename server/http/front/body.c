@@ -1,4 +1,4 @@
-#include "http/body.h"
+#include "http/front/body.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Listening sockets and the thread that accepts from them. */
-#ifndef TOLLBOOK_SERVER_HTTP_LISTEN_H
-#define TOLLBOOK_SERVER_HTTP_LISTEN_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_LISTEN_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_LISTEN_H
 
 #include <sys/socket.h>
 

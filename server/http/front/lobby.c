@@ -1,4 +1,4 @@
-#include "http/lobby.h"
+#include "http/front/lobby.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "http/wire.h"
+#include "http/front/wire.h"
 
 #define EVENTS    64
 #define RETRY_MS  2    /* how often room is looked for if there is none */

@@ -3,8 +3,8 @@
  *
  * Use: guard_start, guard_header for each line in order, guard_finish. The first fault stays; every
  * later call does nothing. Header values are borrowed from the caller. */
-#ifndef TOLLBOOK_SERVER_HTTP_GUARD_H
-#define TOLLBOOK_SERVER_HTTP_GUARD_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_GUARD_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

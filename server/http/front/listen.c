@@ -2,7 +2,7 @@
  * a connection, often the same for all of them; handing each to the worker with the fewest is worth
  * up to twice the requests a second. One poll over the sockets, an eventfd that ends it and what the
  * hooks have beside it. */
-#include "http/listen.h"
+#include "http/front/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -24,14 +24,14 @@
  * A body longer than WIRE_APART_MIN whose length is announced does not pass at all: others receive it
  * (uploads.h), and the library's connection has 24 KiB. In its place the library sees one of
  * WIRE_STAND_INS bytes, and a length that says so. */
-#ifndef TOLLBOOK_SERVER_HTTP_WIRE_H
-#define TOLLBOOK_SERVER_HTTP_WIRE_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_WIRE_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_WIRE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/guard.h"
+#include "http/front/guard.h"
 
 /* A head is at most the guard's target and headers, and what stands between them. So are the empty lines before it. */
 #define WIRE_HEAD_MAX 20480

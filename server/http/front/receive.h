@@ -4,10 +4,10 @@
  *
  * The library polls edge by edge and takes a short read for "the kernel has no more": so a read is
  * short only where that is true, or where a head is not whole and more has to come anyway. */
-#ifndef TOLLBOOK_SERVER_HTTP_RECEIVE_H
-#define TOLLBOOK_SERVER_HTTP_RECEIVE_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_RECEIVE_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_RECEIVE_H
 
-#include "http/conns.h"
+#include "http/front/conns.h"
 
 /* This thread reads for these connections from now on. */
 void receive_for(conns *c);

@@ -5,8 +5,8 @@
  * A connection's way: its worker suspends it and gives the request to uploads_take; `over` is called once, on the thread
  * of the uploads, when the body is whole, has outgrown what all bodies may hold (request.over), or the client has ended
  * (APART_BROKEN). Between the two the request, and what its connection reads, belong to the uploads. */
-#ifndef TOLLBOOK_SERVER_HTTP_UPLOADS_H
-#define TOLLBOOK_SERVER_HTTP_UPLOADS_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_UPLOADS_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_UPLOADS_H
 
 #include "http/request.h"
 

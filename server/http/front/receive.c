@@ -1,4 +1,4 @@
-#include "http/receive.h"
+#include "http/front/receive.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "http/clock.h"
-#include "http/refusal.h"
+#include "http/front/refusal.h"
 
 #define DISCARD_MAX 65536 /* read behind a refusal, so that closing does not overtake it */
 

@@ -1,7 +1,7 @@
 /* Slots are found by descriptor and kept for reuse, so that a connection costs no allocation after
  * the first with its number. Deadlines are one relaxed store a phase; the sweeper walks the open
  * slots a few times in the shortest deadline. */
-#include "http/conns.h"
+#include "http/front/conns.h"
 
 #include <errno.h>
 #include <linux/tcp.h>

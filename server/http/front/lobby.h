@@ -5,8 +5,8 @@
  * What it keeps true: a guest whose head is complete is never let go to make room for another; one
  * without leaves at its deadline, or sooner where the lobby is full: then the one that has been here
  * longest among those whose address has most guests. One thread, the acceptor's, calls all of it. */
-#ifndef TOLLBOOK_SERVER_HTTP_LOBBY_H
-#define TOLLBOOK_SERVER_HTTP_LOBBY_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_LOBBY_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_LOBBY_H
 
 #include <stdint.h>
 #include <sys/socket.h>

@@ -1,7 +1,7 @@
 /* A request's body, as it is held until the handler has seen it. One thread at a time: the worker's, or that which
  * receives it (uploads.h). */
-#ifndef TOLLBOOK_SERVER_HTTP_BODY_H
-#define TOLLBOOK_SERVER_HTTP_BODY_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_BODY_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_BODY_H
 
 #include "http/request.h"
 

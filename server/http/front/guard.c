@@ -1,6 +1,6 @@
 /* The guard's rules, one small function each. Tables decide what a byte may be, so that the pass
  * over every header line of every request costs a look-up a byte. */
-#include "http/guard.h"
+#include "http/front/guard.h"
 
 #include <string.h>
 #include <strings.h>

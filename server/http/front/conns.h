@@ -9,8 +9,8 @@
  * Life of a connection: conns_admit (acceptor) -> conns_opened -> phases -> conns_closed, the
  * latter three on the worker's thread. One that the library drops between the first two is noticed
  * when its descriptor comes again. */
-#ifndef TOLLBOOK_SERVER_HTTP_CONNS_H
-#define TOLLBOOK_SERVER_HTTP_CONNS_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_CONNS_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_CONNS_H
 
 #include <netinet/in.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/wire.h"
+#include "http/front/wire.h"
 
 struct request;
 

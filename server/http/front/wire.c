@@ -1,4 +1,4 @@
-#include "http/wire.h"
+#include "http/front/wire.h"
 
 #include <assert.h>
 #include <inttypes.h>
