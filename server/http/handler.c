@@ -7,7 +7,7 @@
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
  *
- * Before any of it the wire has read what came, and written it anew (wire.h).
+ * Before any of it the head was validated, and written anew (front/head.h).
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
  * the last call, unless the request is malformed or a body follows that nobody wants to read. */
@@ -73,9 +73,9 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     if (!r) return NULL;
     r->worker = w;
     r->mhd = mhd;
-    r->target_len = strnlen(uri, GUARD_TARGET_MAX);
-    memcpy(r->target, uri, r->target_len);
-    r->target[r->target_len] = 0;
+    r->head.target = (tb_text){r->target, strnlen(uri, HEAD_TARGET_MAX)};
+    memcpy(r->target, uri, r->head.target.len);
+    r->target[r->head.target.len] = 0;
     spare_query(uri);
     conns_begin(w->server->conns, k, clock_coarse_us());
     return r;
@@ -89,34 +89,16 @@ static void refuse_request(request *r, tb_code code, const char *field, const ch
     r->refused = true;
 }
 
-static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char *name,
-                                  size_t name_len, const char *value, size_t value_len)
-{
-    (void)kind;
-    request *r = cls;
-    const guard_name which = wire_header(name, name_len);
-    if (which < GUARD_OTHER) r->guard.value[which] = (tb_text){value ? value : "", value ? value_len : 0};
-    return MHD_YES;
-}
-
-/* Takes over what the wire has judged. false: it was refused. */
+/* false: it was refused. */
 static bool take_head(request *r, const char *version)
 {
-    const conn *k = r->conn;
-    r->http11 = strcmp(version, "HTTP/1.1") == 0;
-    MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
-    if (receive_refused(k)) {
-        conns_count_malformed(r->worker->server->conns);
-        refuse_request(r, k->wire.code, NULL, k->wire.why);
+    receive_head(r->conn, r->mhd, version, &r->head);
+    if (r->head.code) {
+        refuse_request(r, r->head.code, NULL, r->head.why);
         r->reply.close = true;
         return false;
     }
     r->path_len = strcspn(r->target, "?");
-    const bool sound = guard_framing(&r->guard);
-    assert(sound); /* the wire wrote it */
-    (void)sound;
-    r->apart = receive_apart(k);
-    if (r->apart) r->guard.content_length = k->wire.length; /* in place of what stands for it */
     return true;
 }
 
@@ -186,16 +168,16 @@ static const char no_body[] = "This request takes no body; more than 64 KiB came
 
 static void accept_body(request *r)
 {
-    if (!guard_has_body(&r->guard)) return;
-    if (r->guard.content_length > body_max(r)) {
+    if (!head_has_body(&r->head)) return;
+    if (r->head.content_length > body_max(r)) {
         refuse_request(r, TB_E_TOO_LARGE, NULL, takes_body(r) ? NULL : no_body);
         return;
     }
     if (!takes_body(r)) return;
-    media_coding coding = media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING));
+    media_coding coding = media_coding_parse(request_header(r, HEADER_CONTENT_ENCODING));
     if (coding == MEDIA_UNKNOWN || (r->route->body == ROUTE_JSON && coding > MEDIA_IDENTITY))
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
-    else if (!media_type_fits(r->route->body, request_header(r, GUARD_CONTENT_TYPE)))
+    else if (!media_type_fits(r->route->body, request_header(r, HEADER_CONTENT_TYPE)))
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
@@ -221,11 +203,11 @@ static void judge(request *r, const char *method, const char *version)
 static enum MHD_Result first_call(request *r, const char *method, const char *version)
 {
     judge(r, method, version);
-    if (r->refused && (r->reply.close || guard_has_body(&r->guard))) {
+    if (r->refused && (r->reply.close || head_has_body(&r->head))) {
         r->reply.close = true;
         return reply_send(r) ? MHD_YES : MHD_NO;
     }
-    if (guard_has_body(&r->guard))
+    if (head_has_body(&r->head))
         conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0, r->start_us);
     return MHD_YES;
 }
@@ -480,7 +462,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     request *r = *con_cls;
     if (!r) return MHD_NO;
     if (!r->begun) return first_call(r, method, version);
-    if (*size > 0) return r->apart ? apart_call(r, size) : body_call(r, data, size);
+    if (*size > 0) return r->head.large ? apart_call(r, size) : body_call(r, data, size);
     return last_call(r);
 }
 
@@ -582,13 +564,13 @@ struct MHD_Daemon *handler_start(worker *w)
     const server_options *o = &w->server->options;
     /* No inactivity timeout of the library's: the sweeper's deadlines cover every phase, and the
      * library's would take a lock and a clock reading for each piece read or sent. Not its strict
-     * mode either: the guard refuses the same requests, with an answer that says why. */
+     * mode either: head_read refuses the same requests, with an answer that says why. */
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
                                 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
                             MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64,
                             MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)WIRE_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+                            (size_t)FRAMING_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
                             (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, w,
                             MHD_OPTION_URI_LOG_CALLBACK, log_uri, w, MHD_OPTION_END);

@@ -71,7 +71,7 @@ static body choose_body(request *r)
 {
     body b = plain_body(r);
     if (!r->reply.compressible || b.zipped || r->reply.kind == REPLY_NOT_MODIFIED || b.len < REPLY_GZIP_MIN ||
-        !query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING)))
+        !query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING)))
         return b;
     return zip(r, b);
 }
@@ -264,7 +264,7 @@ static bool queue(request *r, struct MHD_Response *m)
 static bool send_stream(request *r, bool *ret_sent)
 {
     body b = {.zipped = r->reply.compressible &&
-                        query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))};
+                        query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))};
     struct MHD_Response *m;
     tb_error err;
     if (stream_response(r, b.zipped, &m, &err)) {
@@ -281,7 +281,7 @@ bool reply_send(request *r)
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
-    if (r->reply.kind == REPLY_STREAM && !r->http11) r->reply.close = true; /* its end is the connection's */
+    if (r->reply.kind == REPLY_STREAM && !r->head.http11) r->reply.close = true; /* its end is the connection's */
     if (r->reply.close) receive_end(r->conn);
     bool sent = false;
     if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;

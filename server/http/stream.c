@@ -54,7 +54,7 @@ static ssize_t let_others(stream *s)
 static void cut_off(const request *r)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    if (!r->http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
+    if (!r->head.http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
 }
 
 static ssize_t give_up(const stream *s, const tb_error *err)

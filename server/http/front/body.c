@@ -21,7 +21,7 @@ void body_drop(request *r)
 bool body_grow(request *r, size_t need)
 {
     server *s = r->worker->server;
-    const uint64_t announced = r->guard.content_length;
+    const uint64_t announced = r->head.content_length;
     size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
     if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;

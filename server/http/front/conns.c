@@ -67,7 +67,7 @@ static void leave(conns *c, conn *k)
     free(k->kept);
     k->kept = NULL;
     k->kept_len = k->kept_good = k->discarded = 0;
-    k->wire = (wire){0};
+    k->framing = (framing){0};
     k->answered = 0;
     k->refused = false;
     c->open--;

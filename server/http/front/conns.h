@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "http/front/wire.h"
+#include "http/front/framing.h"
 
 struct request;
 
@@ -55,8 +55,8 @@ typedef struct conn {
     struct in6_addr peer; /* IPv4 mapped */
     struct request *request;
     /* What comes in, before the library sees it (receive.c). */
-    wire wire;
-    /* WIRE_HEAD_MAX bytes, or NULL: the beginning of a head, what is good of it first, or of a body that comes apart. */
+    framing framing;
+    /* HEAD_MAX bytes, or NULL: the beginning of a head, what is good of it first, or of a body that comes apart. */
     char *kept;
     size_t kept_len, kept_good, discarded;
     conn_apart apart; /* of such a body */

@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "http/front/wire.h"
+#include "http/front/framing.h"
 
 #define EVENTS    64
 #define RETRY_MS  2    /* how often room is looked for if there is none */
@@ -36,7 +36,7 @@ struct lobby {
     queue waiting, ready;
     _Atomic unsigned guests;
     unsigned of_address[ADDRESSES];
-    char head[WIRE_HEAD_MAX];
+    char head[HEAD_MAX];
 };
 
 static void append(queue *q, guest *g)
@@ -126,7 +126,7 @@ static bool look(lobby *l, guest *g, int64_t now_us)
     const ssize_t n = recv(g->is.fd, l->head, sizeof l->head, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n > 0) {
-        if (g->ready || !wire_can_judge(l->head, (size_t)n)) return true;
+        if (g->ready || !head_is_due(l->head, (size_t)n)) return true;
         take_out(&l->waiting, g);
         g->ready = true;
         g->deadline_us = now_us + l->limits.patience_us;

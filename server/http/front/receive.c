@@ -1,6 +1,7 @@
 #include "http/front/receive.h"
 
 #include <errno.h>
+#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,14 +33,14 @@ static conn_phase phase_of(const conn *k)
 /* What is bad is answered when all that came before it is, and where no answer is under way. */
 static void refuse_if_due(conns *c, conn *k)
 {
-    const wire *w = &k->wire;
+    const framing *f = &k->framing;
     const conn_phase phase = phase_of(k);
-    if (w->state != WIRE_BAD || k->refused ||
-        w->heads - k->answered != (w->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
+    if (f->state != FRAMING_BAD || k->refused ||
+        f->heads - k->answered != (f->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
         return;
     k->refused = true;
     conns_count_malformed(c);
-    refusal_send(k->fd, w->code, w->why);
+    refusal_send(k->fd, f->code, f->why);
     shutdown(k->fd, SHUT_WR);
     conns_phase(c, k, CONN_HEAD, 0, clock_mono_us());
 }
@@ -60,9 +61,9 @@ static ssize_t discard(conn *k)
 
 static void keep(conn *k, const char *bytes, size_t len)
 {
-    if (!k->kept) k->kept = malloc(WIRE_HEAD_MAX);
+    if (!k->kept) k->kept = malloc(HEAD_MAX);
     if (!k->kept) {
-        wire_give_up(&k->wire);
+        framing_give_up(&k->framing);
         return;
     }
     memcpy(k->kept, bytes, len);
@@ -100,13 +101,13 @@ static ssize_t keep_beginning(conn *k)
 /* What stands for such a body: a byte when some of it has come, and one when it is over. */
 static ssize_t read_apart(conn *k, char *to)
 {
-    const bool begins = k->wire.stand_ins == 0;
+    const bool begins = k->framing.placeholders == 0;
     if (begins) k->apart = APART_COMES;
     const ssize_t n = begins && k->kept_len == 0 ? keep_beginning(k) : 1;
     if (n <= 0 || k->apart == APART_BROKEN) return n <= 0 ? n : 0;
-    const bool due = begins || (k->apart == APART_OVER && k->wire.stand_ins < WIRE_STAND_INS);
-    if (due && k->wire.state == WIRE_APART) {
-        *to = wire_stand_in(&k->wire);
+    const bool due = begins || (k->apart == APART_OVER && k->framing.placeholders < FRAMING_PLACEHOLDERS);
+    if (due && k->framing.state == FRAMING_LARGE) {
+        *to = framing_placeholder(&k->framing);
         return 1;
     }
     errno = EAGAIN;
@@ -116,12 +117,12 @@ static ssize_t read_apart(conn *k, char *to)
 /* Reads behind what is kept. *ret_more: the kernel may have more. */
 static ssize_t read_behind(conn *k, bool *ret_more)
 {
-    const size_t room = WIRE_HEAD_MAX - k->kept_len;
+    const size_t room = HEAD_MAX - k->kept_len;
     const ssize_t n = from_system(k->fd, k->kept + k->kept_len, room, 0);
     if (n <= 0) return n;
     *ret_more = (size_t)n == room;
     k->kept_len += (size_t)n;
-    const wire_step s = wire_scan(&k->wire, k->kept, k->kept_len);
+    const framing_step s = framing_scan(&k->framing, k->kept, k->kept_len);
     k->kept_good = s.passed;
     k->kept_len -= s.read - s.passed;
     memmove(k->kept + s.passed, k->kept + s.read, k->kept_len - s.passed);
@@ -131,14 +132,14 @@ static ssize_t read_behind(conn *k, bool *ret_more)
 /* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept. */
 static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
-    const size_t most = room < WIRE_HEAD_MAX ? room : WIRE_HEAD_MAX;
+    const size_t most = room < HEAD_MAX ? room : HEAD_MAX;
     const ssize_t n = from_system(k->fd, to, most, 0);
     if (n <= 0) return n;
-    const wire_step s = wire_scan(&k->wire, to, (size_t)n);
+    const framing_step s = framing_scan(&k->framing, to, (size_t)n);
     const size_t rest = (size_t)n - s.read;
     *ret_good = s.passed;
-    *ret_more = (size_t)n == most || (rest > 0 && k->wire.state == WIRE_APART);
-    if (rest > 0 && k->wire.state < WIRE_END) keep(k, to + s.read, rest);
+    *ret_more = (size_t)n == most || (rest > 0 && k->framing.state == FRAMING_LARGE);
+    if (rest > 0 && k->framing.state < FRAMING_END) keep(k, to + s.read, rest);
     return n;
 }
 
@@ -153,9 +154,9 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
         size_t good = 0;
         if (k->kept_good) {
             n += take_kept(k, to + n, room - n);
-        } else if (k->wire.state >= WIRE_END) {
+        } else if (k->framing.state >= FRAMING_END) {
             break;
-        } else if (k->wire.state == WIRE_APART) {
+        } else if (k->framing.state == FRAMING_LARGE) {
             got = read_apart(k, to + n);
             n += got > 0;
             more = true;
@@ -170,29 +171,40 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
     refuse_if_due(c, k);
     note_beginning(c, k);
     if (n > 0) return (ssize_t)n;
-    if (k->refused || k->wire.state == WIRE_END) return discard(k);
+    if (k->refused || k->framing.state == FRAMING_END) return discard(k);
     errno = got < 0 ? why : EAGAIN;
     return got == 0 ? 0 : -1;
 }
 
-static bool is_newest(const conn *k)
+/* --- what the handler asks --- */
+
+static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len,
+                                   const char *value, size_t value_len)
 {
-    return k->wire.heads == k->answered + 1;
+    (void)kind;
+    head_restore(cls, name, name_len, value, value_len);
+    return MHD_YES;
 }
 
-bool receive_refused(const conn *k)
+/* Where the head that was passed on last is this one, nothing behind it has been read where it was refused or its body is
+ * large. */
+void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h)
 {
-    return k->wire.state == WIRE_END && k->wire.code && is_newest(k);
-}
-
-bool receive_apart(const conn *k)
-{
-    return k->wire.state == WIRE_APART && is_newest(k);
+    const framing *f = &k->framing;
+    const bool newest = f->heads == k->answered + 1;
+    h->http11 = strcmp(version, "HTTP/1.1") == 0;
+    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_header, h);
+    h->large = newest && f->state == FRAMING_LARGE;
+    if (h->large) h->content_length = f->length; /* in place of the placeholder's */
+    if (!newest || f->state != FRAMING_END || !f->code) return;
+    h->code = f->code;
+    h->why = f->why;
+    conns_count_malformed(mine);
 }
 
 void receive_end(conn *k)
 {
-    wire_end(&k->wire);
+    framing_end(&k->framing);
     k->kept_len = k->kept_good = 0;
 }
 
@@ -200,7 +212,7 @@ void receive_end(conn *k)
 void receive_answered(conns *c, conn *k)
 {
     k->answered++;
-    if (k->wire.state == WIRE_END) discard(k);
+    if (k->framing.state == FRAMING_END) discard(k);
     refuse_if_due(c, k);
     note_beginning(c, k);
 }

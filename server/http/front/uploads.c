@@ -33,7 +33,7 @@ struct uploads {
 static void note_received(request *r, size_t n)
 {
     const size_t before = r->body_len + (size_t)r->thrown;
-    r->conn->wire.left -= n;
+    r->conn->framing.left -= n;
     r->uploaded_bytes += n;
     if (r->over) r->thrown += n;
     else r->body_len += n;
@@ -52,7 +52,7 @@ static void take_beginning(request *r)
 
 static ssize_t receive_piece(uploads *u, request *r)
 {
-    const uint64_t left = r->conn->wire.left;
+    const uint64_t left = r->conn->framing.left;
     size_t room = left < PIECE ? (size_t)left : PIECE;
     if (!r->over && r->body_len == r->body_cap && !body_grow(r, r->body_len + room)) {
         r->over = true;
@@ -72,7 +72,7 @@ static bool receive_turn(uploads *u, request *r)
         const ssize_t n = receive_piece(u, r);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
         if (n <= 0) k->apart = APART_BROKEN;
-        else if (k->wire.left == 0 || r->thrown > BODY_THROWN_MAX) k->apart = APART_OVER;
+        else if (k->framing.left == 0 || r->thrown > BODY_THROWN_MAX) k->apart = APART_OVER;
         if (k->apart != APART_COMES) return true;
         turn += (size_t)n;
     }

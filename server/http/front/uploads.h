@@ -1,4 +1,4 @@
-/* Uploads: what receives the long bodies (WIRE_APART_MIN). A worker that received them would hold up its answers: each
+/* Uploads: what receives the long bodies (FRAMING_LARGE_BODY). A worker that received them would hold up its answers: each
  * of its turns moves 20 KiB, and a body of a shipper's batch has a hundred of these. Here one thread receives all of them,
  * each straight to where it stays, and gives way to who answers (behind.h).
  *
