@@ -77,7 +77,7 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     memcpy(r->target, uri, r->head.target.len);
     r->target[r->head.target.len] = 0;
     spare_query(uri);
-    conns_begin(w->server->conns, k, clock_coarse_us());
+    conn_begin(k, clock_coarse_us());
     return r;
 }
 
@@ -208,7 +208,7 @@ static enum MHD_Result first_call(request *r, const char *method, const char *ve
         return reply_send(r) ? MHD_YES : MHD_NO;
     }
     if (head_has_body(&r->head))
-        conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0, r->start_us);
+        conn_set_phase(r->conn, CONN_BODY, 0, r->start_us);
     return MHD_YES;
 }
 
@@ -244,11 +244,10 @@ static enum MHD_Result take_body(request *r, const char *data, size_t *size)
 /* The deadline moves with what arrived, so that a large body gets its time and a drip does not. */
 static enum MHD_Result body_call(request *r, const char *data, size_t *size)
 {
-    const conns *c = r->worker->server->conns;
     size_t before = r->body_len + r->thrown, n = *size;
     enum MHD_Result result = take_body(r, data, size);
     metrics_add(&r->worker->metrics.received_bytes, n);
-    conns_extend(c, r->conn, before, before + n);
+    conn_extend(r->conn, before, before + n);
     return result;
 }
 
@@ -271,7 +270,7 @@ static enum MHD_Result apart_call(request *r, size_t *size)
     MHD_suspend_connection(r->mhd); /* first: it may be over before it returns */
     if (uploads_take(r->worker->server->uploads, r)) return MHD_YES;
     r->over = true;
-    r->conn->apart = APART_OVER;
+    r->conn->large_body = LARGE_BODY_OVER;
     MHD_resume_connection(r->mhd);
     return MHD_YES;
 }
@@ -444,7 +443,7 @@ static enum MHD_Result last_call(request *r)
             return MHD_YES; /* for a second job: what the desk read, the writer writes */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
-        conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);
+        conn_set_phase(r->conn, CONN_WORK, 0, r->start_us);
         answer_here(r);
         if (r->waiting) return MHD_YES;
     }
@@ -515,8 +514,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     drop_answer(r);
-    conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(s->conns, r->conn);
+    conn_set_phase(r->conn, CONN_IDLE, 0, now_us);
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(r->conn);
 }
 
 unsigned workers_read_from(server *s)
@@ -535,12 +534,11 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *socket_context = info ? conns_opened(w->server->conns, info->connect_fd) : NULL;
-        receive_for(w->server->conns);
+        *socket_context = info ? front_opened(w->server->front, info->connect_fd) : NULL;
     } else if (*socket_context) {
         request *r = ((conn *)*socket_context)->request;
         if (r) sodium_memzero(&r->last, sizeof r->last);
-        conns_closed(w->server->conns, *socket_context);
+        conn_closed(*socket_context);
         *socket_context = NULL;
     }
 }

@@ -288,7 +288,7 @@ bool reply_send(request *r)
     body b = choose_body(r);
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;
-    conns_phase(s->conns, r->conn, CONN_SEND, r->sent, clock_coarse_us());
+    conn_set_phase(r->conn, CONN_SEND, r->sent, clock_coarse_us());
     if (r->reply.again && !r->reply.close && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);
     bool ok = queue(r, m);

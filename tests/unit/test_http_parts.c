@@ -525,7 +525,7 @@ START_TEST(connections_are_dealt_out_evenly_and_counted)
         ck_assert_int_eq(admit(c, 100 + i, "\x0a\x01", &k[i]), CONNS_OK);
     for (unsigned w = 0; w < 3; w++)
         ck_assert_uint_eq(conns_open_of(c, w), 3);
-    conns_closed(c, k[4]);
+    conn_closed(k[4]);
     ck_assert_int_eq(admit(c, 200, "\x0a\x01", &k[4]), CONNS_OK);
     for (unsigned w = 0; w < 3; w++)
         ck_assert_uint_eq(conns_open_of(c, w), 3);
@@ -544,7 +544,7 @@ START_TEST(an_address_has_its_share_and_loopback_any)
     ck_assert_int_eq(admit(c, 2, "\x0a\x01", &k), CONNS_OK);
     ck_assert_int_eq(admit(c, 3, "\x0a\x01", &k), CONNS_PER_IP);
     ck_assert_int_eq(admit(c, 3, "\x0a\x02", &k), CONNS_OK);
-    conns_closed(c, first);
+    conn_closed(first);
     ck_assert_int_eq(admit(c, 4, "\x0a\x01", &k), CONNS_OK);
     for (int i = 10; i < 20; i++)
         ck_assert_int_eq(admit(c, i, "\x7f\x01", &k), CONNS_OK);
@@ -565,18 +565,18 @@ START_TEST(an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_ow
         ck_assert_int_eq(admit(c, pair[i][0], i < 2 ? "\x0a\x01" : "\x0a\x02", &k[i]), CONNS_OK);
         ck_assert_ptr_eq(conns_opened(c, pair[i][0]), k[i]);
     }
-    conns_phase(c, k[0], CONN_WORK, 0, 1);
-    conns_phase(c, k[1], CONN_WORK, 0, 1);
-    conns_phase(c, k[2], CONN_IDLE, 0, 1);
+    conn_set_phase(k[0], CONN_WORK, 0, 1);
+    conn_set_phase(k[1], CONN_WORK, 0, 1);
+    conn_set_phase(k[2], CONN_IDLE, 0, 1);
     ck_assert(!make_room_of(c, "\x0a\x01")); /* both are at work; the idle one is another's */
-    conns_phase(c, k[0], CONN_IDLE, 0, 3);
-    conns_phase(c, k[1], CONN_IDLE, 0, 2);
+    conn_set_phase(k[0], CONN_IDLE, 0, 3);
+    conn_set_phase(k[1], CONN_IDLE, 0, 2);
     ck_assert(make_room_of(c, "\x0a\x01"));
     ck_assert_int_eq(recv(pair[1][0], &byte, 1, MSG_DONTWAIT), 0); /* idle for longer */
     ck_assert(make_room_of(c, "\x0a\x01"));                       /* that one is leaving still */
     for (int i = 0; i < 3; i += 2)
         ck_assert_int_eq(recv(pair[i][0], &byte, 1, MSG_DONTWAIT), -1);
-    conns_closed(c, k[1]);
+    conn_closed(k[1]);
     ck_assert_int_eq(admit(c, pair[3][0], "\x0a\x01", &k[3]), CONNS_OK);
     conns_free(c, no_request);
     for (int i = 0; i < 4; i++) {
@@ -595,24 +595,24 @@ START_TEST(a_stream_s_client_must_keep_reading)
     conns *c = conns_new(&limits, 1);
     conn *k;
     ck_assert_int_eq(admit(c, 3, "1.1.1.1", &k), CONNS_OK);
-    conns_phase(c, k, CONN_SEND, 0, 10 * s);
+    conn_set_phase(k, CONN_SEND, 0, 10 * s);
     ck_assert_int_eq(k->deadline_us, 11 * s);
     /* made at once, and taken at once: nothing is saved up */
     for (int i = 0; i < 100; i++)
-        conns_piece(c, k, 32 * KIB, 10 * s, 10 * s);
+        conn_piece(k, 32 * KIB, 10 * s, 10 * s);
     ck_assert_int_eq(k->deadline_us, 12 * s);
     /* the server's own time is not the client's */
-    conns_piece(c, k, 0, 10 * s, 500 * s);
+    conn_piece(k, 0, 10 * s, 500 * s);
     ck_assert_int_eq(k->deadline_us, 501 * s);
     /* slower than 32 KiB a second: what is in hand runs out */
     int64_t now = 500 * s, pieces = 0;
     while (k->deadline_us > now) {
-        conns_piece(c, k, 32 * KIB, now, now);
+        conn_piece(k, 32 * KIB, now, now);
         now += s + s / 8;
         pieces++;
     }
     ck_assert_int_eq(pieces, 8);
-    conns_closed(c, k);
+    conn_closed(k);
     conns_free(c, no_request);
 }
 END_TEST
@@ -663,7 +663,7 @@ START_TEST(a_connection_that_the_library_lost_is_noticed)
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK); /* the number came again */
     ck_assert_uint_eq(conns_open(c), 1);
-    conns_rejected(c, k);
+    conn_closed(k);
     ck_assert_uint_eq(conns_open(c), 0);
     ck_assert_int_eq(admit(c, CONNS_FD_MAX, "\x0a\x01", &k), CONNS_FULL);
     ck_assert_ptr_null(conns_opened(c, CONNS_FD_MAX));
@@ -691,7 +691,7 @@ START_TEST(a_number_may_be_looked_up_while_others_come_and_go)
     for (int i = 0; i < 2000; i++) {
         ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
         ck_assert_ptr_eq(conns_opened(c, 7), k);
-        conns_closed(c, k);
+        conn_closed(k);
     }
     pthread_join(thread, NULL);
     conns_free(c, no_request);

@@ -30,8 +30,13 @@ static conn_phase phase_of(const conn *k)
     return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
 }
 
+static void count_malformed(const conn *k)
+{
+    atomic_fetch_add_explicit(&conns_counters_of(k->conns)->malformed, 1, memory_order_relaxed);
+}
+
 /* What is bad is answered when all that came before it is, and where no answer is under way. */
-static void refuse_if_due(conns *c, conn *k)
+static void refuse_if_due(conn *k)
 {
     const framing *f = &k->framing;
     const conn_phase phase = phase_of(k);
@@ -39,10 +44,10 @@ static void refuse_if_due(conns *c, conn *k)
         f->heads - k->answered != (f->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
         return;
     k->refused = true;
-    conns_count_malformed(c);
+    count_malformed(k);
     refusal_send(k->fd, f->code, f->why);
     shutdown(k->fd, SHUT_WR);
-    conns_phase(c, k, CONN_HEAD, 0, clock_mono_us());
+    conn_set_phase(k, CONN_HEAD, 0, clock_mono_us());
 }
 
 /* The client's end, or that there is nothing more now. */
@@ -83,29 +88,25 @@ static size_t take_kept(conn *k, char *to, size_t room)
 }
 
 /* A head is under way: its time runs, if it does not already. */
-static void note_beginning(const conns *c, conn *k)
+static void note_beginning(conn *k)
 {
     if (k->kept_len && phase_of(k) == CONN_IDLE)
-        conns_phase(c, k, CONN_HEAD, 0, clock_coarse_us());
+        conn_set_phase(k, CONN_HEAD, 0, clock_coarse_us());
 }
 
-/* The beginning of a body that comes apart, where the client sent its head alone. */
-static ssize_t keep_beginning(conn *k)
-{
-    char first[4096];
-    const ssize_t n = from_system(k->fd, first, sizeof first, 0);
-    if (n > 0) keep(k, first, (size_t)n);
-    return n;
-}
-
-/* What stands for such a body: a byte when some of it has come, and one when it is over. */
-static ssize_t read_apart(conn *k, char *to)
+/* Of a large body the library gets a byte when some of it has come, and one when it is over. */
+static ssize_t read_placeholder(conn *k, char *to)
 {
     const bool begins = k->framing.placeholders == 0;
-    if (begins) k->apart = APART_COMES;
-    const ssize_t n = begins && k->kept_len == 0 ? keep_beginning(k) : 1;
-    if (n <= 0 || k->apart == APART_BROKEN) return n <= 0 ? n : 0;
-    const bool due = begins || (k->apart == APART_OVER && k->framing.placeholders < FRAMING_PLACEHOLDERS);
+    if (begins) k->large_body = LARGE_BODY_COMES;
+    if (begins && k->kept_len == 0) { /* the client sent the head alone */
+        char first[4096];
+        const ssize_t n = from_system(k->fd, first, sizeof first, 0);
+        if (n <= 0) return n;
+        keep(k, first, (size_t)n);
+    }
+    if (k->large_body == LARGE_BODY_BROKEN) return 0;
+    const bool due = begins || (k->large_body == LARGE_BODY_OVER && k->framing.placeholders < FRAMING_PLACEHOLDERS);
     if (due && k->framing.state == FRAMING_LARGE) {
         *to = framing_placeholder(&k->framing);
         return 1;
@@ -145,7 +146,7 @@ static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, b
 
 /* --- reading --- */
 
-static ssize_t receive(conns *c, conn *k, char *to, size_t room)
+static ssize_t receive(conn *k, char *to, size_t room)
 {
     size_t n = 0;
     ssize_t got = 1;
@@ -157,7 +158,7 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
         } else if (k->framing.state >= FRAMING_END) {
             break;
         } else if (k->framing.state == FRAMING_LARGE) {
-            got = read_apart(k, to + n);
+            got = read_placeholder(k, to + n);
             n += got > 0;
             more = true;
         } else if (k->kept_len) {
@@ -168,8 +169,8 @@ static ssize_t receive(conns *c, conn *k, char *to, size_t room)
         }
     }
     const int why = errno;
-    refuse_if_due(c, k);
-    note_beginning(c, k);
+    refuse_if_due(k);
+    note_beginning(k);
     if (n > 0) return (ssize_t)n;
     if (k->refused || k->framing.state == FRAMING_END) return discard(k);
     errno = got < 0 ? why : EAGAIN;
@@ -199,7 +200,7 @@ void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head
     if (!newest || f->state != FRAMING_END || !f->code) return;
     h->code = f->code;
     h->why = f->why;
-    conns_count_malformed(mine);
+    count_malformed(k);
 }
 
 void receive_end(conn *k)
@@ -209,12 +210,12 @@ void receive_end(conn *k)
 }
 
 /* What is behind the last request is read, so that closing does not overtake its answer. */
-void receive_answered(conns *c, conn *k)
+void receive_answered(conn *k)
 {
     k->answered++;
     if (k->framing.state == FRAMING_END) discard(k);
-    refuse_if_due(c, k);
-    note_beginning(c, k);
+    refuse_if_due(k);
+    note_beginning(k);
 }
 
 ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv");
@@ -223,5 +224,5 @@ ssize_t receive_instead(int fd, void *to, size_t len, int flags)
 {
     conn *k = mine ? conns_at(mine, fd) : NULL;
     if (!k || len == 0) return from_system(fd, to, len, flags);
-    return k->refused ? discard(k) : receive(mine, k, to, len);
+    return k->refused ? discard(k) : receive(k, to, len);
 }

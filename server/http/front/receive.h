@@ -19,6 +19,6 @@ void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head
 /* The answer that is sent now is the connection's last: nothing more is passed on, nor answered. */
 void receive_end(conn *k);
 /* A request of the connection has been answered: a refusal that waited for this answer is sent. */
-void receive_answered(conns *c, conn *k);
+void receive_answered(conn *k);
 
 #endif

@@ -37,7 +37,7 @@ static void note_received(request *r, size_t n)
     r->uploaded_bytes += n;
     if (r->over) r->thrown += n;
     else r->body_len += n;
-    conns_extend(r->worker->server->conns, r->conn, before, before + n);
+    conn_extend(r->conn, before, before + n);
 }
 
 /* What came with the head. */
@@ -71,9 +71,9 @@ static bool receive_turn(uploads *u, request *r)
     for (size_t turn = 0; turn < TURN;) {
         const ssize_t n = receive_piece(u, r);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-        if (n <= 0) k->apart = APART_BROKEN;
-        else if (k->framing.left == 0 || r->thrown > BODY_THROWN_MAX) k->apart = APART_OVER;
-        if (k->apart != APART_COMES) return true;
+        if (n <= 0) k->large_body = LARGE_BODY_BROKEN;
+        else if (k->framing.left == 0 || r->thrown > BODY_THROWN_MAX) k->large_body = LARGE_BODY_OVER;
+        if (k->large_body != LARGE_BODY_COMES) return true;
         turn += (size_t)n;
     }
     return false;
@@ -108,7 +108,7 @@ static bool is_stopping(uploads *u)
 static void break_off(uploads *u)
 {
     while (u->first) { /* nobody adds to them any more */
-        u->first->conn->apart = APART_BROKEN;
+        u->first->conn->large_body = LARGE_BODY_BROKEN;
         finish(u, u->first);
     }
 }
