@@ -2,7 +2,7 @@
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
  *   on_request  first call, head complete: judged (route, key, body's announcement)
- *   on_request  once for each piece of a body, or twice for one that comes apart: before it and after it
+ *   on_request  once for each piece of a body, or twice for a large one: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
@@ -26,7 +26,6 @@
 #include "http/front/receive.h"
 #include "http/reply.h"
 #include "http/stream.h"
-#include "http/front/uploads.h"
 
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
@@ -214,7 +213,7 @@ static enum MHD_Result first_call(request *r, const char *method, const char *ve
 
 /* --- the body --- */
 
-/* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
+/* From here on what comes is discarded, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
     refuse_request(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
@@ -227,14 +226,14 @@ static enum MHD_Result take_body(request *r, const char *data, size_t *size)
 {
     size_t n = *size;
     *size = 0;
-    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->thrown)
+    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->discarded)
         give_up_body(r, TB_E_TOO_LARGE);
     const bool kept = !r->over && takes_body(r);
     if (kept && r->body_len + n > r->body_cap && !body_grow(r, r->body_len + n))
         give_up_body(r, TB_E_BUSY);
     if (r->over || !kept) {
-        r->thrown += n;
-        return r->thrown > BODY_THROWN_MAX ? MHD_NO : MHD_YES;
+        r->discarded += n;
+        return r->discarded > BODY_DISCARD_MAX ? MHD_NO : MHD_YES;
     }
     memcpy(r->body + r->body_len, data, n);
     r->body_len += n;
@@ -244,31 +243,31 @@ static enum MHD_Result take_body(request *r, const char *data, size_t *size)
 /* The deadline moves with what arrived, so that a large body gets its time and a drip does not. */
 static enum MHD_Result body_call(request *r, const char *data, size_t *size)
 {
-    size_t before = r->body_len + r->thrown, n = *size;
+    size_t before = r->body_len + r->discarded, n = *size;
     enum MHD_Result result = take_body(r, data, size);
     metrics_add(&r->worker->metrics.received_bytes, n);
     conn_extend(r->conn, before, before + n);
     return result;
 }
 
-static void count_uploaded(request *r)
+static void count_received(request *r)
 {
-    metrics_add(&r->worker->metrics.received_bytes, r->uploaded_bytes);
-    r->uploaded_bytes = 0;
+    metrics_add(&r->worker->metrics.received_bytes, r->received_bytes);
+    r->received_bytes = 0;
 }
 
-/* A body that comes apart is the uploads' between the two bytes that stand for it. */
-static enum MHD_Result apart_call(request *r, size_t *size)
+/* Called for each byte of a large body's placeholder. Between the two the body receiver has the request. */
+static enum MHD_Result large_body_call(request *r, size_t *size)
 {
     *size = 0;
-    if (r->uploaded) {
-        count_uploaded(r);
+    if (r->received) {
+        count_received(r);
         if (r->over) give_up_body(r, TB_E_BUSY);
         return MHD_YES;
     }
-    r->uploaded = true;
+    r->received = true;
     MHD_suspend_connection(r->mhd); /* first: it may be over before it returns */
-    if (uploads_take(r->worker->server->uploads, r)) return MHD_YES;
+    if (front_receive_body(r->worker->server->front, r)) return MHD_YES;
     r->over = true;
     r->conn->large_body = LARGE_BODY_OVER;
     MHD_resume_connection(r->mhd);
@@ -461,7 +460,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     request *r = *con_cls;
     if (!r) return MHD_NO;
     if (!r->begun) return first_call(r, method, version);
-    if (*size > 0) return r->head.large ? apart_call(r, size) : body_call(r, data, size);
+    if (*size > 0) return r->head.large ? large_body_call(r, size) : body_call(r, data, size);
     return last_call(r);
 }
 
@@ -509,7 +508,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
         if (s->log) log_request(r, status, took);
     }
-    count_uploaded(r);
+    count_received(r);
     body_drop(r);
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
@@ -552,7 +551,7 @@ static void on_message(void *cls, const char *format, va_list args)
     atomic_fetch_add_explicit(&w->metrics.library_messages, 1, memory_order_relaxed);
 }
 
-void handler_uploaded(request *r)
+void handler_received(request *r)
 {
     MHD_resume_connection(r->mhd);
 }

@@ -78,10 +78,10 @@ typedef struct request {
     bool waiting; /* for its job */
     bool asking;  /* the job is the handler, which has to ask a usage server */
     struct stream *stream; /* the answer, once it is one */
-    bool over;    /* the body outgrew its limit: what comes is thrown away */
-    bool uploaded; /* it has been theirs */
-    uint64_t uploaded_bytes; /* that /metrics does not count yet */
-    struct request *upload_next, **upload_at; /* theirs */
+    bool over;    /* the body outgrew its limit: what comes is discarded */
+    bool received; /* the body receiver has had it (front/body.h) */
+    uint64_t received_bytes; /* that /metrics does not count yet */
+    struct request *receiver_next, **receiver_at; /* the receiver's list */
     head head;        /* what it says; method and counts are empty */
     size_t path_len; /* of the target; 0: the head is refused */
     tb_text id; /* the path's {id} */
@@ -95,7 +95,7 @@ typedef struct request {
     void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
-    uint64_t thrown; /* bytes of a body that outgrew its limit */
+    uint64_t discarded; /* bytes of a body that outgrew its limit */
     tb_error err;
     write_job job;
     reply reply;

@@ -14,7 +14,6 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
-#include "http/front/uploads.h"
 #include "http/process.h"
 #include "tollbook/logstore.h"
 
@@ -259,6 +258,7 @@ static tb_code open_front(server *s, tb_error *err)
                                    .pending_most = o->pending_most,
                                    .workers = o->threads,
                                    .hand_over = hand_over,
+                                   .received = handler_received,
                                    .ctx = s};
     tb_code code = front_open(&options, &s->front, err);
     if (!code) s->port = listen_port(front_listener(s->front), 0);
@@ -532,7 +532,6 @@ tb_code server_start(server *s, tb_error *err)
                                                       .lost = on_lost,
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
-    s->uploads = uploads_start(handler_uploaded);
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,
@@ -566,7 +565,7 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->uploads && s->desk && !s->asking == !s->options.usage &&
+    bool ok = s->writer && s->desk && !s->asking == !s->options.usage &&
               (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
               !sends == !s->courier;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
@@ -611,7 +610,7 @@ bool server_stop(server *s)
         chore_halt(s->chores[i]);
     courier_halt(s->courier);
     if (!wait_for_clients(s)) return false;
-    uploads_stop(s->uploads);
+    front_stop(s->front);
     deployer_join(s->deployer);
     for (size_t i = 0; i < SERVER_CHORES; i++) {
         chore_join(s->chores[i]);
@@ -624,9 +623,6 @@ bool server_stop(server *s)
         MHD_stop_daemon(s->workers[i].daemon);
         s->workers[i].daemon = NULL;
     }
-    front_stop(s->front);
-    uploads_free(s->uploads);
-    s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
     crew_free(s->desk);

@@ -4,7 +4,7 @@
  *                                            '--long reads--> desk
  *                                            |--others' computers--> errands
  *                                            '--bodies to be parsed--> intake
- *     uploads --whole bodies--> the worker that suspended the connection
+ *     body receiver --whole large bodies--> the worker that suspended the connection
  *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
@@ -127,7 +127,6 @@ typedef struct server {
         int64_t next_us; /* when to look again */
         int64_t alone_us; /* when to look whether another process writes there */
     } usage;             /* the writer's thread: servers that were away at the start */
-    struct uploads *uploads; /* receives long bodies */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "http/clock.h"
+#include "http/front/body.h"
 #include "http/front/pending.h"
 #include "http/front/receive.h"
 #include "http/front/refusal.h"
@@ -26,6 +27,7 @@ struct front {
     pending *pending;
     conns *conns;
     conns_counters *counters;
+    body_receiver *receiver;
     int wake; /* an eventfd: the acceptor ends */
     bool accepting;
     pthread_t acceptor;
@@ -147,7 +149,8 @@ tb_code front_open(const front_options *options, front **ret_front, tb_error *er
 
 bool front_start(front *f)
 {
-    if (conns_start(f->conns)) return false;
+    f->receiver = body_receiver_start(f->options.received);
+    if (!f->receiver || conns_start(f->conns)) return false;
     f->accepting = pthread_create(&f->acceptor, NULL, run_acceptor, f) == 0;
     return f->accepting;
 }
@@ -170,6 +173,7 @@ void front_drain(front *f)
 
 void front_stop(front *f)
 {
+    body_receiver_stop(f->receiver);
     conns_stop(f->conns);
 }
 
@@ -179,6 +183,7 @@ void front_free(front *f, void (*drop)(struct request *request))
     stop_accepting(f);
     pending_free(f->pending);
     conns_free(f->conns, drop);
+    body_receiver_free(f->receiver);
     if (f->wake >= 0) close(f->wake);
     free(f);
 }
@@ -189,6 +194,11 @@ conn *front_opened(front *f, int fd)
 {
     receive_for(f->conns);
     return conns_opened(f->conns, fd);
+}
+
+bool front_receive_body(front *f, struct request *r)
+{
+    return body_receive(f->receiver, r);
 }
 
 const listener *front_listener(const front *f)

@@ -70,6 +70,7 @@ typedef struct front_options {
     unsigned pending_most;
     unsigned workers;
     front_hand_over hand_over;
+    void (*received)(struct request *r); /* body_receiver_start's over */
     void *ctx;
 } front_options;
 
@@ -88,6 +89,9 @@ void front_free(front *f, void (*drop)(struct request *request));
 /* A worker's thread: the library has taken the socket over, and reads what passes from here on. NULL: it is none that was
  * handed over. conn_closed says its end. */
 conn *front_opened(front *f, int fd);
+
+/* A worker's thread, the connection suspended: the receiver takes over a request with a large body. false: see body_receive. */
+TB_MUST_USE bool front_receive_body(front *f, struct request *r);
 
 /* Any thread. */
 unsigned front_pending(const front *f);
