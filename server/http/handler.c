@@ -23,7 +23,6 @@
 #include "http/front/body.h"
 #include "http/clock.h"
 #include "http/media.h"
-#include "http/front/receive.h"
 #include "http/reply.h"
 #include "http/stream.h"
 
@@ -91,7 +90,7 @@ static void refuse_request(request *r, tb_code code, const char *field, const ch
 /* false: it was refused. */
 static bool take_head(request *r, const char *version)
 {
-    receive_head(r->conn, r->mhd, version, &r->head);
+    conn_head(r->conn, r->mhd, version, &r->head);
     if (r->head.code) {
         refuse_request(r, r->head.code, NULL, r->head.why);
         r->reply.close = true;
@@ -514,7 +513,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     drop_answer(r);
     conn_set_phase(r->conn, CONN_IDLE, 0, now_us);
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(r->conn);
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) conn_answered(r->conn);
 }
 
 unsigned workers_read_from(server *s)

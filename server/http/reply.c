@@ -17,7 +17,6 @@
 
 #include "http/clock.h"
 #include "http/query.h"
-#include "http/front/receive.h"
 #include "http/server.h"
 #include "http/stream.h"
 
@@ -282,7 +281,7 @@ bool reply_send(request *r)
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
     if (r->reply.kind == REPLY_STREAM && !r->head.http11) r->reply.close = true; /* its end is the connection's */
-    if (r->reply.close) receive_end(r->conn);
+    if (r->reply.close) conn_set_last(r->conn);
     bool sent = false;
     if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;
     body b = choose_body(r);

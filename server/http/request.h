@@ -8,8 +8,7 @@
 #define TOLLBOOK_SERVER_HTTP_REQUEST_H
 
 #include "http/cache.h"
-#include "http/front/conns.h"
-#include "http/front/head.h"
+#include "http/front/front.h"
 #include "http/router.h"
 #include "http/sessions.h"
 #include "http/writer.h"

@@ -1,5 +1,5 @@
 /* The server's parts that need no socket: cache, keys, the latest version of a thing, the
- * access log, rate limits, connections' books. */
+ * access log, rate limits, connections. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -485,7 +485,7 @@ END_TEST
 
 /* --- connections --- */
 
-static conns *books(unsigned most, unsigned per_ip, unsigned workers)
+static conns *table_of(unsigned most, unsigned per_ip, unsigned workers)
 {
     conns_limits limits = {.most = most, .per_ip = per_ip, .head_us = 1, .body_us = 1,
                            .idle_us = 1, .bytes_per_s = 1};
@@ -519,7 +519,7 @@ static void no_request(struct request *r)
 
 START_TEST(connections_are_dealt_out_evenly_and_counted)
 {
-    conns *c = books(10, 0, 3);
+    conns *c = table_of(10, 0, 3);
     conn *k[10];
     for (int i = 0; i < 9; i++)
         ck_assert_int_eq(admit(c, 100 + i, "\x0a\x01", &k[i]), CONNS_OK);
@@ -538,7 +538,7 @@ END_TEST
 
 START_TEST(an_address_has_its_share_and_loopback_any)
 {
-    conns *c = books(100, 2, 1);
+    conns *c = table_of(100, 2, 1);
     conn *k, *first;
     ck_assert_int_eq(admit(c, 1, "\x0a\x01", &first), CONNS_OK);
     ck_assert_int_eq(admit(c, 2, "\x0a\x01", &k), CONNS_OK);
@@ -552,10 +552,10 @@ START_TEST(an_address_has_its_share_and_loopback_any)
 }
 END_TEST
 
-/* Descriptors are sockets here: one that is let go is shut down for reading. */
-START_TEST(an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own)
+/* Descriptors are sockets here: one that is ended is shut down for reading. */
+START_TEST(an_address_that_has_its_share_ends_an_idle_connection_of_its_own)
 {
-    conns *c = books(100, 2, 1);
+    conns *c = table_of(100, 2, 1);
     conn *k[4];
     int pair[4][2];
     char byte;
@@ -658,7 +658,7 @@ END_TEST
 
 START_TEST(a_connection_that_the_library_lost_is_noticed)
 {
-    conns *c = books(2, 0, 1);
+    conns *c = table_of(2, 0, 1);
     conn *k;
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK); /* the number came again */
@@ -672,10 +672,10 @@ START_TEST(a_connection_that_the_library_lost_is_noticed)
 }
 END_TEST
 
-static void *look_up(void *books)
+static void *look_up(void *table)
 {
     for (int i = 0; i < 20000; i++) {
-        const conn *k = conns_at(books, 7);
+        const conn *k = conns_at(table, 7);
         ck_assert(!k || !k->logging);
     }
     return NULL;
@@ -684,7 +684,7 @@ static void *look_up(void *books)
 /* A worker asks for a socket of its own, whose number another worker's connection had: the thread sanitizer looks on. */
 START_TEST(a_number_may_be_looked_up_while_others_come_and_go)
 {
-    conns *c = books(2, 0, 2);
+    conns *c = table_of(2, 0, 2);
     pthread_t thread;
     conn *k;
     ck_assert_int_eq(pthread_create(&thread, NULL, look_up, c), 0);
@@ -768,7 +768,7 @@ int main(void)
     tcase_add_test(tc, any_number_of_accounts_fits);
     tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);
     tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
-    tcase_add_test(tc, an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own);
+    tcase_add_test(tc, an_address_that_has_its_share_ends_an_idle_connection_of_its_own);
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
     tcase_add_test(tc, a_number_may_be_looked_up_while_others_come_and_go);
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);

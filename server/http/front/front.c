@@ -14,6 +14,7 @@
 
 #include "http/clock.h"
 #include "http/front/body.h"
+#include "http/front/conns.h"
 #include "http/front/pending.h"
 #include "http/front/receive.h"
 #include "http/front/refusal.h"

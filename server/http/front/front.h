@@ -1,6 +1,5 @@
 /* The front: takes a connection from accept to a request in the handler, and ends it. This header is what the rest of
- * the server uses of it, with conns.h (phases of a connection), head.h (what a request's head says), receive.h and
- * body.h (a request's body).
+ * the server uses of it, with head.h (what a request's head says) and body.h (its body).
  *
  * The way of a connection
  *
@@ -10,7 +9,7 @@
  *     receive.c        the library's recv() comes here: nothing reaches it but what passes
  *     framing.c        splits what came into heads and bodies, and says what passes
  *     head.c           reads and validates a head, once, and writes it anew in canonical form for the library
- *     handler.c        (server/http) asks receive_head for the same struct, then routes, authenticates, answers
+ *     handler.c        (server/http) asks conn_head for the same struct, then routes, authenticates, answers
  *     body.c           the body: small ones through the library, large ones through the body receiver
  *
  * What it keeps true
@@ -20,7 +19,7 @@
  *   the last request nothing is read as a request.
  * - A connection always has a deadline, unless the server itself is at work on its request.
  *
- * Deadlines (--header-timeout-ms and so on; conns.h)
+ * Deadlines (--header-timeout-ms and so on; conns.c)
  *     pending, first head     head_us from accept
  *     a complete head         2 s for a connection to be free, then 503
  *     a further head          head_us from its first byte
@@ -54,8 +53,101 @@
 #ifndef TOLLBOOK_SERVER_HTTP_FRONT_FRONT_H
 #define TOLLBOOK_SERVER_HTTP_FRONT_FRONT_H
 
-#include "http/front/conns.h"
+#include <netinet/in.h>
+#include <stdatomic.h>
+
+#include "http/front/framing.h"
 #include "http/front/listen.h"
+
+struct MHD_Connection;
+struct request;
+
+/* --- connections --- */
+
+typedef enum conn_phase {
+    CONN_NEW,  /* waiting for its first request; the deadline is that of a head */
+    CONN_HEAD, /* a request's head is on its way */
+    CONN_BODY,
+    CONN_WORK, /* the server is at work on a request: no deadline */
+    CONN_SEND,
+    CONN_IDLE, /* waiting for the next request */
+    CONN_PHASES
+} conn_phase;
+
+typedef enum large_body {
+    LARGE_BODY_COMES,
+    LARGE_BODY_OVER,   /* the library may go on with the request */
+    LARGE_BODY_BROKEN, /* the client ended before its end */
+} large_body;
+
+typedef struct conn {
+    _Atomic int fd; /* -1: the slot is free */
+    unsigned worker;
+    bool logging;         /* came to the address of the request logging API alone */
+    struct in6_addr peer; /* IPv4 mapped */
+    struct request *request;
+
+    /* The rest is the front's own. Its deadline (conns.c): */
+    struct conns *conns; /* that it is one of */
+    _Atomic int phase;
+    _Atomic int64_t deadline_us; /* monotonic; INT64_MAX: none */
+    _Atomic bool opened;         /* the library has it */
+    bool shut;                   /* both ways, for good */
+    bool leaving;                /* it was told to end, to make room */
+    int64_t look_us;             /* when its progress was looked at, 0: not in this phase yet */
+    uint64_t look_bytes;         /* what had gone both ways then */
+    uint64_t rate;               /* bytes a second since */
+    /* What comes in, before the library sees it (receive.c): */
+    framing framing;
+    char *kept; /* HEAD_MAX bytes, or NULL: the beginning of a head, the bytes that may pass first, or of a large body */
+    size_t kept_len, kept_good, discarded;
+    large_body large_body;
+    uint64_t answered; /* requests */
+    bool refused;      /* its last answer is out */
+} conn;
+
+typedef struct conns_limits {
+    unsigned most;   /* connections at once */
+    unsigned per_ip; /* of one address, loopback apart; 0: any */
+    int64_t head_us, body_us, idle_us;
+    int64_t bytes_per_s; /* a body or an answer may take 1 s more for each so many bytes */
+} conns_limits;
+
+typedef struct conns_counters {
+    _Atomic uint64_t late[CONN_PHASES];            /* shut at their deadline in this phase */
+    _Atomic uint64_t evicted;                      /* ended to make room */
+    _Atomic uint64_t malformed;                    /* requests that could not be read */
+    _Atomic uint64_t refused_full, refused_per_ip; /* never became connections */
+} conns_counters;
+
+const char *conn_phase_name(conn_phase phase);
+
+/* The worker's thread alone calls these of its connections, and the body receiver's conn_extend. */
+
+/* A request's line has come. Its head's time runs from here, or, of the first, from the start. */
+void conn_begin(conn *k, int64_t now_us);
+/* What the connection does from now_us (monotonic) on. bytes: how long its answer is. */
+void conn_set_phase(conn *k, conn_phase phase, uint64_t bytes, int64_t now_us);
+/* A stream has its next piece, which took from began_us to now_us: the server's time, and not the
+ * client's. The client has body_us in hand at most, and what the bytes are worth at a fourth of
+ * bytes_per_s, because many may share its line: so one that takes a little now and then is ended. */
+void conn_piece(conn *k, uint64_t bytes, int64_t began_us, int64_t now_us);
+/* More of a body has arrived: its deadline moves by the time that these bytes are worth. */
+void conn_extend(conn *k, uint64_t bytes_before, uint64_t bytes_now);
+/* The head that the library has just read: fills in version, headers, the body's framing and, where it was refused, why.
+ * h is empty but for what the caller knows. */
+void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h);
+/* The answer that is sent now is the connection's last: nothing more is passed on, nor answered. */
+void conn_set_last(conn *k);
+/* A request of the connection has been answered: a refusal that waited for this answer is sent. */
+void conn_answered(conn *k);
+/* The library has closed it, or did not take it over. */
+void conn_closed(conn *k);
+
+/* An address of this machine itself. */
+bool conns_loopback(const struct in6_addr *a);
+
+/* --- all of it --- */
 
 typedef struct front front;
 

@@ -189,7 +189,7 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
 
 /* Where the head that was passed on last is this one, nothing behind it has been read where it was refused or its body is
  * large. */
-void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h)
+void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h)
 {
     const framing *f = &k->framing;
     const bool newest = f->heads == k->answered + 1;
@@ -203,14 +203,14 @@ void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head
     count_malformed(k);
 }
 
-void receive_end(conn *k)
+void conn_set_last(conn *k)
 {
     framing_end(&k->framing);
     k->kept_len = k->kept_good = 0;
 }
 
 /* What is behind the last request is read, so that closing does not overtake its answer. */
-void receive_answered(conn *k)
+void conn_answered(conn *k)
 {
     k->answered++;
     if (k->framing.state == FRAMING_END) discard(k);

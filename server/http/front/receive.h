@@ -9,16 +9,7 @@
 
 #include "http/front/conns.h"
 
-struct MHD_Connection;
-
 /* This thread reads for these connections from now on. */
 void receive_for(conns *c);
-/* The head that the library has just read: fills in version, headers, the body's framing and, where it was refused, why.
- * h is empty but for what the caller knows. */
-void receive_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h);
-/* The answer that is sent now is the connection's last: nothing more is passed on, nor answered. */
-void receive_end(conn *k);
-/* A request of the connection has been answered: a refusal that waited for this answer is sent. */
-void receive_answered(conn *k);
 
 #endif
