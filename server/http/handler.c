@@ -1,7 +1,7 @@
 /* The seam to libmicrohttpd 0.9.75. For one request the library calls:
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
- *   on_request  first call, head complete: judged (route, key, body's announcement)
+ *   on_request  first call, head complete: checked (route, key, the body's announcement)
  *   on_request  once for each piece of a body, or twice for a large one: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
  *   on_request  after that job: the route's finish answers
@@ -10,7 +10,7 @@
  * Before any of it the head was validated, and written anew (front/head.h).
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
- * the last call, unless the request is malformed or a body follows that nobody wants to read. */
+ * the last call, unless the request is malformed or a body follows that is not wanted. */
 #include "http/handler.h"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
 #define IGNORED_MAX                                                                                \
-    ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
+    ((size_t)64 << 10) /* of a body on a route that takes none: read, and not looked at */
 
 /* --- the request line --- */
 
@@ -55,9 +55,9 @@ static request *fresh_request(conn *k)
 }
 
 /* Ends the query where it begins, in the library's own copy of the line: it would otherwise decode
- * every parameter into its pool for nobody, and has no answer at all if there are a thousand of
+ * every parameter into its pool in vain, and has no answer at all if there are a thousand of
  * them. It has found the '?' already and goes on behind it. */
-static void spare_query(const char *uri)
+static void cut_query(const char *uri)
 {
     char *mark = strchr((char *)(uintptr_t)uri, '?');
     if (mark) mark[1] = 0;
@@ -74,12 +74,12 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     r->head.target = (tb_text){r->target, strnlen(uri, HEAD_TARGET_MAX)};
     memcpy(r->target, uri, r->head.target.len);
     r->target[r->head.target.len] = 0;
-    spare_query(uri);
+    cut_query(uri);
     conn_begin(k, clock_coarse_us());
     return r;
 }
 
-/* --- judging a head --- */
+/* --- checking a head --- */
 
 static void refuse_request(request *r, tb_code code, const char *field, const char *why)
 {
@@ -138,8 +138,8 @@ static bool within_rate(request *r)
     return false;
 }
 
-/* What lies elsewhere now may be an old state, or nobody's: no figures of it are given. The look is
- * taken by those who write, by /readyz and when idle; here only whether the file is back. */
+/* A file at another place may be an old state, or a stranger's: no figures of it are given. The writer, /readyz and the
+ * idle server look for that; here only whether the file is back. */
 static bool has_store(request *r)
 {
     server *s = r->worker->server;
@@ -186,7 +186,7 @@ static uint64_t scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static void judge(request *r, const char *method, const char *version)
+static void check_request(request *r, const char *method, const char *version)
 {
     worker *w = r->worker;
     r->begun = true;
@@ -200,7 +200,7 @@ static void judge(request *r, const char *method, const char *version)
 
 static enum MHD_Result first_call(request *r, const char *method, const char *version)
 {
-    judge(r, method, version);
+    check_request(r, method, version);
     if (r->refused && (r->reply.close || head_has_body(&r->head))) {
         r->reply.close = true;
         return reply_send(r) ? MHD_YES : MHD_NO;
@@ -221,32 +221,17 @@ static void give_up_body(request *r, tb_code code)
     body_drop(r);
 }
 
-static enum MHD_Result take_body(request *r, const char *data, size_t *size)
-{
-    size_t n = *size;
-    *size = 0;
-    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->discarded)
-        give_up_body(r, TB_E_TOO_LARGE);
-    const bool kept = !r->over && takes_body(r);
-    if (kept && r->body_len + n > r->body_cap && !body_grow(r, r->body_len + n))
-        give_up_body(r, TB_E_BUSY);
-    if (r->over || !kept) {
-        r->discarded += n;
-        return r->discarded > BODY_DISCARD_MAX ? MHD_NO : MHD_YES;
-    }
-    memcpy(r->body + r->body_len, data, n);
-    r->body_len += n;
-    return MHD_YES;
-}
-
-/* The deadline moves with what arrived, so that a large body gets its time and a drip does not. */
 static enum MHD_Result body_call(request *r, const char *data, size_t *size)
 {
-    size_t before = r->body_len + r->discarded, n = *size;
-    enum MHD_Result result = take_body(r, data, size);
+    const size_t n = *size;
+    *size = 0;
     metrics_add(&r->worker->metrics.received_bytes, n);
-    conn_extend(r->conn, before, before + n);
-    return result;
+    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->discarded)
+        give_up_body(r, TB_E_TOO_LARGE);
+    if (!r->over && takes_body(r) && !body_make_room(r, n)) give_up_body(r, TB_E_BUSY);
+    const bool kept = !r->over && takes_body(r);
+    if (kept) memcpy(r->body + r->body_len, data, n);
+    return body_count(r, n, kept) ? MHD_YES : MHD_NO;
 }
 
 static void count_received(request *r)

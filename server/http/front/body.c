@@ -41,17 +41,18 @@ void body_drop(request *r)
     r->body_len = r->body_cap = 0;
 }
 
-/* Doubles; all that was announced is given where that is little, or once an eighth of it has come. */
-bool body_grow(request *r, size_t need)
+bool body_make_room(request *r, size_t more)
 {
     server *s = r->worker->server;
     const uint64_t announced = r->head.content_length;
+    const size_t need = r->body_len + more;
+    if (need <= r->body_cap) return true;
+    /* Doubles; all that was announced is given where that is little, or once an eighth of it has come. */
     size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
     if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
-    size_t more = cap - r->body_cap;
-    if (atomic_fetch_add_explicit(&s->bodies, more, memory_order_relaxed) + more <=
-        s->options.bodies_max) {
+    const size_t grown = cap - r->body_cap;
+    if (atomic_fetch_add_explicit(&s->bodies, grown, memory_order_relaxed) + grown <= s->options.bodies_max) {
         char *body = realloc(r->body, cap);
         if (body) {
             r->body = body;
@@ -59,34 +60,29 @@ bool body_grow(request *r, size_t need)
             return true;
         }
     }
-    atomic_fetch_sub_explicit(&s->bodies, more, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&s->bodies, grown, memory_order_relaxed);
+    r->over = true;
+    body_drop(r);
     return false;
+}
+
+bool body_count(request *r, size_t n, bool kept)
+{
+    const size_t before = r->body_len + (size_t)r->discarded;
+    if (kept) r->body_len += n;
+    else r->discarded += n;
+    conn_extend(r->conn, before, before + n);
+    return r->discarded <= BODY_DISCARD_MAX;
 }
 
 /* --- receiving one --- */
 
-static void note_received(request *r, size_t n)
+/* false: enough was discarded. */
+static bool note_received(request *r, size_t n)
 {
-    const size_t before = r->body_len + (size_t)r->discarded;
     r->conn->framing.left -= n;
     r->received_bytes += n;
-    if (r->over) r->discarded += n;
-    else r->body_len += n;
-    conn_extend(r->conn, before, before + n);
-}
-
-static ssize_t receive_piece(body_receiver *b, request *r)
-{
-    const uint64_t left = r->conn->framing.left;
-    size_t room = left < PIECE ? (size_t)left : PIECE;
-    if (!r->over && r->body_len == r->body_cap && !body_grow(r, r->body_len + room)) {
-        r->over = true;
-        body_drop(r);
-    }
-    if (!r->over && room > r->body_cap - r->body_len) room = r->body_cap - r->body_len;
-    const ssize_t n = recv(r->conn->fd, r->over ? b->discarded : r->body + r->body_len, room, MSG_DONTWAIT);
-    if (n > 0) note_received(r, (size_t)n);
-    return n;
+    return body_count(r, n, !r->over);
 }
 
 /* As much as has come, or its turn allows. Whether it is over. */
@@ -94,10 +90,14 @@ static bool receive_turn(body_receiver *b, request *r)
 {
     conn *k = r->conn;
     for (size_t turn = 0; turn < TURN;) {
-        const ssize_t n = receive_piece(b, r);
+        const uint64_t left = k->framing.left;
+        size_t room = left < PIECE ? (size_t)left : PIECE;
+        if (!r->over && (r->body_len < r->body_cap || body_make_room(r, room)) && room > r->body_cap - r->body_len)
+            room = r->body_cap - r->body_len;
+        const ssize_t n = recv(k->fd, r->over ? b->discarded : r->body + r->body_len, room, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
         if (n <= 0) k->large_body = LARGE_BODY_BROKEN;
-        else if (k->framing.left == 0 || r->discarded > BODY_DISCARD_MAX) k->large_body = LARGE_BODY_OVER;
+        else if (!note_received(r, (size_t)n) || k->framing.left == 0) k->large_body = LARGE_BODY_OVER;
         if (k->large_body != LARGE_BODY_COMES) return true;
         turn += (size_t)n;
     }
@@ -147,8 +147,7 @@ bool body_receive(body_receiver *b, request *r)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
     conn *k = r->conn;
-    r->over = !body_grow(r, k->kept_len); /* what came with the head */
-    if (!r->over) memcpy(r->body, k->kept, k->kept_len);
+    if (body_make_room(r, k->kept_len)) memcpy(r->body, k->kept, k->kept_len); /* what came with the head */
     note_received(r, k->kept_len);
     k->kept_len = 0;
 

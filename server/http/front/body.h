@@ -16,8 +16,12 @@
 /* Of a body that is too large: read on so far, to say so. */
 #define BODY_DISCARD_MAX ((uint64_t)8 << 20)
 
-/* Room for so many bytes in all. false: all bodies together are as large as they may be, or there is no memory. */
-TB_MUST_USE bool body_grow(request *r, size_t need);
+/* Room for so many bytes more. false: all bodies together are as large as they may be, or there is no memory. Then the body
+ * is dropped, and what comes is to be discarded (request.over). */
+TB_MUST_USE bool body_make_room(request *r, size_t more);
+/* So many bytes have come, which stand behind the body, or were discarded. Its deadline moves with them, so that a large
+ * body gets its time and a drip does not. false: more than BODY_DISCARD_MAX were discarded. */
+bool body_count(request *r, size_t n, bool kept);
 /* Frees it; wipes one that holds a secret. */
 void body_drop(request *r);
 
