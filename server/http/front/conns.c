@@ -203,7 +203,7 @@ void conn_piece(conn *k, uint64_t bytes, int64_t began_us, int64_t now_us)
 
 void conn_begin(conn *k, int64_t now_us)
 {
-    if (atomic_load_explicit(&k->phase, memory_order_relaxed) == CONN_NEW)
+    if (conn_phase_of(k) == CONN_NEW)
         atomic_store_explicit(&k->phase, CONN_HEAD, memory_order_relaxed);
     else
         conn_set_phase(k, CONN_HEAD, 0, now_us);
@@ -215,11 +215,6 @@ void conn_extend(conn *k, uint64_t bytes_before, uint64_t bytes_now)
     int64_t deadline = atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
     if (deadline == INT64_MAX) return;
     atomic_store_explicit(&k->deadline_us, deadline + more, memory_order_relaxed);
-}
-
-static conn_phase phase_of(const conn *k)
-{
-    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
 }
 
 static int64_t deadline_of(const conn *k)
@@ -237,7 +232,7 @@ static bool is_open(const conn *k)
  * before is still read and answered. */
 static void end_conn(conn *k)
 {
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
     const bool half = phase == CONN_IDLE || phase == CONN_NEW;
     k->shut = !half;
     shutdown(k->fd, half ? SHUT_RD : SHUT_RDWR);
@@ -259,7 +254,7 @@ static uint64_t bytes_moved(int fd)
  * before there was a need for room, says nothing. */
 static void measure_rate(conn *k, int64_t now_us)
 {
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
     const int64_t since_us = now_us - k->look_us;
     if ((phase != CONN_BODY && phase != CONN_SEND) || since_us > STALE_US) k->look_us = 0;
     if ((phase != CONN_BODY && phase != CONN_SEND) || (k->look_us && since_us < SLOW_US)) return;
@@ -275,7 +270,7 @@ static uint64_t eviction_rank(const conns *c, const conn *k, int64_t now_us)
 {
     const uint64_t idle = UINT64_C(1) << 61, slow = UINT64_C(1) << 62;
     const uint64_t left_us = (uint64_t)(deadline_of(k) > now_us ? deadline_of(k) - now_us : 0);
-    switch (phase_of(k)) {
+    switch (conn_phase_of(k)) {
     case CONN_HEAD:
         return left_us + SLOW_US > (uint64_t)c->limits.head_us ? UINT64_MAX : left_us;
     case CONN_IDLE: return idle + left_us;
@@ -313,7 +308,7 @@ static void evict(conns *c, conn *k)
 /* An idle one that was told to end had sent a request just before: it does not leave. */
 static void keep_working(conns *c, conn *k)
 {
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
     if (!k->leaving || phase == CONN_IDLE || phase == CONN_NEW) return;
     k->leaving = false;
     c->leaving--;
@@ -344,7 +339,7 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
-        if (!is_open(k) || phase_of(k) != CONN_IDLE || memcmp(&k->peer, &from, sizeof from) != 0)
+        if (!is_open(k) || conn_phase_of(k) != CONN_IDLE || memcmp(&k->peer, &from, sizeof from) != 0)
             continue;
         leaving |= k->leaving;
         if (!k->leaving && (!found || deadline_of(k) < deadline_of(found))) found = k;
@@ -361,7 +356,7 @@ static void sweep(conns *c, int64_t now_us)
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
         if (!is_open(k)) continue;
-        const conn_phase phase = phase_of(k);
+        const conn_phase phase = conn_phase_of(k);
         if (deadline_of(k) <= now_us) {
             k->shut = true;
             atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);

@@ -20,6 +20,11 @@ typedef enum conns_verdict { CONNS_OK, CONNS_FULL, CONNS_PER_IP, CONNS_NOMEM } c
 
 typedef struct conns conns;
 
+static inline conn_phase conn_phase_of(const conn *k)
+{
+    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
+}
+
 /* n_workers: how many event loops share the connections. NULL when out of memory. */
 conns *conns_new(const conns_limits *limits, unsigned n_workers);
 /* drop frees what a slot's request holds, and the request. */

@@ -25,11 +25,6 @@ static ssize_t from_system(int fd, void *to, size_t len, int flags)
 
 /* --- a refusal --- */
 
-static conn_phase phase_of(const conn *k)
-{
-    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
-}
-
 static void count_malformed(const conn *k)
 {
     atomic_fetch_add_explicit(&conns_counters_of(k->conns)->malformed, 1, memory_order_relaxed);
@@ -39,7 +34,7 @@ static void count_malformed(const conn *k)
 static void refuse_if_due(conn *k)
 {
     const framing *f = &k->framing;
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
     if (f->state != FRAMING_BAD || k->refused ||
         f->heads - k->answered != (f->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
         return;
@@ -90,7 +85,7 @@ static size_t take_kept(conn *k, char *to, size_t room)
 /* A head is under way: its time runs, if it does not already. */
 static void note_beginning(conn *k)
 {
-    if (k->kept_len && phase_of(k) == CONN_IDLE)
+    if (k->kept_len && conn_phase_of(k) == CONN_IDLE)
         conn_set_phase(k, CONN_HEAD, 0, clock_coarse_us());
 }
 
