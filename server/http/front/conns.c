@@ -240,25 +240,20 @@ static void end_conn(conn *k)
 
 /* --- making room --- */
 
-/* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
-static uint64_t bytes_moved(int fd)
-{
-    struct tcp_info info;
-    socklen_t len = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) return 0;
-    return info.tcpi_bytes_acked + info.tcpi_bytes_received;
-}
-
 /* Measures the rate of bodies and answers since the last look: one that was fast once may stand now. A look of long ago,
  * before there was a need for room, says nothing. */
 static void measure_rate(conn *k, int64_t now_us)
 {
     const conn_phase phase = conn_phase_of(k);
+    const bool moves = phase == CONN_BODY || phase == CONN_SEND;
     const int64_t since_us = now_us - k->look_us;
-    if ((phase != CONN_BODY && phase != CONN_SEND) || since_us > STALE_US) k->look_us = 0;
-    if ((phase != CONN_BODY && phase != CONN_SEND) || (k->look_us && since_us < SLOW_US)) return;
-    const uint64_t bytes = bytes_moved(k->fd);
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    if (!moves || since_us > STALE_US) k->look_us = 0;
+    if (!moves || (k->look_us && since_us < SLOW_US)) return;
+    /* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
+    const bool known = getsockopt(k->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0;
+    const uint64_t bytes = known ? info.tcpi_bytes_acked + info.tcpi_bytes_received : 0;
     k->rate = k->look_us ? (bytes - k->look_bytes) * 1000000 / (uint64_t)(now_us - k->look_us)
                          : UINT64_MAX; /* not known yet */
     k->look_us = now_us;
@@ -305,24 +300,20 @@ static void evict(conns *c, conn *k)
     end_conn(k);
 }
 
-/* An idle one that was told to end had sent a request just before: it does not leave. */
-static void keep_working(conns *c, conn *k)
-{
-    const conn_phase phase = conn_phase_of(k);
-    if (!k->leaving || phase == CONN_IDLE || phase == CONN_NEW) return;
-    k->leaving = false;
-    c->leaving--;
-}
-
 void conns_make_room(conns *c, unsigned wanted)
 {
     const int64_t now_us = clock_mono_us();
     pthread_mutex_lock(&c->lock);
-    for (int i = 0; i < c->top; i++)
-        if (is_open(c->slot[i])) {
-            keep_working(c, c->slot[i]);
-            measure_rate(c->slot[i], now_us);
+    for (int i = 0; i < c->top; i++) {
+        conn *k = c->slot[i];
+        if (!is_open(k)) continue;
+        const conn_phase phase = conn_phase_of(k);
+        if (k->leaving && phase != CONN_IDLE && phase != CONN_NEW) { /* it had sent a request just before: it stays */
+            k->leaving = false;
+            c->leaving--;
         }
+        measure_rate(k, now_us);
+    }
     while (c->leaving < wanted) {
         conn *k = choose_victim(c, now_us);
         if (!k) break;
@@ -367,21 +358,18 @@ static void sweep(conns *c, int64_t now_us)
     }
 }
 
-static int64_t sweep_pause(const conns *c)
-{
-    int64_t least = c->limits.head_us;
-    if (c->limits.body_us < least) least = c->limits.body_us;
-    if (c->limits.idle_us < least) least = c->limits.idle_us;
-    int64_t pause = c->draining ? 20000 : least / 8;
-    return pause < 5000 ? 5000 : pause > 250000 ? 250000 : pause;
-}
-
+/* A few times in the shortest deadline. */
 static void *run_sweeper(void *arg)
 {
     conns *c = arg;
+    int64_t least = c->limits.head_us;
+    if (c->limits.body_us < least) least = c->limits.body_us;
+    if (c->limits.idle_us < least) least = c->limits.idle_us;
     pthread_mutex_lock(&c->lock);
     while (!c->stop) {
-        int64_t until = clock_mono_us() + sweep_pause(c);
+        int64_t pause = c->draining ? 20000 : least / 8;
+        pause = pause < 5000 ? 5000 : pause > 250000 ? 250000 : pause;
+        const int64_t until = clock_mono_us() + pause;
         struct timespec t = {until / 1000000, until % 1000000 * 1000};
         pthread_cond_timedwait(&c->wake, &c->lock, &t);
         sweep(c, clock_mono_us());

@@ -51,13 +51,20 @@ static void begin_body(framing *f, const head *h)
     }
 }
 
-/* Reads the head that begins here and writes it anew to `to`, which may lie before it. Its bytes; 0: it is not whole, or
- * bad. */
+/* Skips empty lines, or reads the head that begins here and writes it anew to `to`, which may lie before it. Returns the bytes
+ * that were read; 0: the head is not whole, or bad. */
 static size_t take_head(framing *f, const char *bytes, size_t len, char *to, size_t *passed)
 {
-    const size_t end = head_end(bytes, len, &f->looked);
+    const size_t empty = head_empty_lines(bytes, len);
     char anew[HEAD_MAX];
     head h;
+    if (empty > 0) {
+        f->seen += (unsigned)empty;
+        f->looked = 0;
+        if (f->seen > HEAD_MAX) bad(f, TB_E_BAD_REQUEST, HEAD_NO_LINE);
+        return empty;
+    }
+    const size_t end = head_end(bytes, len, &f->looked);
     if (end == 0) return 0;
     f->looked = 0;
     if (!head_read(&h, bytes, end)) {
@@ -70,15 +77,6 @@ static size_t take_head(framing *f, const char *bytes, size_t len, char *to, siz
     memcpy(to, anew, n);
     *passed += n;
     return end;
-}
-
-static size_t skip_empty_lines(framing *f, const char *bytes, size_t len)
-{
-    const size_t n = head_empty_lines(bytes, len);
-    f->seen += (unsigned)n;
-    if (n > 0) f->looked = 0;
-    if (f->seen > HEAD_MAX) bad(f, TB_E_BAD_REQUEST, HEAD_NO_LINE);
-    return n;
 }
 
 /* --- a body --- */
@@ -168,8 +166,7 @@ framing_step framing_scan(framing *f, char *bytes, size_t len)
             n = take_bytes(f, from, len - s.read, to);
             s.passed += n;
         } else if (f->state == FRAMING_HEAD) {
-            n = skip_empty_lines(f, from, len - s.read);
-            if (n == 0) n = take_head(f, from, len - s.read, to, &s.passed);
+            n = take_head(f, from, len - s.read, to, &s.passed);
             if (n == 0) break;
         } else {
             bool passes;

@@ -207,20 +207,14 @@ static bool read_length(tb_text text, uint64_t *ret_length)
     return true;
 }
 
-static bool read_framing(head *h)
-{
-    const tb_text encoding = h->value[HEADER_TRANSFER_ENCODING], length = h->value[HEADER_CONTENT_LENGTH];
-    if (!encoding.data) return !length.data || read_length(length, &h->content_length);
-    h->chunked = h->http11 && !length.data && encoding.len == 7 && same_name(encoding.data, "chunked", 7);
-    return h->chunked;
-}
-
 /* The rules that need all lines. */
 static void finish(head *h)
 {
+    const tb_text encoding = h->value[HEADER_TRANSFER_ENCODING], length = h->value[HEADER_CONTENT_LENGTH];
     if (h->http11 && !h->value[HEADER_HOST].data)
         refuse(h, TB_E_BAD_REQUEST, "An HTTP/1.1 request needs a Host header.");
-    if (!read_framing(h))
+    h->chunked = h->http11 && !length.data && encoding.len == 7 && same_name(encoding.data, "chunked", 7);
+    if (encoding.data ? !h->chunked : length.data && !read_length(length, &h->content_length))
         refuse(h, TB_E_BAD_REQUEST,
                "The body's length is not given once, as a number or, with HTTP/1.1, as chunks.");
     h->last = h->close || (!h->http11 && !h->keep_alive);
