@@ -13,7 +13,7 @@
 /* Files are kept as gzip; who does not take that gets them unpacked. */
 static tb_code answer_content(request *r, const console_file *f, tb_error *err)
 {
-    if (query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))) {
+    if (query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))) {
         request_answer_static(r, f->bytes, f->len, f->type);
         r->reply.zipped = true;
         return TB_OK;
@@ -55,7 +55,7 @@ void api_console_asset(request *r)
 void api_root(request *r)
 {
     static const char *const types[] = {"application/json", "text/html"};
-    const tb_text accept = request_header(r, GUARD_ACCEPT);
+    const tb_text accept = request_header(r, HEADER_ACCEPT);
     if (query_choose_type(accept, types, 2) != 1) {
         request_fail(r, TB_E_NOT_FOUND, NULL, NULL);
         return;

@@ -26,7 +26,7 @@ tb_shown_form drawn_accepted(const request *r, const drawn_form *from)
         snprintf(bare[i], sizeof bare[i], "%.*s", (int)strcspn(media, ";"), media);
         types[i] = bare[i];
     }
-    const size_t chosen = query_choose_type(request_header(r, GUARD_ACCEPT), types, from->n);
+    const size_t chosen = query_choose_type(request_header(r, HEADER_ACCEPT), types, from->n);
     return from->forms[chosen < from->n ? chosen : 0];
 }
 

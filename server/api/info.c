@@ -255,10 +255,11 @@ static void put_compaction(const server *s, tb_buf *out)
 
 static void put_connections(const server *s, tb_buf *out)
 {
+    const conns_counters *n = front_counters(s->front);
     tb_buf_str(out, "# HELP tollbook_connections Open connections, by worker.\n"
                     "# TYPE tollbook_connections gauge\n");
     for (unsigned i = 0; i < s->options.threads; i++)
-        tb_buf_fmt(out, "tollbook_connections{worker=\"%u\"} %u\n", i, conns_open_of(s->conns, i));
+        tb_buf_fmt(out, "tollbook_connections{worker=\"%u\"} %u\n", i, front_connections_of(s->front, i));
     tb_buf_str(out, "# HELP tollbook_connections_refused_total Connections turned away.\n"
                     "# TYPE tollbook_connections_refused_total counter\n");
     tb_buf_fmt(out,
@@ -275,14 +276,15 @@ static void put_connections(const server *s, tb_buf *out)
                "head.\n"
                "# TYPE tollbook_lobby_connections gauge\n"
                "tollbook_lobby_connections %u\n",
-               atomic_load_explicit(&s->refused_full, memory_order_relaxed),
-               atomic_load_explicit(&s->refused_peer, memory_order_relaxed),
-               conns_malformed(s->conns), conns_evicted(s->conns), lobby_guests(s->lobby));
+               atomic_load_explicit(&n->refused_full, memory_order_relaxed),
+               atomic_load_explicit(&n->refused_per_ip, memory_order_relaxed),
+               atomic_load_explicit(&n->malformed, memory_order_relaxed),
+               atomic_load_explicit(&n->evicted, memory_order_relaxed), front_pending(s->front));
     tb_buf_str(out, "# HELP tollbook_deadline_closes_total Connections closed for being late.\n"
                     "# TYPE tollbook_deadline_closes_total counter\n");
     for (int p = 0; p < CONN_PHASES; p++)
         tb_buf_fmt(out, "tollbook_deadline_closes_total{phase=\"%s\"} %" PRIu64 "\n",
-                   conn_phase_name((conn_phase)p), conns_late(s->conns, (conn_phase)p));
+                   conn_phase_name((conn_phase)p), atomic_load_explicit(&n->late[p], memory_order_relaxed));
 }
 
 static void put_server(const server *s, tb_buf *out)

@@ -112,7 +112,7 @@ tb_code api_batch_name(const request *r, const char *field, tb_text id, char nam
 
 static tb_code read_batch(const request *r, api_ingest *in, tb_error *err)
 {
-    tb_text id = request_header(r, GUARD_IDEMPOTENCY_KEY);
+    tb_text id = request_header(r, HEADER_IDEMPOTENCY_KEY);
     if (!id.data) return TB_OK;
     in->options.batch = in->batch;
     return api_batch_name(r, "Idempotency-Key", id, in->batch, err);
@@ -133,7 +133,7 @@ static tb_code read_piece(api_ingest *in, const piece_params *p, tb_error *err)
 
 static feed_encoding encoding_of(const request *r)
 {
-    switch (media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING))) {
+    switch (media_coding_parse(request_header(r, HEADER_CONTENT_ENCODING))) {
     case MEDIA_GZIP: return FEED_GZIP;
     case MEDIA_ZSTD: return FEED_ZSTD;
     case MEDIA_IDENTITY: return FEED_PLAIN;

@@ -14,7 +14,7 @@ typedef struct log_answer {
     tb_log_zone how;
     tb_log_filter filter;
     bool descending;
-    char text[2 * GUARD_TARGET_MAX]; /* the filter's texts, decoded and folded */
+    char text[2 * HEAD_TARGET_MAX]; /* the filter's texts, decoded and folded */
     size_t text_len;
     /* Set by the version: writes the line, or not. row is NULL where skips says that it need not be
      * read. */

@@ -122,8 +122,8 @@ void api_session(request *r)
 static bool is_secure(const request *r)
 {
     static const char https[] = "https";
-    const tb_text proto = request_header(r, GUARD_FORWARDED_PROTO);
-    const tb_text origin = request_header(r, GUARD_ORIGIN);
+    const tb_text proto = request_header(r, HEADER_FORWARDED_PROTO);
+    const tb_text origin = request_header(r, HEADER_ORIGIN);
     const size_t n = sizeof https - 1;
     return (proto.len == n && memcmp(proto.data, https, n) == 0) ||
            (origin.len > n && memcmp(origin.data, https, n) == 0);

@@ -49,7 +49,7 @@ static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
 /* The body is read at the desk too: a long one must not hold up a worker's other clients. */
 void api_whatif(request *r)
 {
-    *form_of(r) = query_choose_type(request_header(r, GUARD_ACCEPT), types, 3) % 3;
+    *form_of(r) = query_choose_type(request_header(r, HEADER_ACCEPT), types, 3) % 3;
     r->job.run = run_whatif;
     r->job.bytes = r->body_len;
     request_submit_long(r);

@@ -30,7 +30,7 @@ static void drop_file(void)
 static void make_link(const cli_call *call, server *s, char out[LINK_MAX])
 {
     char where[LISTEN_TEXT_MAX], text[SESSION_TEXT + 1];
-    listen_text(s->listener, 0, where);
+    listen_text(front_listener(s->front), 0, where);
     server_leave_sign_in(s, cli_number(call, "account", 0), drop_file, text);
     snprintf(out, LINK_MAX, "http://%s/console/open?code=%s", where, text);
 }
@@ -105,7 +105,7 @@ static int show_console(const cli_call *call, server *s)
 {
     char link[LINK_MAX], where[LISTEN_TEXT_MAX];
     make_link(call, s, link);
-    listen_text(s->listener, 0, where);
+    listen_text(front_listener(s->front), 0, where);
     if (cli_given(call, "no-open")) {
         cli_say(call, "open this address in a browser; it works once. Ctrl-C ends the console.");
         printf("%s\n", link);

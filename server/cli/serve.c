@@ -28,7 +28,7 @@
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
-#define LOBBY_LEAST 64
+#define PENDING_LEAST 64
 #define ALERT_TIMEOUT_MS 10000
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
@@ -233,17 +233,17 @@ static int read_options(const cli_call *call, server_options *o)
 
 /* --- the process --- */
 
-/* If there are not as many as wanted, fewer wait for their heads. */
+/* If there are not as many as wanted, fewer connections may be pending. */
 static void raise_file_limit(server_options *o)
 {
     struct rlimit files;
-    const rlim_t served = o->limits.most + SPARE_FILES + o->threads * 8, want = served + o->lobby_most;
+    const rlim_t served = o->limits.most + SPARE_FILES + o->threads * 8, want = served + o->pending_most;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want) return;
     files.rlim_cur = want < files.rlim_max ? want : files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files); /* where it fails, accepting waits for free descriptors */
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= want) return;
-    o->lobby_most = files.rlim_cur > served + LOBBY_LEAST ? (unsigned)(files.rlim_cur - served)
-                                                          : LOBBY_LEAST;
+    o->pending_most = files.rlim_cur > served + PENDING_LEAST ? (unsigned)(files.rlim_cur - served)
+                                                          : PENDING_LEAST;
 }
 
 static int write_port(const cli_call *call, const server *s)
@@ -251,7 +251,7 @@ static int write_port(const cli_call *call, const server *s)
     const char *path = cli_text(call, "port-file");
     char port[16];
     if (!path) return 0;
-    const int n = snprintf(port, sizeof port, "%u\n", listen_port(s->listener, 0));
+    const int n = snprintf(port, sizeof port, "%u\n", listen_port(front_listener(s->front), 0));
     if (new_file_put(AT_FDCWD, path, 0666, port, (size_t)n)) return 0;
     cli_say(call, "The port file %s cannot be written: %s.", path, strerror(errno));
     return tb_code_exit(TB_E_IO);
@@ -260,8 +260,9 @@ static int write_port(const cli_call *call, const server *s)
 static void say_where(const cli_call *call, const server *s)
 {
     char text[LISTEN_TEXT_MAX];
-    for (size_t i = 0; i < listen_count(s->listener); i++) {
-        listen_text(s->listener, i, text);
+    const listener *l = front_listener(s->front);
+    for (size_t i = 0; i < l->n; i++) {
+        listen_text(l, i, text);
         bool logs = i >= s->options.n_listen;
         cli_say(call, "listening on http://%s%s", text, logs ? " for request logs" : "");
     }

@@ -43,7 +43,7 @@ static bool find_key(request *r, tb_text text)
 
 static bool has_credentials(const request *r)
 {
-    return request_header(r, GUARD_ACCESS_KEY).len > 0 || request_header(r, GUARD_AUTHORIZATION).len > 0;
+    return request_header(r, HEADER_ACCESS_KEY).len > 0 || request_header(r, HEADER_AUTHORIZATION).len > 0;
 }
 
 /* "Bearer TEXT", or the text alone as some clients send it, where no key was sent; else empty. */
@@ -51,8 +51,8 @@ static tb_text bearer_text(const request *r)
 {
     static const char scheme[] = "bearer ";
     const size_t n = sizeof scheme - 1;
-    const tb_text text = request_header(r, GUARD_AUTHORIZATION);
-    if (request_header(r, GUARD_ACCESS_KEY).len > 0) return (tb_text){0};
+    const tb_text text = request_header(r, HEADER_AUTHORIZATION);
+    if (request_header(r, HEADER_ACCESS_KEY).len > 0) return (tb_text){0};
     if (text.len > n && strncasecmp(text.data, scheme, n) == 0)
         return (tb_text){text.data + n, text.len - n};
     return text;
@@ -90,7 +90,7 @@ typedef struct cookies {
 static bool next_cookie(const request *r, cookies *c, tb_text *ret_text)
 {
     if (c->seen++ == COOKIES_MAX) return false;
-    *ret_text = sessions_cookie(request_header(r, GUARD_COOKIE), r->worker->server->port, &c->at);
+    *ret_text = sessions_cookie(request_header(r, HEADER_COOKIE), r->worker->server->port, &c->at);
     return ret_text->data != NULL;
 }
 
@@ -144,7 +144,7 @@ bool access_find(request *r, tb_text text, session *ret_session)
 
 bool access_from_console(const request *r)
 {
-    const tb_text said = request_header(r, GUARD_CONSOLE);
+    const tb_text said = request_header(r, HEADER_CONSOLE);
     return said.len == 1 && said.data[0] == '1';
 }
 
@@ -161,7 +161,7 @@ static void note_holder(request *r, int64_t key, int64_t account, uint32_t roles
 static bool find_holder(request *r, bool keyed)
 {
     token_claims claims;
-    if (find_key(r, request_header(r, GUARD_ACCESS_KEY)) || (keyed && find_key(r, bearer_text(r))))
+    if (find_key(r, request_header(r, HEADER_ACCESS_KEY)) || (keyed && find_key(r, bearer_text(r))))
         note_holder(r, r->last.key, r->last.account, r->last.roles);
     else if (find_token(r, bearer_text(r), &claims))
         note_holder(r, REQUEST_KEY_TOKEN, claims.account, claims.roles);

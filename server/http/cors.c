@@ -25,7 +25,7 @@ bool cors_origin_valid(const char *text)
 static const char *origin_of(const request *r)
 {
     const server_options *o = &r->worker->server->options;
-    const tb_text origin = request_header(r, GUARD_ORIGIN);
+    const tb_text origin = request_header(r, HEADER_ORIGIN);
     for (size_t i = 0; origin.len && i < o->n_cors; i++)
         if (strlen(o->cors[i]) == origin.len && memcmp(o->cors[i], origin.data, origin.len) == 0)
             return o->cors[i];
@@ -39,7 +39,7 @@ bool cors_allowed(const request *r)
 
 bool cors_is_preflight(const request *r)
 {
-    return r->method == HTTP_OPTIONS && request_header(r, GUARD_REQUEST_METHOD).len > 0 &&
+    return r->method == HTTP_OPTIONS && request_header(r, HEADER_REQUEST_METHOD).len > 0 &&
            cors_allowed(r);
 }
 

@@ -1,16 +1,16 @@
 /* The seam to libmicrohttpd 0.9.75. For one request the library calls:
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
- *   on_request  first call, head complete: judged (route, key, body's announcement)
- *   on_request  once for each piece of a body, or twice for one that comes apart: before it and after it
+ *   on_request  first call, head complete: checked (route, key, the body's announcement)
+ *   on_request  once for each piece of a body, or twice for a large one: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
  *
- * Before any of it the wire has read what came, and written it anew (wire.h).
+ * Before any of it the head was validated, and written anew (front/head.h).
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
- * the last call, unless the request is malformed or a body follows that nobody wants to read. */
+ * the last call, unless the request is malformed or a body follows that is not wanted. */
 #include "http/handler.h"
 
 #include <arpa/inet.h>
@@ -20,19 +20,17 @@
 #include <string.h>
 
 #include "http/access.h"
-#include "http/body.h"
+#include "http/front/body.h"
 #include "http/clock.h"
 #include "http/media.h"
-#include "http/receive.h"
 #include "http/reply.h"
 #include "http/stream.h"
-#include "http/uploads.h"
 
 #define READ_US   10000              /* ago: who reads may read on */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
 #define IGNORED_MAX                                                                                \
-    ((size_t)64 << 10) /* of a body that nobody asked for: read, and not looked at */
+    ((size_t)64 << 10) /* of a body on a route that takes none: read, and not looked at */
 
 /* --- the request line --- */
 
@@ -57,9 +55,9 @@ static request *fresh_request(conn *k)
 }
 
 /* Ends the query where it begins, in the library's own copy of the line: it would otherwise decode
- * every parameter into its pool for nobody, and has no answer at all if there are a thousand of
+ * every parameter into its pool in vain, and has no answer at all if there are a thousand of
  * them. It has found the '?' already and goes on behind it. */
-static void spare_query(const char *uri)
+static void cut_query(const char *uri)
 {
     char *mark = strchr((char *)(uintptr_t)uri, '?');
     if (mark) mark[1] = 0;
@@ -73,15 +71,15 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     if (!r) return NULL;
     r->worker = w;
     r->mhd = mhd;
-    r->target_len = strnlen(uri, GUARD_TARGET_MAX);
-    memcpy(r->target, uri, r->target_len);
-    r->target[r->target_len] = 0;
-    spare_query(uri);
-    conns_begin(w->server->conns, k, clock_coarse_us());
+    r->head.target = (tb_text){r->target, strnlen(uri, HEAD_TARGET_MAX)};
+    memcpy(r->target, uri, r->head.target.len);
+    r->target[r->head.target.len] = 0;
+    cut_query(uri);
+    conn_begin(k, clock_coarse_us());
     return r;
 }
 
-/* --- judging a head --- */
+/* --- checking a head --- */
 
 static void refuse_request(request *r, tb_code code, const char *field, const char *why)
 {
@@ -89,34 +87,16 @@ static void refuse_request(request *r, tb_code code, const char *field, const ch
     r->refused = true;
 }
 
-static enum MHD_Result see_header(void *cls, enum MHD_ValueKind kind, const char *name,
-                                  size_t name_len, const char *value, size_t value_len)
-{
-    (void)kind;
-    request *r = cls;
-    const guard_name which = wire_header(name, name_len);
-    if (which < GUARD_OTHER) r->guard.value[which] = (tb_text){value ? value : "", value ? value_len : 0};
-    return MHD_YES;
-}
-
-/* Takes over what the wire has judged. false: it was refused. */
+/* false: it was refused. */
 static bool take_head(request *r, const char *version)
 {
-    const conn *k = r->conn;
-    r->http11 = strcmp(version, "HTTP/1.1") == 0;
-    MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, see_header, r);
-    if (receive_refused(k)) {
-        conns_count_malformed(r->worker->server->conns);
-        refuse_request(r, k->wire.code, NULL, k->wire.why);
+    conn_head(r->conn, r->mhd, version, &r->head);
+    if (r->head.code) {
+        refuse_request(r, r->head.code, NULL, r->head.why);
         r->reply.close = true;
         return false;
     }
     r->path_len = strcspn(r->target, "?");
-    const bool sound = guard_framing(&r->guard);
-    assert(sound); /* the wire wrote it */
-    (void)sound;
-    r->apart = receive_apart(k);
-    if (r->apart) r->guard.content_length = k->wire.length; /* in place of what stands for it */
     return true;
 }
 
@@ -158,8 +138,8 @@ static bool within_rate(request *r)
     return false;
 }
 
-/* What lies elsewhere now may be an old state, or nobody's: no figures of it are given. The look is
- * taken by those who write, by /readyz and when idle; here only whether the file is back. */
+/* A file at another place may be an old state, or a stranger's: no figures of it are given. The writer, /readyz and the
+ * idle server look for that; here only whether the file is back. */
 static bool has_store(request *r)
 {
     server *s = r->worker->server;
@@ -186,16 +166,16 @@ static const char no_body[] = "This request takes no body; more than 64 KiB came
 
 static void accept_body(request *r)
 {
-    if (!guard_has_body(&r->guard)) return;
-    if (r->guard.content_length > body_max(r)) {
+    if (!head_has_body(&r->head)) return;
+    if (r->head.content_length > body_max(r)) {
         refuse_request(r, TB_E_TOO_LARGE, NULL, takes_body(r) ? NULL : no_body);
         return;
     }
     if (!takes_body(r)) return;
-    media_coding coding = media_coding_parse(request_header(r, GUARD_CONTENT_ENCODING));
+    media_coding coding = media_coding_parse(request_header(r, HEADER_CONTENT_ENCODING));
     if (coding == MEDIA_UNKNOWN || (r->route->body == ROUTE_JSON && coding > MEDIA_IDENTITY))
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Encoding", NULL);
-    else if (!media_type_fits(r->route->body, request_header(r, GUARD_CONTENT_TYPE)))
+    else if (!media_type_fits(r->route->body, request_header(r, HEADER_CONTENT_TYPE)))
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
@@ -206,7 +186,7 @@ static uint64_t scramble(uint64_t x)
     return x ^ (x >> 31);
 }
 
-static void judge(request *r, const char *method, const char *version)
+static void check_request(request *r, const char *method, const char *version)
 {
     worker *w = r->worker;
     r->begun = true;
@@ -220,19 +200,19 @@ static void judge(request *r, const char *method, const char *version)
 
 static enum MHD_Result first_call(request *r, const char *method, const char *version)
 {
-    judge(r, method, version);
-    if (r->refused && (r->reply.close || guard_has_body(&r->guard))) {
+    check_request(r, method, version);
+    if (r->refused && (r->reply.close || head_has_body(&r->head))) {
         r->reply.close = true;
         return reply_send(r) ? MHD_YES : MHD_NO;
     }
-    if (guard_has_body(&r->guard))
-        conns_phase(r->worker->server->conns, r->conn, CONN_BODY, 0, r->start_us);
+    if (head_has_body(&r->head))
+        conn_set_phase(r->conn, CONN_BODY, 0, r->start_us);
     return MHD_YES;
 }
 
 /* --- the body --- */
 
-/* From here on what comes is thrown away, up to a bound, so that the client can be told why. */
+/* From here on what comes is discarded, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
     refuse_request(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
@@ -241,55 +221,39 @@ static void give_up_body(request *r, tb_code code)
     body_drop(r);
 }
 
-static enum MHD_Result take_body(request *r, const char *data, size_t *size)
-{
-    size_t n = *size;
-    *size = 0;
-    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->thrown)
-        give_up_body(r, TB_E_TOO_LARGE);
-    const bool kept = !r->over && takes_body(r);
-    if (kept && r->body_len + n > r->body_cap && !body_grow(r, r->body_len + n))
-        give_up_body(r, TB_E_BUSY);
-    if (r->over || !kept) {
-        r->thrown += n;
-        return r->thrown > BODY_THROWN_MAX ? MHD_NO : MHD_YES;
-    }
-    memcpy(r->body + r->body_len, data, n);
-    r->body_len += n;
-    return MHD_YES;
-}
-
-/* The deadline moves with what arrived, so that a large body gets its time and a drip does not. */
 static enum MHD_Result body_call(request *r, const char *data, size_t *size)
 {
-    const conns *c = r->worker->server->conns;
-    size_t before = r->body_len + r->thrown, n = *size;
-    enum MHD_Result result = take_body(r, data, size);
+    const size_t n = *size;
+    *size = 0;
     metrics_add(&r->worker->metrics.received_bytes, n);
-    conns_extend(c, r->conn, before, before + n);
-    return result;
+    if (!r->over && n > body_max(r) - r->body_len - (size_t)r->discarded)
+        give_up_body(r, TB_E_TOO_LARGE);
+    if (!r->over && takes_body(r) && !body_make_room(r, n)) give_up_body(r, TB_E_BUSY);
+    const bool kept = !r->over && takes_body(r);
+    if (kept) memcpy(r->body + r->body_len, data, n);
+    return body_count(r, n, kept) ? MHD_YES : MHD_NO;
 }
 
-static void count_uploaded(request *r)
+static void count_received(request *r)
 {
-    metrics_add(&r->worker->metrics.received_bytes, r->uploaded_bytes);
-    r->uploaded_bytes = 0;
+    metrics_add(&r->worker->metrics.received_bytes, r->received_bytes);
+    r->received_bytes = 0;
 }
 
-/* A body that comes apart is the uploads' between the two bytes that stand for it. */
-static enum MHD_Result apart_call(request *r, size_t *size)
+/* Called for each byte of a large body's placeholder. Between the two the body receiver has the request. */
+static enum MHD_Result large_body_call(request *r, size_t *size)
 {
     *size = 0;
-    if (r->uploaded) {
-        count_uploaded(r);
+    if (r->received) {
+        count_received(r);
         if (r->over) give_up_body(r, TB_E_BUSY);
         return MHD_YES;
     }
-    r->uploaded = true;
+    r->received = true;
     MHD_suspend_connection(r->mhd); /* first: it may be over before it returns */
-    if (uploads_take(r->worker->server->uploads, r)) return MHD_YES;
+    if (front_receive_body(r->worker->server->front, r)) return MHD_YES;
     r->over = true;
-    r->conn->apart = APART_OVER;
+    r->conn->large_body = LARGE_BODY_OVER;
     MHD_resume_connection(r->mhd);
     return MHD_YES;
 }
@@ -462,7 +426,7 @@ static enum MHD_Result last_call(request *r)
             return MHD_YES; /* for a second job: what the desk read, the writer writes */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
-        conns_phase(r->worker->server->conns, r->conn, CONN_WORK, 0, r->start_us);
+        conn_set_phase(r->conn, CONN_WORK, 0, r->start_us);
         answer_here(r);
         if (r->waiting) return MHD_YES;
     }
@@ -480,7 +444,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     request *r = *con_cls;
     if (!r) return MHD_NO;
     if (!r->begun) return first_call(r, method, version);
-    if (*size > 0) return r->apart ? apart_call(r, size) : body_call(r, data, size);
+    if (*size > 0) return r->head.large ? large_body_call(r, size) : body_call(r, data, size);
     return last_call(r);
 }
 
@@ -528,13 +492,13 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
         if (s->log) log_request(r, status, took);
     }
-    count_uploaded(r);
+    count_received(r);
     body_drop(r);
     if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     drop_answer(r);
-    conns_phase(s->conns, r->conn, CONN_IDLE, 0, now_us);
-    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) receive_answered(s->conns, r->conn);
+    conn_set_phase(r->conn, CONN_IDLE, 0, now_us);
+    if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) conn_answered(r->conn);
 }
 
 unsigned workers_read_from(server *s)
@@ -553,12 +517,11 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *socket_context = info ? conns_opened(w->server->conns, info->connect_fd) : NULL;
-        receive_for(w->server->conns);
+        *socket_context = info ? front_opened(w->server->front, info->connect_fd) : NULL;
     } else if (*socket_context) {
         request *r = ((conn *)*socket_context)->request;
         if (r) sodium_memzero(&r->last, sizeof r->last);
-        conns_closed(w->server->conns, *socket_context);
+        conn_closed(*socket_context);
         *socket_context = NULL;
     }
 }
@@ -572,7 +535,7 @@ static void on_message(void *cls, const char *format, va_list args)
     atomic_fetch_add_explicit(&w->metrics.library_messages, 1, memory_order_relaxed);
 }
 
-void handler_uploaded(request *r)
+void handler_received(request *r)
 {
     MHD_resume_connection(r->mhd);
 }
@@ -582,13 +545,13 @@ struct MHD_Daemon *handler_start(worker *w)
     const server_options *o = &w->server->options;
     /* No inactivity timeout of the library's: the sweeper's deadlines cover every phase, and the
      * library's would take a lock and a clock reading for each piece read or sent. Not its strict
-     * mode either: the guard refuses the same requests, with an answer that says why. */
+     * mode either: head_read refuses the same requests, with an answer that says why. */
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
                                 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
                             MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64,
                             MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)WIRE_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+                            (size_t)FRAMING_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
                             (size_t)4096, MHD_OPTION_NOTIFY_CONNECTION, on_connection, w,
                             MHD_OPTION_NOTIFY_COMPLETED, on_completed, w,
                             MHD_OPTION_URI_LOG_CALLBACK, log_uri, w, MHD_OPTION_END);

@@ -17,7 +17,6 @@
 
 #include "http/clock.h"
 #include "http/query.h"
-#include "http/receive.h"
 #include "http/server.h"
 #include "http/stream.h"
 
@@ -71,7 +70,7 @@ static body choose_body(request *r)
 {
     body b = plain_body(r);
     if (!r->reply.compressible || b.zipped || r->reply.kind == REPLY_NOT_MODIFIED || b.len < REPLY_GZIP_MIN ||
-        !query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING)))
+        !query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING)))
         return b;
     return zip(r, b);
 }
@@ -264,7 +263,7 @@ static bool queue(request *r, struct MHD_Response *m)
 static bool send_stream(request *r, bool *ret_sent)
 {
     body b = {.zipped = r->reply.compressible &&
-                        query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING))};
+                        query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))};
     struct MHD_Response *m;
     tb_error err;
     if (stream_response(r, b.zipped, &m, &err)) {
@@ -281,14 +280,14 @@ bool reply_send(request *r)
     server *s = r->worker->server;
     if (r->reply.kind == REPLY_NONE) request_fail(r, TB_E_INTERNAL, NULL, NULL);
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) r->reply.close = true;
-    if (r->reply.kind == REPLY_STREAM && !r->http11) r->reply.close = true; /* its end is the connection's */
-    if (r->reply.close) receive_end(r->conn);
+    if (r->reply.kind == REPLY_STREAM && !r->head.http11) r->reply.close = true; /* its end is the connection's */
+    if (r->reply.close) conn_set_last(r->conn);
     bool sent = false;
     if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;
     body b = choose_body(r);
     bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = bodiless ? 0 : b.len;
-    conns_phase(s->conns, r->conn, CONN_SEND, r->sent, clock_coarse_us());
+    conn_set_phase(r->conn, CONN_SEND, r->sent, clock_coarse_us());
     if (r->reply.again && !r->reply.close && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);
     bool ok = queue(r, m);

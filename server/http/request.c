@@ -26,8 +26,8 @@ tb_text request_path(const request *r)
 
 tb_text request_query(const request *r)
 {
-    if (r->path_len == r->target_len) return (tb_text){0};
-    return (tb_text){r->target + r->path_len + 1, r->target_len - r->path_len - 1};
+    if (r->path_len == r->head.target.len) return (tb_text){0};
+    return (tb_text){r->target + r->path_len + 1, r->head.target.len - r->path_len - 1};
 }
 
 tb_text request_part(const request *r, unsigned n)
@@ -35,9 +35,9 @@ tb_text request_part(const request *r, unsigned n)
     return router_part(r->route, r->target, r->path_len, n);
 }
 
-tb_text request_header(const request *r, guard_name name)
+tb_text request_header(const request *r, header_name name)
 {
-    return r->guard.value[name];
+    return r->head.value[name];
 }
 
 int64_t request_now_us(const request *r)
@@ -227,7 +227,7 @@ static bool read_forwarded(tb_text list, struct in6_addr *ret)
 int64_t request_visitor(const request *r)
 {
     struct in6_addr a = r->conn->peer;
-    const tb_text forwarded = request_header(r, GUARD_FORWARDED_FOR);
+    const tb_text forwarded = request_header(r, HEADER_FORWARDED_FOR);
     if (conns_loopback(&a) && forwarded.len && !read_forwarded(forwarded, &a)) a = r->conn->peer;
     const size_t counted = IN6_IS_ADDR_V4MAPPED(&a) || conns_loopback(&a) ? sizeof a : 8;
     const uint64_t hash = XXH3_64bits(&a, counted);
@@ -274,13 +274,13 @@ static bool tag_stands(request *r, tb_text tag, tb_hash128 hash, size_t *ret_len
     size_t n = request_tag_text(hash, *ret_len, zipped, r->tag);
     if (n != tag.len + 2 || memcmp(r->tag + 1, tag.data, tag.len) != 0) return false;
     /* Without 'g' to a client that takes gzip: only where the answer was too small for it. */
-    bool takes = query_accepts_gzip(request_header(r, GUARD_ACCEPT_ENCODING));
+    bool takes = query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING));
     return zipped == takes || (takes && *ret_len < REPLY_GZIP_MIN);
 }
 
 bool request_not_modified(request *r, tb_hash128 hash)
 {
-    tb_text tags = request_header(r, GUARD_IF_NONE_MATCH), tag;
+    tb_text tags = request_header(r, HEADER_IF_NONE_MATCH), tag;
     size_t at = 0, len = 0;
     bool star;
     r->tag_hash = hash;

@@ -8,8 +8,7 @@
 #define TOLLBOOK_SERVER_HTTP_REQUEST_H
 
 #include "http/cache.h"
-#include "http/conns.h"
-#include "http/guard.h"
+#include "http/front/front.h"
 #include "http/router.h"
 #include "http/sessions.h"
 #include "http/writer.h"
@@ -72,20 +71,18 @@ typedef struct request {
     struct MHD_Connection *mhd;
     const route *route;
     http_method method;
-    bool http11;
-    bool begun;   /* the head has been judged */
+    bool begun;   /* the head is complete */
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
     bool asking;  /* the job is the handler, which has to ask a usage server */
     struct stream *stream; /* the answer, once it is one */
-    bool over;    /* the body outgrew its limit: what comes is thrown away */
-    bool apart;   /* the body comes by the uploads (uploads.h) */
-    bool uploaded; /* it has been theirs */
-    uint64_t uploaded_bytes; /* that /metrics does not count yet */
-    struct request *upload_next, **upload_at; /* theirs */
-    guard guard; /* its values, and the body's framing */
-    size_t target_len, path_len;
+    bool over;    /* the body outgrew its limit: what comes is discarded */
+    bool received; /* the body receiver has had it (front/body.h) */
+    uint64_t received_bytes; /* that /metrics does not count yet */
+    struct request *receiver_next, **receiver_at; /* the receiver's list */
+    head head;        /* what it says; method and counts are empty */
+    size_t path_len; /* of the target; 0: the head is refused */
     tb_text id; /* the path's {id} */
     unsigned allow;
     session session;      /* that the request came by; until_us 0: by none */
@@ -97,7 +94,7 @@ typedef struct request {
     void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
-    uint64_t thrown; /* bytes of a body that outgrew its limit */
+    uint64_t discarded; /* bytes of a body that outgrew its limit */
     tb_error err;
     write_job job;
     reply reply;
@@ -113,8 +110,8 @@ typedef struct request {
     } last;                                /* the key that the connection's last request had */
     tb_buf text;                           /* small answers; kept for the next one */
     _Alignas(16) unsigned char work[1024]; /* the handler's own */
-    char scratch[GUARD_TARGET_MAX];        /* decoded parameters */
-    char target[GUARD_TARGET_MAX + 1];
+    char scratch[HEAD_TARGET_MAX];        /* decoded parameters */
+    char target[HEAD_TARGET_MAX + 1];
 } request;
 
 /* What is asked: the path and, after its '?', the query. */
@@ -122,7 +119,7 @@ tb_text request_path(const request *r);
 tb_text request_query(const request *r);
 /* The path's n-th {}, from 0. */
 tb_text request_part(const request *r, unsigned n);
-tb_text request_header(const request *r, guard_name name);
+tb_text request_header(const request *r, header_name name);
 /* The moment that answers call now: the clock's, or the fixed one of TOLLBOOK_NOW. */
 int64_t request_now_us(const request *r);
 

@@ -8,6 +8,24 @@
 
 #include "http/query.h"
 
+static const char *const method_names[] = {
+#define TB_X(name) #name,
+    HTTP_METHOD_TABLE(TB_X)
+#undef TB_X
+};
+
+http_method http_method_parse(const char *name)
+{
+    for (unsigned i = 0; i < HTTP_UNKNOWN; i++)
+        if (strcmp(name, method_names[i]) == 0) return (http_method)i;
+    return HTTP_UNKNOWN;
+}
+
+const char *http_method_name(http_method method)
+{
+    return (unsigned)method < HTTP_UNKNOWN ? method_names[method] : "-";
+}
+
 static char lower(char c)
 {
     return (char)(c | ((unsigned char)(c - 'A') < 26 ? 0x20 : 0));

@@ -1,5 +1,5 @@
 /* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
- * connections are let go and requests under way get their answer with "Connection: close"; then
+ * connections are ended and requests under way get their answer with "Connection: close"; then
  * the desk gives up and the writer finishes its queue, which resumes every suspended connection
  * (the library aborts the process where one is left); then the event loops end; then the file is
  * checkpointed. */
@@ -14,8 +14,6 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
-#include "http/refusal.h"
-#include "http/uploads.h"
 #include "http/process.h"
 #include "tollbook/logstore.h"
 
@@ -25,7 +23,6 @@
 #define LOG_SECONDS      10
 #define SIGN_INS         10 /* that fail, of one address */
 #define SIGN_IN_SECONDS  60
-#define PATIENCE_US      2000000 /* what a request waits for a connection to be free */
 #define READER_CACHE_KIB 32768   /* of each reader: the pages of a few thousand daily answers */
 
 void server_defaults(server_options *o)
@@ -45,7 +42,7 @@ void server_defaults(server_options *o)
                    .body_us = 30000000,
                    .idle_us = 15000000,
                    .bytes_per_s = 128 << 10},
-        .lobby_most = 4096,
+        .pending_most = 4096,
         .body_max = (size_t)64 << 20,
         .plain_max = (size_t)256 << 20,
         .bodies_max = (size_t)512 << 20,
@@ -60,7 +57,7 @@ void server_defaults(server_options *o)
 static tb_code open_writing(server *s, tb_error *err)
 {
     char owner[96] = "serve ";
-    listen_text(s->listener, 0, owner + strlen(owner));
+    listen_text(front_listener(s->front), 0, owner + strlen(owner));
     int64_t now_us = s->options.fixed_now_us;
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us,
@@ -246,74 +243,26 @@ void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
     tb_store_close(store);
 }
 
-/* --- who comes --- */
-
-/* A full server says so, as far as one packet goes, and hangs up. */
-static void turn_away(int fd)
+static bool hand_over(void *ctx, unsigned index, int fd, const struct sockaddr *peer, socklen_t len)
 {
-    char unread[4096];
-    const ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
-    (void)n;
-    refusal_send(fd, TB_E_BUSY, "Too many connections at once, try again later.");
-    shutdown(fd, SHUT_WR);
-    close(fd);
+    return MHD_add_connection(((server *)ctx)->workers[index].daemon, fd, peer, len) == MHD_YES;
 }
 
-static void refuse_guest(_Atomic uint64_t *counter, int fd)
+static tb_code open_front(server *s, tb_error *err)
 {
-    atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    turn_away(fd);
-}
-
-/* If there is no room, those that use theirs least are let go; the guest tries again soon. */
-static lobby_answer on_ready(void *ctx, const lobby_guest *g, unsigned waiting)
-{
-    server *s = ctx;
-    conn *k;
-    const struct sockaddr *peer = (const struct sockaddr *)&g->peer;
-    const conns_verdict verdict = conns_admit(s->conns, g->fd, peer, &k);
-    if (verdict == CONNS_FULL) {
-        conns_make_room(s->conns, waiting);
-        return LOBBY_NO_ROOM;
-    }
-    if (verdict == CONNS_PER_IP && conns_make_room_of(s->conns, peer)) return LOBBY_WAIT;
-    if (verdict != CONNS_OK) {
-        refuse_guest(verdict == CONNS_PER_IP ? &s->refused_peer : &s->refused_full, g->fd);
-        return LOBBY_IN;
-    }
-    k->logging = g->which >= s->options.n_listen;
-    if (MHD_add_connection(s->workers[k->worker].daemon, g->fd, peer, g->peer_len) != MHD_YES)
-        conns_rejected(s->conns, k);
-    return LOBBY_IN;
-}
-
-static void on_leave(void *ctx, const lobby_guest *g, lobby_end why)
-{
-    server *s = ctx;
-    if (why == LOBBY_FULL) {
-        refuse_guest(&s->refused_full, g->fd);
-        return;
-    }
-    conns_note_late(s->conns, CONN_NEW);
-    close(g->fd);
-}
-
-static void on_accepted(void *ctx, size_t which, int fd, const struct sockaddr *peer, socklen_t len)
-{
-    server *s = ctx;
-    lobby_guest g = {.fd = fd, .which = (unsigned)which, .peer_len = len};
-    memcpy(&g.peer, peer, len);
-    lobby_enter(s->lobby, &g, clock_mono_us());
-}
-
-static int on_round(void *ctx)
-{
-    return lobby_run(((server *)ctx)->lobby, clock_mono_us());
-}
-
-static void on_ended(void *ctx)
-{
-    lobby_end_all(((server *)ctx)->lobby, clock_mono_us());
+    const server_options *o = &s->options;
+    const front_options options = {.listen = o->listen,
+                                   .n_listen = o->n_listen,
+                                   .logging_listen = o->logging_listen,
+                                   .limits = o->limits,
+                                   .pending_most = o->pending_most,
+                                   .workers = o->threads,
+                                   .hand_over = hand_over,
+                                   .received = handler_received,
+                                   .ctx = s};
+    tb_code code = front_open(&options, &s->front, err);
+    if (!code) s->port = listen_port(front_listener(s->front), 0);
+    return code;
 }
 
 static tb_code open_parts(server *s, tb_error *err)
@@ -325,9 +274,6 @@ static tb_code open_parts(server *s, tb_error *err)
     s->secret = latest_new(drop_secret);
     s->alert_secret = latest_new(drop_alert_secret);
     s->directory = latest_new(drop_directory);
-    s->conns = conns_new(&o->limits, o->threads);
-    s->lobby = lobby_new((lobby_limits){o->lobby_most, o->limits.head_us, PATIENCE_US},
-                         (lobby_hooks){on_ready, on_leave, s});
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->complaints = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
@@ -336,7 +282,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->places = places_new();
     if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
     if (!s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
-        !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
+        !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -354,13 +300,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     s->start_us = clock_mono_us();
     atomic_init(&s->committed_us, INT64_MIN);
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
-    const char *listen[LISTEN_MAX];
-    size_t n_listen = options->n_listen;
-    memcpy(listen, options->listen, sizeof listen);
-    if (options->logging_listen && n_listen < LISTEN_MAX)
-        listen[n_listen++] = options->logging_listen; /* the last one */
-    tb_code code = listen_open(listen, n_listen, &s->listener, err);
-    if (code == TB_OK) s->port = listen_port(s->listener, 0);
+    tb_code code = open_front(s, err);
     if (code == TB_OK) code = open_writing(s, err);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);
@@ -592,7 +532,6 @@ tb_code server_start(server *s, tb_error *err)
                                                       .lost = on_lost,
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
-    s->uploads = uploads_start(handler_uploaded);
     s->desk = crew_start(&(crew_options){.what = "computations",
                                          .threads = SERVER_DESK_THREADS,
                                          .threads_share = SERVER_DESK_THREADS,
@@ -626,15 +565,14 @@ tb_code server_start(server *s, tb_error *err)
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->uploads && s->desk && !s->asking == !s->options.usage &&
+    bool ok = s->writer && s->desk && !s->asking == !s->options.usage &&
               (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
-              !sends == !s->courier && conns_start(s->conns) == 0;
+              !sends == !s->courier;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
     }
-    ok = ok && listen_start(s->listener, (listen_hooks){on_accepted, on_round, lobby_fd(s->lobby),
-                                                        on_ended, s}) == 0;
+    ok = ok && front_start(s->front);
     return ok ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The server's threads do not start.");
 }
 
@@ -649,7 +587,7 @@ static bool wait_for_clients(server *s)
 {
     const int64_t patience_us = s->options.stop_us, start_us = clock_mono_us();
     int64_t worked_us = start_us;
-    while (conns_open(s->conns) > 0) {
+    while (front_connections(s->front) > 0) {
         int64_t now_us = clock_mono_us();
         if (!writer_idle(s->writer) || !crew_idle(s->intake)) worked_us = now_us;
         if (now_us - worked_us > patience_us) return true;
@@ -663,8 +601,7 @@ static bool wait_for_clients(server *s)
 bool server_stop(server *s)
 {
     atomic_store(&s->stopping, true);
-    listen_stop(s->listener);
-    conns_drain(s->conns);
+    front_drain(s->front);
     crew_stop(s->desk);
     if (s->asking) crew_stop(s->asking);
     crew_stop(s->errands);
@@ -673,7 +610,7 @@ bool server_stop(server *s)
         chore_halt(s->chores[i]);
     courier_halt(s->courier);
     if (!wait_for_clients(s)) return false;
-    uploads_stop(s->uploads);
+    front_stop(s->front);
     deployer_join(s->deployer);
     for (size_t i = 0; i < SERVER_CHORES; i++) {
         chore_join(s->chores[i]);
@@ -686,9 +623,6 @@ bool server_stop(server *s)
         MHD_stop_daemon(s->workers[i].daemon);
         s->workers[i].daemon = NULL;
     }
-    conns_stop(s->conns);
-    uploads_free(s->uploads);
-    s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
     crew_free(s->desk);
@@ -728,8 +662,6 @@ static void drop_worker(worker *w)
 void server_free(server *s)
 {
     if (!s) return;
-    listen_free(s->listener);
-    lobby_free(s->lobby);
     accesslog_close(s->log);
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
         drop_worker(&s->workers[i]);
@@ -737,7 +669,7 @@ void server_free(server *s)
     }
     for (unsigned i = 0; i < SERVER_ASKERS; i++)
         drop_worker(&s->askers[i]);
-    conns_free(s->conns, drop_request);
+    front_free(s->front, drop_request);
     cache_free(s->cache);
     latest_free(s->keys);
     latest_free(s->token);

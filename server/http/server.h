@@ -4,7 +4,7 @@
  *                                            '--long reads--> desk
  *                                            |--others' computers--> errands
  *                                            '--bodies to be parsed--> intake
- *     uploads --whole bodies--> the worker that suspended the connection
+ *     body receiver --whole large bodies--> the worker that suspended the connection
  *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
  *
@@ -16,7 +16,6 @@
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/chore.h"
-#include "http/conns.h"
 #include "http/cors.h"
 #include "http/courier.h"
 #include "http/crew.h"
@@ -25,8 +24,7 @@
 #include "http/keys.h"
 #include "http/latest.h"
 #include "http/limit.h"
-#include "http/listen.h"
-#include "http/lobby.h"
+#include "http/front/front.h"
 #include "http/metrics.h"
 #include "http/compactor.h"
 #include "http/places.h"
@@ -77,7 +75,7 @@ typedef struct server_options {
     bool idle;                    /* it does what it is asked alone: lets nothing go, deploys nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
-    unsigned lobby_most; /* sockets that have not sent a whole head yet */
+    unsigned pending_most; /* sockets that have not sent a whole head yet */
     size_t body_max;     /* longest body as sent */
     size_t plain_max;    /* longest body decompressed */
     size_t bodies_max;   /* most bytes of all bodies together */
@@ -120,8 +118,7 @@ typedef struct server {
     latest *secret; /* TB_KEY_SECRET bytes that keys' texts are sealed under; none: they are not */
     limit *limit;
     limit *complaints; /* how many of the server's own failures are said, by code */
-    conns *conns;
-    lobby *lobby;
+    front *front;
     writer *writer;
     compactor compactor;    /* of usage on servers */
     struct {
@@ -130,7 +127,6 @@ typedef struct server {
         int64_t next_us; /* when to look again */
         int64_t alone_us; /* when to look whether another process writes there */
     } usage;             /* the writer's thread: servers that were away at the start */
-    struct uploads *uploads; /* receives long bodies */
     crew *desk; /* for answers that take seconds */
     tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
     crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */
@@ -146,7 +142,6 @@ typedef struct server {
     tb_store *intake_store[SERVER_WORKERS_MAX]; /* readers: the intake's */
     latest *directory;          /* the tb_directory in force, as the writer has it */
     const void *directory_seen; /* the writer's thread: what was published last */
-    listener *listener;
     unsigned port; /* of the first address, whichever of them a request came by */
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* of the continuation tokens of shield events */
@@ -164,7 +159,6 @@ typedef struct server {
     _Atomic bool gone;                           /* the database is not where it was opened */
     _Atomic bool linked;                         /* it was said that it has another name */
     atomic_bool abort_writes;                    /* a running ingest must end and take nothing */
-    _Atomic uint64_t refused_full, refused_peer; /* connections */
 } server;
 
 /* A reader for an account's answer that is sent over many calls, and back. The worker's own thread

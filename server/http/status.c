@@ -69,8 +69,8 @@ void status_put(server *s, tb_buf *out)
     uint64_t value = 0;
     tb_buf_fmt(out, "version=%s", TB_VERSION);
     put_age(out, "uptime_s", true, s->start_us, now_us);
-    put_number(out, "connections", conns_open(s->conns));
-    put_number(out, "lobby", lobby_guests(s->lobby));
+    put_number(out, "connections", front_connections(s->front));
+    put_number(out, "lobby", front_pending(s->front));
     put_number(out, "requests", count_requests(s));
     put_writer(s, out);
     put_number(out, "data_version", atomic_load_explicit(&s->version, memory_order_relaxed));

@@ -54,7 +54,7 @@ static ssize_t let_others(stream *s)
 static void cut_off(const request *r)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    if (!r->http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
+    if (!r->head.http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
 }
 
 static ssize_t give_up(const stream *s, const tb_error *err)
@@ -66,7 +66,7 @@ static ssize_t give_up(const stream *s, const tb_error *err)
 
 static void note_piece(const stream *s, int64_t began_us)
 {
-    conns_piece(s->r->worker->server->conns, s->r->conn, s->piece->len, began_us, clock_mono_us());
+    conn_piece(s->r->conn, s->piece->len, began_us, clock_mono_us());
 }
 
 /* *ret_asks: it would have to wait for a usage server, and an asker makes it meanwhile. */
@@ -82,7 +82,7 @@ static tb_code make_piece(stream *s, bool *ret_asks, tb_error *err)
     if (!*ret_asks) return code;
     s->plain.len = s->zipped.len = 0;
     s->paused_us = clock_mono_us();
-    conns_phase(own->conns, s->r->conn, CONN_WORK, 0, s->paused_us);
+    conn_set_phase(s->r->conn, CONN_WORK, 0, s->paused_us);
     request_submit_piece(s->r, shard);
     return TB_OK;
 }
@@ -127,7 +127,6 @@ static void on_end(void *cls)
 
 static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **ret, tb_error *err)
 {
-    const conns *c = r->worker->server->conns;
     tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
     tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
     s->piece = zipped ? &s->zipped : &s->plain;
@@ -137,8 +136,8 @@ static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **r
     *ret = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
     if (!*ret) return tb_no_memory(err);
     const int64_t now_us = clock_mono_us();
-    conns_phase(c, r->conn, CONN_SEND, 0, now_us);
-    conns_piece(c, r->conn, s->piece->len, now_us, now_us);
+    conn_set_phase(r->conn, CONN_SEND, 0, now_us);
+    conn_piece(r->conn, s->piece->len, now_us, now_us);
     return TB_OK;
 }
 

@@ -63,6 +63,9 @@ STORE = {
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 
+# What the rest of the server may see of server/http/front: its face, and a request's body.
+FRONT = {"http/front/front.h", "http/front/body.h"}
+
 SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli", "packaging", "main"}
 
 PUBLIC = {
@@ -160,6 +163,8 @@ def check(path):
                 mine, theirs = where.split("/")[2], included.split("/")[1]
                 if theirs != mine and theirs in STORE and theirs not in STORE[mine]:
                     found.append(f"{place}: store/{mine} may not see store/{theirs} ({included})")
+            if included.startswith("http/front/") and not where.startswith("server/http/front/") and included not in FRONT:
+                found.append(f"{place}: only server/http/front may include {included}")
             if own not in SERVER and other in SERVER:
                 found.append(f"{place}: the engine may not see the server ({included})")
         allowed = ONLY.get(included) or ONLY.get(included.split("/")[0] + "/")

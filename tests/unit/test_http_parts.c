@@ -1,5 +1,5 @@
 /* The server's parts that need no socket: cache, keys, the latest version of a thing, the
- * access log, rate limits, connections' books. */
+ * access log, rate limits, connections. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
-#include "http/conns.h"
+#include "http/front/conns.h"
 #include "http/courier.h"
 #include "http/keys.h"
 #include "http/latest.h"
@@ -485,7 +485,7 @@ END_TEST
 
 /* --- connections --- */
 
-static conns *books(unsigned most, unsigned per_ip, unsigned workers)
+static conns *table_of(unsigned most, unsigned per_ip, unsigned workers)
 {
     conns_limits limits = {.most = most, .per_ip = per_ip, .head_us = 1, .body_us = 1,
                            .idle_us = 1, .bytes_per_s = 1};
@@ -519,13 +519,13 @@ static void no_request(struct request *r)
 
 START_TEST(connections_are_dealt_out_evenly_and_counted)
 {
-    conns *c = books(10, 0, 3);
+    conns *c = table_of(10, 0, 3);
     conn *k[10];
     for (int i = 0; i < 9; i++)
         ck_assert_int_eq(admit(c, 100 + i, "\x0a\x01", &k[i]), CONNS_OK);
     for (unsigned w = 0; w < 3; w++)
         ck_assert_uint_eq(conns_open_of(c, w), 3);
-    conns_closed(c, k[4]);
+    conn_closed(k[4]);
     ck_assert_int_eq(admit(c, 200, "\x0a\x01", &k[4]), CONNS_OK);
     for (unsigned w = 0; w < 3; w++)
         ck_assert_uint_eq(conns_open_of(c, w), 3);
@@ -538,13 +538,13 @@ END_TEST
 
 START_TEST(an_address_has_its_share_and_loopback_any)
 {
-    conns *c = books(100, 2, 1);
+    conns *c = table_of(100, 2, 1);
     conn *k, *first;
     ck_assert_int_eq(admit(c, 1, "\x0a\x01", &first), CONNS_OK);
     ck_assert_int_eq(admit(c, 2, "\x0a\x01", &k), CONNS_OK);
     ck_assert_int_eq(admit(c, 3, "\x0a\x01", &k), CONNS_PER_IP);
     ck_assert_int_eq(admit(c, 3, "\x0a\x02", &k), CONNS_OK);
-    conns_closed(c, first);
+    conn_closed(first);
     ck_assert_int_eq(admit(c, 4, "\x0a\x01", &k), CONNS_OK);
     for (int i = 10; i < 20; i++)
         ck_assert_int_eq(admit(c, i, "\x7f\x01", &k), CONNS_OK);
@@ -552,10 +552,10 @@ START_TEST(an_address_has_its_share_and_loopback_any)
 }
 END_TEST
 
-/* Descriptors are sockets here: one that is let go is shut down for reading. */
-START_TEST(an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own)
+/* Descriptors are sockets here: one that is ended is shut down for reading. */
+START_TEST(an_address_that_has_its_share_ends_an_idle_connection_of_its_own)
 {
-    conns *c = books(100, 2, 1);
+    conns *c = table_of(100, 2, 1);
     conn *k[4];
     int pair[4][2];
     char byte;
@@ -565,18 +565,18 @@ START_TEST(an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_ow
         ck_assert_int_eq(admit(c, pair[i][0], i < 2 ? "\x0a\x01" : "\x0a\x02", &k[i]), CONNS_OK);
         ck_assert_ptr_eq(conns_opened(c, pair[i][0]), k[i]);
     }
-    conns_phase(c, k[0], CONN_WORK, 0, 1);
-    conns_phase(c, k[1], CONN_WORK, 0, 1);
-    conns_phase(c, k[2], CONN_IDLE, 0, 1);
+    conn_set_phase(k[0], CONN_WORK, 0, 1);
+    conn_set_phase(k[1], CONN_WORK, 0, 1);
+    conn_set_phase(k[2], CONN_IDLE, 0, 1);
     ck_assert(!make_room_of(c, "\x0a\x01")); /* both are at work; the idle one is another's */
-    conns_phase(c, k[0], CONN_IDLE, 0, 3);
-    conns_phase(c, k[1], CONN_IDLE, 0, 2);
+    conn_set_phase(k[0], CONN_IDLE, 0, 3);
+    conn_set_phase(k[1], CONN_IDLE, 0, 2);
     ck_assert(make_room_of(c, "\x0a\x01"));
     ck_assert_int_eq(recv(pair[1][0], &byte, 1, MSG_DONTWAIT), 0); /* idle for longer */
     ck_assert(make_room_of(c, "\x0a\x01"));                       /* that one is leaving still */
     for (int i = 0; i < 3; i += 2)
         ck_assert_int_eq(recv(pair[i][0], &byte, 1, MSG_DONTWAIT), -1);
-    conns_closed(c, k[1]);
+    conn_closed(k[1]);
     ck_assert_int_eq(admit(c, pair[3][0], "\x0a\x01", &k[3]), CONNS_OK);
     conns_free(c, no_request);
     for (int i = 0; i < 4; i++) {
@@ -595,24 +595,24 @@ START_TEST(a_stream_s_client_must_keep_reading)
     conns *c = conns_new(&limits, 1);
     conn *k;
     ck_assert_int_eq(admit(c, 3, "1.1.1.1", &k), CONNS_OK);
-    conns_phase(c, k, CONN_SEND, 0, 10 * s);
+    conn_set_phase(k, CONN_SEND, 0, 10 * s);
     ck_assert_int_eq(k->deadline_us, 11 * s);
     /* made at once, and taken at once: nothing is saved up */
     for (int i = 0; i < 100; i++)
-        conns_piece(c, k, 32 * KIB, 10 * s, 10 * s);
+        conn_piece(k, 32 * KIB, 10 * s, 10 * s);
     ck_assert_int_eq(k->deadline_us, 12 * s);
     /* the server's own time is not the client's */
-    conns_piece(c, k, 0, 10 * s, 500 * s);
+    conn_piece(k, 0, 10 * s, 500 * s);
     ck_assert_int_eq(k->deadline_us, 501 * s);
     /* slower than 32 KiB a second: what is in hand runs out */
     int64_t now = 500 * s, pieces = 0;
     while (k->deadline_us > now) {
-        conns_piece(c, k, 32 * KIB, now, now);
+        conn_piece(k, 32 * KIB, now, now);
         now += s + s / 8;
         pieces++;
     }
     ck_assert_int_eq(pieces, 8);
-    conns_closed(c, k);
+    conn_closed(k);
     conns_free(c, no_request);
 }
 END_TEST
@@ -658,12 +658,12 @@ END_TEST
 
 START_TEST(a_connection_that_the_library_lost_is_noticed)
 {
-    conns *c = books(2, 0, 1);
+    conns *c = table_of(2, 0, 1);
     conn *k;
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
     ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK); /* the number came again */
     ck_assert_uint_eq(conns_open(c), 1);
-    conns_rejected(c, k);
+    conn_closed(k);
     ck_assert_uint_eq(conns_open(c), 0);
     ck_assert_int_eq(admit(c, CONNS_FD_MAX, "\x0a\x01", &k), CONNS_FULL);
     ck_assert_ptr_null(conns_opened(c, CONNS_FD_MAX));
@@ -672,10 +672,10 @@ START_TEST(a_connection_that_the_library_lost_is_noticed)
 }
 END_TEST
 
-static void *look_up(void *books)
+static void *look_up(void *table)
 {
     for (int i = 0; i < 20000; i++) {
-        const conn *k = conns_at(books, 7);
+        const conn *k = conns_at(table, 7);
         ck_assert(!k || !k->logging);
     }
     return NULL;
@@ -684,14 +684,14 @@ static void *look_up(void *books)
 /* A worker asks for a socket of its own, whose number another worker's connection had: the thread sanitizer looks on. */
 START_TEST(a_number_may_be_looked_up_while_others_come_and_go)
 {
-    conns *c = books(2, 0, 2);
+    conns *c = table_of(2, 0, 2);
     pthread_t thread;
     conn *k;
     ck_assert_int_eq(pthread_create(&thread, NULL, look_up, c), 0);
     for (int i = 0; i < 2000; i++) {
         ck_assert_int_eq(admit(c, 7, "\x0a\x01", &k), CONNS_OK);
         ck_assert_ptr_eq(conns_opened(c, 7), k);
-        conns_closed(c, k);
+        conn_closed(k);
     }
     pthread_join(thread, NULL);
     conns_free(c, no_request);
@@ -768,7 +768,7 @@ int main(void)
     tcase_add_test(tc, any_number_of_accounts_fits);
     tcase_add_test(tc, connections_are_dealt_out_evenly_and_counted);
     tcase_add_test(tc, an_address_has_its_share_and_loopback_any);
-    tcase_add_test(tc, an_address_that_has_its_share_lets_go_of_an_idle_connection_of_its_own);
+    tcase_add_test(tc, an_address_that_has_its_share_ends_an_idle_connection_of_its_own);
     tcase_add_test(tc, a_connection_that_the_library_lost_is_noticed);
     tcase_add_test(tc, a_number_may_be_looked_up_while_others_come_and_go);
     tcase_add_test(tc, a_stream_s_client_must_keep_reading);

@@ -21,6 +21,18 @@ static const route *find(http_method method, const char *path, tb_text *id, unsi
     return router_match(table, N, method, path, strlen(path), id, allow);
 }
 
+START_TEST(methods_are_exact)
+{
+    ck_assert_int_eq(http_method_parse("GET"), HTTP_GET);
+    ck_assert_int_eq(http_method_parse("CONNECT"), HTTP_CONNECT);
+    ck_assert_int_eq(http_method_parse("get"), HTTP_UNKNOWN);
+    ck_assert_int_eq(http_method_parse(""), HTTP_UNKNOWN);
+    ck_assert_int_eq(http_method_parse("GETS"), HTTP_UNKNOWN);
+    ck_assert_str_eq(http_method_name(HTTP_DELETE), "DELETE");
+    ck_assert_str_eq(http_method_name(HTTP_UNKNOWN), "-");
+}
+END_TEST
+
 START_TEST(a_row_is_its_method_and_path)
 {
     tb_text id;
@@ -202,6 +214,7 @@ int main(void)
 {
     Suite *suite = suite_create("router");
     TCase *tc = tcase_create("rules");
+    tcase_add_test(tc, methods_are_exact);
     tcase_add_test(tc, a_row_is_its_method_and_path);
     tcase_add_test(tc, literal_parts_have_any_case_and_a_path_may_end_with_a_slash);
     tcase_add_test(tc, nothing_else_is);

@@ -1,33 +1,17 @@
-/* The acceptor is ours and not libmicrohttpd's because its pool leaves to chance which thread gets
- * a connection, often the same for all of them; handing each to the worker with the fewest is worth
- * up to twice the requests a second. One poll over the sockets, an eventfd that ends it and what the
- * hooks have beside it. */
-#include "http/listen.h"
+#include "http/front/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
-#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BACKLOG 128
-#define BURST 64 /* accepted from one socket before the next is looked at */
-
-struct listener {
-    int fd[LISTEN_MAX];
-    size_t n;
-    int wake;
-    bool started;
-    pthread_t thread;
-    listen_hooks hooks;
-};
 
 static tb_code bad_address(const char *text, tb_error *err)
 {
@@ -100,29 +84,24 @@ static tb_code open_one(const char *text, int *ret_fd, tb_error *err)
     return code;
 }
 
-static void close_all(listener *l)
+void listen_close(listener *l)
 {
     for (size_t i = 0; i < l->n; i++)
         close(l->fd[i]);
     l->n = 0;
 }
 
-tb_code listen_open(const char *const *texts, size_t n, listener **ret_listener, tb_error *err)
+tb_code listen_open(const char *const *texts, size_t n, listener *ret_listener, tb_error *err)
 {
-    if (n > LISTEN_MAX)
-        return tb_fail(err, TB_E_USAGE, "listen", "At most %d addresses to listen on.",
-                       LISTEN_MAX);
-    listener *l = calloc(1, sizeof *l);
-    if (!l) return tb_no_memory(err);
-    l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    tb_code code = l->wake < 0 ? tb_fail(err, TB_E_IO, NULL, "eventfd: %s.", strerror(errno))
-                               : TB_OK;
+    listener l = {.n = 0};
+    tb_code code = TB_OK;
+    if (n > LISTEN_MAX) return tb_fail(err, TB_E_USAGE, "listen", "At most %d addresses to listen on.", LISTEN_MAX);
     for (size_t i = 0; code == TB_OK && i < n; i++) {
-        code = open_one(texts[i], &l->fd[i], err);
-        if (code == TB_OK) l->n++;
+        code = open_one(texts[i], &l.fd[i], err);
+        if (code == TB_OK) l.n++;
     }
     if (code == TB_OK) *ret_listener = l;
-    else listen_free(l);
+    else listen_close(&l);
     return code;
 }
 
@@ -150,76 +129,4 @@ void listen_text(const listener *l, size_t i, char out[LISTEN_TEXT_MAX])
     if (six) inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&a)->sin6_addr, host, sizeof host);
     else inet_ntop(AF_INET, &((struct sockaddr_in *)&a)->sin_addr, host, sizeof host);
     snprintf(out, LISTEN_TEXT_MAX, six ? "[%s]:%u" : "%s:%u", host, listen_port(l, i));
-}
-
-size_t listen_count(const listener *l)
-{
-    return l->n;
-}
-
-/* false: nothing more to accept here now. */
-static bool accept_one(listener *l, size_t which)
-{
-    const int fd = l->fd[which];
-    struct sockaddr_storage peer;
-    socklen_t len = sizeof peer;
-    int s = accept4(fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (s >= 0) {
-        l->hooks.accepted(l->hooks.ctx, which, s, (struct sockaddr *)&peer, len);
-        return true;
-    }
-    if (errno == EINTR || errno == ECONNABORTED) return true;
-    /* Out of descriptors or memory: the client waits in the backlog; do not spin. */
-    if (errno != EAGAIN && errno != EWOULDBLOCK) usleep(20000);
-    return false;
-}
-
-static void *run_acceptor(void *arg)
-{
-    listener *l = arg;
-    struct pollfd p[LISTEN_MAX + 2];
-    int wait_ms = -1;
-    for (size_t i = 0; i < l->n; i++)
-        p[i] = (struct pollfd){.fd = l->fd[i], .events = POLLIN};
-    p[l->n] = (struct pollfd){.fd = l->wake, .events = POLLIN};
-    p[l->n + 1] = (struct pollfd){.fd = l->hooks.beside_fd, .events = POLLIN};
-    for (;;) {
-        if (poll(p, l->n + 2, wait_ms) < 0) continue;
-        bool last = p[l->n].revents != 0; /* who is in the backlog already is still let in */
-        for (size_t i = 0; i < l->n; i++)
-            for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(l, i); k++)
-                ;
-        if (last) break;
-        wait_ms = l->hooks.beside(l->hooks.ctx);
-    }
-    l->hooks.ended(l->hooks.ctx);
-    return NULL;
-}
-
-int listen_start(listener *l, listen_hooks hooks)
-{
-    l->hooks = hooks;
-    int e = pthread_create(&l->thread, NULL, run_acceptor, l);
-    l->started = e == 0;
-    return e;
-}
-
-void listen_stop(listener *l)
-{
-    if (l->started) {
-        uint64_t one = 1;
-        while (write(l->wake, &one, sizeof one) < 0 && errno == EINTR)
-            ;
-        pthread_join(l->thread, NULL);
-        l->started = false;
-    }
-    close_all(l);
-}
-
-void listen_free(listener *l)
-{
-    if (!l) return;
-    listen_stop(l);
-    if (l->wake >= 0) close(l->wake);
-    free(l);
 }

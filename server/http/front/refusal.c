@@ -1,4 +1,4 @@
-#include "http/refusal.h"
+#include "http/front/refusal.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

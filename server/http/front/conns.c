@@ -1,7 +1,7 @@
 /* Slots are found by descriptor and kept for reuse, so that a connection costs no allocation after
  * the first with its number. Deadlines are one relaxed store a phase; the sweeper walks the open
  * slots a few times in the shortest deadline. */
-#include "http/conns.h"
+#include "http/front/conns.h"
 
 #include <errno.h>
 #include <linux/tcp.h>
@@ -12,9 +12,9 @@
 
 #include "http/clock.h"
 
-#define SLOW_US 250000 /* nobody is called slow sooner */
-#define STALE_US 2000000
-#define STANDING 1024 /* bytes a second: less is no progress */
+#define SLOW_US  250000  /* a rate is measured over so long at least */
+#define STALE_US 2000000 /* and means nothing so long after */
+#define STANDING 1024    /* bytes a second: less is no progress */
 
 struct conns {
     pthread_mutex_t lock; /* slots' fd, opened, shut; top, open, per_worker */
@@ -26,8 +26,8 @@ struct conns {
     unsigned open, n_workers;
     unsigned *per_worker;
     bool stop, draining, started;
-    unsigned leaving; /* let go, and not closed yet */
-    _Atomic uint64_t late[CONN_PHASES], evicted, malformed;
+    unsigned leaving; /* told to end, and not closed yet */
+    conns_counters counters;
 };
 
 const char *conn_phase_name(conn_phase phase)
@@ -56,9 +56,10 @@ conns *conns_new(const conns_limits *limits, unsigned n_workers)
     return c;
 }
 
-/* Takes a slot out of the books. Under the lock. */
-static void leave(conns *c, conn *k)
+/* Under the lock. */
+static void free_slot(conn *k)
 {
+    conns *c = k->conns;
     c->leaving -= k->leaving;
     k->fd = -1;
     k->opened = false;
@@ -67,7 +68,7 @@ static void leave(conns *c, conn *k)
     free(k->kept);
     k->kept = NULL;
     k->kept_len = k->kept_good = k->discarded = 0;
-    k->wire = (wire){0};
+    k->framing = (framing){0};
     k->answered = 0;
     k->refused = false;
     c->open--;
@@ -102,7 +103,7 @@ static unsigned count_peer(const conns *c, const struct in6_addr *peer)
     return n;
 }
 
-static conns_verdict judge(conns *c, int fd, const struct in6_addr *peer)
+static conns_verdict find_slot(conns *c, int fd, const struct in6_addr *peer)
 {
     if (fd >= CONNS_FD_MAX || c->open >= c->limits.most) return CONNS_FULL;
     if (c->limits.per_ip && !conns_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
@@ -110,6 +111,7 @@ static conns_verdict judge(conns *c, int fd, const struct in6_addr *peer)
     if (c->slot[fd]) return CONNS_OK;
     conn *k = calloc(1, sizeof *k);
     if (!k) return CONNS_NOMEM;
+    k->conns = c;
     k->fd = -1;
     c->slot[fd] = k;
     if (fd >= c->top) c->top = fd + 1;
@@ -127,8 +129,8 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
     struct in6_addr from = address_of(peer);
     pthread_mutex_lock(&c->lock);
     /* Our own bookkeeping of this number is stale: the library closed it without a notice. */
-    if (fd < CONNS_FD_MAX && c->slot[fd] && c->slot[fd]->fd >= 0) leave(c, c->slot[fd]);
-    conns_verdict verdict = judge(c, fd, &from);
+    if (fd < CONNS_FD_MAX && c->slot[fd] && c->slot[fd]->fd >= 0) free_slot(c->slot[fd]);
+    conns_verdict verdict = find_slot(c, fd, &from);
     if (verdict == CONNS_OK) {
         conn *k = c->slot[fd];
         unsigned least = 0;
@@ -146,13 +148,6 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
     return verdict;
 }
 
-void conns_rejected(conns *c, conn *k)
-{
-    pthread_mutex_lock(&c->lock);
-    leave(c, k);
-    pthread_mutex_unlock(&c->lock);
-}
-
 conn *conns_opened(conns *c, int fd)
 {
     pthread_mutex_lock(&c->lock);
@@ -168,66 +163,58 @@ conn *conns_at(const conns *c, int fd)
     return k && k->fd == fd && k->opened ? k : NULL;
 }
 
-void conns_closed(conns *c, conn *k)
+void conn_closed(conn *k)
 {
+    conns *c = k->conns;
     pthread_mutex_lock(&c->lock);
-    leave(c, k);
-    pthread_cond_broadcast(&c->wake); /* whoever waits for the last one */
+    free_slot(k);
+    pthread_cond_broadcast(&c->wake);
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What a body may take for its length, microseconds. */
-static int64_t worth(const conns *c, uint64_t bytes)
+/* Microseconds that these bytes may take. */
+static int64_t time_for(const conn *k, uint64_t bytes)
 {
-    return (int64_t)(bytes * 1000000 / (uint64_t)c->limits.bytes_per_s);
+    return (int64_t)(bytes * 1000000 / (uint64_t)k->conns->limits.bytes_per_s);
 }
 
-void conns_phase(const conns *c, conn *k, conn_phase phase, uint64_t bytes, int64_t now_us)
+void conn_set_phase(conn *k, conn_phase phase, uint64_t bytes, int64_t now_us)
 {
+    const conns_limits *limits = &k->conns->limits;
     int64_t allowed = INT64_MAX;
     switch (phase) {
     case CONN_NEW:
-    case CONN_HEAD: allowed = c->limits.head_us; break;
-    case CONN_IDLE: allowed = c->limits.idle_us; break;
+    case CONN_HEAD: allowed = limits->head_us; break;
+    case CONN_IDLE: allowed = limits->idle_us; break;
     case CONN_BODY:
-    case CONN_SEND: allowed = c->limits.body_us + worth(c, bytes); break;
+    case CONN_SEND: allowed = limits->body_us + time_for(k, bytes); break;
     default: break;
     }
     set_deadline(k, phase, allowed == INT64_MAX ? allowed : now_us + allowed);
 }
 
-void conns_piece(const conns *c, conn *k, uint64_t bytes, int64_t began_us, int64_t now_us)
+void conn_piece(conn *k, uint64_t bytes, int64_t began_us, int64_t now_us)
 {
-    const int64_t most = now_us + c->limits.body_us;
+    const int64_t most = now_us + k->conns->limits.body_us;
     int64_t deadline = atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
     deadline = deadline < INT64_MAX ? deadline + (now_us - began_us) : most;
-    set_deadline(k, CONN_SEND, (deadline < most ? deadline : most) + worth(c, 4 * bytes));
+    set_deadline(k, CONN_SEND, (deadline < most ? deadline : most) + time_for(k, 4 * bytes));
 }
 
-void conns_begin(const conns *c, conn *k, int64_t now_us)
+void conn_begin(conn *k, int64_t now_us)
 {
-    if (atomic_load_explicit(&k->phase, memory_order_relaxed) == CONN_NEW)
+    if (conn_phase_of(k) == CONN_NEW)
         atomic_store_explicit(&k->phase, CONN_HEAD, memory_order_relaxed);
     else
-        conns_phase(c, k, CONN_HEAD, 0, now_us);
+        conn_set_phase(k, CONN_HEAD, 0, now_us);
 }
 
-void conns_extend(const conns *c, conn *k, uint64_t bytes_before, uint64_t bytes_now)
+void conn_extend(conn *k, uint64_t bytes_before, uint64_t bytes_now)
 {
-    int64_t more = worth(c, bytes_now) - worth(c, bytes_before);
+    int64_t more = time_for(k, bytes_now) - time_for(k, bytes_before);
     int64_t deadline = atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
     if (deadline == INT64_MAX) return;
     atomic_store_explicit(&k->deadline_us, deadline + more, memory_order_relaxed);
-}
-
-void conns_note_late(conns *c, conn_phase phase)
-{
-    atomic_fetch_add_explicit(&c->late[phase], 1, memory_order_relaxed);
-}
-
-static conn_phase phase_of(const conn *k)
-{
-    return (conn_phase)atomic_load_explicit(&k->phase, memory_order_relaxed);
 }
 
 static int64_t deadline_of(const conn *k)
@@ -241,49 +228,44 @@ static bool is_open(const conn *k)
     return k && k->fd >= 0 && k->opened && !k->shut;
 }
 
-/* A connection that waits for a request is let go by closing its reading half: a request
- * that arrived just before is still read and answered. */
-static void let_go(conn *k)
+/* A connection that waits for a request ends by closing its reading half: a request that arrived just
+ * before is still read and answered. */
+static void end_conn(conn *k)
 {
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
     const bool half = phase == CONN_IDLE || phase == CONN_NEW;
     k->shut = !half;
     shutdown(k->fd, half ? SHUT_RD : SHUT_RDWR);
 }
 
-/* --- who gets on, and who does not --- */
+/* --- making room --- */
 
-/* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
-static uint64_t bytes_moved(int fd)
+/* Measures the rate of bodies and answers since the last look: one that was fast once may stand now. A look of long ago,
+ * before there was a need for room, says nothing. */
+static void measure_rate(conn *k, int64_t now_us)
 {
-    struct tcp_info info;
-    socklen_t len = sizeof info;
-    memset(&info, 0, sizeof info);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0) return 0;
-    return info.tcpi_bytes_acked + info.tcpi_bytes_received;
-}
-
-/* Of bodies and answers alone, and each time over a while: whoever was fast once may stand now. What
- * was seen long ago, before there was a need for room, says nothing. */
-static void look(conn *k, int64_t now_us)
-{
-    const conn_phase phase = phase_of(k);
+    const conn_phase phase = conn_phase_of(k);
+    const bool moves = phase == CONN_BODY || phase == CONN_SEND;
     const int64_t since_us = now_us - k->look_us;
-    if ((phase != CONN_BODY && phase != CONN_SEND) || since_us > STALE_US) k->look_us = 0;
-    if ((phase != CONN_BODY && phase != CONN_SEND) || (k->look_us && since_us < SLOW_US)) return;
-    const uint64_t bytes = bytes_moved(k->fd);
+    struct tcp_info info = {0};
+    socklen_t len = sizeof info;
+    if (!moves || since_us > STALE_US) k->look_us = 0;
+    if (!moves || (k->look_us && since_us < SLOW_US)) return;
+    /* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
+    const bool known = getsockopt(k->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0;
+    const uint64_t bytes = known ? info.tcpi_bytes_acked + info.tcpi_bytes_received : 0;
     k->rate = k->look_us ? (bytes - k->look_bytes) * 1000000 / (uint64_t)(now_us - k->look_us)
                          : UINT64_MAX; /* not known yet */
     k->look_us = now_us;
     k->look_bytes = bytes;
 }
 
-/* The smaller, the sooner it is let go; UINT64_MAX: not at all. */
-static uint64_t worth_keeping(const conns *c, const conn *k, int64_t now_us)
+/* The smaller, the sooner it is evicted; UINT64_MAX: not at all. */
+static uint64_t eviction_rank(const conns *c, const conn *k, int64_t now_us)
 {
     const uint64_t idle = UINT64_C(1) << 61, slow = UINT64_C(1) << 62;
     const uint64_t left_us = (uint64_t)(deadline_of(k) > now_us ? deadline_of(k) - now_us : 0);
-    switch (phase_of(k)) {
+    switch (conn_phase_of(k)) {
     case CONN_HEAD:
         return left_us + SLOW_US > (uint64_t)c->limits.head_us ? UINT64_MAX : left_us;
     case CONN_IDLE: return idle + left_us;
@@ -295,16 +277,16 @@ static uint64_t worth_keeping(const conns *c, const conn *k, int64_t now_us)
     }
 }
 
-static conn *least(const conns *c, int64_t now_us)
+static conn *choose_victim(const conns *c, int64_t now_us)
 {
     conn *found = NULL;
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
         if (!is_open(k) || k->leaving) continue;
-        const uint64_t value = worth_keeping(c, k, now_us);
-        if (value >= best) continue;
-        best = value;
+        const uint64_t rank = eviction_rank(c, k, now_us);
+        if (rank >= best) continue;
+        best = rank;
         found = k;
     }
     return found;
@@ -314,30 +296,26 @@ static void evict(conns *c, conn *k)
 {
     k->leaving = true;
     c->leaving++;
-    atomic_fetch_add_explicit(&c->evicted, 1, memory_order_relaxed);
-    let_go(k);
-}
-
-/* An idle one that was told to go had asked something before: it is at work once more. */
-static void reconsider(conns *c, conn *k)
-{
-    const conn_phase phase = phase_of(k);
-    if (!k->leaving || phase == CONN_IDLE || phase == CONN_NEW) return;
-    k->leaving = false;
-    c->leaving--;
+    atomic_fetch_add_explicit(&c->counters.evicted, 1, memory_order_relaxed);
+    end_conn(k);
 }
 
 void conns_make_room(conns *c, unsigned wanted)
 {
     const int64_t now_us = clock_mono_us();
     pthread_mutex_lock(&c->lock);
-    for (int i = 0; i < c->top; i++)
-        if (is_open(c->slot[i])) {
-            reconsider(c, c->slot[i]);
-            look(c->slot[i], now_us);
+    for (int i = 0; i < c->top; i++) {
+        conn *k = c->slot[i];
+        if (!is_open(k)) continue;
+        const conn_phase phase = conn_phase_of(k);
+        if (k->leaving && phase != CONN_IDLE && phase != CONN_NEW) { /* it had sent a request just before: it stays */
+            k->leaving = false;
+            c->leaving--;
         }
+        measure_rate(k, now_us);
+    }
     while (c->leaving < wanted) {
-        conn *k = least(c, now_us);
+        conn *k = choose_victim(c, now_us);
         if (!k) break;
         evict(c, k);
     }
@@ -352,7 +330,7 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
     pthread_mutex_lock(&c->lock);
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
-        if (!is_open(k) || phase_of(k) != CONN_IDLE || memcmp(&k->peer, &from, sizeof from) != 0)
+        if (!is_open(k) || conn_phase_of(k) != CONN_IDLE || memcmp(&k->peer, &from, sizeof from) != 0)
             continue;
         leaving |= k->leaving;
         if (!k->leaving && (!found || deadline_of(k) < deadline_of(found))) found = k;
@@ -362,56 +340,36 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
     return found || leaving;
 }
 
-void conns_count_malformed(conns *c)
-{
-    atomic_fetch_add_explicit(&c->malformed, 1, memory_order_relaxed);
-}
-
-uint64_t conns_malformed(const conns *c)
-{
-    return atomic_load_explicit(&c->malformed, memory_order_relaxed);
-}
-
-uint64_t conns_evicted(const conns *c)
-{
-    return atomic_load_explicit(&c->evicted, memory_order_relaxed);
-}
-
 /* --- the sweeper --- */
-
-static void shut_late(conns *c, conn *k)
-{
-    k->shut = true;
-    conns_note_late(c, phase_of(k));
-    shutdown(k->fd, SHUT_RDWR);
-}
 
 static void sweep(conns *c, int64_t now_us)
 {
     for (int i = 0; i < c->top; i++) {
         conn *k = c->slot[i];
         if (!is_open(k)) continue;
-        const conn_phase phase = phase_of(k);
-        if (deadline_of(k) <= now_us) shut_late(c, k);
-        else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) let_go(k);
+        const conn_phase phase = conn_phase_of(k);
+        if (deadline_of(k) <= now_us) {
+            k->shut = true;
+            atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);
+            shutdown(k->fd, SHUT_RDWR);
+        } else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) {
+            end_conn(k);
+        }
     }
 }
 
-static int64_t sweep_pause(const conns *c)
-{
-    int64_t least = c->limits.head_us;
-    if (c->limits.body_us < least) least = c->limits.body_us;
-    if (c->limits.idle_us < least) least = c->limits.idle_us;
-    int64_t pause = c->draining ? 20000 : least / 8;
-    return pause < 5000 ? 5000 : pause > 250000 ? 250000 : pause;
-}
-
+/* A few times in the shortest deadline. */
 static void *run_sweeper(void *arg)
 {
     conns *c = arg;
+    int64_t least = c->limits.head_us;
+    if (c->limits.body_us < least) least = c->limits.body_us;
+    if (c->limits.idle_us < least) least = c->limits.idle_us;
     pthread_mutex_lock(&c->lock);
     while (!c->stop) {
-        int64_t until = clock_mono_us() + sweep_pause(c);
+        int64_t pause = c->draining ? 20000 : least / 8;
+        pause = pause < 5000 ? 5000 : pause > 250000 ? 250000 : pause;
+        const int64_t until = clock_mono_us() + pause;
         struct timespec t = {until / 1000000, until % 1000000 * 1000};
         pthread_cond_timedwait(&c->wake, &c->lock, &t);
         sweep(c, clock_mono_us());
@@ -464,9 +422,9 @@ unsigned conns_open_of(conns *c, unsigned worker)
     return n;
 }
 
-uint64_t conns_late(const conns *c, conn_phase phase)
+conns_counters *conns_counters_of(conns *c)
 {
-    return atomic_load_explicit(&c->late[phase], memory_order_relaxed);
+    return &c->counters;
 }
 
 void conns_free(conns *c, void (*drop)(struct request *request))

@@ -1,6 +1,6 @@
 /* The answer to what is not a valid request: written straight to the socket, in one packet. */
-#ifndef TOLLBOOK_SERVER_HTTP_REFUSAL_H
-#define TOLLBOOK_SERVER_HTTP_REFUSAL_H
+#ifndef TOLLBOOK_SERVER_HTTP_FRONT_REFUSAL_H
+#define TOLLBOOK_SERVER_HTTP_FRONT_REFUSAL_H
 
 #include "tollbook/error.h"
 

@@ -1,7 +1,7 @@
 /* What a connection sends: the first byte says where the rest is cut. Cut or whole, the same bytes pass, and
  * what is judged wrong stays so. What passes is given to libmicrohttpd itself, with the server's memory for a
- * connection: it must have read what the wire has read, the same requests with the same bodies, must answer
- * each of them and nothing else, and end the connection where the wire says that it ends. */
+ * connection: it must have read what the framing has read, the same requests with the same bodies, must answer
+ * each of them and nothing else, and end the connection where the framing says that it ends. */
 #include <microhttpd.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/wire.h"
+#include "http/front/framing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,43 +44,43 @@ static void note_end(text *t)
     t->whole++;
 }
 
-/* --- the wire's --- */
+/* --- the framing's --- */
 
-/* A body that comes apart: what is there of it goes by, and a byte stands for it before and after. */
-static size_t pass_by(wire *w, size_t rest, text *passed)
+/* A large body: what is there of it goes by, and a byte of its placeholder passes before and after. */
+static size_t pass_by(framing *w, size_t rest, text *passed)
 {
     const size_t n = w->left < rest ? (size_t)w->left : rest;
     w->left -= n;
-    if (w->stand_ins == 0 && n > 0) note(passed, &(char){wire_stand_in(w)}, 1);
-    if (w->left == 0) note(passed, &(char){wire_stand_in(w)}, 1);
+    if (w->placeholders == 0 && n > 0) note(passed, &(char){framing_placeholder(w)}, 1);
+    if (w->left == 0) note(passed, &(char){framing_placeholder(w)}, 1);
     return n;
 }
 
-/* What one step of the wire means: a head, a body's byte, a request's end. Byte by byte a step is no more. */
-static void note_step(text *reading, const wire *before, const wire *after, const char *passed, size_t len)
+/* What one step of the framing means: a head, a body's byte, a request's end. Byte by byte a step is no more. */
+static void note_step(text *reading, const framing *before, const framing *after, const char *passed, size_t len)
 {
-    const wire_state was = before->state;
-    const bool begins = after->heads > before->heads, over = after->state == WIRE_HEAD || after->state == WIRE_END;
-    if (was == WIRE_BODY || was == WIRE_CHUNK_BYTES || was == WIRE_APART) note(reading, passed, len);
+    const framing_state was = before->state;
+    const bool begins = after->heads > before->heads, over = after->state == FRAMING_HEAD || after->state == FRAMING_END;
+    if (was == FRAMING_BODY || was == FRAMING_CHUNK_BYTES || was == FRAMING_LARGE) note(reading, passed, len);
     if (begins) note(reading, "<", 1);
-    if (over && (begins || was != WIRE_HEAD)) note_end(reading);
+    if (over && (begins || was != FRAMING_HEAD)) note_end(reading);
 }
 
 /* Shows `step` bytes more each time, behind what was not read: as a slow client's come. reading: NULL, or what the
- * wire has read, where step is 1. */
-static void scan(wire *w, const char *sent, size_t size, size_t step, text *passed, text *reading)
+ * framing has read, where step is 1. */
+static void scan(framing *w, const char *sent, size_t size, size_t step, text *passed, text *reading)
 {
     char *bytes = room(size);
     size_t shown = 0, rest = 0;
-    while (shown < size && w->state < WIRE_END) {
+    while (shown < size && w->state < FRAMING_END) {
         const size_t more = size - shown < step ? size - shown : step;
         memcpy(bytes + rest, sent + shown, more);
         shown += more;
         rest += more;
-        for (size_t n = 1; n > 0 && rest > 0 && w->state < WIRE_END;) {
-            const wire before = *w;
+        for (size_t n = 1; n > 0 && rest > 0 && w->state < FRAMING_END;) {
+            const framing before = *w;
             const size_t was = passed->len;
-            const wire_step s = w->state == WIRE_APART ? (wire_step){pass_by(w, rest, passed), 0} : wire_scan(w, bytes, rest);
+            const framing_step s = w->state == FRAMING_LARGE ? (framing_step){pass_by(w, rest, passed), 0} : framing_scan(w, bytes, rest);
             PROMISE(s.passed <= s.read && s.read <= rest);
             note(passed, bytes, s.passed);
             if (reading) note_step(reading, &before, w, passed->bytes + was, passed->len - was);
@@ -88,7 +88,7 @@ static void scan(wire *w, const char *sent, size_t size, size_t step, text *pass
             rest -= n;
             if (n > 0) memmove(bytes, bytes + n, rest);
         }
-        PROMISE(w->state >= WIRE_APART || rest < WIRE_HEAD_MAX);
+        PROMISE(w->state >= FRAMING_LARGE || rest < HEAD_MAX);
     }
     free(bytes);
 }
@@ -143,7 +143,7 @@ static void start_library(void)
     nothing = MHD_create_response_from_buffer(0, no_bytes, MHD_RESPMEM_PERSISTENT);
     daemon_of_mine = MHD_start_daemon(
         MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, NULL, MHD_OPTION_EXTERNAL_LOGGER,
-        on_message, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WIRE_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        on_message, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)FRAMING_POOL, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
         (size_t)4096, MHD_OPTION_URI_LOG_CALLBACK, on_line, NULL, MHD_OPTION_END);
     if (!daemon_of_mine || !nothing) abort();
 }
@@ -203,12 +203,12 @@ static void read_library(const text *passed, size_t step, answers *a)
 static void check_judging(const char *bytes, size_t size)
 {
     for (size_t n = 0; n <= size && n < 512; n++) {
-        wire w = {0};
+        framing w = {0};
         char *copy = room(n);
         memcpy(copy, bytes, n);
-        wire_scan(&w, copy, n);
-        if (w.heads) PROMISE(wire_can_judge(bytes, n));
-        if (wire_can_judge(bytes, n)) PROMISE(w.heads || w.state == WIRE_BAD);
+        framing_scan(&w, copy, n);
+        if (w.heads) PROMISE(head_is_due(bytes, n));
+        if (head_is_due(bytes, n)) PROMISE(w.heads || w.state == FRAMING_BAD);
         free(copy);
     }
 }
@@ -219,25 +219,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *sent = (const char *)data + 1;
     const size_t step = 1 + data[0], most = size * 2;
     text one = {.bytes = room(most)}, cut = {.bytes = room(most)}, reading = {.bytes = room(most)};
-    wire w = {0}, in_steps = {0}, whole = {0};
+    framing w = {0}, in_steps = {0}, whole = {0};
     check_judging(sent, --size);
     scan(&w, sent, size, 1, &one, &reading);
     for (int i = 0; i < 2; i++) {
-        wire *other = i ? &whole : &in_steps;
+        framing *other = i ? &whole : &in_steps;
         cut.len = 0;
         scan(other, sent, size, i ? size : step, &cut, NULL);
         PROMISE(cut.len == one.len && memcmp(cut.bytes, one.bytes, one.len) == 0);
         PROMISE(other->heads == w.heads && other->state == w.state && other->code == w.code);
     }
-    PROMISE(w.state != WIRE_BAD || w.code != TB_OK);
-    PROMISE(w.state < WIRE_END || wire_scan(&w, one.bytes, one.len).read == 0);
+    PROMISE(w.state != FRAMING_BAD || w.code != TB_OK);
+    PROMISE(w.state < FRAMING_END || framing_scan(&w, one.bytes, one.len).read == 0);
 
     answers a = {0};
     library = (text){.bytes = room(most)};
     read_library(&one, step * 16, &a);
     PROMISE(library.len == reading.len && memcmp(library.bytes, reading.bytes, reading.len) == 0);
     PROMISE(a.n == reading.whole && a.lines == a.n);
-    if (w.state != WIRE_END || w.code == TB_OK) PROMISE(a.ended == (w.state == WIRE_END)); /* else the handler says close */
+    if (w.state != FRAMING_END || w.code == TB_OK) PROMISE(a.ended == (w.state == FRAMING_END)); /* else the handler says close */
     free(library.bytes);
     free(reading.bytes);
     free(one.bytes);

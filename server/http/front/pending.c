@@ -1,0 +1,218 @@
+#include "http/front/pending.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "http/front/head.h"
+
+#define EVENTS    64
+#define RETRY_MS  2    /* how often room is looked for if there is none */
+#define SAMPLE    32   /* eviction: of so many oldest sockets, one of the most frequent address */
+#define ADDRESSES 4096 /* counters of addresses, shared by those of one hash */
+
+typedef struct entry {
+    pending_socket socket;
+    struct entry *next, *before; /* in the order of arrival, or of being ready */
+    int64_t deadline_us;
+    unsigned address; /* its counter */
+    bool ready, watched;
+} entry;
+
+typedef struct queue {
+    entry *first, *last;
+    unsigned n;
+} queue;
+
+struct pending {
+    pending_limits limits;
+    pending_hooks hooks;
+    int epoll;
+    queue incomplete, ready;
+    _Atomic unsigned count;
+    unsigned of_address[ADDRESSES];
+    char head[HEAD_MAX]; /* a socket's bytes while they are looked at */
+};
+
+static void append(queue *q, entry *e)
+{
+    e->next = NULL;
+    e->before = q->last;
+    if (q->last) q->last->next = e;
+    else q->first = e;
+    q->last = e;
+    q->n++;
+}
+
+static void take_out(queue *q, entry *e)
+{
+    if (e->before) e->before->next = e->next;
+    else q->first = e->next;
+    if (e->next) e->next->before = e->before;
+    else q->last = e->before;
+    q->n--;
+}
+
+static unsigned counter_of(const struct sockaddr_storage *peer)
+{
+    const unsigned char *bytes = (const unsigned char *)&((const struct sockaddr_in *)peer)->sin_addr;
+    size_t n = 4;
+    if (peer->ss_family == AF_INET6) {
+        bytes = ((const struct sockaddr_in6 *)peer)->sin6_addr.s6_addr;
+        n = 8; /* the network: a host has the rest to itself */
+    }
+    unsigned h = 2166136261u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ bytes[i]) * 16777619u;
+    return h % ADDRESSES;
+}
+
+/* Frees the entry; its socket belongs to another owner, or is closed. */
+static void forget(pending *p, entry *e)
+{
+    if (e->watched) epoll_ctl(p->epoll, EPOLL_CTL_DEL, e->socket.fd, NULL);
+    take_out(e->ready ? &p->ready : &p->incomplete, e);
+    p->of_address[e->address]--;
+    atomic_fetch_sub_explicit(&p->count, 1, memory_order_relaxed);
+    free(e);
+}
+
+static void leave(pending *p, entry *e, pending_end why)
+{
+    const pending_socket s = e->socket;
+    forget(p, e);
+    p->hooks.leave(p->hooks.ctx, &s, why);
+}
+
+static void evict(pending *p)
+{
+    entry *most = p->incomplete.first;
+    int n = 0;
+    for (entry *e = most; e && n < SAMPLE; e = e->next, n++)
+        if (p->of_address[e->address] > p->of_address[most->address]) most = e;
+    if (most) leave(p, most, PENDING_FULL);
+}
+
+/* Looks at what came without taking it from the kernel. false: the client has ended, and the entry is gone. */
+static bool peek(pending *p, entry *e, int64_t now_us)
+{
+    const ssize_t n = recv(e->socket.fd, p->head, sizeof p->head, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (n <= 0) {
+        close(e->socket.fd);
+        e->watched = false; /* closed: the kernel has forgotten it */
+        forget(p, e);
+        return false;
+    }
+    if (e->ready || !head_is_due(p->head, (size_t)n)) return true;
+    take_out(&p->incomplete, e);
+    e->ready = true;
+    e->deadline_us = now_us + p->limits.patience_us;
+    append(&p->ready, e);
+    return true;
+}
+
+static void admit_ready(pending *p)
+{
+    pending_verdict verdict = PENDING_TAKEN;
+    for (entry *e = p->ready.first, *next; e && verdict != PENDING_NO_ROOM; e = next) {
+        next = e->next;
+        if (e->watched) epoll_ctl(p->epoll, EPOLL_CTL_DEL, e->socket.fd, NULL);
+        e->watched = false;
+        verdict = p->hooks.admit(p->hooks.ctx, &e->socket, p->ready.n);
+        if (verdict == PENDING_TAKEN) forget(p, e);
+    }
+}
+
+void pending_add(pending *p, const pending_socket *s, int64_t now_us)
+{
+    entry *e = calloc(1, sizeof *e);
+    if (!e) {
+        p->hooks.leave(p->hooks.ctx, s, PENDING_FULL);
+        return;
+    }
+    if (p->incomplete.n + p->ready.n >= p->limits.most) evict(p);
+    e->socket = *s;
+    e->address = counter_of(&s->peer);
+    e->deadline_us = now_us + p->limits.head_us;
+    append(&p->incomplete, e);
+    p->of_address[e->address]++;
+    atomic_fetch_add_explicit(&p->count, 1, memory_order_relaxed);
+    if (!peek(p, e, now_us)) return;
+    if (e->ready) {
+        admit_ready(p);
+        return;
+    }
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = e};
+    e->watched = epoll_ctl(p->epoll, EPOLL_CTL_ADD, s->fd, &event) == 0;
+    if (!e->watched) leave(p, e, PENDING_FULL);
+}
+
+static void peek_at_all(pending *p, int64_t now_us)
+{
+    struct epoll_event events[EVENTS];
+    int n;
+    do {
+        n = epoll_wait(p->epoll, events, EVENTS, 0);
+        for (int i = 0; i < n; i++)
+            peek(p, events[i].data.ptr, now_us);
+        admit_ready(p);
+    } while (n == EVENTS);
+}
+
+int pending_run(pending *p, int64_t now_us)
+{
+    peek_at_all(p, now_us);
+    while (p->incomplete.first && p->incomplete.first->deadline_us <= now_us)
+        leave(p, p->incomplete.first, PENDING_LATE);
+    while (p->ready.first && p->ready.first->deadline_us <= now_us)
+        leave(p, p->ready.first, PENDING_FULL);
+    if (p->ready.first) return RETRY_MS;
+    if (!p->incomplete.first) return -1;
+    const int64_t ms = (p->incomplete.first->deadline_us - now_us + 999) / 1000;
+    return ms > 60000 ? 60000 : (int)ms;
+}
+
+void pending_end_all(pending *p, int64_t now_us)
+{
+    peek_at_all(p, now_us);
+    while (p->ready.first)
+        leave(p, p->ready.first, PENDING_FULL);
+    while (p->incomplete.first)
+        leave(p, p->incomplete.first, PENDING_LATE);
+}
+
+int pending_fd(const pending *p)
+{
+    return p->epoll;
+}
+
+unsigned pending_count(const pending *p)
+{
+    return atomic_load_explicit(&p->count, memory_order_relaxed);
+}
+
+pending *pending_new(pending_limits limits, pending_hooks hooks)
+{
+    pending *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->limits = limits;
+    p->hooks = hooks;
+    p->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (p->epoll >= 0) return p;
+    free(p);
+    return NULL;
+}
+
+void pending_free(pending *p)
+{
+    if (!p) return;
+    pending_end_all(p, 0);
+    close(p->epoll);
+    free(p);
+}

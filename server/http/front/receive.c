@@ -1,0 +1,223 @@
+#include "http/front/receive.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "http/clock.h"
+#include "http/front/refusal.h"
+
+#define DISCARD_MAX 65536 /* read behind a refusal, so that closing does not overtake it */
+
+static _Thread_local conns *mine;
+
+void receive_for(conns *c)
+{
+    mine = c;
+}
+
+static ssize_t from_system(int fd, void *to, size_t len, int flags)
+{
+    return recvfrom(fd, to, len, flags, NULL, NULL);
+}
+
+/* --- a refusal --- */
+
+static void count_malformed(const conn *k)
+{
+    atomic_fetch_add_explicit(&conns_counters_of(k->conns)->malformed, 1, memory_order_relaxed);
+}
+
+/* What is bad is answered when all that came before it is, and where no answer is under way. */
+static void refuse_if_due(conn *k)
+{
+    const framing *f = &k->framing;
+    const conn_phase phase = conn_phase_of(k);
+    if (f->state != FRAMING_BAD || k->refused ||
+        f->heads - k->answered != (f->in_body ? 1 : 0) || phase == CONN_WORK || phase == CONN_SEND)
+        return;
+    k->refused = true;
+    count_malformed(k);
+    refusal_send(k->fd, f->code, f->why);
+    shutdown(k->fd, SHUT_WR);
+    conn_set_phase(k, CONN_HEAD, 0, clock_mono_us());
+}
+
+/* The client's end, or that there is nothing more now. */
+static ssize_t discard(conn *k)
+{
+    char unread[4096];
+    ssize_t n = 1;
+    while (n > 0 && k->discarded < DISCARD_MAX) {
+        n = from_system(k->fd, unread, sizeof unread, MSG_DONTWAIT);
+        if (n > 0) k->discarded += (size_t)n;
+    }
+    return n > 0 ? 0 : n;
+}
+
+/* --- what is kept back --- */
+
+static void keep(conn *k, const char *bytes, size_t len)
+{
+    if (!k->kept) k->kept = malloc(HEAD_MAX);
+    if (!k->kept) {
+        framing_give_up(&k->framing);
+        return;
+    }
+    memcpy(k->kept, bytes, len);
+    k->kept_len = len;
+    k->kept_good = 0;
+}
+
+static size_t take_kept(conn *k, char *to, size_t room)
+{
+    const size_t n = k->kept_good < room ? k->kept_good : room;
+    if (n == 0) return 0;
+    memcpy(to, k->kept, n);
+    memmove(k->kept, k->kept + n, k->kept_len - n);
+    k->kept_len -= n;
+    k->kept_good -= n;
+    return n;
+}
+
+/* A head is under way: its time runs, if it does not already. */
+static void note_beginning(conn *k)
+{
+    if (k->kept_len && conn_phase_of(k) == CONN_IDLE)
+        conn_set_phase(k, CONN_HEAD, 0, clock_coarse_us());
+}
+
+/* Of a large body the library gets a byte when some of it has come, and one when it is over. */
+static ssize_t read_placeholder(conn *k, char *to)
+{
+    const bool begins = k->framing.placeholders == 0;
+    if (begins) k->large_body = LARGE_BODY_COMES;
+    if (begins && k->kept_len == 0) { /* the client sent the head alone */
+        char first[4096];
+        const ssize_t n = from_system(k->fd, first, sizeof first, 0);
+        if (n <= 0) return n;
+        keep(k, first, (size_t)n);
+    }
+    if (k->large_body == LARGE_BODY_BROKEN) return 0;
+    const bool due = begins || (k->large_body == LARGE_BODY_OVER && k->framing.placeholders < FRAMING_PLACEHOLDERS);
+    if (due && k->framing.state == FRAMING_LARGE) {
+        *to = framing_placeholder(&k->framing);
+        return 1;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Reads behind what is kept. *ret_more: the kernel may have more. */
+static ssize_t read_behind(conn *k, bool *ret_more)
+{
+    const size_t room = HEAD_MAX - k->kept_len;
+    const ssize_t n = from_system(k->fd, k->kept + k->kept_len, room, 0);
+    if (n <= 0) return n;
+    *ret_more = (size_t)n == room;
+    k->kept_len += (size_t)n;
+    const framing_step s = framing_scan(&k->framing, k->kept, k->kept_len);
+    k->kept_good = s.passed;
+    k->kept_len -= s.read - s.passed;
+    memmove(k->kept + s.passed, k->kept + s.read, k->kept_len - s.passed);
+    return n;
+}
+
+/* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept. */
+static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
+{
+    const size_t most = room < HEAD_MAX ? room : HEAD_MAX;
+    const ssize_t n = from_system(k->fd, to, most, 0);
+    if (n <= 0) return n;
+    const framing_step s = framing_scan(&k->framing, to, (size_t)n);
+    const size_t rest = (size_t)n - s.read;
+    *ret_good = s.passed;
+    *ret_more = (size_t)n == most || (rest > 0 && k->framing.state == FRAMING_LARGE);
+    if (rest > 0 && k->framing.state < FRAMING_END) keep(k, to + s.read, rest);
+    return n;
+}
+
+/* --- reading --- */
+
+static ssize_t receive(conn *k, char *to, size_t room)
+{
+    size_t n = 0;
+    ssize_t got = 1;
+    bool more = true;
+    while ((more || k->kept_good) && got > 0 && n < room) {
+        size_t good = 0;
+        if (k->kept_good) {
+            n += take_kept(k, to + n, room - n);
+        } else if (k->framing.state >= FRAMING_END) {
+            break;
+        } else if (k->framing.state == FRAMING_LARGE) {
+            got = read_placeholder(k, to + n);
+            n += got > 0;
+            more = true;
+        } else if (k->kept_len) {
+            got = read_behind(k, &more);
+        } else {
+            got = read_straight(k, to + n, room - n, &good, &more);
+            n += good;
+        }
+    }
+    const int why = errno;
+    refuse_if_due(k);
+    note_beginning(k);
+    if (n > 0) return (ssize_t)n;
+    if (k->refused || k->framing.state == FRAMING_END) return discard(k);
+    errno = got < 0 ? why : EAGAIN;
+    return got == 0 ? 0 : -1;
+}
+
+/* --- what the handler asks --- */
+
+static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len,
+                                   const char *value, size_t value_len)
+{
+    (void)kind;
+    head_restore(cls, name, name_len, value, value_len);
+    return MHD_YES;
+}
+
+/* Where the head that was passed on last is this one, nothing behind it has been read where it was refused or its body is
+ * large. */
+void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h)
+{
+    const framing *f = &k->framing;
+    const bool newest = f->heads == k->answered + 1;
+    h->http11 = strcmp(version, "HTTP/1.1") == 0;
+    MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, take_header, h);
+    h->large = newest && f->state == FRAMING_LARGE;
+    if (h->large) h->content_length = f->length; /* in place of the placeholder's */
+    if (!newest || f->state != FRAMING_END || !f->code) return;
+    h->code = f->code;
+    h->why = f->why;
+    count_malformed(k);
+}
+
+void conn_set_last(conn *k)
+{
+    framing_end(&k->framing);
+    k->kept_len = k->kept_good = 0;
+}
+
+/* What is behind the last request is read, so that closing does not overtake its answer. */
+void conn_answered(conn *k)
+{
+    k->answered++;
+    if (k->framing.state == FRAMING_END) discard(k);
+    refuse_if_due(k);
+    note_beginning(k);
+}
+
+ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv");
+
+ssize_t receive_instead(int fd, void *to, size_t len, int flags)
+{
+    conn *k = mine ? conns_at(mine, fd) : NULL;
+    if (!k || len == 0) return from_system(fd, to, len, flags);
+    return k->refused ? discard(k) : receive(k, to, len);
+}
