@@ -295,7 +295,7 @@ static void put_server(const server *s, tb_buf *out)
               atomic_load_explicit(&s->bodies, memory_order_relaxed));
     put_gauge(out, "tollbook_writer_queue", "Writes that wait.", writer_queued(s->writer));
     put_gauge(out, "tollbook_intake_queue", "Bodies that wait to be parsed.",
-              crew_queued(s->intake));
+              job_pool_queued(s->pool, LANE_PARSE));
     put_gauge(out, "tollbook_writer_alive", "1 while the writer can write.",
               writer_alive(s->writer));
     put_counter(out, "tollbook_access_log_dropped_total", "Lines that the access log lost.",

@@ -1,6 +1,6 @@
 /* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
  * connections are let go and requests under way get their answer with "Connection: close"; then
- * the desk gives up and the writer finishes its queue, which resumes every suspended connection
+ * slow, outbound and remote queries end and the writer finishes its queue, which resumes every suspended connection
  * (the library aborts the process where one is left); then the event loops end; then the file is
  * checkpointed. */
 #include "http/server.h"
@@ -162,12 +162,12 @@ const tb_directory *worker_directory(worker *w)
     return latest_look(w->server->directory, &w->directory);
 }
 
-worker *server_asker(server *s, const tb_store *store)
+worker *server_remote_worker(server *s, const tb_store *store)
 {
     unsigned i = 0;
-    while (s->askers[i].store != store)
+    while (s->remote_workers[i].store != store)
         i++;
-    return &s->askers[i];
+    return &s->remote_workers[i];
 }
 
 size_t server_metrics(const server *s, const metrics **ret_blocks)
@@ -175,22 +175,9 @@ size_t server_metrics(const server *s, const metrics **ret_blocks)
     size_t n = 0;
     for (unsigned i = 0; i < s->options.threads; i++)
         ret_blocks[n++] = &s->workers[i].metrics;
-    for (unsigned i = 0; s->options.usage && i < SERVER_ASKERS; i++)
-        ret_blocks[n++] = &s->askers[i].metrics;
+    for (unsigned i = 0; s->options.usage && i < SERVER_REMOTE_THREADS; i++)
+        ret_blocks[n++] = &s->remote_workers[i].metrics;
     return n;
-}
-
-static tb_code open_askers(server *s, const tb_store_options *options, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (unsigned i = 0; !code && i < SERVER_ASKERS; i++) {
-        worker *w = &s->askers[i];
-        w->server = s;
-        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
-        code = tb_store_open(s->options.db, options, &w->store, err);
-        s->asker_store[i] = w->store;
-    }
-    return code;
 }
 
 static tb_code open_workers(server *s, tb_error *err)
@@ -206,12 +193,13 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
-        if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
-    tb_code code = s->options.usage ? open_askers(s, &options, err) : TB_OK;
-    for (int i = 0; !code && i < SERVER_DESK_THREADS; i++)
-        code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
+    tb_code code = job_pool_open(s->pool, s->options.db, &options, err);
+    for (unsigned i = 0; !code && s->options.usage && i < SERVER_REMOTE_THREADS; i++) {
+        s->remote_workers[i] = (worker){.server = s, .store = job_pool_reader(s->pool, LANE_REMOTE, i)};
+        tb_buf_init(&s->remote_workers[i].scratch, ANSWER_MAX, NULL);
+    }
     for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
         code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
     return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
@@ -316,9 +304,36 @@ static void on_ended(void *ctx)
     lobby_end_all(((server *)ctx)->lobby, clock_mono_us());
 }
 
+/* The lanes of the job pool that are the same for every server. */
+static const lane_options lanes_of_all[LANES] = {
+    [LANE_SLOW] = {.what = "computations",
+                   .threads = SERVER_SLOW_THREADS, .threads_share = SERVER_SLOW_THREADS,
+                   .jobs = 32, .jobs_share = 8, /* one account may wait for many documents */
+                   .job_us = SERVER_SLOW_US,
+                   .readers = true},
+    [LANE_OUTBOUND] = {.what = "look-ups",
+                       .threads = 4, .threads_share = 3, /* the other side may hang */
+                       .jobs = 32, .jobs_share = 16},
+    [LANE_REMOTE] = {.what = "questions to usage servers",
+                     .threads = SERVER_REMOTE_THREADS, .threads_share = SERVER_REMOTE_SHARE,
+                     .jobs = 1024, .jobs_share = 512,
+                     .readers = true},
+    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .readers = true, .background = true},
+};
+
+static job_pool *new_pool(const server_options *o)
+{
+    lane_options lanes[LANES];
+    memcpy(lanes, lanes_of_all, sizeof lanes);
+    lanes[LANE_PARSE].threads = lanes[LANE_PARSE].threads_share = o->threads;
+    if (!o->usage) lanes[LANE_REMOTE].threads = 0;
+    return job_pool_new(lanes);
+}
+
 static tb_code open_parts(server *s, tb_error *err)
 {
     const server_options *o = &s->options;
+    s->pool = new_pool(o);
     s->cache = cache_new(o->cache_bytes);
     s->keys = latest_new(drop_table);
     s->token = latest_new(drop_token_key);
@@ -336,7 +351,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->places = places_new();
     if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
     if (!s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
-        !s->conns || !s->lobby || !s->complaints || (o->rate_limit && !s->limit))
+        !s->conns || !s->lobby || !s->pool || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -418,20 +433,6 @@ bool server_look(server *s)
 }
 
 /* --- starting --- */
-
-/* Errands: more threads than an account may keep busy, as what they wait for may hang. */
-#define ERRANDS_THREADS       4
-#define ERRANDS_THREADS_SHARE 3
-#define ERRANDS_JOBS          32
-#define ERRANDS_JOBS_SHARE    16
-/* The desk: an account that waits for many documents leaves places for others. */
-#define DESK_JOBS             32
-#define DESK_JOBS_SHARE       8
-#define INTAKE_JOBS           256
-#define INTAKE_JOBS_SHARE     192
-/* Those that ask usage servers take turns by server, not by account: one that hangs leaves threads to the others. */
-#define ASKING_JOBS       1024
-#define ASKING_JOBS_SHARE 512
 
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
  * again must not be shown what was before. */
@@ -593,41 +594,15 @@ tb_code server_start(server *s, tb_error *err)
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
     s->uploads = uploads_start(handler_uploaded);
-    s->desk = crew_start(&(crew_options){.what = "computations",
-                                         .threads = SERVER_DESK_THREADS,
-                                         .threads_share = SERVER_DESK_THREADS,
-                                         .jobs = DESK_JOBS,
-                                         .jobs_share = DESK_JOBS_SHARE,
-                                         .job_us = SERVER_DESK_US,
-                                         .stores = s->desk_store});
-    if (s->options.usage)
-        s->asking = crew_start(&(crew_options){.what = "questions to usage servers",
-                                               .threads = SERVER_ASKERS,
-                                               .threads_share = SERVER_ASKERS_SHARE,
-                                               .jobs = ASKING_JOBS,
-                                               .jobs_share = ASKING_JOBS_SHARE,
-                                               .stores = s->asker_store});
     const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
                                       s->options.fixed_now_us};
     if (s->writer && !s->options.idle)
         s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
-    s->errands = crew_start(&(crew_options){.what = "look-ups",
-                                            .threads = ERRANDS_THREADS,
-                                            .threads_share = ERRANDS_THREADS_SHARE,
-                                            .jobs = ERRANDS_JOBS,
-                                            .jobs_share = ERRANDS_JOBS_SHARE});
-    s->intake = crew_start(&(crew_options){.what = "bodies",
-                                           .threads = s->options.threads,
-                                           .threads_share = s->options.threads,
-                                           .jobs = INTAKE_JOBS,
-                                           .jobs_share = INTAKE_JOBS_SHARE,
-                                           .stores = s->intake_store,
-                                           .behind = true});
     if (s->writer && sends)
         s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
                                    s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->uploads && s->desk && !s->asking == !s->options.usage &&
-              (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
+    bool ok = s->writer && s->uploads && job_pool_start(s->pool) &&
+              (s->deployer || s->options.idle) && start_chores(s) &&
               !sends == !s->courier && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
@@ -651,7 +626,7 @@ static bool wait_for_clients(server *s)
     int64_t worked_us = start_us;
     while (conns_open(s->conns) > 0) {
         int64_t now_us = clock_mono_us();
-        if (!writer_idle(s->writer) || !crew_idle(s->intake)) worked_us = now_us;
+        if (!writer_idle(s->writer) || job_pool_unfinished(s->pool, LANE_PARSE)) worked_us = now_us;
         if (now_us - worked_us > patience_us) return true;
         if (worked_us - start_us > patience_us * 3) atomic_store(&s->abort_writes, true);
         if (worked_us - start_us > patience_us * 3 + GIVE_UP_US) return false;
@@ -665,9 +640,10 @@ bool server_stop(server *s)
     atomic_store(&s->stopping, true);
     listen_stop(s->listener);
     conns_drain(s->conns);
-    crew_stop(s->desk);
-    if (s->asking) crew_stop(s->asking);
-    crew_stop(s->errands);
+    for (job_lane lane = 0; lane < LANE_PARSE; lane++)
+        job_pool_halt(s->pool, lane);
+    for (job_lane lane = 0; lane < LANE_PARSE; lane++)
+        job_pool_join(s->pool, lane);
     deployer_halt(s->deployer);
     for (size_t i = 0; i < SERVER_CHORES; i++)
         chore_halt(s->chores[i]);
@@ -680,7 +656,8 @@ bool server_stop(server *s)
         s->chores[i] = NULL;
     }
     courier_join(s->courier);
-    crew_stop(s->intake);
+    job_pool_halt(s->pool, LANE_PARSE);
+    job_pool_join(s->pool, LANE_PARSE);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
@@ -691,14 +668,6 @@ bool server_stop(server *s)
     s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
-    crew_free(s->desk);
-    s->desk = NULL;
-    crew_free(s->asking);
-    s->asking = NULL;
-    crew_free(s->errands);
-    s->errands = NULL;
-    crew_free(s->intake);
-    s->intake = NULL;
     deployer_free(s->deployer);
     s->deployer = NULL;
     courier_free(s->courier);
@@ -714,7 +683,6 @@ static void drop_request(request *r)
 
 static void drop_worker(worker *w)
 {
-    tb_store_close(w->store);
     for (int k = 0; k < WORKER_IDLE_READERS; k++)
         tb_store_close(w->idle_reader[k]);
     gzip_free(w->gzip);
@@ -732,11 +700,12 @@ void server_free(server *s)
     lobby_free(s->lobby);
     accesslog_close(s->log);
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
+        tb_store_close(s->workers[i].store);
         drop_worker(&s->workers[i]);
-        tb_store_close(s->intake_store[i]);
     }
-    for (unsigned i = 0; i < SERVER_ASKERS; i++)
-        drop_worker(&s->askers[i]);
+    for (unsigned i = 0; i < SERVER_REMOTE_THREADS; i++)
+        drop_worker(&s->remote_workers[i]);
+    job_pool_free(s->pool); /* closes the readers of the remote workers, too */
     conns_free(s->conns, drop_request);
     cache_free(s->cache);
     latest_free(s->keys);
@@ -750,8 +719,6 @@ void server_free(server *s)
     window_free(s->sign_ins);
     sessions_free(s->sessions);
     places_free(s->places);
-    for (int i = 0; i < SERVER_DESK_THREADS; i++)
-        tb_store_close(s->desk_store[i]);
     tb_store_close(s->deployer_store);
     tb_store_close(s->courier_store[0]);
     tb_store_close(s->courier_store[1]);

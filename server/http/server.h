@@ -1,9 +1,7 @@
-/* The server: workers with an event loop each, a writer, an acceptor, a sweeper, a logger.
+/* The server: workers with an event loop each, a writer, a job pool, an acceptor, a sweeper, a logger.
  *
- *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
- *                                            '--long reads--> desk
- *                                            |--others' computers--> errands
- *                                            '--bodies to be parsed--> intake
+ *     acceptor --hands sockets--> worker 1..N --writes--> writer --commit--> version, keys
+ *                                            '--slow, outbound and remote requests, parsing--> job pool
  *     uploads --whole bodies--> the worker that suspended the connection
  *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
  *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
@@ -19,9 +17,9 @@
 #include "http/conns.h"
 #include "http/cors.h"
 #include "http/courier.h"
-#include "http/crew.h"
 #include "http/deployer.h"
 #include "http/figures.h"
+#include "http/jobs/pool.h"
 #include "http/keys.h"
 #include "http/latest.h"
 #include "http/limit.h"
@@ -40,12 +38,12 @@
 #define SERVER_WORKERS_MAX 64
 #define SERVER_CHORES      4
 /* A short question does not wait for two long ones. */
-#define SERVER_DESK_THREADS 3
-#define SERVER_DESK_US      INT64_C(20000000) /* the longest answer */
+#define SERVER_SLOW_THREADS 3
+#define SERVER_SLOW_US      INT64_C(20000000) /* the longest answer */
 /* Where usage lies on servers: threads for requests that have to ask one, and how many of them one server may hold up. */
-#define SERVER_ASKERS       8
-#define SERVER_ASKERS_SHARE 5
-#define SERVER_BLOCKS_MAX   (SERVER_WORKERS_MAX + SERVER_ASKERS)
+#define SERVER_REMOTE_THREADS 8
+#define SERVER_REMOTE_SHARE   5
+#define SERVER_BLOCKS_MAX     (SERVER_WORKERS_MAX + SERVER_REMOTE_THREADS)
 
 typedef struct server_options {
     const char *db;
@@ -131,19 +129,13 @@ typedef struct server {
         int64_t alone_us; /* when to look whether another process writes there */
     } usage;             /* the writer's thread: servers that were away at the start */
     struct uploads *uploads; /* receives long bodies */
-    crew *desk; /* for answers that take seconds */
-    tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
-    crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */
-    worker askers[SERVER_ASKERS];  /* in whose names its threads answer: without a daemon */
-    tb_store *asker_store[SERVER_ASKERS]; /* theirs */
+    job_pool *pool;
+    worker remote_workers[SERVER_REMOTE_THREADS]; /* LANE_REMOTE's threads answer as these: without a daemon */
     tb_store *deployer_store; /* a reader: the deployer's */
     chore *chores[SERVER_CHORES]; /* NULL: there is none */
     tb_store *courier_store[2]; /* readers: the courier's */
     courier *courier;           /* NULL: there is none */
     deployer *deployer;
-    crew *errands;                              /* for what waits on other computers */
-    crew *intake;                               /* parses bodies that are not small */
-    tb_store *intake_store[SERVER_WORKERS_MAX]; /* readers: the intake's */
     latest *directory;          /* the tb_directory in force, as the writer has it */
     const void *directory_seen; /* the writer's thread: what was published last */
     listener *listener;
@@ -185,8 +177,8 @@ bool server_look(server *s);
 /* The same, as whoever has just met it says. */
 void server_lost(server *s, const tb_error *err);
 
-/* The asker whose reader that is. */
-worker *server_asker(server *s, const tb_store *store);
+/* The one that has this reader. */
+worker *server_remote_worker(server *s, const tb_store *store);
 /* The counters of all who answer, SERVER_BLOCKS_MAX at most; returns how many. */
 size_t server_metrics(const server *s, const metrics **ret_blocks);
 

@@ -58,7 +58,7 @@ static void put_writer(const server *s, tb_buf *out)
 {
     const char *working = writer_idle(s->writer) ? "idle" : "busy";
     tb_buf_fmt(out, " writer=%s", writer_alive(s->writer) ? working : "broken");
-    put_number(out, "intake_queue", crew_queued(s->intake));
+    put_number(out, "intake_queue", job_pool_queued(s->pool, LANE_PARSE));
     put_number(out, "writer_queue", writer_queued(s->writer));
 }
 

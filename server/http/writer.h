@@ -50,7 +50,7 @@ typedef struct write_job {
     /* Set by run. */
     bool changed_keys;
     int64_t since_us; /* waiting */
-    int64_t begun_us; /* set by a crew: running */
+    int64_t begun_us; /* set by the job pool: running */
     struct write_job *next;
 } write_job;
 
