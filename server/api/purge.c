@@ -9,7 +9,7 @@
 
 #include "api/handlers.h"
 #include "http/clock.h"
-#include "http/hook.h"
+#include "http/jobs/hook.h"
 #include "http/query.h"
 #include "http/process.h"
 #include "tollbook/totals.h"

@@ -61,9 +61,8 @@ static tb_code open_writing(server *s, tb_error *err)
 {
     char owner[96] = "serve ";
     listen_text(s->listener, 0, owner + strlen(owner));
-    int64_t now_us = s->options.fixed_now_us;
     tb_store_options options = {
-        .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us,
+        .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
         .usage = usage_servers_client(s->options.usage)};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
@@ -200,9 +199,7 @@ static tb_code open_workers(server *s, tb_error *err)
         s->remote_workers[i] = (worker){.server = s, .store = job_pool_reader(s->pool, LANE_REMOTE, i)};
         tb_buf_init(&s->remote_workers[i].scratch, ANSWER_MAX, NULL);
     }
-    for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
-        code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
-    return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
+    return code;
 }
 
 tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
@@ -304,29 +301,41 @@ static void on_ended(void *ctx)
     lobby_end_all(((server *)ctx)->lobby, clock_mono_us());
 }
 
-/* The lanes of the job pool that are the same for every server. */
-static const lane_options lanes_of_all[LANES] = {
+/* The lanes of the job pool: new_pool turns off those that a server does not need. */
+static const lane_options all_lanes[LANES] = {
     [LANE_SLOW] = {.what = "computations",
-                   .threads = SERVER_SLOW_THREADS, .threads_share = SERVER_SLOW_THREADS,
-                   .jobs = 32, .jobs_share = 8, /* one account may wait for many documents */
+                   .threads = SERVER_SLOW_THREADS,
+                   .threads_share = SERVER_SLOW_THREADS,
+                   .jobs = 32,
+                   .jobs_share = 8, /* one account may wait for many documents */
                    .job_us = SERVER_SLOW_US,
-                   .readers = true},
+                   .readers = SERVER_SLOW_THREADS},
     [LANE_OUTBOUND] = {.what = "look-ups",
-                       .threads = 4, .threads_share = 3, /* the other side may hang */
-                       .jobs = 32, .jobs_share = 16},
+                       .threads = 4,
+                       .threads_share = 3, /* the other side may hang */
+                       .jobs = 32,
+                       .jobs_share = 16},
     [LANE_REMOTE] = {.what = "questions to usage servers",
-                     .threads = SERVER_REMOTE_THREADS, .threads_share = SERVER_REMOTE_SHARE,
-                     .jobs = 1024, .jobs_share = 512,
-                     .readers = true},
-    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .readers = true, .background = true},
+                     .threads = SERVER_REMOTE_THREADS,
+                     .threads_share = SERVER_REMOTE_SHARE,
+                     .jobs = 1024,
+                     .jobs_share = 512,
+                     .readers = SERVER_REMOTE_THREADS},
+    [LANE_OUTBOX] = {.threads = OUTBOX_THREADS, .readers = 1},
+    [LANE_DEPLOY] = {.threads = DEPLOY_THREADS, .readers = 1},
+    [LANE_PERIODIC] = {.threads = 1, .readers = 1},
+    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
 static job_pool *new_pool(const server_options *o)
 {
-    lane_options lanes[LANES];
-    memcpy(lanes, lanes_of_all, sizeof lanes);
-    lanes[LANE_PARSE].threads = lanes[LANE_PARSE].threads_share = o->threads;
-    if (!o->usage) lanes[LANE_REMOTE].threads = 0;
+    lane_options lanes[LANES], *parse = &lanes[LANE_PARSE];
+    memcpy(lanes, all_lanes, sizeof lanes);
+    parse->threads = parse->threads_share = parse->readers = o->threads;
+    if (!o->usage) lanes[LANE_REMOTE] = (lane_options){0};
+    if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
+    if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
+    if (!o->n_tasks) lanes[LANE_PERIODIC] = (lane_options){0};
     return job_pool_new(lanes);
 }
 
@@ -450,15 +459,6 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
-static bool start_chores(server *s)
-{
-    for (size_t i = 0; i < s->options.n_chores; i++) {
-        s->chores[i] = chore_start(&s->options.chores[i], s->options.fixed_now_us, s->writer);
-        if (!s->chores[i]) return false;
-    }
-    return true;
-}
-
 #define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
 #define IDLE_TEXTS  16384
 #define IDLE_SEGMENTS 512
@@ -487,8 +487,7 @@ static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 static bool on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
-    const int64_t fixed_us = s->options.fixed_now_us;
-    ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
+    ageing old = {.now_us = clock_now_us(s->options.fixed_now_us)};
     tb_error err;
     malloc_trim(0);
     if (!server_look(s)) {
@@ -565,8 +564,7 @@ static bool usage_ready(void *ctx, tb_error *err)
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 {
     const server_options *o = ctx;
-    const int64_t now_us = o->fixed_now_us == INT64_MIN ? clock_wall_us() : o->fixed_now_us;
-    return o->alerts.want(o->alerts.ctx, store, now_us, err);
+    return o->outbox.want(o->outbox.ctx, store, clock_now_us(o->fixed_now_us), err);
 }
 
 /* Messages that are put and that nobody sends would grow in number without a word. */
@@ -578,9 +576,19 @@ static void say_unsent(server *s)
                     "`alerts --off` ends that.");
 }
 
+static bool start_jobs(server *s)
+{
+    const server_options *o = &s->options;
+    const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
+    s->deployments = deployments_new(&deploys, s->writer, s->pool);
+    s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
+    s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
+    return s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
+}
+
 tb_code server_start(server *s, tb_error *err)
 {
-    const bool sends = s->options.alerts.send != NULL;
+    const bool sends = s->options.outbox.send != NULL;
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     if (!sends) say_unsent(s);
@@ -594,16 +602,7 @@ tb_code server_start(server *s, tb_error *err)
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
     s->uploads = uploads_start(handler_uploaded);
-    const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
-                                      s->options.fixed_now_us};
-    if (s->writer && !s->options.idle)
-        s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
-    if (s->writer && sends)
-        s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
-                                   s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->uploads && job_pool_start(s->pool) &&
-              (s->deployer || s->options.idle) && start_chores(s) &&
-              !sends == !s->courier && conns_start(s->conns) == 0;
+    bool ok = s->writer && s->uploads && start_jobs(s) && conns_start(s->conns) == 0;
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -642,22 +641,13 @@ bool server_stop(server *s)
     conns_drain(s->conns);
     for (job_lane lane = 0; lane < LANE_PARSE; lane++)
         job_pool_halt(s->pool, lane);
-    for (job_lane lane = 0; lane < LANE_PARSE; lane++)
+    for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
         job_pool_join(s->pool, lane);
-    deployer_halt(s->deployer);
-    for (size_t i = 0; i < SERVER_CHORES; i++)
-        chore_halt(s->chores[i]);
-    courier_halt(s->courier);
     if (!wait_for_clients(s)) return false;
     uploads_stop(s->uploads);
-    deployer_join(s->deployer);
-    for (size_t i = 0; i < SERVER_CHORES; i++) {
-        chore_join(s->chores[i]);
-        s->chores[i] = NULL;
-    }
-    courier_join(s->courier);
     job_pool_halt(s->pool, LANE_PARSE);
-    job_pool_join(s->pool, LANE_PARSE);
+    for (job_lane lane = 0; lane < LANES; lane++)
+        job_pool_join(s->pool, lane);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
@@ -668,10 +658,12 @@ bool server_stop(server *s)
     s->uploads = NULL;
     writer_free(s->writer);
     s->writer = NULL;
-    deployer_free(s->deployer);
-    s->deployer = NULL;
-    courier_free(s->courier);
-    s->courier = NULL;
+    deployments_free(s->deployments);
+    s->deployments = NULL;
+    outbox_sender_free(s->outbox);
+    s->outbox = NULL;
+    periodic_free(s->periodic);
+    s->periodic = NULL;
     return true;
 }
 
@@ -719,9 +711,6 @@ void server_free(server *s)
     window_free(s->sign_ins);
     sessions_free(s->sessions);
     places_free(s->places);
-    tb_store_close(s->deployer_store);
-    tb_store_close(s->courier_store[0]);
-    tb_store_close(s->courier_store[1]);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

@@ -3,8 +3,7 @@
  *     acceptor --hands sockets--> worker 1..N --writes--> writer --commit--> version, keys
  *                                            '--slow, outbound and remote requests, parsing--> job pool
  *     uploads --whole bodies--> the worker that suspended the connection
- *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
- *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
+ *     job pool --messages sent, deployments ended, steps of periodic tasks--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
  * is asked for; server_free lets go. One server a process is what signals assume, not this. */
@@ -13,12 +12,12 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
-#include "http/chore.h"
 #include "http/conns.h"
 #include "http/cors.h"
-#include "http/courier.h"
-#include "http/deployer.h"
 #include "http/figures.h"
+#include "http/jobs/deployments.h"
+#include "http/jobs/outbox_sender.h"
+#include "http/jobs/periodic.h"
 #include "http/jobs/pool.h"
 #include "http/keys.h"
 #include "http/latest.h"
@@ -36,7 +35,6 @@
 #include "usage/servers.h"
 
 #define SERVER_WORKERS_MAX 64
-#define SERVER_CHORES      4
 /* A short question does not wait for two long ones. */
 #define SERVER_SLOW_THREADS 3
 #define SERVER_SLOW_US      INT64_C(20000000) /* the longest answer */
@@ -69,9 +67,9 @@ typedef struct server_options {
     const char *ca;               /* a file of authorities: of registries and the alerts' receiver; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
-    chore_work chores[SERVER_CHORES]; /* what is done again and again */
-    size_t n_chores;
-    courier_work alerts;          /* what sends messages and looks at alerts; all NULL: nobody */
+    periodic_task tasks[PERIODIC_TASKS_MAX];
+    size_t n_tasks;
+    outbox_work outbox;           /* how messages are sent; all NULL: they are not */
     bool idle;                    /* it does what it is asked alone: lets nothing go, deploys nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
@@ -131,11 +129,9 @@ typedef struct server {
     struct uploads *uploads; /* receives long bodies */
     job_pool *pool;
     worker remote_workers[SERVER_REMOTE_THREADS]; /* LANE_REMOTE's threads answer as these: without a daemon */
-    tb_store *deployer_store; /* a reader: the deployer's */
-    chore *chores[SERVER_CHORES]; /* NULL: there is none */
-    tb_store *courier_store[2]; /* readers: the courier's */
-    courier *courier;           /* NULL: there is none */
-    deployer *deployer;
+    deployments *deployments;
+    outbox_sender *outbox;
+    periodic *periodic;
     latest *directory;          /* the tb_directory in force, as the writer has it */
     const void *directory_seen; /* the writer's thread: what was published last */
     listener *listener;

@@ -51,7 +51,7 @@ static void put_mark(tb_buf *out, const server *s, const char *name, mark_kind w
     const int64_t fixed_us = s->options.fixed_now_us;
     int64_t at_us = 0;
     const bool known = mark_read(s->options.db, which, &at_us);
-    put_age(out, name, known, at_us, fixed_us == INT64_MIN ? clock_wall_us() : fixed_us);
+    put_age(out, name, known, at_us, clock_now_us(fixed_us));
 }
 
 static void put_writer(const server *s, tb_buf *out)

@@ -1,6 +1,7 @@
 /* The job pool: accounts take turns and have their shares, a job that is too late is not run, a
- * stop refuses what is queued. */
-#include "http/jobs/pool.h"
+ * stop refuses what is queued; lanes with a source. Periodic tasks: their steps take turns, and
+ * what one found is written once. */
+#include "http/jobs/periodic.h"
 
 #include <check.h>
 #include <semaphore.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#include "store_fixture.h"
 
 #define LANE LANE_SLOW /* of the pools here: the others are off */
 
@@ -274,6 +277,252 @@ START_TEST(a_lane_that_is_off_refuses)
 }
 END_TEST
 
+/* --- sources --- */
+
+typedef struct source {
+    atomic_int left; /* jobs that it has */
+    int64_t wait_us;
+    sem_t asked; /* it had none */
+    task one;
+} source;
+
+static write_job *next_of_source(void *ctx, unsigned thread, tb_store *reader, int64_t *wait_us)
+{
+    source *s = ctx;
+    ck_assert_uint_eq(thread, 0);
+    ck_assert_ptr_null(reader);
+    if (s->wait_us) *wait_us = s->wait_us;
+    if (atomic_load(&s->left) == 0) {
+        sem_post(&s->asked);
+        return NULL;
+    }
+    atomic_fetch_sub(&s->left, 1);
+    return &s->one.job;
+}
+
+/* What comes later is found once the lane is woken, or after a while. */
+START_TEST(a_source_is_asked_again)
+{
+    for (int polled = 0; polled < 2; polled++) {
+        const lane_options lanes[LANES] = {[LANE] = {.threads = 1, .threads_share = 1}};
+        source s = {.left = 2, .wait_us = polled ? 1000 : 0};
+        atomic_store(&n_order, 0);
+        s.one.job = (write_job){.run = run, .done = done, .owner = &s.one};
+        sem_init(&s.asked, 0, 0);
+        job_pool *p = job_pool_new(lanes);
+        ck_assert_ptr_nonnull(p);
+        job_pool_set_source(p, LANE, next_of_source, &s);
+        ck_assert(job_pool_start(p));
+        sem_wait(&s.asked);
+        ck_assert_int_eq(atomic_load(&s.one.was_done), 2);
+        atomic_fetch_add(&s.left, 1);
+        if (!polled) job_pool_wake(p, LANE);
+        while (atomic_load(&s.one.was_done) < 3)
+            ;
+        atomic_fetch_add(&s.left, 1);
+        stop(p);
+        job_pool_free(p);
+    }
+}
+END_TEST
+
+/* --- periodic tasks --- */
+
+typedef struct round_task {
+    char name;
+    int steps, taken; /* of its only round */
+    tb_code answer;   /* of its last step */
+    bool failed;
+    sem_t *over;
+} round_task;
+
+static char trace[64];
+static size_t n_trace; /* the writer's thread writes it, the test reads it behind a semaphore */
+
+static tb_code write_step(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more,
+                          tb_error *err)
+{
+    round_task *t = ctx;
+    (void)store;
+    ck_assert_int_eq(now_us, NOW_US);
+    ck_assert_int_eq(again, t->taken > 0);
+    ck_assert(!*ret_more);
+    trace[n_trace++] = t->name;
+    *ret_more = ++t->taken < t->steps;
+    return *ret_more || !t->answer ? TB_OK : tb_fail(err, t->answer, NULL, "no");
+}
+
+static void round_over(void *ctx, int64_t now_us, bool failed)
+{
+    round_task *t = ctx;
+    (void)now_us;
+    t->failed = failed;
+    sem_post(t->over);
+}
+
+static fixture database;
+
+static bool on_commit(void *ctx, tb_store *store, bool changed_keys)
+{
+    (void)ctx;
+    (void)store;
+    (void)changed_keys;
+    return true;
+}
+
+/* A pool with the periodic lane alone, and a writer. */
+typedef struct plant {
+    job_pool *pool;
+    writer *writer;
+    periodic *periodic;
+} plant;
+
+static plant plant_start(const periodic_task tasks[], size_t n)
+{
+    const lane_options lanes[LANES] = {
+        [LANE_PERIODIC] = {.threads = 1, .threads_share = 1, .readers = 1}};
+    const tb_store_options reading = {.now_us = NOW_US,
+                                      .usage = usage_plane_client(&database.plane)};
+    plant p = {.pool = job_pool_new(lanes)};
+    tb_error err;
+    ck_assert_ptr_nonnull(p.pool);
+    ok(job_pool_open(p.pool, database.path, &reading, &err));
+    p.writer = writer_start(database.store, (writer_hooks){.committed = on_commit});
+    p.periodic = periodic_new(tasks, n, NOW_US, p.writer, p.pool);
+    ck_assert_ptr_nonnull(p.periodic);
+    return p;
+}
+
+static void plant_stop(plant *p)
+{
+    job_pool_halt(p->pool, LANE_PERIODIC);
+    job_pool_join(p->pool, LANE_PERIODIC);
+    writer_stop(p->writer);
+    writer_free(p->writer);
+    periodic_free(p->periodic);
+    job_pool_free(p->pool);
+}
+
+START_TEST(steps_of_tasks_take_turns)
+{
+    sem_t over;
+    round_task a = {.name = 'a', .steps = 4, .over = &over},
+               b = {.name = 'b', .steps = 2, .over = &over},
+               c = {.name = 'c', .steps = 3, .over = &over, .answer = TB_E_INTERNAL};
+    const periodic_task tasks[] = {
+        {.name = "a", .write = write_step, .over = round_over, .ctx = &a},
+        {.name = "b", .write = write_step, .over = round_over, .ctx = &b},
+        {.name = "c", .write = write_step, .over = round_over, .ctx = &c}};
+    sem_init(&over, 0, 0);
+    fixture_init(&database);
+    plant p = plant_start(tasks, 3);
+    ck_assert(job_pool_start(p.pool));
+    for (int i = 0; i < 3; i++)
+        sem_wait(&over);
+    plant_stop(&p);
+    ck_assert_uint_eq(n_trace, 9);
+    ck_assert_str_eq(trace, "abcabcaca");
+    ck_assert(!a.failed && !b.failed && c.failed);
+    fixture_release(&database);
+}
+END_TEST
+
+typedef struct finder {
+    atomic_int reads;
+    int writes, noted;
+    sem_t over, held, hold;
+} finder;
+
+/* The second of three steps finds something. */
+static tb_code find(void *ctx, tb_store *reader, bool again, int64_t now_us, bool *ret_found,
+                    bool *ret_more, tb_error *err)
+{
+    finder *f = ctx;
+    uint64_t version;
+    (void)now_us;
+    ck_assert_int_eq(again, f->reads > 0);
+    ck_assert_int_eq(tb_store_version(reader, &version, err), TB_OK);
+    *ret_found = ++f->reads == 2;
+    *ret_more = f->reads < 3;
+    return TB_OK;
+}
+
+static tb_code note(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more,
+                    tb_error *err)
+{
+    finder *f = ctx;
+    (void)store;
+    (void)again;
+    (void)now_us;
+    (void)err;
+    ck_assert(*ret_more);
+    f->writes++;
+    f->noted = f->reads;
+    return TB_OK;
+}
+
+static void finder_over(void *ctx, int64_t now_us, bool failed)
+{
+    (void)now_us;
+    ck_assert(!failed);
+    sem_post(&((finder *)ctx)->over);
+}
+
+static tb_code hold_writer(write_job *job, tb_store *store, tb_error *err)
+{
+    finder *f = job->owner;
+    (void)store;
+    (void)err;
+    sem_post(&f->held);
+    sem_wait(&f->hold);
+    return TB_OK;
+}
+
+static tb_code do_nothing(write_job *job, tb_store *store, tb_error *err)
+{
+    (void)job;
+    (void)store;
+    (void)err;
+    return TB_OK;
+}
+
+static void done_nothing(write_job *job)
+{
+    (void)job;
+}
+
+/* Found once, written once: also where the writer's queue was full at first. */
+START_TEST(what_a_step_found_is_written)
+{
+    finder f = {0};
+    const periodic_task row = {
+        .name = "f", .read = find, .write = note, .over = finder_over, .ctx = &f};
+    static write_job jobs[WRITER_JOBS_MAX], first;
+    sem_init(&f.over, 0, 0);
+    sem_init(&f.held, 0, 0);
+    sem_init(&f.hold, 0, 0);
+    fixture_init(&database);
+    plant p = plant_start(&row, 1);
+    first = (write_job){.run = hold_writer, .done = done_nothing, .owner = &f};
+    ck_assert_int_eq(writer_submit(p.writer, &first, NULL), TB_OK);
+    sem_wait(&f.held);
+    for (int i = 0; i < WRITER_JOBS_MAX; i++) {
+        jobs[i] = (write_job){.run = do_nothing, .done = done_nothing, .account = i};
+        ck_assert_int_eq(writer_submit(p.writer, &jobs[i], NULL), TB_OK);
+    }
+    ck_assert(job_pool_start(p.pool));
+    while (job_pool_unfinished(p.pool, LANE_PERIODIC) || atomic_load(&f.reads) < 2)
+        ;
+    sem_post(&f.hold);
+    sem_wait(&f.over);
+    plant_stop(&p);
+    ck_assert_int_eq(f.reads, 3);
+    ck_assert_int_eq(f.writes, 1);
+    ck_assert_int_eq(f.noted, 2);
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("job_pool");
@@ -286,6 +535,9 @@ int main(void)
     tcase_add_test(tc, a_job_is_told_when_to_end);
     tcase_add_test(tc, a_stop_refuses_what_is_queued);
     tcase_add_test(tc, a_lane_that_is_off_refuses);
+    tcase_add_test(tc, a_source_is_asked_again);
+    tcase_add_test(tc, steps_of_tasks_take_turns);
+    tcase_add_test(tc, what_a_step_found_is_written);
     suite_add_tcase(s, tc);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);

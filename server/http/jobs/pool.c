@@ -2,6 +2,7 @@
  * jobs: what runs for an account is counted when it is needed. */
 #include "http/jobs/pool.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,6 +30,9 @@ struct lane {
     job_thread *threads;
     unsigned started, queued;
     write_job *first, **last;
+    write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
+                       int64_t *wait_us); /* NULL: the queue */
+    void *ctx;
     _Atomic bool stop;
     int stop_fd;
 };
@@ -112,6 +116,30 @@ static write_job *take_queued(lane *l)
     return job;
 }
 
+static write_job *take_job(job_thread *t, int64_t *wait_us)
+{
+    lane *l = t->lane;
+    if (!l->next) return take_queued(l);
+    return lane_stopping(l)
+               ? NULL
+               : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, wait_us);
+}
+
+/* Until the lane is woken, or so long. */
+static void wait_for_jobs(lane *l, int64_t wait_us)
+{
+    struct timespec until;
+    if (wait_us == INT64_MAX) {
+        pthread_cond_wait(&l->wake, &l->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    wait_us += until.tv_nsec / 1000;
+    until.tv_sec += wait_us / 1000000;
+    until.tv_nsec = wait_us % 1000000 * 1000;
+    pthread_cond_clockwait(&l->wake, &l->lock, CLOCK_MONOTONIC, &until);
+}
+
 /* Waits for the next job. NULL: there is none and the thread is to end. */
 static write_job *next_job(job_thread *t)
 {
@@ -119,8 +147,9 @@ static write_job *next_job(job_thread *t)
     write_job *job;
     pthread_mutex_lock(&l->lock);
     t->busy = false;
-    while (!(job = take_queued(l)) && !lane_stopping(l))
-        pthread_cond_wait(&l->wake, &l->lock);
+    for (int64_t wait_us = INT64_MAX; !(job = take_job(t, &wait_us)) && !lane_stopping(l);
+         wait_us = INT64_MAX)
+        wait_for_jobs(l, wait_us);
     t->busy = job != NULL;
     if (job) t->account = job->account;
     pthread_mutex_unlock(&l->lock);
@@ -197,6 +226,21 @@ int job_pool_stop_fd(const job_pool *p, job_lane which)
     return p->lanes[which].stop_fd;
 }
 
+void job_pool_wake(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    pthread_mutex_lock(&l->lock);
+    pthread_cond_broadcast(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void job_pool_write(job_pool *p, job_lane which, writer *to, const write_job *job, int64_t again_us)
+{
+    struct pollfd stop = {.fd = p->lanes[which].stop_fd, .events = POLLIN};
+    while (writer_run(to, job, NULL) && !lane_stopping(&p->lanes[which]))
+        poll(&stop, 1, (int)(again_us / 1000));
+}
+
 /* --- start and stop --- */
 
 static bool init_lane(lane *l, const lane_options *options)
@@ -228,7 +272,7 @@ tb_code job_pool_open(job_pool *p, const char *db, const tb_store_options *optio
     tb_code code = TB_OK;
     for (int i = 0; i < LANES; i++) {
         lane *l = &p->lanes[i];
-        for (unsigned t = 0; !code && l->options.readers && t < l->options.threads; t++)
+        for (unsigned t = 0; !code && t < l->options.readers; t++)
             code = tb_store_open(db, options, &l->threads[t].reader, err);
     }
     return code;
@@ -237,6 +281,15 @@ tb_code job_pool_open(job_pool *p, const char *db, const tb_store_options *optio
 tb_store *job_pool_reader(job_pool *p, job_lane which, unsigned thread)
 {
     return p->lanes[which].threads[thread].reader;
+}
+
+void job_pool_set_source(job_pool *p, job_lane which,
+                         write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
+                                            int64_t *wait_us),
+                         void *ctx)
+{
+    p->lanes[which].next = next;
+    p->lanes[which].ctx = ctx;
 }
 
 bool job_pool_start(job_pool *p)

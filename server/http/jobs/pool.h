@@ -4,39 +4,45 @@
  *
  * A worker runs an event loop for many connections, so it must not compute for seconds, wait for
  * another computer or parse a large body. It hands such work over as a job, suspends the connection
- * and goes on; when the job is done the connection is resumed. The writer's queue works alike; the
- * pool is for everything that does not write.
+ * and goes on; when the job is done the connection is resumed. Writes are jobs of the writer
+ * (writer.h); the pool has everything else.
  *
- * There is one lane for each kind of job, with its own threads. Lanes do not share threads: a
- * registry that hangs delays other look-ups and no computation, and a deployment may run for
- * minutes. Each lane has
+ *     lane       jobs come from      jobs
+ *     slow       its queue           answers that take seconds
+ *     outbound   its queue           look-ups in registries, hooks for purges
+ *     remote     its queue           handlers and pieces of streams that ask usage servers
+ *     parse      its queue           bodies of lines
+ *     outbox     the store           messages (jobs/outbox_sender.h)
+ *     deploy     the store           deployments (jobs/deployments.h)
+ *     periodic   a table of tasks    one step of a task (jobs/periodic.h)
  *
- *   - a bounded queue: a job beyond it is refused at once (TB_E_BUSY);
- *   - turns: a free thread takes the oldest job of the account that has the fewest jobs at work,
- * and one account has at most its share of the threads and of the queue. Where jobs ask usage
- * servers the "account" is the server, so that one which hangs leaves threads to the others;
- *   - a deadline: a job asks job_pool_time_left whether it may go on, and statements to usage
- * servers end by themselves. A job that waited longer than its wait_us is not run;
- *   - a reader: each thread may have a read-only store of its own;
- *   - a priority: the threads of a background lane get less of the processor than those that
- * answer.
+ * Each lane has threads of its own: a registry that hangs delays other look-ups and no computation,
+ * and a deployment may run for minutes.
  *
- * The jobs of some lanes wait in the store, where a stop or a crash loses none: messages,
- * deployments. Such a lane has a source instead of a queue: a free thread asks it for the next job,
- * and asks again when it is woken or after the time that the source names. The periodic tasks
- * (jobs/periodic.h) are a lane with one thread and a source, too.
+ * A queue is bounded: a job beyond it is refused at once (TB_E_BUSY). Accounts take turns: a free
+ * thread takes the oldest job of the account that has the fewest jobs at work, and one account has
+ * at most its share of the threads and of the queue. On the remote lane usage servers take turns
+ * instead of accounts, so that one which hangs leaves threads to the others.
+ *
+ * The other lanes have a source, a function that returns the next job. A free thread calls it, and
+ * calls it again when the lane is woken or after the time that the source names. What waits in the
+ * store is not lost by a stop or a crash.
+ *
+ * A job that waited longer than its wait_us is not run. A job at work has a deadline: it asks
+ * job_pool_time_left whether it may go on, and its statements to usage servers end by themselves.
+ * A thread may have a reader, a read-only store of its own. The threads of a background lane give
+ * way to those that answer.
  *
  * STOP
  *
- * job_pool_halt tells jobs at work to end (job_pool_stopping, or the descriptor for those that
- * poll), and the threads refuse what is queued. job_pool_join waits for them. A lane whose jobs
+ * job_pool_halt tells jobs at work to end (job_pool_stopping, or a descriptor for those that poll),
+ * and the threads refuse what is queued. job_pool_join waits for the threads. A lane whose jobs
  * write must be joined before the writer ends, and every lane before the event loops end: each
  * suspended connection has to be resumed.
  *
  * LOCKS
  *
- * One mutex a lane, held while a job is queued or taken, never while one runs. Where a thread
- * wakes, the mutex is free: conditions are signalled after it is released. */
+ * One mutex a lane, held while a job is queued or taken, never while one runs. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_POOL_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_POOL_H
 
@@ -46,6 +52,9 @@ typedef enum job_lane {
     LANE_SLOW,     /* slow queries: answers that take seconds */
     LANE_OUTBOUND, /* requests that wait for another computer or for a hook */
     LANE_REMOTE,   /* queries and pieces of streams that ask usage servers */
+    LANE_OUTBOX,   /* messages: jobs/outbox_sender.h */
+    LANE_DEPLOY,   /* deployments: jobs/deployments.h */
+    LANE_PERIODIC, /* steps of the periodic tasks: jobs/periodic.h */
     LANE_PARSE,    /* bodies of lines */
     LANES,
 } job_lane;
@@ -55,7 +64,7 @@ typedef struct lane_options {
     unsigned threads, threads_share; /* the share is one account's; 0 threads: the lane is off */
     unsigned jobs, jobs_share;       /* the queue's length */
     int64_t job_us;                  /* how long a job may run; 0: any time */
-    bool readers;                    /* each thread has a store: job_pool_open */
+    unsigned readers;                /* so many of its threads have a store: job_pool_open */
     bool background;                 /* its threads give way: behind.h */
 } lane_options;
 
@@ -68,6 +77,14 @@ TB_MUST_USE tb_code job_pool_open(job_pool *p, const char *db, const tb_store_op
                                   tb_error *err);
 /* The reader of a thread; the thread's own once the lane is started. */
 tb_store *job_pool_reader(job_pool *p, job_lane lane, unsigned thread);
+/* Sets where the jobs of a lane come from in place of its queue; before the start. `next` returns
+ * the next job, or NULL: it is called again once the lane is woken, or after *wait_us where it sets
+ * that. It is called on the thread that will run the job, with the lane's mutex held, so by one
+ * thread at a time; reader is that of the lane's first thread, which may be used here alone. */
+void job_pool_set_source(job_pool *p, job_lane lane,
+                         write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
+                                            int64_t *wait_us),
+                         void *ctx);
 /* Starts the threads of all lanes. false: not all of them start. */
 bool job_pool_start(job_pool *p);
 
@@ -83,6 +100,12 @@ bool job_pool_stopping(const job_pool *p, job_lane lane);
 bool job_pool_time_left(const job_pool *p, job_lane lane, const write_job *job);
 /* A descriptor that is readable once the lane is stopping. */
 int job_pool_stop_fd(const job_pool *p, job_lane lane);
+
+/* There may be a job where the lane's source found none. */
+void job_pool_wake(job_pool *p, job_lane lane);
+/* For a job at work: has the writer run `job` and waits for it, again every again_us until it is
+ * committed or the lane is stopping. */
+void job_pool_write(job_pool *p, job_lane lane, writer *to, const write_job *job, int64_t again_us);
 
 void job_pool_halt(job_pool *p, job_lane lane); /* at once */
 void job_pool_join(job_pool *p, job_lane lane); /* after job_pool_halt; once more is fine */

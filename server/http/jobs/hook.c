@@ -2,7 +2,7 @@
  * the server's but its environment: signals as they are at a program's start, standard input empty,
  * no other descriptor open. Waiting is one poll over its output, its end (a pidfd) and the order to
  * stop. Ended it is asked to first, then made to. */
-#include "http/hook.h"
+#include "http/jobs/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>

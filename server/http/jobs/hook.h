@@ -1,7 +1,7 @@
 /* A command of the operator's, run to its end: without a shell, its output line by line to the
  * caller, its time bounded. */
-#ifndef TOLLBOOK_SERVER_HTTP_HOOK_H
-#define TOLLBOOK_SERVER_HTTP_HOOK_H
+#ifndef TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
+#define TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>
