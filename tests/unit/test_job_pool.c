@@ -4,6 +4,7 @@
 #include "http/jobs/periodic.h"
 
 #include <check.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -523,6 +524,64 @@ START_TEST(what_a_step_found_is_written)
 }
 END_TEST
 
+/* --- writing from a job --- */
+
+typedef struct writing {
+    job_pool *pool;
+    writer *writer;
+    int failures; /* it fails so many times before it succeeds */
+    int runs;
+    sem_t failed, over;
+} writing;
+
+static tb_code write_once(write_job *job, tb_store *store, tb_error *err)
+{
+    writing *w = job->owner;
+    (void)store;
+    if (w->runs++ >= w->failures) return TB_OK;
+    sem_post(&w->failed);
+    return tb_fail(err, TB_E_INTERNAL, NULL, "no");
+}
+
+static tb_code write_until_committed(write_job *job, tb_store *store, tb_error *err)
+{
+    writing *w = job->owner;
+    (void)store;
+    (void)err;
+    job_pool_write(w->pool, LANE, w->writer, &(write_job){.run = write_once, .owner = w}, 1000);
+    return TB_OK;
+}
+
+static void written(write_job *job)
+{
+    sem_post(&((writing *)job->owner)->over);
+}
+
+/* Again until it is committed, or the lane is stopping. */
+START_TEST(a_job_writes_until_it_is_committed)
+{
+    fixture_init(&database);
+    for (int stops = 0; stops < 2; stops++) {
+        writing w = {.pool = start(&one_thread), .failures = stops ? INT_MAX : 2};
+        write_job job = {.run = write_until_committed, .done = written, .owner = &w};
+        w.writer = writer_start(database.store, (writer_hooks){.committed = on_commit});
+        sem_init(&w.failed, 0, 0);
+        sem_init(&w.over, 0, 0);
+        ck_assert_int_eq(job_pool_submit(w.pool, LANE, &job, NULL), TB_OK);
+        sem_wait(&w.failed);
+        sem_wait(&w.failed);
+        if (stops) job_pool_halt(w.pool, LANE);
+        sem_wait(&w.over);
+        stop(w.pool);
+        job_pool_free(w.pool);
+        writer_stop(w.writer);
+        writer_free(w.writer);
+        if (!stops) ck_assert_int_eq(w.runs, 3);
+    }
+    fixture_release(&database);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("job_pool");
@@ -538,6 +597,7 @@ int main(void)
     tcase_add_test(tc, a_source_is_asked_again);
     tcase_add_test(tc, steps_of_tasks_take_turns);
     tcase_add_test(tc, what_a_step_found_is_written);
+    tcase_add_test(tc, a_job_writes_until_it_is_committed);
     suite_add_tcase(s, tc);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_ENV);
