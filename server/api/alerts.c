@@ -156,6 +156,7 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
     alerting *a = ctx;
     (void)now_us;
     if (!a->looks) return;
+    a->looks = false;
     alert_round_over(&a->rounds, a->all, a->moved, failed, a->began_us, clock_mono_us());
     if (failed || !a->all) return;
     if (a->counting && !atomic_load(&a->unpriced))
