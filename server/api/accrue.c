@@ -38,11 +38,11 @@ static int64_t accrued_day_of(int64_t now_us)
     return tb_day_from_us(now_us - PAST_S * TB_US_PER_S);
 }
 
-static int until_midnight(void *ctx, int64_t now_us)
+static int64_t until_midnight(void *ctx, int64_t now_us)
 {
     (void)ctx;
     const int64_t next_us = (accrued_day_of(now_us) + 1) * TB_US_PER_DAY + PAST_S * TB_US_PER_S;
-    return (int)((next_us - now_us) / TB_US_PER_S) + 1;
+    return next_us - now_us + TB_US_PER_S;
 }
 
 static tb_code begin_round(accruing *a, tb_error *err)
@@ -74,7 +74,7 @@ static tb_code one_step(accruing *a, tb_store *store, int64_t now_us, bool *ret_
     return code;
 }
 
-static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again, bool *ret_more,
+static tb_code take_step(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more,
                          tb_error *err)
 {
     accruing *a = ctx;
@@ -103,7 +103,8 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
     atomic_store(&a->done_us, now_us);
 }
 
-chore_work api_accrue(void)
+periodic_task api_accrue(void)
 {
-    return (chore_work){take_step, &state, OPERATION, end_round, until_midnight};
+    return (periodic_task){.name = OPERATION, .write = take_step, .over = end_round, .wait_us = until_midnight,
+                           .ctx = &state};
 }

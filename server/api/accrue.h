@@ -1,13 +1,13 @@
-/* ledger accrue as a chore of every server: at its start, for the days that were missed, and then daily at
+/* ledger accrue as a periodic task of every server: at its start, for the days that were missed, and then daily at
  * five past midnight, UTC. A round whose accounts were not all done, or that failed, is taken again within
  * the hour. */
 #ifndef TOLLBOOK_SERVER_API_ACCRUE_H
 #define TOLLBOOK_SERVER_API_ACCRUE_H
 
-#include "http/chore.h"
+#include "http/jobs/periodic.h"
 
 /* Its ctx lives as long as the program. */
-chore_work api_accrue(void);
+periodic_task api_accrue(void);
 
 /* Of this process, for /metrics. Any thread. */
 typedef struct accrue_figures {

@@ -1,4 +1,4 @@
-/* Looking at alerts is the library's, sending them the webhook's; the courier has the threads. */
+/* The library looks at alerts, the webhook sends messages; the job pool has the threads. */
 #include "api/alerts.h"
 
 #include <inttypes.h>
@@ -9,15 +9,23 @@
 #include "tollbook/alerts.h"
 #include "tollbook/operation.h"
 #include "webhook/webhook.h"
+#include "http/clock.h"
 #include "http/process.h"
+
+#define POLL_US INT64_C(200000)     /* between two looks for a commit */
+#define ALL_US  INT64_C(3600000000) /* between two rounds over all */
 
 typedef struct alerting {
     const char *url, *ca;
     int64_t limit_us;
-    webhook *senders[COURIER_THREADS]; /* made when they are first needed */
+    webhook *senders[OUTBOX_THREADS]; /* made when they are first needed */
+    /* The periodic task's. */
+    alert_rounds rounds;
+    bool looks, all, moved; /* the running round: it is one, over all, and did not note everything */
+    int64_t began_us;       /* monotonic */
     tb_alert_watch *watch;
     tb_alert_changes changes;
-    uint64_t counting;         /* accounts without a price, of the round that goes on */
+    uint64_t counting;         /* accounts without a price, of the running round */
     _Atomic uint64_t unpriced; /* of the last round over all */
 } alerting;
 
@@ -25,17 +33,17 @@ typedef struct alerting {
 
 static bool is_stopping(void *ctx)
 {
-    return courier_stopping(ctx);
+    return job_pool_stopping(ctx, LANE_OUTBOX);
 }
 
-static tb_delivery send_message(void *ctx, unsigned thread, const courier *c, const tb_message *m,
+static tb_delivery send_message(void *ctx, unsigned thread, const job_pool *pool, const tb_message *m,
                                 const void *secret, int64_t now_us, char error[TB_MESSAGE_ERROR_MAX + 1])
 {
     alerting *a = ctx;
     const webhook_message message = {.url = a->url, .id = m->id, .body = m->body,
                                      .body_len = m->body_len, .now_s = now_us / 1000000,
                                      .limit_us = a->limit_us, .ca = a->ca, .stop = is_stopping,
-                                     .ctx = (void *)(uintptr_t)c};
+                                     .ctx = (void *)(uintptr_t)pool};
     if (!a->senders[thread]) a->senders[thread] = webhook_new();
     webhook_answer answer = {0, 0};
     if (a->senders[thread]) answer = webhook_send(a->senders[thread], &message, secret, error);
@@ -65,7 +73,50 @@ static tb_code want_messages(void *ctx, tb_store *store, int64_t now_us, tb_erro
     return code;
 }
 
-/* --- looking --- */
+/* --- rounds over the alerts --- */
+
+const alert_rounds alert_no_round = {.next_us = INT64_MIN, .last_all_us = INT64_MIN / 2};
+
+bool alert_round_due(const alert_rounds *r, int64_t now_us, uint64_t version, bool *ret_all)
+{
+    *ret_all = r->again || now_us - r->last_all_us >= ALL_US;
+    return now_us >= r->next_us && (*ret_all || version != r->version);
+}
+
+void alert_round_over(alert_rounds *r, bool all, bool again, bool failed, int64_t began_us, int64_t ended_us)
+{
+    const int64_t share_us = 9 * (ended_us - began_us);
+    const int64_t pause_us = share_us < ROUND_PAUSE_US ? ROUND_PAUSE_US : share_us;
+    r->again = failed || again;
+    /* What changes after a round over all need not wait. */
+    if (!all || failed) r->next_us = ended_us + (pause_us < ROUND_PAUSE_MOST_US ? pause_us : ROUND_PAUSE_MOST_US);
+    if (all) r->last_all_us = began_us;
+}
+
+static int64_t until_next_look(void *ctx, int64_t now_us)
+{
+    (void)ctx;
+    (void)now_us;
+    return POLL_US;
+}
+
+/* In most of its rounds the task finds that none is due. */
+static tb_code begin_round(alerting *a, tb_store *store, tb_error *err)
+{
+    uint64_t version;
+    a->began_us = clock_mono_us();
+    a->looks = false;
+    tb_code code = tb_store_version(store, &version, err);
+    if (code || !alert_round_due(&a->rounds, a->began_us, version, &a->all)) return code;
+    if (!a->watch) a->watch = tb_alert_watch_new();
+    if (!a->watch) return tb_no_memory(err);
+    a->looks = true;
+    a->moved = false;
+    a->counting = 0;
+    a->rounds.version = version;
+    tb_alert_watch_begin(a->watch, a->all);
+    return TB_OK;
+}
 
 static void say_trouble(void *ctx, const char *sentence)
 {
@@ -73,60 +124,76 @@ static void say_trouble(void *ctx, const char *sentence)
     process_say("%s", sentence);
 }
 
-/* Once, and again when it had gone away in between. */
-static void end_round(alerting *a)
-{
-    if (a->counting && !atomic_load(&a->unpriced))
-        process_say("%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
-                " do not count. `alerts --evaluate` lists it.",
-                a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
-    atomic_store(&a->unpriced, a->counting);
-}
-
-static tb_code look_at_alerts(void *ctx, tb_store *store, bool begin, bool all, int64_t now_us, bool *ret_found,
-                    bool *ret_over, tb_error *err)
+static tb_code look_at_alerts(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_found, bool *ret_more,
+                              tb_error *err)
 {
     alerting *a = ctx;
-    if (!a->watch) a->watch = tb_alert_watch_new();
-    if (!a->watch) return tb_no_memory(err);
-    if (begin) tb_alert_watch_begin(a->watch, all);
+    bool over = true;
+    tb_code code = again ? TB_OK : begin_round(a, store, err);
+    if (code || !a->looks) return code;
     tb_alert_changes_release(&a->changes);
-    tb_code code = tb_alerts_look(store, a->watch, now_us, all ? say_trouble : NULL, NULL, &a->changes,
-                                  ret_over, err);
+    code = tb_alerts_look(store, a->watch, now_us, a->all ? say_trouble : NULL, NULL, &a->changes, &over, err);
     *ret_found = a->changes.n > 0;
-    if (begin) a->counting = 0;
+    *ret_more = !over;
     a->counting += a->changes.n_unpriced;
-    if (!code && all && *ret_over) end_round(a);
     return code;
 }
 
-static tb_code note_alerts(void *ctx, tb_store *store, int64_t now_us, bool *ret_moved, tb_error *err)
+static tb_code note_alerts(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more, tb_error *err)
 {
     alerting *a = ctx;
     bool moved = false;
+    (void)again;
+    (void)ret_more;
     tb_code code = tb_alerts_note(store, &a->changes, now_us, &moved, err);
-    if (moved) *ret_moved = true;
+    a->moved |= moved;
     return code;
+}
+
+/* Usage without a price is said once, and again when it had gone away in between. */
+static void end_round(void *ctx, int64_t now_us, bool failed)
+{
+    alerting *a = ctx;
+    (void)now_us;
+    if (!a->looks) return;
+    a->looks = false;
+    alert_round_over(&a->rounds, a->all, a->moved, failed, a->began_us, clock_mono_us());
+    if (failed || !a->all) return;
+    if (a->counting && !atomic_load(&a->unpriced))
+        process_say("%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
+                    " do not count. `alerts --evaluate` lists it.",
+                    a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
+    atomic_store(&a->unpriced, a->counting);
+}
+
+/* --- all --- */
+
+static alerting state;
+
+uint64_t api_alerts_unpriced(void)
+{
+    return atomic_load(&state.unpriced);
 }
 
 static void end_alerts(void *ctx)
 {
     alerting *a = ctx;
-    for (unsigned i = 0; i < COURIER_THREADS; i++)
+    for (unsigned i = 0; i < OUTBOX_THREADS; i++)
         webhook_free(a->senders[i]);
     tb_alert_watch_free(a->watch);
     tb_alert_changes_release(&a->changes);
     *a = (alerting){0};
 }
 
-tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us, courier_work *ret_work,
-                   tb_error *err)
+tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us, outbox_work *ret_work,
+                   periodic_task *ret_task, tb_error *err)
 {
-    static alerting a;
     tb_code code = webhook_check_url(url, err);
     if (code) return code;
-    a = (alerting){.url = url, .ca = ca, .limit_us = limit_us};
-    *ret_work = (courier_work){.want = want_messages, .send = send_message, .look = look_at_alerts, .note = note_alerts, .end = end_alerts, .ctx = &a,
-                               .unpriced = &a.unpriced, .pause_us = pause_us};
+    state = (alerting){.url = url, .ca = ca, .limit_us = limit_us, .rounds = alert_no_round};
+    *ret_work = (outbox_work){.want = want_messages, .send = send_message, .end = end_alerts, .ctx = &state,
+                              .pause_us = pause_us};
+    *ret_task = (periodic_task){.name = "alerts", .read = look_at_alerts, .write = note_alerts, .over = end_round,
+                                .wait_us = until_next_look, .ctx = &state};
     return TB_OK;
 }

@@ -91,7 +91,7 @@ void cached_answer(request *r, const cached_kind *kind, void *question)
     if (!answer_at_once(r, kind, question)) answer_anew(r, kind, question);
 }
 
-/* --- at the desk --- */
+/* --- slow queries --- */
 
 static cached_question *question_of(request *r)
 {
@@ -117,14 +117,14 @@ static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
     return code;
 }
 
-void cached_answer_at_desk(request *r, const cached_kind *kind)
+void cached_answer_slow(request *r, const cached_kind *kind)
 {
     cached_question *q = question_of(r);
     if (answer_at_once(r, kind, q)) return;
     q->kind = kind;
     r->job.run = run_cached;
     r->job.bytes = 0;
-    request_submit_long(r);
+    request_submit_slow(r);
 }
 
 void api_cached_done(request *r)

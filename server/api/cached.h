@@ -8,12 +8,12 @@
 typedef struct cached_kind {
     /* Everything that the answer depends on; the words of no other kind's question are the same. */
     cache_key (*key)(const void *question, uint64_t version);
-    /* Encodes the answer into `out`, from a store that stands in one snapshot. Where it may be at the desk
+    /* Encodes the answer into `out`, from a store that stands in one snapshot. Where it may run as a slow query
      * it runs on any thread. */
     tb_code (*fill)(tb_store *store, void *question, tb_buf *out, tb_error *err);
 } cached_kind;
 
-/* The first member of a question that may go to the desk: all of it lies in r->work. */
+/* The first member of a question that may be a slow query: all of it lies in r->work. */
 typedef struct cached_question {
     const cached_kind *kind;
     uint64_t version;
@@ -21,7 +21,7 @@ typedef struct cached_question {
 
 /* 200 or 304 with the answer, or what fill failed with. */
 void cached_answer(request *r, const cached_kind *kind, void *question);
-/* The same; what the cache does not have is computed at the desk. The route's finish is api_cached_done. */
-void cached_answer_at_desk(request *r, const cached_kind *kind);
+/* The same; what the cache does not have is computed on the slow-query lane. The route's finish is api_cached_done. */
+void cached_answer_slow(request *r, const cached_kind *kind);
 
 #endif

@@ -1,9 +1,9 @@
 /* POST /mc/apps/{id}/deploy: the deployment is noted, which makes the application
- * `progressing`, and the deployer is told. The answer says that it was taken on, not that it is
+ * `progressing`, and the pool is woken. The answer says that it was taken on, not that it is
  * done: the list's status shows that. Where no hook is set there is nothing to wait for.
  *
  * GET /mc/apps/{id}/deployment: what the running one printed so far, else how the last one ended. The
- * deployer is asked before the store: one that ends in between is found there. */
+ * deployments that run are asked before the store: one that ends in between is found there. */
 #include <string.h>
 
 #include "api/handlers.h"
@@ -31,7 +31,7 @@ void api_mc_deployed(request *r)
         request_fail_as(r, &r->job.err);
         return;
     }
-    deployer_wake(r->worker->server->deployer);
+    job_pool_wake(r->worker->server->pool, LANE_DEPLOY);
     request_answer_empty(r, 200);
 }
 
@@ -78,7 +78,7 @@ void api_mc_deployment(request *r)
     tb_buf lines, past, *out = request_text(r);
     tb_buf_init(&lines, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
     tb_buf_init(&past, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
-    const bool runs = deployer_runs(r->worker->server->deployer, r->account, r->id, &lines);
+    const bool runs = deployments_runs(r->worker->server->deployments, r->account, r->id, &lines);
     tb_code code = tb_store_deployment(r->worker->store, r->account, r->id, &state, &past, &err);
     if (!code) code = tb_buf_check(&lines, &err);
     if (code) {

@@ -1,5 +1,5 @@
 /* POST /mc/registries/digest. The body is read and the registry looked up on the
- * worker's thread; asking it is an errand. A registry's password is a file of the folder that
+ * worker's thread; asking it is a job of the pool. A registry's password is a file of the folder that
  * --registry-secrets names, read anew each time, so that it can be changed without a restart. */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,7 @@ static bool find_registry(request *r, digest_work *work)
     return found;
 }
 
-/* --- the errand --- */
+/* --- on the outbound lane --- */
 
 static tb_code no_secret(const tb_registry *registry, const char *why, tb_error *err)
 {
@@ -129,7 +129,7 @@ static tb_code read_secret(const server_options *o, const tb_registry *registry,
 
 static bool stopping(void *ctx)
 {
-    return crew_stopping(ctx);
+    return job_pool_stopping(ctx, LANE_OUTBOUND);
 }
 
 static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *err)
@@ -148,7 +148,7 @@ static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *er
                                         .username = work->registry.username, .password = password,
                                         .repository = repository, .tag = work->text[TAG],
                                         .limit_us = left_us, .stop = stopping,
-                                        .ctx = s->errands, .ca = s->options.ca};
+                                        .ctx = s->pool, .ca = s->options.ca};
     if (!code) code = registry_digest(&question, work->digest, err);
     sodium_memzero(password, sizeof password);
     return code;
@@ -167,7 +167,7 @@ void api_mc_digest(request *r)
     if (!read_body(r, work) || !find_registry(r, work)) return;
     work->until_us = clock_mono_us() + r->worker->server->options.registry_us;
     r->job.run = check_digest_reader;
-    request_submit_errand(r);
+    request_submit_outbound(r);
 }
 
 void api_mc_digested(request *r)

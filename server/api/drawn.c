@@ -1,4 +1,4 @@
-/* The answer is kept in r->reply.what from the desk's thread on, so it goes with the request,
+/* The answer is kept in r->reply.what from the job on, so it goes with the request,
  * whatever becomes of the client. */
 #include "api/drawn.h"
 
@@ -89,10 +89,10 @@ static void send_made(request *r, tb_code code, const tb_error *err)
 void drawn_answer(request *r)
 {
     tb_error err;
-    if (drawing_of(r)->at_desk) {
+    if (drawing_of(r)->slow) {
         r->job.run = run_drawing;
         r->job.bytes = 0;
-        request_submit_long(r);
+        request_submit_slow(r);
     } else {
         tb_code code = put_answer(r, r->worker->store, &err);
         send_made(r, code, &err);

@@ -1,4 +1,4 @@
-/* Documents over HTTP. Pages and electronic invoices take long, so they are drawn at the desk;
+/* Documents over HTTP. Pages and electronic invoices take long, so they are drawn as slow queries;
  * forms that are the stored text, or little more, are written on the worker's thread. */
 #ifndef TOLLBOOK_SERVER_API_DRAWN_H
 #define TOLLBOOK_SERVER_API_DRAWN_H
@@ -9,10 +9,10 @@
 
 /* The first member of what the handler keeps in r->work. */
 typedef struct drawing {
-    /* Appends the document. On the desk's thread or the worker's, whose reader `store` is. */
+    /* Appends the document. On a thread of the pool or the worker's, whose reader `store` is. */
     tb_code (*put)(request *r, tb_store *store, tb_buf *out, tb_error *err);
     const char *media_type;
-    bool at_desk;
+    bool slow;
 } drawing;
 
 /* What both kinds of document are asked for with. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/accrue.h"
+#include "api/alerts.h"
 #include "api/handlers.h"
 #include "http/clock.h"
 #include "http/marks.h"
@@ -176,18 +177,17 @@ static void put_store(request *r, tb_buf *out)
 /* Where messages are sent. */
 static void put_outbox(request *r, tb_buf *out)
 {
-    const courier *c = r->worker->server->courier;
+    const server *s = r->worker->server;
     tb_outbox_figures f;
-    courier_figures tries;
-    if (!c || tb_store_outbox_figures(r->worker->store, &f, NULL)) return;
-    courier_read_figures(c, &tries);
+    if (!s->options.outbox.send || tb_store_outbox_figures(r->worker->store, &f, NULL)) return;
+    const outbox_sender_figures tries = outbox_sender_read(s->outbox);
     put_gauge(out, "tollbook_outbox_waiting", "Messages that wait to be delivered.", f.waiting);
     put_gauge(out, "tollbook_outbox_failed", "Messages that were given up, of the last 90 days.", f.failed);
     put_gauge(out, "tollbook_outbox_oldest_age_seconds",
               "Time since the oldest message that waits was put; 0: none waits.",
               f.oldest_us == INT64_MAX ? 0 : age_seconds(r, f.oldest_us));
     put_gauge(out, "tollbook_alerts_unpriced_accounts",
-              "Accounts whose alerts on money do not count usage without a price.", tries.unpriced);
+              "Accounts whose alerts on money do not count usage without a price.", api_alerts_unpriced());
     put_counter(out, "tollbook_messages_delivered_total", "Messages that were delivered.", tries.delivered);
     put_counter(out, "tollbook_message_failures_total", "Tries to deliver a message that failed.",
                 tries.failed);
@@ -297,7 +297,7 @@ static void put_server(const server *s, tb_buf *out)
               atomic_load_explicit(&s->bodies, memory_order_relaxed));
     put_gauge(out, "tollbook_writer_queue", "Writes that wait.", writer_queued(s->writer));
     put_gauge(out, "tollbook_intake_queue", "Bodies that wait to be parsed.",
-              crew_queued(s->intake));
+              job_pool_queued(s->pool, LANE_PARSE));
     put_gauge(out, "tollbook_writer_alive", "1 while the writer can write.",
               writer_alive(s->writer));
     put_counter(out, "tollbook_access_log_dropped_total", "Lines that the access log lost.",

@@ -196,7 +196,7 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
  * come sooner; and workers that answer who reads, who would wait for them. */
 static unsigned count_others(server *s)
 {
-    return crew_unfinished(s->intake) - 1 + writer_queued(s->writer) + !writer_idle(s->writer) + workers_read_from(s);
+    return job_pool_unfinished(s->pool, LANE_PARSE) - 1 + writer_queued(s->writer) + !writer_idle(s->writer) + workers_read_from(s);
 }
 
 /* Where there are others, each thread has one for itself: what several have added up in parts costs more, since it
@@ -257,7 +257,7 @@ static void parse_here(request *r)
         r->body_len <= SMALL_BODY ? parse_body(in, &small, r->worker->store, &err) : TB_E_TOO_LARGE;
     if (code == TB_E_TOO_LARGE) {
         r->job.run = parse_large;
-        request_submit_intake(r);
+        request_submit_parse(r);
     } else if (code) {
         request_fail_at(r, &err);
     } else if (in->withdraws) {

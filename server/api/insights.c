@@ -12,7 +12,7 @@
 #define TOP_DEFAULT 20
 #define PAGE_MAX    1000000
 #define SEARCH_MAX  255
-#define MANY_ZONES  300 /* of an account, from which on the desk sums them */
+#define MANY_ZONES  300 /* of an account, from which on it is a slow query */
 #define MANY_HOURS  240 /* the same */
 
 typedef struct params {
@@ -146,9 +146,9 @@ static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_e
 void api_insights(request *r)
 {
     question *q = (question *)(void *)r->work;
-    bool at_desk = false;
+    bool slow = false;
     tb_error err;
-    if (read_question(r, q, &err) != TB_OK || is_long(r, q, &at_desk, &err) != TB_OK) request_fail_as(r, &err);
-    else if (at_desk) cached_answer_at_desk(r, &cached);
+    if (read_question(r, q, &err) != TB_OK || is_long(r, q, &slow, &err) != TB_OK) request_fail_as(r, &err);
+    else if (slow) cached_answer_slow(r, &cached);
     else cached_answer(r, &cached, q);
 }

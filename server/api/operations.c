@@ -1,6 +1,6 @@
 /* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The
- * arguments are the query's and the body's members, or the body is the operation's document. What
- * reads works at the desk, what writes at the writer; one that does both goes from the one to the
+ * arguments are the query's and the body's members, or the body is the operation's document. One
+ * that reads is a slow query, one that writes is a job of the writer; one that does both is first the one, then the
  * other. Under its own path the answer is the operation's JSON; under /operations it is the reply,
  * with what a command line prints. */
 #include <sodium.h>
@@ -22,7 +22,7 @@ typedef struct op_work {
     bool written; /* or to be written next */
     char *texts;  /* the query's, with escapes read */
     char from[REQUEST_PEER_TEXT];
-    /* The secret in force when the request began. Desk and writer use it after the worker may have
+    /* The secret in force when the request began. The job pool and the writer use it after the worker may have
      * seen another, so the request holds it itself. */
     latest_view secret;
     const uint8_t *key_secret; /* NULL: none */
@@ -151,7 +151,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 {
     request *r = ctx;
     (void)done, (void)total;
-    return crew_time_left(r->worker->server->desk, &r->job);
+    return job_pool_time_left(r->worker->server->pool, LANE_SLOW, &r->job);
 }
 
 static tb_ops ops_of(request *r, tb_store *store)
@@ -177,7 +177,7 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
-    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.", (int)(SERVER_DESK_US / 1000000),
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.", (int)(SERVER_SLOW_US / 1000000),
                    instead_of(r, w->args.operation));
 }
 
@@ -248,7 +248,7 @@ static void begin(request *r, const tb_operation *operation)
     } else if (tb_operation_reads(&w->args)) {
         r->job.run = run_read;
         r->job.bytes = 0;
-        request_submit_long(r);
+        request_submit_slow(r);
     } else {
         submit_write(r, w);
     }

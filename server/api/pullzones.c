@@ -145,7 +145,7 @@ static void answer_with(request *r, const params *p,
 /* --- the bare list, and long pages --- */
 
 typedef struct listing {
-    const request *r; /* whose worker's store is read: that may be an asker's */
+    const request *r; /* its worker's store is read, which may be a remote worker's */
     tb_zone_query query;
     int64_t page;               /* 0: the bare list */
     int64_t left, total, after; /* of a page: zones to come, of all pages, that follow it */

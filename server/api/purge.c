@@ -1,5 +1,5 @@
 /* POST /pullzone/{id}/purgeCache and POST /purge: the caches are the operator's, so a program of his does
- * it, as one of his deploys. It runs as an errand, and the client hears how it ended: a purge that was
+ * it, as one of his deploys. It runs on the outbound lane, and the client hears how it ended: a purge that was
  * only promised would leave the old content where the new one is believed to be. */
 #include <inttypes.h>
 #include <jansson.h>
@@ -9,7 +9,7 @@
 
 #include "api/handlers.h"
 #include "http/clock.h"
-#include "http/hook.h"
+#include "http/jobs/hook.h"
 #include "http/query.h"
 #include "http/process.h"
 #include "tollbook/totals.h"
@@ -105,7 +105,7 @@ static tb_code find_zone(const request *r, purge_work *work, tb_error *err)
     return code;
 }
 
-/* --- the errand --- */
+/* --- on the outbound lane --- */
 
 static void say_line(void *ctx, const char *text)
 {
@@ -130,7 +130,7 @@ static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
     char *const arguments[] = {program, account, zone, kind, work->value[0] ? work->value : NULL, NULL};
     char *const environment[] = {NULL};
     const hook_call call = {.arguments = arguments, .environment = environment, .limit_us = left_us,
-                            .stop_fd = crew_stop_fd(s->errands), .line = say_line, .ctx = work};
+                            .stop_fd = job_pool_stop_fd(s->pool, LANE_OUTBOUND), .line = say_line, .ctx = work};
     switch (hook_run(&call, reason)) {
     case HOOK_DONE: return TB_OK;
     case HOOK_STOPPED: return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
@@ -159,7 +159,7 @@ static void begin(request *r, tb_code (*read)(request *r, purge_work *work, tb_e
     }
     work->until_us = clock_mono_us() + r->worker->server->options.purge_us;
     r->job.run = check_purge;
-    request_submit_errand(r);
+    request_submit_outbound(r);
 }
 
 static void end(request *r, unsigned status)

@@ -57,7 +57,7 @@ static tb_code one_step(retaining *r, tb_store *store, int64_t now_us, bool *ret
     return code;
 }
 
-static tb_code take_step(void *ctx, tb_store *store, int64_t now_us, bool again, bool *ret_more,
+static tb_code take_step(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more,
                          tb_error *err)
 {
     retaining *r = ctx;
@@ -114,12 +114,12 @@ static tb_code check_parts(retaining *r, const char *text, tb_error *err)
                           "keeps all.");
 }
 
-tb_code api_retain(const char *text, chore_work *ret_work, tb_error *err)
+tb_code api_retain(const char *text, periodic_task *ret_task, tb_error *err)
 {
     static retaining r;
     r = (retaining){.day = -1};
     tb_buf_init(&r.before, WARNED_MAX, NULL);
     tb_code code = check_parts(&r, text, err);
-    if (!code) *ret_work = (chore_work){.step = take_step, .ctx = &r, .name = ORIGIN, .over = end_round};
+    if (!code) *ret_task = (periodic_task){.name = ORIGIN, .write = take_step, .over = end_round, .ctx = &r};
     return code;
 }

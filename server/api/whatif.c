@@ -1,4 +1,4 @@
-/* POST /billing/what-if. The computation goes to the desk, so that no worker's other connections
+/* POST /billing/what-if. The computation is a slow query, so that no worker's other connections
  * wait for it; what one request may ask for is bounded by number and by time. */
 #include "api/handlers.h"
 #include "http/query.h"
@@ -13,13 +13,13 @@ static size_t *form_of(request *r)
     return (size_t *)(void *)r->work;
 }
 
-/* --- on the desk's thread --- */
+/* --- on the slow-query lane --- */
 
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     request *r = ctx;
     (void)done, (void)total;
-    return crew_time_left(r->worker->server->desk, &r->job);
+    return job_pool_time_left(r->worker->server->pool, LANE_SLOW, &r->job);
 }
 
 static tb_code stopped(const request *r, tb_error *err)
@@ -27,7 +27,7 @@ static tb_code stopped(const request *r, tb_error *err)
     if (atomic_load(&r->worker->server->stopping)) return tb_fail(err, TB_E_BUSY, NULL, NULL);
     return tb_fail(err, TB_E_TOO_MUCH, "scenarios",
                    "It took longer than %d seconds. Ask for fewer months or scenarios.",
-                   (int)(SERVER_DESK_US / 1000000));
+                   (int)(SERVER_SLOW_US / 1000000));
 }
 
 static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
@@ -46,13 +46,13 @@ static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
 
 /* --- on the worker's --- */
 
-/* The body is read at the desk too: a long one must not hold up a worker's other clients. */
+/* The body is read there too: a long one must not hold up a worker's other clients. */
 void api_whatif(request *r)
 {
     *form_of(r) = query_choose_type(request_header(r, HEADER_ACCEPT), types, 3) % 3;
     r->job.run = run_whatif;
     r->job.bytes = r->body_len;
-    request_submit_long(r);
+    request_submit_slow(r);
 }
 
 void api_whatif_done(request *r)

@@ -132,7 +132,7 @@ void api_withdraw_done(request *r)
     if (done->more) {
         in->taken = false;
         r->job.run = parse_next;
-        request_submit_intake(r);
+        request_submit_parse(r);
         return;
     }
     tb_buf *out = request_text(r);

@@ -147,8 +147,8 @@ static int read_retain(const cli_call *call, server_options *o)
     const char *text = cli_text(call, "retain");
     tb_error err;
     if (!text) return 0;
-    if (api_retain(text, &o->chores[o->n_chores], &err) == TB_OK) {
-        o->n_chores++;
+    if (api_retain(text, &o->tasks[o->n_tasks], &err) == TB_OK) {
+        o->n_tasks++;
         return 0;
     }
     cli_say(call, "--retain %.40s: %s", text, err.message);
@@ -187,7 +187,11 @@ static int read_alerts(const cli_call *call, server_options *o)
     tb_error err;
     if (!url != !cli_text(call, "alert-secret-file"))
         return bad_option(call, "--alert-url and --alert-secret-file need each other.");
-    if (!url || api_alerts(url, o->ca, limit_us, pause_us, &o->alerts, &err) == TB_OK) return 0;
+    if (!url) return 0;
+    if (api_alerts(url, o->ca, limit_us, pause_us, &o->outbox, &o->tasks[o->n_tasks], &err) == TB_OK) {
+        o->n_tasks++;
+        return 0;
+    }
     cli_say(call, "--alert-url %.200s: %s", url, err.message);
     return tb_code_exit(TB_E_USAGE);
 }
@@ -208,7 +212,7 @@ static int read_options(const cli_call *call, server_options *o)
     int64_t now_us;
     const char *fixed = getenv("TOLLBOOK_NOW"), *log = cli_text(call, "access-log");
     server_defaults(o);
-    o->chores[o->n_chores++] = api_accrue();
+    o->tasks[o->n_tasks++] = api_accrue();
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");

@@ -36,4 +36,10 @@ static inline int64_t clock_wall_us(void)
     return clock_read_us(CLOCK_REALTIME);
 }
 
+/* fixed_us: the moment that tests fix, or INT64_MIN. */
+static inline int64_t clock_now_us(int64_t fixed_us)
+{
+    return fixed_us == INT64_MIN ? clock_wall_us() : fixed_us;
+}
+
 #endif

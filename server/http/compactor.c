@@ -7,7 +7,7 @@
 
 #define PAUSE_US     INT64_C(1000000)
 #define PAUSE_MAX_US INT64_C(600000000)
-#define HOLD_US      INT64_C(500000) /* that a step of a fold is to take at most */
+#define HOLD_US      INT64_C(500000) /* the time that a step should take at most */
 
 static void pause_after(compactor *c, tb_code code, const tb_error *err)
 {

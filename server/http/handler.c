@@ -3,7 +3,7 @@
  *   log_uri     request line read: the raw target is kept, before the library decodes it
  *   on_request  first call, head complete: checked (route, key, the body's announcement)
  *   on_request  once for each piece of a body, or twice for a large one: before it and after it
- *   on_request  last call: the handler answers, or suspends the connection for the writer or a crew
+ *   on_request  last call: the handler answers, or suspends the connection for a job of the writer or the pool
  *   on_request  after that job: the route's finish answers
  *   on_completed, whatever happened
  *
@@ -267,9 +267,9 @@ static void job_done(write_job *job)
 }
 
 /* Suspended first: the job may be done before its submission returns. */
-static void wait_for_job(request *r)
+static void suspend_for_job(request *r)
 {
-    assert(!r->waiting); /* a handler at an asker's hands nothing over */
+    assert(!r->waiting); /* a handler on the remote-query lane hands nothing over */
     r->waiting = true;
     r->job.owner = r;
     r->job.done = job_done;
@@ -294,52 +294,56 @@ static bool client_left(const write_job *job)
     return recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void wait_in_line(request *r)
+static void bound_wait(request *r)
 {
-    r->job.account = r->account;
     r->job.wait_us = WRITE_WAIT_US;
     r->job.left = client_left;
-    wait_for_job(r);
+}
+
+/* account: in whose turn the job is taken. */
+static void submit_to_pool(request *r, job_lane lane, int64_t account)
+{
+    tb_error err;
+    r->job.account = account;
+    suspend_for_job(r);
+    if (job_pool_submit(r->worker->server->pool, lane, &r->job, &err)) go_on_without(r, &err);
 }
 
 void request_submit(request *r)
 {
     tb_error err;
-    wait_in_line(r);
+    bound_wait(r);
+    r->job.account = r->account;
+    suspend_for_job(r);
     if (writer_submit(r->worker->server->writer, &r->job, &err)) go_on_without(r, &err);
 }
 
-void request_submit_long(request *r)
+void request_submit_slow(request *r)
 {
-    tb_error err;
     if (r->worker->server->options.usage) r->job.left = client_left;
-    wait_for_job(r);
-    if (crew_submit(r->worker->server->desk, r->account, &r->job, &err)) go_on_without(r, &err);
+    submit_to_pool(r, LANE_SLOW, r->account);
 }
 
-void request_submit_errand(request *r)
+void request_submit_outbound(request *r)
 {
-    tb_error err;
-    wait_for_job(r);
-    if (crew_submit(r->worker->server->errands, r->account, &r->job, &err)) go_on_without(r, &err);
+    submit_to_pool(r, LANE_OUTBOUND, r->account);
 }
 
-void request_submit_intake(request *r)
+void request_submit_parse(request *r)
 {
-    tb_error err;
-    wait_in_line(r);
-    if (crew_submit(r->worker->server->intake, r->account, &r->job, &err)) go_on_without(r, &err);
+    bound_wait(r);
+    submit_to_pool(r, LANE_PARSE, r->account);
 }
 
 /* --- a handler that has to ask a usage server --- */
 
-/* On an asker's thread and in its name: its reader, its views, its counters. */
-static tb_code run_asking(write_job *job, tb_store *store, tb_error *err)
+/* As a remote worker: with its reader, its views, its counters. */
+static tb_code run_handler(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     worker *own = r->worker;
     (void)err;
-    r->worker = server_asker(own->server, store);
+    r->worker = server_remote_worker(own->server, store);
     r->route->handle(r);
     r->worker = own;
     return TB_OK;
@@ -364,22 +368,27 @@ static void drop_answer(request *r)
     drop_kept(r);
 }
 
-static void hand_to_asker(request *r, size_t shard)
+/* Requests that ask usage servers take turns by server. */
+static void submit_remote(request *r, size_t shard, tb_code (*run)(write_job *job, tb_store *store, tb_error *err))
 {
-    tb_error err;
-    drop_answer(r);
-    r->asking = true;
-    r->job.run = run_asking;
+    r->job.run = run;
     r->job.bytes = 0;
-    wait_in_line(r);
-    if (crew_submit(r->worker->server->asking, (int64_t)shard, &r->job, &err)) go_on_without(r, &err);
+    bound_wait(r);
+    submit_to_pool(r, LANE_REMOTE, (int64_t)shard);
+}
+
+static void retry_on_pool(request *r, size_t shard)
+{
+    drop_answer(r);
+    r->retried = true;
+    submit_remote(r, shard, run_handler);
 }
 
 static tb_code run_piece(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     worker *own = r->worker;
-    r->worker = server_asker(own->server, store);
+    r->worker = server_remote_worker(own->server, store);
     const tb_code code = stream_fill(r->stream, err);
     r->worker = own;
     return code;
@@ -387,17 +396,13 @@ static tb_code run_piece(write_job *job, tb_store *store, tb_error *err)
 
 void request_submit_piece(request *r, size_t shard)
 {
-    tb_error err;
-    r->job.run = run_piece;
-    r->job.bytes = 0;
-    wait_in_line(r);
-    if (crew_submit(r->worker->server->asking, (int64_t)shard, &r->job, &err)) go_on_without(r, &err);
+    submit_remote(r, shard, run_piece);
 }
 
 /* Pieces of a stream are made with the worker's own reader, unless it says otherwise. */
-static void take_from_asker(request *r)
+static void finish_retried(request *r)
 {
-    r->asking = false;
+    r->retried = false;
     if (r->job.code) {
         request_fail_as(r, &r->job.err);
     } else if (r->reply.kind == REPLY_STREAM && !r->reply.source.asks) {
@@ -411,19 +416,19 @@ static void take_from_asker(request *r)
 static void answer_here(request *r)
 {
     size_t shard = 0;
-    if (r->worker->server->asking) usage_refuse();
+    if (r->worker->server->options.usage) usage_refuse();
     r->route->handle(r);
-    if (usage_refused(&shard) && !r->waiting) hand_to_asker(r, shard);
+    if (usage_refused(&shard) && !r->waiting) retry_on_pool(r, shard);
 }
 
 static enum MHD_Result last_call(request *r)
 {
     if (r->waiting) {
         r->waiting = false;
-        if (r->asking) take_from_asker(r);
+        if (r->retried) finish_retried(r);
         else r->route->finish(r);
         if (r->waiting)
-            return MHD_YES; /* for a second job: what the desk read, the writer writes */
+            return MHD_YES; /* for a second job: what a slow query read, the writer writes */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conn_set_phase(r->conn, CONN_WORK, 0, r->start_us);

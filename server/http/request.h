@@ -32,8 +32,8 @@ typedef enum reply_kind {
  * off. Both run on the worker's thread, fill not after the request's end; a fill reads the worker's
  * store in a snapshot of its own. release may be NULL and is called once, whatever happened.
  *
- * Where `asks` is set a fill may run on an asker's thread, with request.worker the asker, and one that fails can be called
- * again: then no piece holds up a worker for a usage server. The handler makes the first one. */
+ * Where `asks` is set a fill may run on a thread of LANE_REMOTE, with request.worker a remote worker, and one that fails can be
+ * called again: then no piece holds up a worker for a usage server. The handler makes the first one. */
 typedef struct stream_source {
     tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
     void (*release)(void *ctx);
@@ -75,7 +75,7 @@ typedef struct request {
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
-    bool asking;  /* the job is the handler, which has to ask a usage server */
+    bool retried; /* the job is the handler, which has to ask a usage server */
     struct stream *stream; /* the answer, once it is one */
     bool over;    /* the body outgrew its limit: what comes is discarded */
     bool received; /* the body receiver has had it (front/body.h) */
@@ -170,13 +170,12 @@ int64_t request_visitor(const request *r);
 /* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
  * refuses, the error is answered. */
 void request_submit(request *r);
-/* The same to the desk, for an answer that takes long. */
-void request_submit_long(request *r);
-/* The same to the errands, for what waits on somebody else's computer. */
-void request_submit_errand(request *r);
-/* The same to the intake, for a body that takes long to parse. */
-void request_submit_intake(request *r);
-/* Hands the next piece of r->stream to an asker, since that server has to be asked for it. */
+/* The same to the job pool (jobs/pool.h): an answer that takes long, one that waits for another computer or a
+ * hook, a body that takes long to parse. */
+void request_submit_slow(request *r);
+void request_submit_outbound(request *r);
+void request_submit_parse(request *r);
+/* Has the pool make the next piece of r->stream, since that usage server has to be asked for it. */
 void request_submit_piece(request *r, size_t shard);
 
 #endif

@@ -1,6 +1,6 @@
 /* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
  * connections are ended and requests under way get their answer with "Connection: close"; then
- * the desk gives up and the writer finishes its queue, which resumes every suspended connection
+ * slow, outbound and remote queries end and the writer finishes its queue, which resumes every suspended connection
  * (the library aborts the process where one is left); then the event loops end; then the file is
  * checkpointed. */
 #include "http/server.h"
@@ -58,9 +58,8 @@ static tb_code open_writing(server *s, tb_error *err)
 {
     char owner[96] = "serve ";
     listen_text(front_listener(s->front), 0, owner + strlen(owner));
-    int64_t now_us = s->options.fixed_now_us;
     tb_store_options options = {
-        .write = true, .owner = owner, .now_us = now_us == INT64_MIN ? clock_wall_us() : now_us,
+        .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
         .usage = usage_servers_client(s->options.usage)};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
@@ -159,12 +158,12 @@ const tb_directory *worker_directory(worker *w)
     return latest_look(w->server->directory, &w->directory);
 }
 
-worker *server_asker(server *s, const tb_store *store)
+worker *server_remote_worker(server *s, const tb_store *store)
 {
     unsigned i = 0;
-    while (s->askers[i].store != store)
+    while (s->remote_workers[i].store != store)
         i++;
-    return &s->askers[i];
+    return &s->remote_workers[i];
 }
 
 size_t server_metrics(const server *s, const metrics **ret_blocks)
@@ -172,22 +171,9 @@ size_t server_metrics(const server *s, const metrics **ret_blocks)
     size_t n = 0;
     for (unsigned i = 0; i < s->options.threads; i++)
         ret_blocks[n++] = &s->workers[i].metrics;
-    for (unsigned i = 0; s->options.usage && i < SERVER_ASKERS; i++)
-        ret_blocks[n++] = &s->askers[i].metrics;
+    for (unsigned i = 0; s->options.usage && i < SERVER_REMOTE_THREADS; i++)
+        ret_blocks[n++] = &s->remote_workers[i].metrics;
     return n;
-}
-
-static tb_code open_askers(server *s, const tb_store_options *options, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (unsigned i = 0; !code && i < SERVER_ASKERS; i++) {
-        worker *w = &s->askers[i];
-        w->server = s;
-        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
-        code = tb_store_open(s->options.db, options, &w->store, err);
-        s->asker_store[i] = w->store;
-    }
-    return code;
 }
 
 static tb_code open_workers(server *s, tb_error *err)
@@ -203,15 +189,14 @@ static tb_code open_workers(server *s, tb_error *err)
         tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
         if (!w->gzip) return tb_no_memory(err);
         tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
-        if (!code) code = tb_store_open(s->options.db, &options, &s->intake_store[i], err);
         if (code != TB_OK) return code;
     }
-    tb_code code = s->options.usage ? open_askers(s, &options, err) : TB_OK;
-    for (int i = 0; !code && i < SERVER_DESK_THREADS; i++)
-        code = tb_store_open(s->options.db, &options, &s->desk_store[i], err);
-    for (int i = 0; !code && s->options.alerts.send && i < 2; i++)
-        code = tb_store_open(s->options.db, &options, &s->courier_store[i], err);
-    return code ? code : tb_store_open(s->options.db, &options, &s->deployer_store, err);
+    tb_code code = job_pool_open(s->pool, s->options.db, &options, err);
+    for (unsigned i = 0; !code && s->options.usage && i < SERVER_REMOTE_THREADS; i++) {
+        s->remote_workers[i] = (worker){.server = s, .store = job_pool_reader(s->pool, LANE_REMOTE, i)};
+        tb_buf_init(&s->remote_workers[i].scratch, ANSWER_MAX, NULL);
+    }
+    return code;
 }
 
 tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
@@ -265,9 +250,48 @@ static tb_code open_front(server *s, tb_error *err)
     return code;
 }
 
+/* The lanes of the job pool: new_pool turns off those that a server does not need. */
+static const lane_options all_lanes[LANES] = {
+    [LANE_SLOW] = {.what = "computations",
+                   .threads = SERVER_SLOW_THREADS,
+                   .threads_share = SERVER_SLOW_THREADS,
+                   .jobs = 32,
+                   .jobs_share = 8, /* one account may wait for many documents */
+                   .job_us = SERVER_SLOW_US,
+                   .readers = SERVER_SLOW_THREADS},
+    [LANE_OUTBOUND] = {.what = "look-ups",
+                       .threads = 4,
+                       .threads_share = 3, /* the other side may hang */
+                       .jobs = 32,
+                       .jobs_share = 16},
+    [LANE_REMOTE] = {.what = "questions to usage servers",
+                     .threads = SERVER_REMOTE_THREADS,
+                     .threads_share = SERVER_REMOTE_SHARE,
+                     .jobs = 1024,
+                     .jobs_share = 512,
+                     .readers = SERVER_REMOTE_THREADS},
+    [LANE_OUTBOX] = {.threads = OUTBOX_THREADS, .readers = 1},
+    [LANE_DEPLOY] = {.threads = DEPLOY_THREADS, .readers = 1},
+    [LANE_PERIODIC] = {.threads = 1, .readers = 1},
+    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
+};
+
+static job_pool *new_pool(const server_options *o)
+{
+    lane_options lanes[LANES], *parse = &lanes[LANE_PARSE];
+    memcpy(lanes, all_lanes, sizeof lanes);
+    parse->threads = parse->threads_share = parse->readers = o->threads;
+    if (!o->usage) lanes[LANE_REMOTE] = (lane_options){0};
+    if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
+    if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
+    if (!o->n_tasks) lanes[LANE_PERIODIC] = (lane_options){0};
+    return job_pool_new(lanes);
+}
+
 static tb_code open_parts(server *s, tb_error *err)
 {
     const server_options *o = &s->options;
+    s->pool = new_pool(o);
     s->cache = cache_new(o->cache_bytes);
     s->keys = latest_new(drop_table);
     s->token = latest_new(drop_token_key);
@@ -282,7 +306,7 @@ static tb_code open_parts(server *s, tb_error *err)
     s->places = places_new();
     if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
     if (!s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
-        !s->complaints || (o->rate_limit && !s->limit))
+        !s->pool || !s->complaints || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -359,20 +383,6 @@ bool server_look(server *s)
 
 /* --- starting --- */
 
-/* Errands: more threads than an account may keep busy, as what they wait for may hang. */
-#define ERRANDS_THREADS       4
-#define ERRANDS_THREADS_SHARE 3
-#define ERRANDS_JOBS          32
-#define ERRANDS_JOBS_SHARE    16
-/* The desk: an account that waits for many documents leaves places for others. */
-#define DESK_JOBS             32
-#define DESK_JOBS_SHARE       8
-#define INTAKE_JOBS           256
-#define INTAKE_JOBS_SHARE     192
-/* Those that ask usage servers take turns by server, not by account: one that hangs leaves threads to the others. */
-#define ASKING_JOBS       1024
-#define ASKING_JOBS_SHARE 512
-
 /* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
  * again must not be shown what was before. */
 static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
@@ -387,15 +397,6 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     note_links(s, tb_store_links(store));
     (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
-}
-
-static bool start_chores(server *s)
-{
-    for (size_t i = 0; i < s->options.n_chores; i++) {
-        s->chores[i] = chore_start(&s->options.chores[i], s->options.fixed_now_us, s->writer);
-        if (!s->chores[i]) return false;
-    }
-    return true;
 }
 
 #define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
@@ -426,8 +427,7 @@ static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
 static bool on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
-    const int64_t fixed_us = s->options.fixed_now_us;
-    ageing old = {.now_us = fixed_us == INT64_MIN ? clock_wall_us() : fixed_us};
+    ageing old = {.now_us = clock_now_us(s->options.fixed_now_us)};
     tb_error err;
     malloc_trim(0);
     if (!server_look(s)) {
@@ -504,8 +504,7 @@ static bool usage_ready(void *ctx, tb_error *err)
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 {
     const server_options *o = ctx;
-    const int64_t now_us = o->fixed_now_us == INT64_MIN ? clock_wall_us() : o->fixed_now_us;
-    return o->alerts.want(o->alerts.ctx, store, now_us, err);
+    return o->outbox.want(o->outbox.ctx, store, clock_now_us(o->fixed_now_us), err);
 }
 
 /* Messages that are put and that nobody sends would grow in number without a word. */
@@ -517,9 +516,19 @@ static void say_unsent(server *s)
                     "`alerts --off` ends that.");
 }
 
+static bool start_jobs(server *s)
+{
+    const server_options *o = &s->options;
+    const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
+    s->deployments = deployments_new(&deploys, s->writer, s->pool);
+    s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
+    s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
+    return s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
+}
+
 tb_code server_start(server *s, tb_error *err)
 {
-    const bool sends = s->options.alerts.send != NULL;
+    const bool sends = s->options.outbox.send != NULL;
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     if (!sends) say_unsent(s);
@@ -532,42 +541,7 @@ tb_code server_start(server *s, tb_error *err)
                                                       .lost = on_lost,
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
-    s->desk = crew_start(&(crew_options){.what = "computations",
-                                         .threads = SERVER_DESK_THREADS,
-                                         .threads_share = SERVER_DESK_THREADS,
-                                         .jobs = DESK_JOBS,
-                                         .jobs_share = DESK_JOBS_SHARE,
-                                         .job_us = SERVER_DESK_US,
-                                         .stores = s->desk_store});
-    if (s->options.usage)
-        s->asking = crew_start(&(crew_options){.what = "questions to usage servers",
-                                               .threads = SERVER_ASKERS,
-                                               .threads_share = SERVER_ASKERS_SHARE,
-                                               .jobs = ASKING_JOBS,
-                                               .jobs_share = ASKING_JOBS_SHARE,
-                                               .stores = s->asker_store});
-    const deployer_options deploys = {s->options.deploy_hook, s->options.deploy_us,
-                                      s->options.fixed_now_us};
-    if (s->writer && !s->options.idle)
-        s->deployer = deployer_start(&deploys, s->deployer_store, s->writer);
-    s->errands = crew_start(&(crew_options){.what = "look-ups",
-                                            .threads = ERRANDS_THREADS,
-                                            .threads_share = ERRANDS_THREADS_SHARE,
-                                            .jobs = ERRANDS_JOBS,
-                                            .jobs_share = ERRANDS_JOBS_SHARE});
-    s->intake = crew_start(&(crew_options){.what = "bodies",
-                                           .threads = s->options.threads,
-                                           .threads_share = s->options.threads,
-                                           .jobs = INTAKE_JOBS,
-                                           .jobs_share = INTAKE_JOBS_SHARE,
-                                           .stores = s->intake_store,
-                                           .behind = true});
-    if (s->writer && sends)
-        s->courier = courier_start(&s->options.alerts, s->courier_store, s->alert_secret,
-                                   s->options.fixed_now_us, s->writer);
-    bool ok = s->writer && s->desk && !s->asking == !s->options.usage &&
-              (s->deployer || s->options.idle) && s->errands && s->intake && start_chores(s) &&
-              !sends == !s->courier;
+    bool ok = s->writer && start_jobs(s);
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -589,7 +563,7 @@ static bool wait_for_clients(server *s)
     int64_t worked_us = start_us;
     while (front_connections(s->front) > 0) {
         int64_t now_us = clock_mono_us();
-        if (!writer_idle(s->writer) || !crew_idle(s->intake)) worked_us = now_us;
+        if (!writer_idle(s->writer) || job_pool_unfinished(s->pool, LANE_PARSE)) worked_us = now_us;
         if (now_us - worked_us > patience_us) return true;
         if (worked_us - start_us > patience_us * 3) atomic_store(&s->abort_writes, true);
         if (worked_us - start_us > patience_us * 3 + GIVE_UP_US) return false;
@@ -602,22 +576,15 @@ bool server_stop(server *s)
 {
     atomic_store(&s->stopping, true);
     front_drain(s->front);
-    crew_stop(s->desk);
-    if (s->asking) crew_stop(s->asking);
-    crew_stop(s->errands);
-    deployer_halt(s->deployer);
-    for (size_t i = 0; i < SERVER_CHORES; i++)
-        chore_halt(s->chores[i]);
-    courier_halt(s->courier);
+    for (job_lane lane = 0; lane < LANE_PARSE; lane++)
+        job_pool_halt(s->pool, lane);
+    for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
+        job_pool_join(s->pool, lane);
     if (!wait_for_clients(s)) return false;
     front_stop(s->front);
-    deployer_join(s->deployer);
-    for (size_t i = 0; i < SERVER_CHORES; i++) {
-        chore_join(s->chores[i]);
-        s->chores[i] = NULL;
-    }
-    courier_join(s->courier);
-    crew_stop(s->intake);
+    job_pool_halt(s->pool, LANE_PARSE);
+    for (job_lane lane = 0; lane < LANES; lane++)
+        job_pool_join(s->pool, lane);
     writer_stop(s->writer);
     for (unsigned i = 0; i < s->options.threads; i++) {
         MHD_stop_daemon(s->workers[i].daemon);
@@ -625,18 +592,12 @@ bool server_stop(server *s)
     }
     writer_free(s->writer);
     s->writer = NULL;
-    crew_free(s->desk);
-    s->desk = NULL;
-    crew_free(s->asking);
-    s->asking = NULL;
-    crew_free(s->errands);
-    s->errands = NULL;
-    crew_free(s->intake);
-    s->intake = NULL;
-    deployer_free(s->deployer);
-    s->deployer = NULL;
-    courier_free(s->courier);
-    s->courier = NULL;
+    deployments_free(s->deployments);
+    s->deployments = NULL;
+    outbox_sender_free(s->outbox);
+    s->outbox = NULL;
+    periodic_free(s->periodic);
+    s->periodic = NULL;
     return true;
 }
 
@@ -648,7 +609,6 @@ static void drop_request(request *r)
 
 static void drop_worker(worker *w)
 {
-    tb_store_close(w->store);
     for (int k = 0; k < WORKER_IDLE_READERS; k++)
         tb_store_close(w->idle_reader[k]);
     gzip_free(w->gzip);
@@ -664,11 +624,12 @@ void server_free(server *s)
     if (!s) return;
     accesslog_close(s->log);
     for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
+        tb_store_close(s->workers[i].store);
         drop_worker(&s->workers[i]);
-        tb_store_close(s->intake_store[i]);
     }
-    for (unsigned i = 0; i < SERVER_ASKERS; i++)
-        drop_worker(&s->askers[i]);
+    for (unsigned i = 0; i < SERVER_REMOTE_THREADS; i++)
+        drop_worker(&s->remote_workers[i]);
+    job_pool_free(s->pool); /* closes the readers of the remote workers, too */
     front_free(s->front, drop_request);
     cache_free(s->cache);
     latest_free(s->keys);
@@ -682,11 +643,6 @@ void server_free(server *s)
     window_free(s->sign_ins);
     sessions_free(s->sessions);
     places_free(s->places);
-    for (int i = 0; i < SERVER_DESK_THREADS; i++)
-        tb_store_close(s->desk_store[i]);
-    tb_store_close(s->deployer_store);
-    tb_store_close(s->courier_store[0]);
-    tb_store_close(s->courier_store[1]);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

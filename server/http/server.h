@@ -1,12 +1,9 @@
-/* The server: workers with an event loop each, a writer, an acceptor, a sweeper, a logger.
+/* The server: workers with an event loop each, a writer, a job pool, an acceptor, a sweeper, a logger.
  *
- *     acceptor --hands sockets--> worker 1..N --jobs--> writer --commit--> version, keys
- *                                            '--long reads--> desk
- *                                            |--others' computers--> errands
- *                                            '--bodies to be parsed--> intake
+ *     acceptor --hands sockets--> worker 1..N --writes--> writer --commit--> version, keys
+ *                                            '--slow, outbound and remote requests, parsing--> job pool
  *     body receiver --whole large bodies--> the worker that suspended the connection
- *     courier --sends what waits in the store's outbox, looks at alerts, notes both--> writer
- *     deployer --runs the hook for what waits in the store, notes how it ended--> writer
+ *     job pool --messages sent, deployments ended, steps of periodic tasks--> writer
  *
  * server_open makes everything that can fail with a sentence; server_run serves until server_stop
  * is asked for; server_free lets go. One server a process is what signals assume, not this. */
@@ -15,12 +12,12 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
-#include "http/chore.h"
 #include "http/cors.h"
-#include "http/courier.h"
-#include "http/crew.h"
-#include "http/deployer.h"
 #include "http/figures.h"
+#include "http/jobs/deployments.h"
+#include "http/jobs/outbox_sender.h"
+#include "http/jobs/periodic.h"
+#include "http/jobs/pool.h"
 #include "http/keys.h"
 #include "http/latest.h"
 #include "http/limit.h"
@@ -36,14 +33,13 @@
 #include "usage/servers.h"
 
 #define SERVER_WORKERS_MAX 64
-#define SERVER_CHORES      4
 /* A short question does not wait for two long ones. */
-#define SERVER_DESK_THREADS 3
-#define SERVER_DESK_US      INT64_C(20000000) /* the longest answer */
+#define SERVER_SLOW_THREADS 3
+#define SERVER_SLOW_US      INT64_C(20000000) /* the longest answer */
 /* Where usage lies on servers: threads for requests that have to ask one, and how many of them one server may hold up. */
-#define SERVER_ASKERS       8
-#define SERVER_ASKERS_SHARE 5
-#define SERVER_BLOCKS_MAX   (SERVER_WORKERS_MAX + SERVER_ASKERS)
+#define SERVER_REMOTE_THREADS 8
+#define SERVER_REMOTE_SHARE   5
+#define SERVER_BLOCKS_MAX     (SERVER_WORKERS_MAX + SERVER_REMOTE_THREADS)
 
 typedef struct server_options {
     const char *db;
@@ -69,9 +65,9 @@ typedef struct server_options {
     const char *ca;               /* a file of authorities: of registries and the alerts' receiver; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
-    chore_work chores[SERVER_CHORES]; /* what is done again and again */
-    size_t n_chores;
-    courier_work alerts;          /* what sends messages and looks at alerts; all NULL: nobody */
+    periodic_task tasks[PERIODIC_TASKS_MAX];
+    size_t n_tasks;
+    outbox_work outbox;           /* how messages are sent; all NULL: they are not */
     bool idle;                    /* it does what it is asked alone: lets nothing go, deploys nothing */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
     conns_limits limits;
@@ -127,19 +123,11 @@ typedef struct server {
         int64_t next_us; /* when to look again */
         int64_t alone_us; /* when to look whether another process writes there */
     } usage;             /* the writer's thread: servers that were away at the start */
-    crew *desk; /* for answers that take seconds */
-    tb_store *desk_store[SERVER_DESK_THREADS]; /* readers: the desk's */
-    crew *asking;                  /* for requests that have to ask a usage server; NULL: usage is in the file */
-    worker askers[SERVER_ASKERS];  /* in whose names its threads answer: without a daemon */
-    tb_store *asker_store[SERVER_ASKERS]; /* theirs */
-    tb_store *deployer_store; /* a reader: the deployer's */
-    chore *chores[SERVER_CHORES]; /* NULL: there is none */
-    tb_store *courier_store[2]; /* readers: the courier's */
-    courier *courier;           /* NULL: there is none */
-    deployer *deployer;
-    crew *errands;                              /* for what waits on other computers */
-    crew *intake;                               /* parses bodies that are not small */
-    tb_store *intake_store[SERVER_WORKERS_MAX]; /* readers: the intake's */
+    job_pool *pool;
+    worker remote_workers[SERVER_REMOTE_THREADS]; /* LANE_REMOTE's threads answer as these: without a daemon */
+    deployments *deployments;
+    outbox_sender *outbox;
+    periodic *periodic;
     latest *directory;          /* the tb_directory in force, as the writer has it */
     const void *directory_seen; /* the writer's thread: what was published last */
     unsigned port; /* of the first address, whichever of them a request came by */
@@ -179,8 +167,8 @@ bool server_look(server *s);
 /* The same, as whoever has just met it says. */
 void server_lost(server *s, const tb_error *err);
 
-/* The asker whose reader that is. */
-worker *server_asker(server *s, const tb_store *store);
+/* The one that has this reader. */
+worker *server_remote_worker(server *s, const tb_store *store);
 /* The counters of all who answer, SERVER_BLOCKS_MAX at most; returns how many. */
 size_t server_metrics(const server *s, const metrics **ret_blocks);
 

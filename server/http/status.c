@@ -51,14 +51,14 @@ static void put_mark(tb_buf *out, const server *s, const char *name, mark_kind w
     const int64_t fixed_us = s->options.fixed_now_us;
     int64_t at_us = 0;
     const bool known = mark_read(s->options.db, which, &at_us);
-    put_age(out, name, known, at_us, fixed_us == INT64_MIN ? clock_wall_us() : fixed_us);
+    put_age(out, name, known, at_us, clock_now_us(fixed_us));
 }
 
 static void put_writer(const server *s, tb_buf *out)
 {
     const char *working = writer_idle(s->writer) ? "idle" : "busy";
     tb_buf_fmt(out, " writer=%s", writer_alive(s->writer) ? working : "broken");
-    put_number(out, "intake_queue", crew_queued(s->intake));
+    put_number(out, "intake_queue", job_pool_queued(s->pool, LANE_PARSE));
     put_number(out, "writer_queue", writer_queued(s->writer));
 }
 

@@ -25,7 +25,7 @@ typedef struct stream {
     tb_buf plain, zipped;
     const tb_buf *piece; /* the one that is being sent */
     size_t at;
-    int64_t paused_us; /* since when others have their turn, or an asker makes a piece; 0: not so */
+    int64_t paused_us; /* since when others have their turn, or the job pool makes a piece; 0: not so */
     bool done;
 } stream;
 
@@ -69,13 +69,13 @@ static void note_piece(const stream *s, int64_t began_us)
     conn_piece(s->r->conn, s->piece->len, began_us, clock_mono_us());
 }
 
-/* *ret_asks: it would have to wait for a usage server, and an asker makes it meanwhile. */
+/* *ret_asks: it has to ask a usage server, so the job pool makes it. */
 static tb_code make_piece(stream *s, bool *ret_asks, tb_error *err)
 {
     const server *own = s->r->worker->server;
     size_t shard = 0;
     *ret_asks = false;
-    if (!s->source.asks || !own->asking) return stream_fill(s, err);
+    if (!s->source.asks || !own->options.usage) return stream_fill(s, err);
     usage_refuse();
     tb_code code = stream_fill(s, err);
     *ret_asks = usage_refused(&shard) && code;
@@ -93,7 +93,7 @@ static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
     int64_t began_us = s->paused_us;
     (void)position;
     s->paused_us = 0;
-    if (s->r->waiting) { /* for an asker */
+    if (s->r->waiting) { /* the job pool has made the piece */
         s->r->waiting = false;
         if (s->r->job.code) return give_up(s, &s->r->job.err);
         note_piece(s, began_us);

@@ -1,4 +1,4 @@
-/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread, or an asker's where it asks usage servers,
+/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread, or one of the job pool where it asks usage servers,
  * gzipped on the way where the client takes it. A client that stops reading, or takes less than a
  * line that is slow would, meets its deadline (conn_piece). */
 #ifndef TOLLBOOK_SERVER_HTTP_STREAM_H

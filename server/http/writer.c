@@ -3,6 +3,7 @@
 #include "http/writer.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -543,6 +544,29 @@ tb_code writer_submit(writer *w, write_job *job, tb_error *err)
     }
     pthread_mutex_unlock(&w->lock);
     return code == TB_OK ? TB_OK : tb_fail(err, code, NULL, NULL);
+}
+
+typedef struct awaited_job {
+    write_job job;
+    sem_t over;
+} awaited_job;
+
+static void post_over(write_job *job)
+{
+    sem_post(&((awaited_job *)job)->over); /* the job is its first member */
+}
+
+tb_code writer_run(writer *w, const write_job *job, tb_error *err)
+{
+    awaited_job a = {.job = *job};
+    a.job.done = post_over;
+    sem_init(&a.over, 0, 0);
+    tb_code code = writer_submit(w, &a.job, err);
+    if (code) return code;
+    while (sem_wait(&a.over) != 0) /* a signal came */
+        continue;
+    if (a.job.code && err) *err = a.job.err;
+    return a.job.code;
 }
 
 void writer_stop(writer *w)

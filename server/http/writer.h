@@ -50,7 +50,7 @@ typedef struct write_job {
     /* Set by run. */
     bool changed_keys;
     int64_t since_us; /* waiting */
-    int64_t begun_us; /* set by a crew: running */
+    int64_t begun_us; /* set by the job pool: running */
     struct write_job *next;
 } write_job;
 
@@ -96,6 +96,8 @@ writer *writer_start(tb_store *store, writer_hooks hooks);
 /* TB_OK: done will be called. TB_E_BUSY: the queue is full, or the account's share of it. TB_E_IO:
  * see above. */
 TB_MUST_USE tb_code writer_submit(writer *w, write_job *job, tb_error *err);
+/* Submits a copy of the job (run and owner set) and waits for its end. Not on the writer's thread. */
+TB_MUST_USE tb_code writer_run(writer *w, const write_job *job, tb_error *err);
 /* Finishes what waits, then ends the thread; later jobs are refused. */
 void writer_stop(writer *w);
 void writer_free(writer *w); /* after writer_stop; NULL is fine */

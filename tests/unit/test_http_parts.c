@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "api/alerts.h"
 #include "http/accesslog.h"
 #include "http/cache.h"
 #include "http/front/conns.h"
-#include "http/courier.h"
 #include "http/keys.h"
 #include "http/latest.h"
 #include "http/limit.h"
@@ -28,7 +28,7 @@
 /* A commit at each of these seconds; rounds that take so long. *ret_longest: from a commit to the end of the round that saw it. */
 static unsigned go_rounds(const int *commits, size_t n, int64_t took_us, int64_t *ret_longest)
 {
-    courier_rounds r = courier_no_round;
+    alert_rounds r = alert_no_round;
     unsigned rounds = 0;
     size_t seen = 0;
     *ret_longest = 0;
@@ -37,10 +37,10 @@ static unsigned go_rounds(const int *commits, size_t n, int64_t took_us, int64_t
         bool all;
         while (version < n && commits[version] * SECOND <= now)
             version++;
-        if (!courier_round_due(&r, now, version, &all)) continue;
+        if (!alert_round_due(&r, now, version, &all)) continue;
         for (r.version = version; seen < version; seen++)
             if (now + took_us - commits[seen] * SECOND > *ret_longest) *ret_longest = now + took_us - commits[seen] * SECOND;
-        courier_round_over(&r, all, false, TB_OK, now, now + took_us);
+        alert_round_over(&r, all, false, false, now, now + took_us);
         now += took_us;
         rounds++;
     }
@@ -72,17 +72,17 @@ END_TEST
 
 START_TEST(a_round_that_failed_is_gone_over_all_again)
 {
-    courier_rounds r = courier_no_round;
+    alert_rounds r = alert_no_round;
     bool all;
-    ck_assert(courier_round_due(&r, 0, 0, &all) && all);
-    courier_round_over(&r, true, false, TB_OK, 0, 1);
-    ck_assert(!courier_round_due(&r, 3599 * SECOND, 0, &all) && !all);
-    ck_assert(courier_round_due(&r, 3600 * SECOND, 0, &all) && all);
-    courier_round_over(&r, true, false, TB_E_IO, 3600 * SECOND, 3600 * SECOND);
-    ck_assert(!courier_round_due(&r, 3609 * SECOND, 0, &all));
-    ck_assert(courier_round_due(&r, 3610 * SECOND, 0, &all) && all);
-    courier_round_over(&r, true, true, TB_OK, 3610 * SECOND, 3610 * SECOND);
-    ck_assert(courier_round_due(&r, 3610 * SECOND, 0, &all) && all);
+    ck_assert(alert_round_due(&r, 0, 0, &all) && all);
+    alert_round_over(&r, true, false, false, 0, 1);
+    ck_assert(!alert_round_due(&r, 3599 * SECOND, 0, &all) && !all);
+    ck_assert(alert_round_due(&r, 3600 * SECOND, 0, &all) && all);
+    alert_round_over(&r, true, false, true, 3600 * SECOND, 3600 * SECOND);
+    ck_assert(!alert_round_due(&r, 3609 * SECOND, 0, &all));
+    ck_assert(alert_round_due(&r, 3610 * SECOND, 0, &all) && all);
+    alert_round_over(&r, true, true, false, 3610 * SECOND, 3610 * SECOND);
+    ck_assert(alert_round_due(&r, 3610 * SECOND, 0, &all) && all);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
  * the server's but its environment: signals as they are at a program's start, standard input empty,
  * no other descriptor open. Waiting is one poll over its output, its end (a pidfd) and the order to
  * stop. Ended it is asked to first, then made to. */
-#include "http/hook.h"
+#include "http/jobs/hook.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +134,7 @@ static int start(running *h)
 /* --- waiting --- */
 
 /* Its time is over, or the server stops: first asked to end, then, after the grace, made to. */
-static void press(running *h, int64_t now_us, bool stop)
+static void ask_to_end(running *h, int64_t now_us, bool stop)
 {
     const bool first = !h->late && !h->stopped;
     if (first && stop) h->stopped = true;
@@ -148,7 +148,7 @@ static void press(running *h, int64_t now_us, bool stop)
     }
 }
 
-static int patience_ms(const running *h, int64_t now_us)
+static int poll_ms(const running *h, int64_t now_us)
 {
     const int64_t left_us = h->until_us - now_us;
     if (left_us <= 0) return 0;
@@ -158,21 +158,21 @@ static int patience_ms(const running *h, int64_t now_us)
 static void wait_for_end(running *h)
 {
     for (;;) {
-        const bool pressed = h->late || h->stopped;
+        const bool asked = h->late || h->stopped;
         struct pollfd fds[3] = {{.fd = h->end, .events = POLLIN}, {.fd = h->out, .events = POLLIN},
-                                {.fd = pressed ? -1 : h->call->stop_fd, .events = POLLIN}};
-        poll(fds, 3, patience_ms(h, clock_mono_us()));
+                                {.fd = asked ? -1 : h->call->stop_fd, .events = POLLIN}};
+        poll(fds, 3, poll_ms(h, clock_mono_us()));
         read_output(h);
         if (fds[0].revents) break;
         const int64_t now_us = clock_mono_us();
-        if (fds[2].revents || now_us >= h->until_us) press(h, now_us, fds[2].revents != 0);
+        if (fds[2].revents || now_us >= h->until_us) ask_to_end(h, now_us, fds[2].revents != 0);
     }
     if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* what it left running; its id still holds */
     read_output(h);
     end_line(h);
 }
 
-static hook_end judge_end(const running *h, int status, char reason[HOOK_REASON])
+static hook_end explain_end(const running *h, int status, char reason[HOOK_REASON])
 {
     if (h->stopped) return HOOK_STOPPED;
     if (h->late)
@@ -203,5 +203,5 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
     if (call->ret_status && WIFEXITED(status)) *call->ret_status = WEXITSTATUS(status);
-    return judge_end(&h, status, reason);
+    return explain_end(&h, status, reason);
 }

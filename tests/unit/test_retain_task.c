@@ -33,8 +33,8 @@ static const char *heard(void)
     return text;
 }
 
-/* A round as the writer and the chore take it. */
-static const char *round_at(fixture *f, const chore_work *work, int64_t month, int64_t hours)
+/* A round as the job pool takes it. */
+static const char *round_at(fixture *f, const periodic_task *task, int64_t month, int64_t hours)
 {
     const int64_t now_us = tb_month_start_us(month) + hours * TB_US_PER_HOUR;
     bool again = false, more = false;
@@ -43,12 +43,12 @@ static const char *round_at(fixture *f, const chore_work *work, int64_t month, i
     do {
         more = false;
         ok(tb_store_begin(f->store, &err));
-        const tb_code code = work->step(work->ctx, f->store, now_us, again, &more, &err);
+        const tb_code code = task->write(task->ctx, f->store, again, now_us, &more, &err);
         ck_assert_msg(code == TB_OK, "%s", err.message);
         ok(tb_store_commit(f->store, &err));
         again = true;
     } while (more);
-    work->over(work->ctx, now_us, false);
+    task->over(task->ctx, now_us, false);
     return heard();
 }
 
@@ -56,21 +56,21 @@ START_TEST(warnings_are_said_once_a_change)
 {
     fixture f;
     tb_error err = {0};
-    chore_work work;
+    periodic_task task;
     fill_years(&f, true);
     finalize_months(&f, FIRST, FIRST + 3, "");
-    ok(api_retain("25,30,72h", &work, &err));
-    const char *text = round_at(&f, &work, JANUARY, 4 * 24 + 12);
+    ok(api_retain("25,30,72h", &task, &err));
+    const char *text = round_at(&f, &task, JANUARY, 4 * 24 + 12);
     ck_assert_msg(strstr(text, "tollbook serve: retain: Months count back from ") != NULL, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "and not from this machine's clock (2036-01)"));
     ck_assert_ptr_nonnull(strstr(text, "tollbook serve: retain: Account 1 keeps all from 2023-10 on"));
-    ck_assert_str_eq(round_at(&f, &work, JANUARY, 4 * 24 + 13), ""); /* request logs alone */
-    ck_assert_str_eq(round_at(&f, &work, JANUARY, 5 * 24), "");
+    ck_assert_str_eq(round_at(&f, &task, JANUARY, 4 * 24 + 13), ""); /* request logs alone */
+    ck_assert_str_eq(round_at(&f, &task, JANUARY, 5 * 24), "");
     finalize_months(&f, FIRST + 4, FIRST + 4, "");
-    text = round_at(&f, &work, JANUARY, 6 * 24);
+    text = round_at(&f, &task, JANUARY, 6 * 24);
     ck_assert_ptr_nonnull(strstr(text, "Account 1 keeps all from 2023-11 on"));
     ck_assert_ptr_null(strstr(text, "Months count back"));
-    text = round_at(&f, &work, JANUARY + 1, 0);
+    text = round_at(&f, &task, JANUARY + 1, 0);
     ck_assert_ptr_nonnull(strstr(text, "(2036-02)"));
     ck_assert_ptr_null(strstr(text, "keeps all"));
     fixture_release(&f);
@@ -79,8 +79,8 @@ END_TEST
 
 int main(void)
 {
-    TCase *t = tcase_create("chore");
-    Suite *s = suite_create("retain chore");
+    TCase *t = tcase_create("task");
+    Suite *s = suite_create("retain task");
     SRunner *r = srunner_create(s);
     tcase_add_test(t, warnings_are_said_once_a_change);
     suite_add_tcase(s, t);

@@ -1,7 +1,7 @@
-/* A command of the operator's, run to its end: without a shell, its output line by line to the
+/* Runs a command of the operator to its end: without a shell, its output line by line to the
  * caller, its time bounded. */
-#ifndef TOLLBOOK_SERVER_HTTP_HOOK_H
-#define TOLLBOOK_SERVER_HTTP_HOOK_H
+#ifndef TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
+#define TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ typedef struct hook_call {
     int stop_fd;                  /* readable: the same at once; -1: never */
     void (*line)(void *ctx, const char *text); /* of its output, without control characters */
     void *ctx;
-    int *ret_status; /* what it ended with, -1: it was ended, or did not start; NULL: nobody asks */
+    int *ret_status; /* what it ended with, -1: it was ended, or did not start; may be NULL */
 } hook_call;
 
 typedef enum hook_end {

@@ -1,0 +1,335 @@
+/* A queue is a list in the order of arrival. The threads of a lane are few and so are its queued
+ * jobs: what runs for an account is counted when it is needed. */
+#include "http/jobs/pool.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "http/behind.h"
+#include "http/clock.h"
+#include "usage/servers.h"
+
+typedef struct lane lane;
+
+typedef struct job_thread {
+    lane *lane;
+    pthread_t thread;
+    tb_store *reader;
+    bool busy;
+    int64_t account; /* of the job, while it is busy */
+} job_thread;
+
+struct lane {
+    lane_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    job_thread *threads;
+    unsigned started, queued;
+    write_job *first, **last;
+    write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
+                       int64_t *wait_us); /* NULL: the queue */
+    void *ctx;
+    _Atomic bool stop;
+    int stop_fd;
+};
+
+struct job_pool {
+    lane lanes[LANES];
+};
+
+static bool lane_stopping(const lane *l)
+{
+    return atomic_load_explicit(&l->stop, memory_order_relaxed);
+}
+
+/* --- running --- */
+
+static bool has_time_left(const lane *l, const write_job *job)
+{
+    const int64_t most_us = l->options.job_us;
+    return !lane_stopping(l) && (!most_us || clock_mono_us() - job->begun_us < most_us);
+}
+
+typedef struct running_job {
+    const lane *lane;
+    const write_job *job;
+} running_job;
+
+static bool is_job_over(void *ctx)
+{
+    const running_job *r = ctx;
+    return !has_time_left(r->lane, r->job) || (r->job->left && r->job->left(r->job));
+}
+
+static void run_job(const lane *l, write_job *job, tb_store *reader)
+{
+    if (lane_stopping(l)) {
+        job->code = tb_fail(&job->err, TB_E_BUSY, NULL,
+                            "The server is stopping; send the same again later.");
+    } else if (!write_job_over(job)) {
+        running_job r = {l, job};
+        job->begun_us = clock_mono_us();
+        usage_wait_for(is_job_over, &r);
+        job->code = job->run(job, reader, &job->err);
+        usage_wait_for(NULL, NULL);
+    }
+    job->done(job);
+}
+
+static unsigned count_running(const lane *l, int64_t account)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < l->options.threads; i++)
+        n += l->threads[i].busy && l->threads[i].account == account;
+    return n;
+}
+
+static unsigned count_queued(const lane *l, int64_t account)
+{
+    unsigned n = 0;
+    for (const write_job *job = l->first; job; job = job->next)
+        n += job->account == account;
+    return n;
+}
+
+/* Of the account with the fewest jobs at work the oldest, unless it has its share; while stopping
+ * any, as it is refused. */
+static write_job *take_queued(lane *l)
+{
+    write_job **found = NULL;
+    unsigned fewest = l->options.threads_share;
+    for (write_job **at = &l->first; *at; at = &(*at)->next) {
+        const unsigned n = lane_stopping(l) ? 0 : count_running(l, (*at)->account);
+        if (n >= fewest) continue;
+        fewest = n;
+        found = at;
+    }
+    if (!found) return NULL;
+    write_job *job = *found;
+    *found = job->next;
+    if (!*found) l->last = found;
+    l->queued--;
+    return job;
+}
+
+static write_job *take_job(job_thread *t, int64_t *wait_us)
+{
+    lane *l = t->lane;
+    if (!l->next) return take_queued(l);
+    return lane_stopping(l)
+               ? NULL
+               : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, wait_us);
+}
+
+/* Until the lane is woken, or so long. */
+static void wait_for_jobs(lane *l, int64_t wait_us)
+{
+    struct timespec until;
+    if (wait_us == INT64_MAX) {
+        pthread_cond_wait(&l->wake, &l->lock);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    wait_us += until.tv_nsec / 1000;
+    until.tv_sec += wait_us / 1000000;
+    until.tv_nsec = wait_us % 1000000 * 1000;
+    pthread_cond_clockwait(&l->wake, &l->lock, CLOCK_MONOTONIC, &until);
+}
+
+/* Waits for the next job. NULL: there is none and the thread is to end. */
+static write_job *next_job(job_thread *t)
+{
+    lane *l = t->lane;
+    write_job *job;
+    pthread_mutex_lock(&l->lock);
+    t->busy = false;
+    for (int64_t wait_us = INT64_MAX; !(job = take_job(t, &wait_us)) && !lane_stopping(l);
+         wait_us = INT64_MAX)
+        wait_for_jobs(l, wait_us);
+    t->busy = job != NULL;
+    if (job) t->account = job->account;
+    pthread_mutex_unlock(&l->lock);
+    return job;
+}
+
+static void *run_thread(void *arg)
+{
+    job_thread *t = arg;
+    if (t->lane->options.background) behind_others();
+    for (write_job *job; (job = next_job(t));)
+        run_job(t->lane, job, t->reader);
+    return NULL;
+}
+
+/* --- submitting --- */
+
+tb_code job_pool_submit(job_pool *p, job_lane which, write_job *job, tb_error *err)
+{
+    lane *l = &p->lanes[which];
+    const lane_options *o = &l->options;
+    job->code = TB_OK;
+    job->since_us = clock_mono_us();
+    job->next = NULL;
+    pthread_mutex_lock(&l->lock);
+    const bool full = lane_stopping(l) || l->queued == o->jobs;
+    const bool taken = !full && count_queued(l, job->account) < o->jobs_share;
+    if (taken) {
+        *l->last = job;
+        l->last = &job->next;
+        l->queued++;
+    }
+    pthread_mutex_unlock(&l->lock);
+    /* One more can be at work. A job that waits for its account's share is taken by the thread
+     * which ends one of that account. */
+    if (taken) pthread_cond_signal(&l->wake);
+    if (taken) return TB_OK;
+    return tb_fail(err, TB_E_BUSY, NULL, "%u %s %swait already, try again later.",
+                   full ? o->jobs : o->jobs_share, o->what, full ? "" : "of this account ");
+}
+
+unsigned job_pool_queued(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    pthread_mutex_lock(&l->lock);
+    const unsigned n = l->queued;
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
+unsigned job_pool_unfinished(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    pthread_mutex_lock(&l->lock);
+    unsigned n = l->queued;
+    for (unsigned i = 0; i < l->options.threads; i++)
+        n += l->threads[i].busy;
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
+bool job_pool_stopping(const job_pool *p, job_lane which)
+{
+    return lane_stopping(&p->lanes[which]);
+}
+
+bool job_pool_time_left(const job_pool *p, job_lane which, const write_job *job)
+{
+    return has_time_left(&p->lanes[which], job);
+}
+
+int job_pool_stop_fd(const job_pool *p, job_lane which)
+{
+    return p->lanes[which].stop_fd;
+}
+
+void job_pool_wake(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    pthread_mutex_lock(&l->lock);
+    pthread_cond_broadcast(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void job_pool_write(job_pool *p, job_lane which, writer *to, const write_job *job, int64_t again_us)
+{
+    struct pollfd stop = {.fd = p->lanes[which].stop_fd, .events = POLLIN};
+    while (writer_run(to, job, NULL) && !lane_stopping(&p->lanes[which]))
+        poll(&stop, 1, (int)(again_us / 1000));
+}
+
+/* --- start and stop --- */
+
+static bool init_lane(lane *l, const lane_options *options)
+{
+    l->options = *options;
+    l->last = &l->first;
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->wake, NULL);
+    l->threads = calloc(options->threads + 1, sizeof *l->threads);
+    l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    for (unsigned i = 0; l->threads && i < options->threads; i++)
+        l->threads[i].lane = l;
+    return l->threads && l->stop_fd >= 0;
+}
+
+job_pool *job_pool_new(const lane_options options[LANES])
+{
+    job_pool *p = calloc(1, sizeof *p);
+    bool ok = p != NULL;
+    for (int i = 0; p && i < LANES; i++)
+        ok &= init_lane(&p->lanes[i], &options[i]);
+    if (ok) return p;
+    job_pool_free(p);
+    return NULL;
+}
+
+tb_code job_pool_open(job_pool *p, const char *db, const tb_store_options *options, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int i = 0; i < LANES; i++) {
+        lane *l = &p->lanes[i];
+        for (unsigned t = 0; !code && t < l->options.readers; t++)
+            code = tb_store_open(db, options, &l->threads[t].reader, err);
+    }
+    return code;
+}
+
+tb_store *job_pool_reader(job_pool *p, job_lane which, unsigned thread)
+{
+    return p->lanes[which].threads[thread].reader;
+}
+
+void job_pool_set_source(job_pool *p, job_lane which,
+                         write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
+                                            int64_t *wait_us),
+                         void *ctx)
+{
+    p->lanes[which].next = next;
+    p->lanes[which].ctx = ctx;
+}
+
+bool job_pool_start(job_pool *p)
+{
+    for (int i = 0; i < LANES; i++)
+        for (lane *l = &p->lanes[i]; l->started < l->options.threads; l->started++) {
+            job_thread *t = &l->threads[l->started];
+            if (pthread_create(&t->thread, NULL, run_thread, t) != 0) return false;
+        }
+    return true;
+}
+
+void job_pool_halt(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    eventfd_write(l->stop_fd, 1);
+    pthread_mutex_lock(&l->lock);
+    atomic_store(&l->stop, true);
+    pthread_cond_broadcast(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void job_pool_join(job_pool *p, job_lane which)
+{
+    lane *l = &p->lanes[which];
+    while (l->started > 0)
+        pthread_join(l->threads[--l->started].thread, NULL);
+}
+
+void job_pool_free(job_pool *p)
+{
+    if (!p) return;
+    for (int i = 0; i < LANES; i++) {
+        lane *l = &p->lanes[i];
+        for (unsigned t = 0; l->threads && t < l->options.threads; t++)
+            tb_store_close(l->threads[t].reader);
+        if (l->stop_fd >= 0) close(l->stop_fd);
+        pthread_cond_destroy(&l->wake);
+        pthread_mutex_destroy(&l->lock);
+        free(l->threads);
+    }
+    free(p);
+}
