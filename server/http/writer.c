@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "http/behind.h"
+#include "http/jobs/background.h"
 #include "http/clock.h"
 #include "tollbook/batches.h"
 
@@ -464,7 +464,7 @@ static void wait_for_work(writer *w)
 static void *run_writer(void *arg)
 {
     writer *w = arg;
-    behind_others();
+    run_in_background();
     pthread_mutex_lock(&w->lock);
     for (;;) {
         wait_for_work(w);

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/behind.h"
+#include "http/jobs/background.h"
 #include "http/server.h"
 
 #define BODY_FIRST ((size_t)16 << 10)  /* what a body is given at first */
@@ -128,7 +128,7 @@ static void *run_receiver(void *arg)
 {
     body_receiver *b = arg;
     struct epoll_event events[EVENTS];
-    behind_others();
+    run_in_background();
     while (!is_stopping(b)) {
         const int n = epoll_wait(b->epoll, events, EVENTS, -1);
         for (int i = 0; i < n; i++) {

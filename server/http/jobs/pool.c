@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "http/behind.h"
+#include "http/jobs/background.h"
 #include "http/clock.h"
 #include "usage/servers.h"
 
@@ -159,7 +159,7 @@ static write_job *next_job(job_thread *t)
 static void *run_thread(void *arg)
 {
     job_thread *t = arg;
-    if (t->lane->options.background) behind_others();
+    if (t->lane->options.background) run_in_background();
     for (write_job *job; (job = next_job(t));)
         run_job(t->lane, job, t->reader);
     return NULL;
