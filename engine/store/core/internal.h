@@ -48,6 +48,8 @@ struct tb_store {
     bool dirty;             /* this transaction changed something */
     bool broken;            /* a part of this transaction could not be taken back: it is lost */
     int wal_pages;          /* pages in the WAL after the last commit */
+    uint64_t read_version;  /* of a reader: the data version of the snapshot, */
+    bool read_version_known; /* if it was read in it */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
     bool rows_come;         /* of chunk, and may not have landed: usage/landing.h */
     bool series_come;       /* they wait to be written: usage/owners.h */

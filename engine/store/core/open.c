@@ -483,6 +483,7 @@ void tb_store_close(tb_store *store)
 
 tb_code tb_store_read_begin(tb_store *store, tb_error *err)
 {
+    store->read_version_known = false;
     return tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
 }
 

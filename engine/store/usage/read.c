@@ -12,10 +12,14 @@
 
 tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err)
 {
-    int64_t value = 0;
-    tb_code code = tb__meta_get(store, "data_version", &value, err);
-    if (!code) *ret_version = (uint64_t)value;
-    return code;
+    const bool snapshot = !store->write && !sqlite3_get_autocommit(store->db); /* in which it stays what it is */
+    int64_t value = (int64_t)store->read_version;
+    tb_code code = TB_OK;
+    if (!snapshot || !store->read_version_known) code = tb__meta_get(store, "data_version", &value, err);
+    if (code) return code;
+    *ret_version = store->read_version = (uint64_t)value;
+    store->read_version_known = snapshot;
+    return TB_OK;
 }
 
 tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exists, tb_error *err)
