@@ -27,7 +27,7 @@ typedef struct api_ingest {
     bool folding; /* what waits goes to its place first */
     feed_withdrawn round; /* that was withdrawn last */
     int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */
-    tb_fold_walk folds;
+    tb_compact_walk folds;
     bool stale;
     union {
         feed_report report;

@@ -60,7 +60,7 @@ void api_withdraw_buckets(request *r)
 static tb_code fold_part(write_job *job, tb_store *store, tb_error *err)
 {
     api_ingest *in = api_ingest_of(job->owner);
-    return tb_store_fold(store, &in->folds, &in->folding, err);
+    return tb_store_compact_pending(store, &in->folds, &in->folding, err);
 }
 
 void api_withdraw_submit(request *r)

@@ -53,7 +53,7 @@ TB_MUST_USE tb_code feed_withdraw_next(feed_withdrawing *withdrawing, const feed
                                        tb_error *err);
 void feed_withdrawn_add(feed_withdrawn *sum, const feed_withdrawn *part); /* the next one's, of the same input */
 /* Whether anything is to be taken back, so that what waits is better put into its place before. */
-bool feed_withdraw_folds(const feed_withdrawing *withdrawing, tb_fold_walk *ret_walk);
+bool feed_withdraw_folds(const feed_withdrawing *withdrawing, tb_compact_walk *ret_walk);
 size_t feed_withdraw_bytes(const feed_withdrawing *withdrawing); /* of memory, about */
 void feed_withdraw_free(feed_withdrawing *withdrawing);          /* NULL is fine */
 

@@ -246,11 +246,11 @@ static void step_forget(void)
 static void step_fold(void)
 {
     tb_error err = {0};
-    tb_fold_walk walk = {.logs = true};
+    tb_compact_walk walk = {.logs = true};
     bool more = true;
     for (uint64_t parts = draw(3) ? draw(20) : UINT64_MAX; parts && more; parts--) {
         begin_both();
-        ok(tb_store_fold(both[0].store, &walk, &more, &err));
+        ok(tb_store_compact_pending(both[0].store, &walk, &more, &err));
         commit_both();
     }
 }

@@ -680,12 +680,12 @@ START_TEST(a_fold_that_was_undone_is_read_again)
 END_TEST
 
 /* One part; whether there was any. */
-static bool fold_part(fixture *f, tb_fold_walk *walk)
+static bool fold_part(fixture *f, tb_compact_walk *walk)
 {
     tb_error err = {0};
     bool more;
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_fold(f->store, walk, &more, &err));
+    ok(tb_store_compact_pending(f->store, walk, &more, &err));
     ok(tb_store_commit(f->store, &err));
     return more;
 }
@@ -693,7 +693,7 @@ static bool fold_part(fixture *f, tb_fold_walk *walk)
 START_TEST(what_waits_is_folded_part_by_part)
 {
     fixture f;
-    tb_fold_walk usage = {.logs = false}, walk = {.logs = true};
+    tb_compact_walk usage = {.logs = false}, walk = {.logs = true};
     fixture_init(&f);
     ck_assert(!fold_part(&f, &walk)); /* nothing waits */
     for (int i = 0; i < 20; i++)
@@ -726,7 +726,7 @@ END_TEST
 START_TEST(what_came_while_it_was_folded_is_folded_too)
 {
     fixture f;
-    tb_fold_walk walk = {.logs = true};
+    tb_compact_walk walk = {.logs = true};
     fold_half(&f);
     put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
     while (fold_part(&f, &walk))

@@ -116,7 +116,7 @@ TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_
 /* The first column of the first row, or `otherwise`. */
 TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
                                int64_t otherwise, int64_t *ret_value, tb_error *err);
-/* Rows are numbered from 1 to below this: a thousand pages of each can be numbered too (usage/run.h), and one added. */
+/* Rows are numbered from 1 to below this: a thousand pages of each can be numbered too (lsm/lsm.h), and one added. */
 #define TB__ID_END (INT64_C(1) << 53)
 /* TB_E_CORRUPT where no row of that table has this number; end: the first that is too large. */
 TB_MUST_USE tb_code tb__check_id(const char *table, int64_t id, int64_t end, tb_error *err);

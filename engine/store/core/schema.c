@@ -526,7 +526,7 @@ static const char v14[] =
  * read chunks that hold it. In those from before it is absent, which is 0. */
 static const char v15[] = "";
 
-/* What batches added and nobody has folded yet: see store/usage/run.h. kind: 0 chunks, 1 countries;
+/* What batches added and nobody has folded yet: see store/usage/entry.h. kind: 0 chunks, 1 countries;
  * seal: over the other columns. A page's id is its run's, and its number in it. cell_max: no counter
  * of a chunk was ever larger; of an older file, no sum of one was.
  *

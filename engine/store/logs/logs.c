@@ -221,7 +221,7 @@ static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_
 const tb__log_lines tb__file_logs = {
     .add = add_block,
     .mix = tb__log_mix,
-    .fold = tb__log_fold_part,
+    .compact = tb__log_fold_part,
     .take_back = tb__log_take_back,
     .drop = drop_blocks,
     .older = older_blocks,

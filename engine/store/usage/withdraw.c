@@ -342,7 +342,7 @@ tb_code tb__chunks_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t
     int64_t newest = 0;
     tb__taking t = {.store = store, .maxima = maxima, .newest = INT64_MIN, .take = rows_take};
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = tb__runs_fold_all(store, err);
+    if (!code) code = tb__usage_compact_all(store, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = tb__take_days(&t, cursor, err);
     while (!code && tb_rollup_next_country(cursor, &country))
