@@ -743,7 +743,7 @@ void feed_withdrawn_add(feed_withdrawn *sum, const feed_withdrawn *part)
     sum->maxima |= before.maxima;
 }
 
-bool feed_withdraw_folds(const feed_withdrawing *w, tb_compact_walk *ret_walk)
+bool feed_withdraw_compacts(const feed_withdrawing *w, tb_compact_walk *ret_walk)
 {
     size_t bytes = 0;
     const bool logs = w->worker.logs && feed_logs_blocks(w->worker.logs, &bytes);

@@ -268,7 +268,7 @@ static tb_code add_logs(tb_store *store, logging *l, int number, tb_error *err)
 static tb_code with_logging(tb_store *store, int number, tb_code (*fn)(tb_store *, logging *, int, tb_error *),
                             tb_error *err)
 {
-    struct tb__log_folding *f = tb__log_folding_of(store);
+    struct tb__log_compaction *f = tb__log_compaction_of(store);
     logging *l = calloc(1, sizeof *l);
     tb_code code = TB_OK;
     if (!f || !l) {

@@ -33,11 +33,11 @@ static size_t n_kept;
 
 static void set_forms(void)
 {
-    struct tb__log_folding *f = tb__log_folding_of(both[0].store);
+    struct tb__log_compaction *f = tb__log_compaction_of(both[0].store);
     f->weight = 1 + (int64_t)draw(draw(2) ? 40000 : 9000);
     f->slice = draw(4) ? 1 + (int64_t)draw(draw(2) ? 3000 : 30) : 0;
     f->bytes = draw(3) ? 0 : 1 + draw(200000);
-    tb__log_folding_of(both[1].store)->at_once = true;
+    tb__log_compaction_of(both[1].store)->at_once = true;
 }
 
 static void open_reader(void)

@@ -74,10 +74,10 @@ struct tb_store {
     struct tb__log_joiner *joiner;  /* logs/join.c; NULL until a block is joined */
     bool joins_bounded;   /* tb_store_bound_work */
     size_t joins_left;
-    struct tb__log_folding *folding; /* logs/log_run.h; NULL until lines wait */
+    struct tb__log_compaction *log_compaction; /* logs/log_run.h; NULL until a run is appended */
 
     struct tb__read_books *read_books; /* money/books.c; NULL until some are read */
-    struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
+    struct tb__usage *usage; /* usage/batch.h: sorted runs, and what a writer adds */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
@@ -218,9 +218,9 @@ bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version);
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
 void tb__directory_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
-void tb__log_folding_free(struct tb__log_folding *folding);
+void tb__log_compaction_free(struct tb__log_compaction *compaction);
 /* A zone's place in the R*Tree of request logs: 31 bits. */
-int64_t tb__log_fold_zone(int64_t zone);
+int64_t tb__log_tree_zone(int64_t zone);
 int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,
                      const void *data, size_t len);
 

@@ -7,7 +7,7 @@ static tb_code set_position(tb_store *store, const tb__lsm_base *base, tb__lsm_p
     return code ? code : tb__meta_set(store, base->owner_row, at.owner, err);
 }
 
-tb_code tb__lsm_begin(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, tb_error *err)
+static tb_code begin_compaction(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, tb_error *err)
 {
     tb_code code = TB_OK;
     if (!pending->n) return TB_OK;
@@ -16,7 +16,7 @@ tb_code tb__lsm_begin(tb_store *store, const tb__lsm_base *base, tb__lsm_pending
     return code ? code : set_position(store, base, pending->at, err);
 }
 
-tb_code tb__lsm_step(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, int64_t rows, tb_error *err)
+static tb_code move_rows(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, int64_t rows, tb_error *err)
 {
     tb__lsm_position next = pending->at;
     bool over = false;
@@ -26,6 +26,13 @@ tb_code tb__lsm_step(tb_store *store, const tb__lsm_base *base, tb__lsm_pending 
         next = (tb__lsm_position){0, base->first_owner};
     }
     return code ? code : set_position(store, base, next, err);
+}
+
+tb_code tb__lsm_advance(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, bool due, int64_t rows,
+                        tb_error *err)
+{
+    tb_code code = due && !pending->at.through ? begin_compaction(store, base, pending, err) : TB_OK;
+    return code || !pending->at.through ? code : move_rows(store, base, pending, rows, err);
 }
 
 static void drop_list(const tb__lsm_base *base, tb__lsm_pending *pending)
@@ -41,8 +48,7 @@ tb_code tb__lsm_compact_all(tb_store *store, const tb__lsm_base *base, tb_error 
         tb__lsm_pending pending = {0};
         code = base->list(store, base, &pending, err);
         more = !code && (pending.n || pending.at.through);
-        if (more && !pending.at.through) code = tb__lsm_begin(store, base, &pending, err);
-        if (more && !code) code = tb__lsm_step(store, base, &pending, INT64_MAX, err);
+        if (more) code = tb__lsm_advance(store, base, &pending, true, INT64_MAX, err);
         drop_list(base, &pending);
     }
     return code;
@@ -55,10 +61,10 @@ tb_code tb__lsm_compact_part(tb_store *store, const tb__lsm_base *base, int64_t 
     tb_code code = base->list(store, base, &pending, err);
     *ret_more = !code && pending.n && (!*through || pending.oldest <= *through);
     if (*ret_more && pending.at.through) {
-        code = tb__lsm_step(store, base, &pending, rows, err);
+        code = move_rows(store, base, &pending, rows, err);
     } else if (*ret_more) {
         if (!*through) *through = pending.newest;
-        code = tb__lsm_begin(store, base, &pending, err);
+        code = begin_compaction(store, base, &pending, err);
     }
     drop_list(base, &pending);
     return code;

@@ -57,11 +57,10 @@ struct tb__lsm_base {
     tb_code (*retire)(tb_store *store, const tb__lsm_base *base, const tb__lsm_pending *pending, tb_error *err);
 };
 
-/* Begins a compaction of all pending runs, or of the oldest that `choose` leaves. pending->at is the new position. */
-TB_MUST_USE tb_code tb__lsm_begin(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, tb_error *err);
-/* A step of the compaction that is under way. */
-TB_MUST_USE tb_code tb__lsm_step(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, int64_t rows,
-                                 tb_error *err);
+/* With a batch: a step of the compaction that is under way, or of one that begins, where `due`: of all pending runs, or
+ * of the oldest that `choose` leaves. `list` made *pending, which is used up. */
+TB_MUST_USE tb_code tb__lsm_advance(tb_store *store, const tb__lsm_base *base, tb__lsm_pending *pending, bool due,
+                                    int64_t rows, tb_error *err);
 /* Compacts all that is pending. */
 TB_MUST_USE tb_code tb__lsm_compact_all(tb_store *store, const tb__lsm_base *base, tb_error *err);
 /* One step, for callers that make a transaction of each. *through: the newest run that is meant. Where it is 0 all

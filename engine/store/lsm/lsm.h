@@ -12,8 +12,9 @@
  *   that raises meta.rows_version, and a reader drops what it cached under another version.
  * - Runs, base and position change in one transaction. A crash leaves the last commit and nothing to repair. A transaction
  *   that is undone takes its runs and its position with it; whoever changes or undoes them calls tb__lsm_forget.
- * - Only compaction deletes runs. Compaction of a level deletes its eight inputs when it writes the new run; compaction into
- *   base deletes its inputs, or marks them as obsolete, in its last step. A run takes part in one compaction at a time.
+ * - Only compaction deletes runs, and retention those of request logs that are too old. Compaction of a level deletes its
+ *   eight inputs when it writes the new run; compaction into base deletes its inputs, or marks them as obsolete, in its last
+ *   step. A run takes part in one compaction at a time.
  * - Bounds: a run has at most 1,024 pages, an entry at most 16 KiB; a connection caches 4 MiB of pages; a step of
  *   compaction into base moves a given number of entries and finishes the owner that it is at.
  *

@@ -4,7 +4,7 @@
  *
  * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the
  * COMMIT, or before what reads there. What keeps the undoing of one of them exact: entries never move, and what was
- * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__memtable. */
+ * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__memtable_state. */
 #include "store/usage/batch.h"
 
 #include "store/usage/overflow.h"
@@ -48,7 +48,7 @@ void tb__usage_close(tb_store *store)
     store->usage = NULL;
 }
 
-static bool is_written(const tb__memtable *now)
+static bool is_written(const tb__memtable_state *now)
 {
     for (int kind = 0; kind < TB__LSM_KINDS; kind++)
         if (now->written[kind] < now->n[kind]) return false;
@@ -58,7 +58,7 @@ static bool is_written(const tb__memtable *now)
 void tb__batch_begin(tb_store *store)
 {
     tb__batch *b = &store->usage->batch;
-    if (!b->gathers && is_written(&b->now)) b->now = (tb__memtable){0};
+    if (!b->gathers && is_written(&b->now)) b->now = (tb__memtable_state){0};
     b->begun = true;
     b->open = !b->at_once;
 }
@@ -74,7 +74,7 @@ void tb__batch_drop(tb_store *store)
 void tb__batches_mark(tb_store *store)
 {
     tb__batch *b = &store->usage->batch;
-    if (is_written(&b->now)) b->now = (tb__memtable){0};
+    if (is_written(&b->now)) b->now = (tb__memtable_state){0};
     b->marked = b->now;
 }
 
@@ -83,7 +83,7 @@ void tb__batches_undo(tb_store *store, bool whole)
     tb__batch *b = &store->usage->batch;
     b->begun = b->open = false;
     if (whole) {
-        b->marked = (tb__memtable){0};
+        b->marked = (tb__memtable_state){0};
         b->gathers = false;
     }
     b->now = b->marked;
@@ -455,7 +455,7 @@ static size_t bytes_of(const tb__batch_entry *list, size_t n)
 static tb_code write_kind(tb_store *store, tb__lsm_kind kind, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
-    tb__memtable *now = &b->now;
+    tb__memtable_state *now = &b->now;
     const size_t from = now->written[kind], to = now->own[kind];
     sorted s = {0};
     if (from == to) return TB_OK;

@@ -25,12 +25,12 @@ typedef struct tb__maintenance_due {
 
 /* How far it is: of each list those up to `written` are in the file, and are kept for the case that this is
  * undone; those up to `own` are of batches that have ended; behind them are the running batch's. */
-typedef struct tb__memtable {
+typedef struct tb__memtable_state {
     size_t n[TB__LSM_KINDS], own[TB__LSM_KINDS], written[TB__LSM_KINDS];
     size_t len, own_len; /* of their bytes */
     int64_t added;       /* no counter grew by more with what waits of batches that have ended */
     tb__maintenance_due due;
-} tb__memtable;
+} tb__memtable_state;
 
 typedef struct tb__batch {
     struct {
@@ -39,7 +39,7 @@ typedef struct tb__batch {
     } of[TB__LSM_KINDS];
     uint8_t *bytes;
     size_t cap;
-    tb__memtable now, marked; /* marked: as it was at the last mark */
+    tb__memtable_state now, marked; /* marked: as it was at the last mark */
     bool gathers; /* a batch that ends waits for others, or for the COMMIT: tb_store_gather */
     bool begun;   /* countries are gathered */
     bool open;    /* days of series are gathered too; else they go to their places at once */
@@ -60,7 +60,7 @@ typedef struct tb__series_row {
 struct tb__usage {
     tb__lsm lsm;
     tb__landing *landing; /* NULL: a reader's */
-    bool rows_changed; /* this transaction changed rows of chunk, or deleted what it folded into them */
+    bool rows_changed; /* this transaction changed rows of chunk, or deleted runs that were compacted into them */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
      * ever written to its place (tb__usage_reserve), good while usage is added. */
     tb__batch batch;

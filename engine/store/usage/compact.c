@@ -113,10 +113,8 @@ static tb_code maintain_kind(tb_store *store, int kind, bool begin, const tb__ma
     if (!code) code = list_runs(store, &base, &pending, err);
     for (size_t i = 0; i < pending.n; i++)
         entries += lsm->of[kind].run[i].entries;
-    if (!code && !pending.at.through && (begin || entries > PENDING_MAX)) code = tb__lsm_begin(store, &base, &pending, err);
-    return code || !pending.at.through
-               ? code
-               : tb__lsm_step(store, &base, &pending, step_rows(store, entries, due), err);
+    return code ? code
+                : tb__lsm_advance(store, &base, &pending, begin || entries > PENDING_MAX, step_rows(store, entries, due), err);
 }
 
 /* Whether a compaction into base is under way, of either kind. */

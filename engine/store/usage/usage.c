@@ -232,7 +232,7 @@ static tb_code write_waiting(tb_store *store, tb_error *err)
 /* Writes what batches gathered, and does their share of the work on runs. What fails is undone: to the mark, or all. */
 static tb_code end_batches(tb_store *store, tb_error *err)
 {
-    tb__memtable *now = &store->usage->batch.now;
+    tb__memtable_state *now = &store->usage->batch.now;
     if (!now->due.batches) return TB_OK;
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__batches_write(store, err);

@@ -1,6 +1,6 @@
 /* Subtracting usage: what tb_store_add_usage adds, in the other direction.
  *
- * All that waits is folded first, so every counter lies in its row. A day is then taken off each series
+ * All pending entries are compacted first, so every counter lies in its row. A day is then taken off each series
  * that it was added to (its location's, all locations', and the same two of the account), from the
  * hours and from the month's days. Every row is looked at before it is written, and what is not there
  * is not subtracted: the call fails, and the caller undoes the transaction. So after a success each sum is
