@@ -45,16 +45,15 @@ TB_MUST_USE tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, 
                                            uint64_t length, uint64_t lines, bool *ret_withdrawn,
                                            tb_error *err);
 
-/* Usage and request logs of small batches wait until they are put into their places, and what is withdrawn is
- * taken from there: all that waits goes to its place first. Where others write meanwhile, these calls do most of
- * that before, a part in each transaction of the caller's. *walk: `logs` says whether request logs are meant, the
- * rest is 0 at the first call. *ret_more false: nothing was left to do. */
-typedef struct tb_fold_walk {
+/* Usage and request logs of small batches are pending in sorted runs until compaction moves them to their rows. What is
+ * withdrawn is taken from the rows, so all that is pending is compacted first. Where others write meanwhile, these calls
+ * do most of that before, a step in each transaction of the caller's. *walk: `logs` says whether request logs are
+ * meant, the rest is 0 at the first call. *ret_more false: nothing was left to do. */
+typedef struct tb_compact_walk {
     bool logs;
-    bool begun[2];
-    int64_t through;
-} tb_fold_walk;
-TB_MUST_USE tb_code tb_store_fold(tb_store *store, tb_fold_walk *walk, bool *ret_more, tb_error *err);
+    int64_t counters[2], lines; /* the newest runs that are meant */
+} tb_compact_walk;
+TB_MUST_USE tb_code tb_store_compact_pending(tb_store *store, tb_compact_walk *walk, bool *ret_more, tb_error *err);
 
 /* Subtracts what the cursor holds from every series that it was added to. Counters of which the larger
  * wins stay as they are: *maxima gets the bits of those that the cursor has. TB_E_WITHDRAWAL: there

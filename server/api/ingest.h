@@ -24,10 +24,10 @@ typedef struct api_ingest {
     unsigned tries;
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
-    bool folding; /* what waits goes to its place first */
+    bool compacting; /* pending rows are compacted first */
     feed_withdrawn round; /* that was withdrawn last */
     int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */
-    tb_fold_walk folds;
+    tb_compact_walk pending;
     bool stale;
     union {
         feed_report report;

@@ -56,22 +56,22 @@ void api_withdraw_buckets(request *r)
 
 /* --- before it is taken back --- */
 
-/* What waits goes to its place, a part with each commit, so that nobody waits for all of it. */
-static tb_code fold_part(write_job *job, tb_store *store, tb_error *err)
+/* Compacts pending rows, a step with each commit, so that no other write waits for all of them. */
+static tb_code compact_part(write_job *job, tb_store *store, tb_error *err)
 {
     api_ingest *in = api_ingest_of(job->owner);
-    return tb_store_fold(store, &in->folds, &in->folding, err);
+    return tb_store_compact_pending(store, &in->pending, &in->compacting, err);
 }
 
 void api_withdraw_submit(request *r)
 {
     api_ingest *in = api_ingest_of(r);
-    if (r->job.run != fold_part) in->folding = feed_withdraw_folds(in->withdrawing, &in->folds);
-    if (!in->folding) {
+    if (r->job.run != compact_part) in->compacting = feed_withdraw_compacts(in->withdrawing, &in->pending);
+    if (!in->compacting) {
         api_ingest_submit_parsed(r);
         return;
     }
-    r->job.run = fold_part;
+    r->job.run = compact_part;
     r->job.bytes = r->body_len + feed_withdraw_bytes(in->withdrawing);
     request_submit(r);
 }

@@ -723,11 +723,11 @@ void feed_withdrawn_add(feed_withdrawn *sum, const feed_withdrawn *part)
     sum->maxima |= before.maxima;
 }
 
-bool feed_withdraw_folds(const feed_withdrawing *w, tb_fold_walk *ret_walk)
+bool feed_withdraw_compacts(const feed_withdrawing *w, tb_compact_walk *ret_walk)
 {
     size_t bytes = 0;
     const bool logs = w->worker.logs && feed_logs_blocks(w->worker.logs, &bytes);
-    *ret_walk = (tb_fold_walk){.logs = w->full || logs};
+    *ret_walk = (tb_compact_walk){.logs = w->full || logs};
     return w->full || w->n_parsed > 0;
 }
 

@@ -52,8 +52,8 @@ TB_MUST_USE tb_code feed_withdraw_take(feed_withdrawing *withdrawing, const feed
 TB_MUST_USE tb_code feed_withdraw_next(feed_withdrawing *withdrawing, const feed_body *body, tb_store *reader,
                                        tb_error *err);
 void feed_withdrawn_add(feed_withdrawn *sum, const feed_withdrawn *part); /* the next one's, of the same input */
-/* Whether anything is to be taken back, so that what waits is better put into its place before. */
-bool feed_withdraw_folds(const feed_withdrawing *withdrawing, tb_fold_walk *ret_walk);
+/* Whether anything is to be taken back, so that pending rows are better compacted before. */
+bool feed_withdraw_compacts(const feed_withdrawing *withdrawing, tb_compact_walk *ret_walk);
 size_t feed_withdraw_bytes(const feed_withdrawing *withdrawing); /* of memory, about */
 void feed_withdraw_free(feed_withdrawing *withdrawing);          /* NULL is fine */
 

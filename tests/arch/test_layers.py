@@ -52,13 +52,15 @@ SEES = {
 # The folders of the store, likewise.
 STORE = {
     "core": set(),
-    "usage": {"core"},
-    "logs": {"core"},
+    # Sorted runs and their compaction: usage and logs are its clients.
+    "lsm": {"core"},
+    "usage": {"core", "lsm"},
+    "logs": {"core", "lsm"},
     # The other backend of usage: its owners, series and packed days are the file's.
     "clickhouse": {"core", "logs", "usage"},
     "things": {"core"},
     "money": {"core", "usage"},
-    "verify": {"core", "usage", "logs", "things", "money"},
+    "verify": {"core", "lsm", "usage", "logs", "things", "money"},
 }
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}

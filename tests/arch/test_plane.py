@@ -8,7 +8,7 @@ PLANE = r"\b(chunk|country_day|usage_run|usage_page|log_block|log_run|log_span|e
 STATEMENTS = sorted((SOURCE / "engine/store").glob("*/sql.h"))  # each module has its own
 
 # The file as a backend, and the calls that lead to it.
-INSIDE = ["engine/store/usage/", "engine/store/logs/", "engine/store/clickhouse/"]
+INSIDE = ["engine/store/lsm/", "engine/store/usage/", "engine/store/logs/", "engine/store/clickhouse/"]
 # What checks a backend, and what looks at the file itself: schema, R*Trees and their nodes, sizes, the
 # columns that a forgotten address may stand in.
 KNOWS = {

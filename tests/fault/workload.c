@@ -268,7 +268,7 @@ static tb_code add_logs(tb_store *store, logging *l, int number, tb_error *err)
 static tb_code with_logging(tb_store *store, int number, tb_code (*fn)(tb_store *, logging *, int, tb_error *),
                             tb_error *err)
 {
-    struct tb__log_folding *f = tb__log_folding_of(store);
+    struct tb__log_compaction *f = tb__log_compaction_of(store);
     logging *l = calloc(1, sizeof *l);
     tb_code code = TB_OK;
     if (!f || !l) {
@@ -313,10 +313,10 @@ static tb_code withdraw_log(tb_store *store, logging *l, int number, tb_error *e
     return code ? code : add_all_logs(store, l, 7, err);
 }
 
-static tb_code fold_part(tb_store *store, tb_fold_walk *walk, bool *ret_more, tb_error *err)
+static tb_code fold_part(tb_store *store, tb_compact_walk *walk, bool *ret_more, tb_error *err)
 {
     tb_code code = tb_store_begin(store, err);
-    if (!code) code = tb_store_fold(store, walk, ret_more, err);
+    if (!code) code = tb_store_compact_pending(store, walk, ret_more, err);
     return code ? code : tb_store_commit(store, err);
 }
 
@@ -332,7 +332,7 @@ static tb_code forget_part(tb_store *store, bool *ret_more, tb_error *err)
 /* As a withdrawal through a server and `forget` do. Account 2 has zone 201. */
 static tb_code go_in_parts(tb_store *store, logging *l, int number, tb_error *err)
 {
-    tb_fold_walk walk = {.logs = true};
+    tb_compact_walk walk = {.logs = true};
     bool more = true;
     (void)l, (void)number;
     tb_code code = fold_part(store, &walk, &more, err);

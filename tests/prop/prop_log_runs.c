@@ -33,11 +33,11 @@ static size_t n_kept;
 
 static void set_forms(void)
 {
-    struct tb__log_folding *f = tb__log_folding_of(both[0].store);
+    struct tb__log_compaction *f = tb__log_compaction_of(both[0].store);
     f->weight = 1 + (int64_t)draw(draw(2) ? 40000 : 9000);
     f->slice = draw(4) ? 1 + (int64_t)draw(draw(2) ? 3000 : 30) : 0;
     f->bytes = draw(3) ? 0 : 1 + draw(200000);
-    tb__log_folding_of(both[1].store)->at_once = true;
+    tb__log_compaction_of(both[1].store)->at_once = true;
 }
 
 static void open_reader(void)
@@ -246,11 +246,11 @@ static void step_forget(void)
 static void step_fold(void)
 {
     tb_error err = {0};
-    tb_fold_walk walk = {.logs = true};
+    tb_compact_walk walk = {.logs = true};
     bool more = true;
     for (uint64_t parts = draw(3) ? draw(20) : UINT64_MAX; parts && more; parts--) {
         begin_both();
-        ok(tb_store_fold(both[0].store, &walk, &more, &err));
+        ok(tb_store_compact_pending(both[0].store, &walk, &more, &err));
         commit_both();
     }
 }

@@ -344,11 +344,11 @@ static void step_place(void)
 static void step_fold(void)
 {
     tb_error err = {0};
-    tb_fold_walk walk = {.logs = false};
+    tb_compact_walk walk = {.logs = false};
     bool more = true;
     for (uint64_t parts = draw(2) ? draw(6) : UINT64_MAX; parts && more; parts--) {
         ok(tb_store_begin(both[0].store, &err));
-        ok(tb_store_fold(both[0].store, &walk, &more, &err));
+        ok(tb_store_compact_pending(both[0].store, &walk, &more, &err));
         ok(tb_store_commit(both[0].store, &err));
     }
 }

@@ -76,12 +76,12 @@ static inline void fixture_lend(fixture *f, fixture_helper *helper)
 }
 
 /* What waits in runs goes to its places: for tests that look at these. */
-tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
+tb_code tb__usage_compact_all(tb_store *store, tb_error *err);
 static inline void fixture_fold(fixture *f)
 {
     tb_error err = {0};
     ok(tb_store_begin(f->store, &err));
-    ok(tb__runs_fold_all(f->store, &err));
+    ok(tb__usage_compact_all(f->store, &err));
     ok(tb_store_commit(f->store, &err));
 }
 

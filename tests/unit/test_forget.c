@@ -270,7 +270,7 @@ START_TEST(what_waits_goes_some_at_a_time)
     enum { SLICE = 100, FOLDS = (MANY + SLICE - 1) / SLICE, RUNS = (MANY + 15) / 16 };
     fixture f;
     keep_many(&f, MANY, true);
-    tb__log_folding_of(f.store)->slice = SLICE;
+    tb__log_compaction_of(f.store)->slice = SLICE;
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM log_run"), MANY);
     ck_assert_ptr_nonnull(strstr(run_words(&f, "forget account=1 dry-run").said, "296 blocks of request"));
     ck_assert_ptr_null(strstr(run_calls(&f, "forget account=1", 1 + FOLDS - 1).said, "forgotten"));

@@ -122,7 +122,7 @@ static void put_mixed(fixture *f, int n_zones, int of_each, int64_t last_ms, int
 /* Folds begin with the third batch, and take so many lines with each. */
 static void fold_soon(fixture *f, int64_t slice)
 {
-    struct tb__log_folding *folding = tb__log_folding_of(f->store);
+    struct tb__log_compaction *folding = tb__log_compaction_of(f->store);
     folding->weight = 3 * 256;
     folding->slice = slice;
 }
@@ -581,7 +581,7 @@ END_TEST
 static void fold_half(fixture *f)
 {
     fixture_init(f);
-    tb__log_folding_of(f->store)->weight = 16 * (1000 + 256);
+    tb__log_compaction_of(f->store)->weight = 16 * (1000 + 256);
     for (int i = 0; i < 16; i++) {
         ck_assert_int_eq(folding_at(f), 0);
         put_mixed(f, 100, 10, NOW_MS - 2 * HOUR, 0);
@@ -611,7 +611,7 @@ START_TEST(a_fold_takes_what_may_be_in_memory)
     fixture f;
     fixture_init(&f);
     fold_soon(&f, 1000);
-    tb__log_folding_of(f.store)->bytes = 1;
+    tb__log_compaction_of(f.store)->bytes = 1;
     for (int i = 0; i < 3; i++)
         put_mixed(&f, 10, 2, NOW_MS - 2 * HOUR, 0);
     ck_assert_int_eq(waiting(&f), 2); /* one at least is folded, whatever it takes */
@@ -680,12 +680,12 @@ START_TEST(a_fold_that_was_undone_is_read_again)
 END_TEST
 
 /* One part; whether there was any. */
-static bool fold_part(fixture *f, tb_fold_walk *walk)
+static bool fold_part(fixture *f, tb_compact_walk *walk)
 {
     tb_error err = {0};
     bool more;
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_fold(f->store, walk, &more, &err));
+    ok(tb_store_compact_pending(f->store, walk, &more, &err));
     ok(tb_store_commit(f->store, &err));
     return more;
 }
@@ -693,7 +693,7 @@ static bool fold_part(fixture *f, tb_fold_walk *walk)
 START_TEST(what_waits_is_folded_part_by_part)
 {
     fixture f;
-    tb_fold_walk usage = {.logs = false}, walk = {.logs = true};
+    tb_compact_walk usage = {.logs = false}, walk = {.logs = true};
     fixture_init(&f);
     ck_assert(!fold_part(&f, &walk)); /* nothing waits */
     for (int i = 0; i < 20; i++)
@@ -726,7 +726,7 @@ END_TEST
 START_TEST(what_came_while_it_was_folded_is_folded_too)
 {
     fixture f;
-    tb_fold_walk walk = {.logs = true};
+    tb_compact_walk walk = {.logs = true};
     fold_half(&f);
     put_mixed(&f, 100, 10, NOW_MS - 2 * HOUR, 0);
     while (fold_part(&f, &walk))

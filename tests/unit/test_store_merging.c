@@ -1,4 +1,4 @@
-/* Runs of usage are merged by the writer, eight of a level into one of the next (store/usage/merge.c). Random steps:
+/* The writer compacts sorted runs: eight of a level become one of the next (store/lsm/level.c). Random steps:
  * prop_runs. */
 #include "store/core/internal.h"
 #include "store/usage/batch.h"
@@ -166,8 +166,8 @@ START_TEST(what_a_fold_works_on_is_not_merged)
         add_hit(&a, 1 + i % 4);
     const int64_t through = number_of(&a, "SELECT max(id) FROM usage_run WHERE kind=1");
     ok(tb_store_begin(a.f.store, &err));
-    ok(tb__meta_set(a.f.store, tb__fold_run_name[TB__RUN_COUNTRIES], through, &err));
-    ok(tb__meta_get(a.f.store, tb__fold_owner_name[TB__RUN_COUNTRIES], &owner, &err));
+    ok(tb__meta_set(a.f.store, tb__usage_kinds[TB__LSM_COUNTRIES].through_row, through, &err));
+    ok(tb__meta_get(a.f.store, tb__usage_kinds[TB__LSM_COUNTRIES].owner_row, &owner, &err));
     ck_assert_int_eq(owner, INT64_MIN);
     ok(tb_store_commit(a.f.store, &err));
     a.f.store->usage->batch.slice = 1;

@@ -3,7 +3,7 @@
 #include "billing_fixture.h"
 
 #include "store/core/internal.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 #include "tollbook/batches.h"
 
 static const char catalog[] =
@@ -443,7 +443,7 @@ END_TEST
 static void seal_run(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    sqlite3_result_int64(ctx, tb__seal_run(sqlite3_value_int64(argv[0]), TB__RUN_CHUNKS, 0, 1, 0, "", 0));
+    sqlite3_result_int64(ctx, tb__lsm_seal(sqlite3_value_int64(argv[0]), TB__LSM_COUNTERS, 0, 1, 0, "", 0));
 }
 
 static void damage(fixture *f, const char *text)

@@ -198,7 +198,7 @@ START_TEST(who_writes_sees_the_file)
     for (int i = 0; i < 2; i++) {
         check_same(&f, reader, &q);
         ok(tb_store_begin(f.store, &err));
-        ok(tb__runs_fold_all(f.store, &err));
+        ok(tb__usage_compact_all(f.store, &err));
         tb_zone_sums sums;
         ok(tb_store_zone_sums(f.store, &q, &sums, &err));
         ck_assert_uint_eq((uint64_t)sums.sums[1], 100);

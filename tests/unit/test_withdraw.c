@@ -874,7 +874,7 @@ END_TEST
 START_TEST(usage_that_waits_is_folded_part_by_part)
 {
     static input in[3];
-    tb_fold_walk walk = {.logs = false};
+    tb_compact_walk walk = {.logs = false};
     tb_error err = {0};
     bool more = true;
     int parts = 0;
@@ -886,7 +886,7 @@ START_TEST(usage_that_waits_is_folded_part_by_part)
     take(&f, &in[1], in[1].len, false);
     while (more) {
         ok(tb_store_begin(f.store, &err));
-        ok(tb_store_fold(f.store, &walk, &more, &err));
+        ok(tb_store_compact_pending(f.store, &walk, &more, &err));
         ok(tb_store_commit(f.store, &err));
         if (++parts == 1) take(&f, &in[2], in[2].len, false);
         ck_assert_int_lt(parts, 20);

@@ -93,7 +93,7 @@ static tb_code take_out(tb_store *store, tb_error *err)
 static tb_code carry(tb_store *store, void *ctx, tb_error *err)
 {
     carrying *c = ctx;
-    tb_code code = tb__log_fold_all(store, err);
+    tb_code code = tb__log_compact_all(store, err);
     if (!code) code = begin_carry(c, err);
     if (!code) code = each_row(c, TB__SQL_CARRY_LOGS, carry_block, err);
     if (!code) code = each_row(c, TB__SQL_CARRY_EVENTS, carry_events, err);

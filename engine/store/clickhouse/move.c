@@ -367,7 +367,7 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 static tb_code fold(tb_store *store, void *ctx, tb_error *err)
 {
     bool more = true;
-    tb_code code = tb__runs_fold_all(store, err);
+    tb_code code = tb__usage_compact_all(store, err);
     while (!code && more)
         code = tb_store_place_series(store, &more, err);
     (void)ctx;

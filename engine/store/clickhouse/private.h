@@ -4,7 +4,7 @@
 
 #include "rollup/index.h"
 #include "store/core/internal.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 #include "tollbook/buf.h"
 
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)

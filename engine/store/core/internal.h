@@ -76,10 +76,10 @@ struct tb_store {
     struct tb__log_joiner *joiner;  /* logs/join.c; NULL until a block is joined */
     bool joins_bounded;   /* tb_store_bound_work */
     size_t joins_left;
-    struct tb__log_folding *folding; /* logs/log_run.h; NULL until lines wait */
+    struct tb__log_compaction *log_compaction; /* logs/log_run.h; NULL until a run is appended */
 
     struct tb__read_books *read_books; /* money/books.c; NULL until some are read */
-    struct tb__usage *usage; /* usage/batch.h: what waits to be folded, and what a writer adds */
+    struct tb__usage *usage; /* usage/batch.h: sorted runs, and what a writer adds */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
@@ -118,7 +118,7 @@ TB_MUST_USE tb_code tb__run_ints(tb_store *store, tb__statement id, const int64_
 /* The first column of the first row, or `otherwise`. */
 TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t *values, int n,
                                int64_t otherwise, int64_t *ret_value, tb_error *err);
-/* Rows are numbered from 1 to below this: a thousand pages of each can be numbered too (usage/run.h), and one added. */
+/* Rows are numbered from 1 to below this: a thousand pages of each can be numbered too (lsm/lsm.h), and one added. */
 #define TB__ID_END (INT64_C(1) << 53)
 /* TB_E_CORRUPT where no row of that table has this number; end: the first that is too large. */
 TB_MUST_USE tb_code tb__check_id(const char *table, int64_t id, int64_t end, tb_error *err);
@@ -220,9 +220,9 @@ bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version);
 /* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
 void tb__directory_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
-void tb__log_folding_free(struct tb__log_folding *folding);
+void tb__log_compaction_free(struct tb__log_compaction *compaction);
 /* A zone's place in the R*Tree of request logs: 31 bits. */
-int64_t tb__log_fold_zone(int64_t zone);
+int64_t tb__log_tree_zone(int64_t zone);
 int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,
                      const void *data, size_t len);
 

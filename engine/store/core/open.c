@@ -473,7 +473,7 @@ void tb_store_close(tb_store *store)
     tb__read_books_free(store->read_books);
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
-    tb__log_folding_free(store->folding);
+    tb__log_compaction_free(store->log_compaction);
     tb__segment_fold_free(store);
     free(store->path);
     free(store);

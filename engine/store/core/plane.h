@@ -73,8 +73,8 @@ typedef struct tb__counters {
     void (*abandon)(tb_store *store, bool whole);
     /* Adds what a zone holds to its account, and notes what of it is late. */
     tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
-    /* See tb_store_fold; begun: of each kind of run. NULL: nothing waits. */
-    tb_code (*fold)(tb_store *store, bool *begun, bool *ret_more, tb_error *err);
+    /* See tb_store_compact_pending; through: of each kind of run, 0 at first. NULL: nothing is ever pending. */
+    tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
     /* See tb_store_withdraw_usage and tb_store_retain. */
     tb_code (*take_back)(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err);
     tb_code (*let_go)(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
@@ -115,7 +115,7 @@ typedef struct tb__log_lines {
     /* See tb_store_mix_logs. NULL: blocks come by zone. */
     tb_code (*mix)(tb_store *store, const tb_logmixed *mixed, tb_error *err);
     /* The same; *through: the newest run that is meant, 0: all that there are now. */
-    tb_code (*fold)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
+    tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
     tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
     /* *room blocks at most, and lessens it by them; or an hour's, with *room 0 where there may be more. */

@@ -526,7 +526,7 @@ static const char v14[] =
  * read chunks that hold it. In those from before it is absent, which is 0. */
 static const char v15[] = "";
 
-/* What batches added and nobody has folded yet: see store/usage/run.h. kind: 0 chunks, 1 countries;
+/* Sorted runs of what batches added, pending until it is compacted into base: see store/lsm/lsm.h. kind: 0 counters, 1 countries;
  * seal: over the other columns. A page's id is its run's, and its number in it. cell_max: no counter
  * of a chunk was ever larger; of an older file, no sum of one was.
  *
@@ -690,7 +690,7 @@ static const char v20[] =
 
 /* log_run: lines of many zones that wait for their blocks, see logs/log_run.h. zones: whose each row is; data: the block.
  * meta.log_run_seals is the sum of the seals of all runs; log_run_spent: all of the runs up to it lies in its place;
- * log_fold_run: the runs up to it are being folded, 0: none is; log_fold_zone: those of zones below it lie in their place. */
+ * log_fold_run: the runs up to it are being compacted, 0: none is; log_fold_zone: lines of zones below it lie in their blocks. */
 static const char v21[] =
     "CREATE TABLE log_run(id INTEGER PRIMARY KEY CHECK(id>0),"
     " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL CHECK(last_ms>=first_ms),"

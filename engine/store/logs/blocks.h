@@ -7,14 +7,14 @@
 /* --- join.c --- */
 
 /* Lines of a zone, one at least, in the order of their coming. Words of older blocks join theirs. */
-typedef struct tb__log_lot {
+typedef struct tb__log_zone_lines {
     int64_t zone;
     tb_logwords *words;
     const void *const *record;
     size_t n;
-} tb__log_lot;
+} tb__log_zone_lines;
 /* Puts them into blocks of the zone. */
-TB_MUST_USE tb_code tb__log_place(tb_store *store, const tb__log_lot *lot, tb_error *err);
+TB_MUST_USE tb_code tb__log_place(tb_store *store, const tb__log_zone_lines *lines, tb_error *err);
 /* The same of a block. */
 TB_MUST_USE tb_code tb__log_place_block(tb_store *store, const tb_loginfo *info, tb_text bytes,
                                         tb_error *err);

@@ -236,13 +236,13 @@ static tb_code place_lines(tb_store *store, tb_logwords *words, int64_t zone, ol
     return code;
 }
 
-static tb_loginfo info_of(const tb__log_lot *lot)
+static tb_loginfo info_of(const tb__log_zone_lines *lines)
 {
     const uint32_t most = TB_LOGBLOCK_LINES;
-    const tb__logrecord *first = lot->record[0];
-    tb_loginfo info = {lot->zone, first->time_ms, first->time_ms, lot->n < most ? (uint32_t)lot->n : most};
-    for (size_t i = 1; i < lot->n; i++) {
-        const tb__logrecord *r = lot->record[i];
+    const tb__logrecord *first = lines->record[0];
+    tb_loginfo info = {lines->zone, first->time_ms, first->time_ms, lines->n < most ? (uint32_t)lines->n : most};
+    for (size_t i = 1; i < lines->n; i++) {
+        const tb__logrecord *r = lines->record[i];
         if (r->time_ms < info.first_ms) info.first_ms = r->time_ms;
         if (r->time_ms > info.last_ms) info.last_ms = r->time_ms;
     }
@@ -260,20 +260,20 @@ static size_t choose_within(tb_store *store, const older *list, size_t n, tb_log
     return chosen;
 }
 
-tb_code tb__log_place(tb_store *store, const tb__log_lot *lot, tb_error *err)
+tb_code tb__log_place(tb_store *store, const tb__log_zone_lines *lines, tb_error *err)
 {
     struct tb__log_joiner *j = joiner_of(store);
     older list[OLDER] = {{0}};
     size_t n = 0;
     if (!j) return tb_no_memory(err);
-    const tb_loginfo info = info_of(lot);
+    const tb_loginfo info = info_of(lines);
     forget_records(j);
-    tb_code code = room_for(j, lot->n, err);
-    if (!code && info.lines <= TB_LOGBLOCK_LINES / 2) code = list_older(store, lot->zone, list, &n, err);
+    tb_code code = room_for(j, lines->n, err);
+    if (!code && info.lines <= TB_LOGBLOCK_LINES / 2) code = list_older(store, lines->zone, list, &n, err);
     if (code) return code;
-    memcpy(j->record, lot->record, lot->n * sizeof *j->record);
-    j->n = lot->n;
-    return place_lines(store, lot->words, lot->zone, list, choose_within(store, list, n, info), 0, err);
+    memcpy(j->record, lines->record, lines->n * sizeof *j->record);
+    j->n = lines->n;
+    return place_lines(store, lines->words, lines->zone, list, choose_within(store, list, n, info), 0, err);
 }
 
 static tb_code join_block(tb_store *store, const tb_loginfo *info, tb_text bytes, older *list, size_t n,

@@ -1,4 +1,4 @@
-/* Reading request logs in the order of time over blocks that overlap, and over what waits (log_run.h).
+/* Reading request logs in the order of time over blocks that overlap, and over pending lines (log_run.h).
  *
  * The blocks, and the runs with lines of the zone, that may hold something are listed first, in the order of the end at which reading
  * comes upon them. Then the cursor is a merge: a heap of open blocks, each with the rows that pass
@@ -70,7 +70,7 @@ static int64_t clamp_hour(int64_t ms)
 static tb_code list_blocks(cursor *c, tb_error *err)
 {
     const tb_log_filter *f = c->filter;
-    const int64_t values[] = {tb__log_fold_zone(c->zone), clamp_hour(f->from_ms),
+    const int64_t values[] = {tb__log_tree_zone(c->zone), clamp_hour(f->from_ms),
                               clamp_hour(f->to_ms), c->zone, f->from_ms, f->to_ms};
     sqlite3_stmt *s;
     bool row = true;
@@ -102,8 +102,8 @@ static tb_code list_runs(cursor *c, tb_error *err)
     tb_code code = tb__log_runs_list(c->store, false, &runs, err);
     for (size_t i = 0; !code && i < runs.n; i++) {
         const tb__log_run *run = &runs.run[i];
-        const bool folded = run->id <= runs.fold_run && c->zone < runs.fold_zone;
-        if (!folded && run->last_ms >= c->filter->from_ms && run->first_ms < c->filter->to_ms)
+        const bool pending = c->zone >= tb__log_pending_from(&runs, run->id);
+        if (pending && run->last_ms >= c->filter->from_ms && run->first_ms < c->filter->to_ms)
             code = list_run(c, run, err);
     }
     free(runs.run);

@@ -1,4 +1,4 @@
-/* Runs of request logs in the file: see log_run.h. */
+/* Sorted runs of request logs: appending, listing and dropping them. See log_run.h. */
 #include "store/logs/log_run.h"
 
 #include "store/core/seal.h"
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define GO_AT_ONCE 16 /* spent runs that go with one that comes */
+#define OBSOLETE_AT_ONCE 16 /* runs that are deleted when one is appended */
 
 /* --- rows --- */
 
@@ -26,9 +26,8 @@ static tb_code read_state(tb_store *store, tb__log_runs *runs, tb_error *err)
     tb_code code = tb__sql_ints(store, TB__SQL_LOG_RUN_STATE, NULL, 0, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
-    *runs = (tb__log_runs){.spent = sqlite3_column_int64(s, 0),
-                           .fold_run = sqlite3_column_int64(s, 1),
-                           .fold_zone = sqlite3_column_int64(s, 2)};
+    *runs = (tb__log_runs){.obsolete = sqlite3_column_int64(s, 0),
+                           .at = {sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2)}};
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -53,11 +52,11 @@ static tb_code list_between(tb_store *store, int64_t behind, int64_t through, in
     return tb__collect_ints(store, TB__SQL_LOG_RUNS, values, 3, &rows, &runs->run, &runs->n, err);
 }
 
-tb_code tb__log_runs_list(tb_store *store, bool spent, tb__log_runs *ret_runs, tb_error *err)
+tb_code tb__log_runs_list(tb_store *store, bool obsolete, tb__log_runs *ret_runs, tb_error *err)
 {
     tb_code code = read_state(store, ret_runs, err);
     return code ? code
-                : list_between(store, spent ? 0 : ret_runs->spent, INT64_MAX, -1, ret_runs, err);
+                : list_between(store, obsolete ? 0 : ret_runs->obsolete, INT64_MAX, -1, ret_runs, err);
 }
 
 static tb_text blob(sqlite3_stmt *s, int column)
@@ -113,11 +112,11 @@ tb_code tb__log_run_delete(tb_store *store, const tb__log_run *run, tb_error *er
 
 /* --- in --- */
 
-tb_code tb__log_runs_drop_spent(tb_store *store, int64_t lines, tb_error *err)
+tb_code tb__log_runs_delete_obsolete(tb_store *store, int64_t lines, tb_error *err)
 {
     tb__log_runs runs = {0};
     tb_code code = read_state(store, &runs, err);
-    if (!code && runs.spent) code = list_between(store, 0, runs.spent, GO_AT_ONCE, &runs, err);
+    if (!code && runs.obsolete) code = list_between(store, 0, runs.obsolete, OBSOLETE_AT_ONCE, &runs, err);
     for (size_t i = 0; !code && i < runs.n && lines > 0; i++) {
         code = tb__log_run_delete(store, &runs.run[i], err);
         lines -= runs.run[i].lines;
@@ -126,22 +125,22 @@ tb_code tb__log_runs_drop_spent(tb_store *store, int64_t lines, tb_error *err)
     return code;
 }
 
-static tb_code add_run(tb_store *store, const tb_logmixed *mixed, bool begin, tb_error *err)
+static tb_code append_run(tb_store *store, const tb_logmixed *mixed, bool begin, tb_error *err)
 {
     int64_t id = 0;
-    tb_code code = tb__log_runs_drop_spent(store, mixed->info.lines, err); /* what comes takes their pages */
+    tb_code code = tb__log_runs_delete_obsolete(store, mixed->info.lines, err); /* the new run takes their pages */
     if (!code) code = insert_run(store, mixed, &id, err);
-    return code ? code : tb__log_fold_tend(store, (tb__log_came){id, mixed->info.lines, begin}, err);
+    return code ? code : tb__log_maintain(store, (tb__log_appended){id, mixed->info.lines, begin}, err);
 }
 
-tb_code tb__log_mix(tb_store *store, const tb_logmixed *mixed, tb_error *err)
+tb_code tb__log_append_mixed(tb_store *store, const tb_logmixed *mixed, tb_error *err)
 {
     tb__log_directory d;
     tb_code code = tb__log_directory_open(&d, mixed->directory.data, mixed->directory.len, mixed->info.lines, err);
-    return code ? code : add_run(store, mixed, false, err);
+    return code ? code : append_run(store, mixed, false, err);
 }
 
-static tb_code wait_alone(tb_store *store, const tb_loginfo *info, tb_text block, bool begin, tb_error *err)
+static tb_code append_alone(tb_store *store, const tb_loginfo *info, tb_text block, bool begin, tb_error *err)
 {
     tb_buf directory;
     const uint64_t place = 0;
@@ -149,12 +148,12 @@ static tb_code wait_alone(tb_store *store, const tb_loginfo *info, tb_text block
     tb__log_directory_put(&info->zone, 1, &place, info->lines, block, &directory);
     tb_code code = tb_buf_check(&directory, err);
     const tb_logmixed mixed = {*info, {directory.data, directory.len}, block};
-    if (!code) code = add_run(store, &mixed, begin, err);
+    if (!code) code = append_run(store, &mixed, begin, err);
     tb_buf_release(&directory);
     return code;
 }
 
-/* Whether what waits, with a block that comes, is mostly what is hardly joined any more. */
+/* Whether pending blocks, with one that comes, are mostly so large that they are hardly joined any more. */
 static bool is_large(const tb__log_runs *runs, int64_t lines)
 {
     for (size_t i = 0; i < runs->n; i++)
@@ -162,20 +161,20 @@ static bool is_large(const tb__log_runs *runs, int64_t lines)
     return lines > (int64_t)(runs->n + 1) * (TB_LOGBLOCK_LINES / 2);
 }
 
-tb_code tb__log_join_wait(tb_store *store, const tb_loginfo *info, tb_text block, bool *ret_waits,
-                          tb_error *err)
+tb_code tb__log_append_block(tb_store *store, const tb_loginfo *info, tb_text block, bool *ret_pending,
+                             tb_error *err)
 {
     tb__log_runs runs = {0};
     int64_t any = 0;
-    *ret_waits = false;
+    *ret_pending = false;
     tb_code code = tb__int_of(store, TB__SQL_LOG_RUN_ANY, NULL, 0, 0, &any, err);
     if (code || !any) return code;
     code = tb__log_runs_list(store, false, &runs, err);
     if (code) return code;
-    *ret_waits = runs.n > 0;
+    *ret_pending = runs.n > 0;
     const bool large = is_large(&runs, info->lines);
     free(runs.run);
-    return *ret_waits ? wait_alone(store, info, block, large, err) : TB_OK;
+    return *ret_pending ? append_alone(store, info, block, large, err) : TB_OK;
 }
 
 /* --- out --- */
@@ -192,15 +191,15 @@ tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room, uint
         if (runs.run[i].last_ms >= before_ms) continue;
         code = tb__log_run_delete(store, &runs.run[i], err);
         --*room;
-        *ret_dropped += runs.run[i].id > runs.spent;
+        *ret_dropped += runs.run[i].id > runs.obsolete;
         store->scrub = true;
     }
     free(runs.run);
     return code;
 }
 
-/* What the run has of the zones, ascending. Those below `from` lie in their place already. */
-static void look_at(const tb__log_directory *d, const int64_t *zones, size_t n, int64_t from, int64_t run,
+/* What the run has of the zones, ascending. Lines of those below `from` are not pending. */
+static void count_zones(const tb__log_directory *d, const int64_t *zones, size_t n, int64_t from, int64_t run,
                     tb__log_held *held)
 {
     uint32_t place;
@@ -211,26 +210,6 @@ static void look_at(const tb__log_directory *d, const int64_t *zones, size_t n, 
     }
 }
 
-static int64_t waits_from(const tb__log_runs *runs, int64_t run)
-{
-    return run <= runs->spent ? INT64_MAX : run <= runs->fold_run ? runs->fold_zone : 0;
-}
-
-static tb_code look_in(tb_store *store, const tb__log_runs *runs, const int64_t *zones, size_t n,
-                       tb__log_held *held, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < runs->n; i++) {
-        tb__log_directory d;
-        sqlite3_stmt *s;
-        code = tb__log_run_read(store, &runs->run[i], &s, &d, NULL, err);
-        if (code) break;
-        look_at(&d, zones, n, waits_from(runs, runs->run[i].id), runs->run[i].id, held);
-        sqlite3_reset(s);
-    }
-    return code;
-}
-
 tb_code tb__log_runs_held(tb_store *store, int64_t account, tb__log_held *ret_held, tb_error *err)
 {
     tb__log_runs runs = {0};
@@ -239,7 +218,15 @@ tb_code tb__log_runs_held(tb_store *store, int64_t account, tb__log_held *ret_he
     *ret_held = (tb__log_held){0, 0};
     tb_code code = tb__log_runs_list(store, true, &runs, err);
     if (!code && runs.n) code = tb__list_ints(store, TB__SQL_LOG_RUN_ACCOUNT, &account, 1, &zones, &n, err);
-    if (!code) code = look_in(store, &runs, zones, n, ret_held, err);
+    for (size_t i = 0; !code && i < runs.n; i++) {
+        const tb__log_run *run = &runs.run[i];
+        tb__log_directory d;
+        sqlite3_stmt *s;
+        code = tb__log_run_read(store, run, &s, &d, NULL, err);
+        if (code) break;
+        count_zones(&d, zones, n, tb__log_pending_from(&runs, run->id), run->id, ret_held);
+        sqlite3_reset(s);
+    }
     free(zones);
     free(runs.run);
     return code;

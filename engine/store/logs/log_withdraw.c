@@ -249,6 +249,6 @@ tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *b
                           uint64_t *removed, tb_error *err)
 {
     store->scrub = true;
-    tb_code code = tb__log_fold_all(store, err);
+    tb_code code = tb__log_compact_all(store, err);
     return code ? code : tb__log_take_lines(store, &file_holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
 }

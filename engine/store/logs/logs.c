@@ -21,7 +21,7 @@ tb_log_privacy tb__log_privacy(bool hides, bool drops)
 
 /* --- rows --- */
 
-int64_t tb__log_fold_zone(int64_t zone)
+int64_t tb__log_tree_zone(int64_t zone)
 {
     return zone % FOLD;
 }
@@ -41,7 +41,7 @@ static int64_t hour_of(int64_t ms)
 /* rtree_i32 wraps what does not fit, silently. */
 static tb_code insert_span(tb_store *store, int64_t id, const tb_loginfo *info, tb_error *err)
 {
-    const int64_t values[] = {id, tb__log_fold_zone(info->zone), hour_of(info->first_ms),
+    const int64_t values[] = {id, tb__log_tree_zone(info->zone), hour_of(info->first_ms),
                               hour_of(info->last_ms)};
     for (int i = 1; i < 4; i++)
         if (values[i] < 0 || values[i] > INT32_MAX)
@@ -101,14 +101,14 @@ tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *r
     return code;
 }
 
-/* Where lines wait it waits too, lest it overtake them. */
+/* While runs are pending a block is one of them, so that its lines do not overtake theirs. */
 static tb_code add_block(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          tb_error *err)
 {
     const tb_text block = {bytes, len};
-    bool waits = false;
-    tb_code code = tb__log_join_wait(store, info, block, &waits, err);
-    return code || waits ? code : tb__log_place_block(store, info, block, err);
+    bool pending = false;
+    tb_code code = tb__log_append_block(store, info, block, &pending, err);
+    return code || pending ? code : tb__log_place_block(store, info, block, err);
 }
 
 /* --- dropping --- */
@@ -205,7 +205,7 @@ tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account,
     return code;
 }
 
-/* What waits of it, or is spent and not overwritten, takes all room of a call. */
+/* Pending lines of it, or obsolete runs that are not overwritten, take all room of a call. */
 static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_error *err)
 {
     tb__log_held held;
@@ -215,13 +215,13 @@ static tb_code forget_blocks(tb_store *store, int64_t account, size_t *room, tb_
         return tb__forget_blocks(store, TB__SQL_FORGET_LOGS, account, room, tb__log_delete, err);
     *room = 0;
     store->scrub = true;
-    return code ? code : tb__log_fold_part(store, &held.last, &more, err);
+    return code ? code : tb__log_compact_part(store, &held.last, &more, err);
 }
 
 const tb__log_lines tb__file_logs = {
     .add = add_block,
-    .mix = tb__log_mix,
-    .fold = tb__log_fold_part,
+    .mix = tb__log_append_mixed,
+    .compact = tb__log_compact_part,
     .take_back = tb__log_take_back,
     .drop = drop_blocks,
     .older = older_blocks,

@@ -71,17 +71,17 @@ tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, tb_hash128 h
     return code;
 }
 
-/* --- what waits --- */
+/* --- pending rows --- */
 
-tb_code tb_store_fold(tb_store *store, tb_fold_walk *walk, bool *ret_more, tb_error *err)
+tb_code tb_store_compact_pending(tb_store *store, tb_compact_walk *walk, bool *ret_more, tb_error *err)
 {
     const tb__counters *counters = store->plane.counters;
     const tb__log_lines *logs = store->plane.logs;
     const bool dirty = store->dirty;
     tb_code code = TB_OK;
     *ret_more = false;
-    if (counters->fold) code = counters->fold(store, walk->begun, ret_more, err);
-    if (!code && !*ret_more && walk->logs && logs->fold) code = logs->fold(store, &walk->through, ret_more, err);
+    if (counters->compact) code = counters->compact(store, walk->counters, ret_more, err);
+    if (!code && !*ret_more && walk->logs && logs->compact) code = logs->compact(store, &walk->lines, ret_more, err);
     store->dirty = dirty; /* what is read stays the same, and so does its version */
     return code;
 }

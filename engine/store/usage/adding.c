@@ -158,7 +158,7 @@ static tb_code note_packed(tb_store *store, tb__late_of of, const tb_usage_pack 
     bool late = false;
     tb_code code = tb__late_look(store, day->day, &late, err);
     if (code || !late) return code;
-    if (!tb__run_get_grid(pack->bytes + day->at, day->len, &hours))
+    if (!tb__entry_get_grid(pack->bytes + day->at, day->len, &hours))
         return tb_fail(err, TB_E_CORRUPT, "usage_run", "A day of packed usage is damaged.");
     return tb__late_note(store, of, day->day, &hours, err);
 }

@@ -4,7 +4,7 @@
  *
  * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the
  * COMMIT, or before what reads there. What keeps the undoing of one of them exact: entries never move, and what was
- * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__gathered. */
+ * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__memtable_state. */
 #include "store/usage/batch.h"
 
 #include "store/usage/overflow.h"
@@ -22,7 +22,7 @@ tb_code tb__usage_open(tb_store *store, tb_error *err)
 {
     store->usage = calloc(1, sizeof *store->usage);
     if (!store->usage) return tb_no_memory(err);
-    tb__runs_init(&store->usage->runs, store->db, store->path, tb__sqlite_fail);
+    tb__lsm_init(&store->usage->lsm, store->db, store->path, tb__sqlite_fail, tb__usage_kinds);
     return store->write ? tb__landing_open(store, &store->usage->landing, err) : TB_OK;
 }
 
@@ -37,28 +37,28 @@ void tb__usage_close(tb_store *store)
 {
     if (!store->usage) return;
     tb__batch *b = &store->usage->batch;
-    tb__runs_release(&store->usage->runs);
+    tb__lsm_release(&store->usage->lsm);
     tb__landing_free(store->usage->landing);
     free(store->usage->new_series);
     tb__owners_forget(store);
-    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+    for (int kind = 0; kind < TB__LSM_KINDS; kind++)
         free(b->of[kind].list);
     free(b->bytes);
     free(store->usage);
     store->usage = NULL;
 }
 
-static bool is_written(const tb__gathered *now)
+static bool is_written(const tb__memtable_state *now)
 {
-    for (int kind = 0; kind < TB__RUN_KINDS; kind++)
+    for (int kind = 0; kind < TB__LSM_KINDS; kind++)
         if (now->written[kind] < now->n[kind]) return false;
-    return now->brought.batches == 0;
+    return now->due.batches == 0;
 }
 
 void tb__batch_begin(tb_store *store)
 {
     tb__batch *b = &store->usage->batch;
-    if (!b->gathers && is_written(&b->now)) b->now = (tb__gathered){0};
+    if (!b->gathers && is_written(&b->now)) b->now = (tb__memtable_state){0};
     b->begun = true;
     b->open = !b->at_once;
 }
@@ -74,7 +74,7 @@ void tb__batch_drop(tb_store *store)
 void tb__batches_mark(tb_store *store)
 {
     tb__batch *b = &store->usage->batch;
-    if (is_written(&b->now)) b->now = (tb__gathered){0};
+    if (is_written(&b->now)) b->now = (tb__memtable_state){0};
     b->marked = b->now;
 }
 
@@ -83,7 +83,7 @@ void tb__batches_undo(tb_store *store, bool whole)
     tb__batch *b = &store->usage->batch;
     b->begun = b->open = false;
     if (whole) {
-        b->marked = (tb__gathered){0};
+        b->marked = (tb__memtable_state){0};
         b->gathers = false;
     }
     b->now = b->marked;
@@ -110,7 +110,7 @@ static tb_code room(tb__batch *b, size_t more, tb_error *err)
     return TB_OK;
 }
 
-static tb_code gather(tb__batch *b, tb__run_kind kind, tb__run_key key, size_t len,
+static tb_code gather(tb__batch *b, tb__lsm_kind kind, tb__lsm_key key, size_t len,
                       tb_error *err)
 {
     size_t *n = &b->now.n[kind];
@@ -197,22 +197,22 @@ tb_code tb__place_day(tb__placing *p, int64_t series, int64_t day, const tb_grid
     return tb__full_chunk(p->store, code, key, NULL, err);
 }
 
-tb_code tb__run_place(tb__placing *p, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
+tb_code tb__entry_place(tb__placing *p, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
-    if (kind == TB__RUN_CHUNKS) {
+    if (kind == TB__LSM_COUNTERS) {
         tb_grid hours;
         if (entry->key.owner > TB__SERIES_MAX) return batch_damaged(err);
-        if (!tb__run_get_grid(entry->data, entry->len, &hours)) return batch_damaged(err);
+        if (!tb__entry_get_grid(entry->data, entry->len, &hours)) return batch_damaged(err);
         return tb__place_day(p, entry->key.owner, entry->key.index, &hours, err);
     }
     tb__country list[TB__COUNTRY_MAX];
     size_t n;
-    if (!tb__run_get_list(entry->data, entry->len, list, &n)) return batch_damaged(err);
+    if (!tb__entry_get_list(entry->data, entry->len, list, &n)) return batch_damaged(err);
     return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
 }
 
 /* A byte of a key, from the least one on: sixteen, the owner's above the index's. Negative numbers come first. */
-static unsigned key_byte(tb__run_key key, int byte)
+static unsigned key_byte(tb__lsm_key key, int byte)
 {
     const uint64_t sign = UINT64_C(1) << 63;
     return (((uint64_t)(byte < 8 ? key.index : key.owner) ^ sign) >> (byte % 8 * 8)) & 0xff;
@@ -254,15 +254,15 @@ static tb__batch_entry *sort_entries(tb__batch_entry *list, size_t n)
     return from;
 }
 
-static tb__run_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
+static tb__lsm_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
 {
-    return (tb__run_entry){e->key, b->bytes + e->at, e->len};
+    return (tb__lsm_entry){e->key, b->bytes + e->at, e->len};
 }
 
 /* Entries as they are taken: ascending by key, those of one key as one. */
 typedef struct sorted {
     const tb__batch *batch;
-    tb__run_kind kind;
+    tb__lsm_kind kind;
     tb__batch_entry *list; /* of 2 * n */
     const tb__batch_entry *at, *end;
     uint8_t *joined; /* two entries */
@@ -275,12 +275,12 @@ static void release_sorted(sorted *s)
 }
 
 /* Of the entries [from, to) of a kind. What is released is all zero at first. */
-static tb_code sort_part(sorted *s, const tb__batch *b, tb__run_kind kind, size_t from, size_t to, tb_error *err)
+static tb_code sort_part(sorted *s, const tb__batch *b, tb__lsm_kind kind, size_t from, size_t to, tb_error *err)
 {
     const size_t n = to - from;
     *s = (sorted){.batch = b, .kind = kind};
     s->list = malloc((2 * n + 1) * sizeof *s->list);
-    s->joined = malloc((size_t)2 * TB__RUN_ENTRY_MAX);
+    s->joined = malloc((size_t)2 * TB__ENTRY_MAX);
     if (!s->list || !s->joined) return tb_no_memory(err);
     if (n) memcpy(s->list, b->of[kind].list + from, n * sizeof *s->list);
     s->at = sort_entries(s->list, n);
@@ -288,19 +288,19 @@ static tb_code sort_part(sorted *s, const tb__batch *b, tb__run_kind kind, size_
     return TB_OK;
 }
 
-static tb_code sorted_next(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err)
+static tb_code sorted_next(void *ctx, tb__lsm_entry *ret_entry, bool *ret_more, tb_error *err)
 {
     sorted *s = ctx;
     tb_code code = TB_OK;
     *ret_more = s->at < s->end;
     if (!*ret_more) return TB_OK;
-    tb__run_entry e[ADDENDS] = {entry_of(s->batch, s->at++)};
-    for (int into = 0; !code && s->at < s->end && tb__run_compare(s->at->key, e[0].key) == 0; into ^= 1) {
-        uint8_t *joined = s->joined + into * TB__RUN_ENTRY_MAX;
+    tb__lsm_entry e[ADDENDS] = {entry_of(s->batch, s->at++)};
+    for (int into = 0; !code && s->at < s->end && tb__lsm_compare(s->at->key, e[0].key) == 0; into ^= 1) {
+        uint8_t *joined = s->joined + into * TB__ENTRY_MAX;
         size_t n = 1;
-        while (n < ADDENDS && s->at < s->end && tb__run_compare(s->at->key, e[0].key) == 0)
+        while (n < ADDENDS && s->at < s->end && tb__lsm_compare(s->at->key, e[0].key) == 0)
             e[n++] = entry_of(s->batch, s->at++);
-        code = tb__run_join(s->kind, e, n, joined, &e[0].len, err);
+        code = tb__entry_sum(s->kind, e, n, joined, &e[0].len, err);
         e[0].data = joined;
     }
     *ret_entry = e[0];
@@ -312,8 +312,8 @@ static tb_code place_sorted(tb__placing *placing, sorted *s, tb_error *err)
 {
     tb_code code = TB_OK;
     for (; !code && s->at < s->end; s->at++) {
-        const tb__run_entry e = entry_of(s->batch, s->at);
-        code = tb__run_place(placing, s->kind, &e, err);
+        const tb__lsm_entry e = entry_of(s->batch, s->at);
+        code = tb__entry_place(placing, s->kind, &e, err);
     }
     return code;
 }
@@ -325,10 +325,10 @@ static tb_code spill(tb_store *store, tb_error *err)
     tb__placing placing = {.store = store};
     tb_code code = tb__landing_wait(store, err); /* the helper may be at the series */
     b->open = false;
-    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
         sorted s = {0};
         if (b->now.own[kind] == b->now.n[kind]) continue;
-        code = sort_part(&s, b, (tb__run_kind)kind, b->now.own[kind], b->now.n[kind], err);
+        code = sort_part(&s, b, (tb__lsm_kind)kind, b->now.own[kind], b->now.n[kind], err);
         if (!code) code = place_sorted(&placing, &s, err);
         release_sorted(&s);
         b->now.n[kind] = b->now.own[kind];
@@ -342,10 +342,10 @@ tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day, const t
 {
     tb__batch *b = &placing->store->usage->batch;
     if (!b->open) return tb__place_day(placing, series, day, hours, err);
-    tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
+    tb_code code = room(b, TB__ENTRY_MAX, err);
     if (code) return code;
-    size_t len = tb__run_put_grid(hours, behind_all(b));
-    code = gather(b, TB__RUN_CHUNKS, (tb__run_key){series, day}, len, err);
+    size_t len = tb__entry_put_grid(hours, behind_all(b));
+    code = gather(b, TB__LSM_COUNTERS, (tb__lsm_key){series, day}, len, err);
     return code || !is_large(b) ? code : spill(placing->store, err);
 }
 
@@ -354,17 +354,17 @@ tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__co
 {
     tb__batch *b = &store->usage->batch;
     if (!b->begun) return country_at_once(store, zone, day, list, n, err);
-    tb_code code = room(b, TB__RUN_ENTRY_MAX, err);
+    tb_code code = room(b, TB__ENTRY_MAX, err);
     if (code) return code;
-    size_t len = tb__run_put_list(list, n, behind_all(b));
-    code = gather(b, TB__RUN_COUNTRIES, (tb__run_key){zone, day}, len, err);
+    size_t len = tb__entry_put_list(list, n, behind_all(b));
+    code = gather(b, TB__LSM_COUNTRIES, (tb__lsm_key){zone, day}, len, err);
     return code || !is_large(b) ? code : spill(store, err);
 }
 
-tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_entry *entry, tb_error *err)
+tb_code tb__entry_put(tb__placing *placing, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
     tb__batch *b = &placing->store->usage->batch;
-    if (kind == TB__RUN_CHUNKS ? !b->open : !b->begun) return tb__run_place(placing, kind, entry, err);
+    if (kind == TB__LSM_COUNTERS ? !b->open : !b->begun) return tb__entry_place(placing, kind, entry, err);
     tb_code code = room(b, entry->len, err);
     if (code) return code;
     memcpy(behind_all(b), entry->data, entry->len);
@@ -378,10 +378,10 @@ static tb_code each_gathered(const tb__batch *b, int64_t series, size_t since, t
                              tb_error *err)
 {
     tb_code code = TB_OK;
-    const size_t written = b->now.written[TB__RUN_CHUNKS];
-    for (size_t i = since > written ? since : written; !code && i < b->now.n[TB__RUN_CHUNKS]; i++) {
-        const tb__batch_entry *put = &b->of[TB__RUN_CHUNKS].list[i];
-        const tb__run_entry entry = entry_of(b, put);
+    const size_t written = b->now.written[TB__LSM_COUNTERS];
+    for (size_t i = since > written ? since : written; !code && i < b->now.n[TB__LSM_COUNTERS]; i++) {
+        const tb__batch_entry *put = &b->of[TB__LSM_COUNTERS].list[i];
+        const tb__lsm_entry entry = entry_of(b, put);
         if (put->key.owner == series) code = tb__pending_add(waiting, &entry, err);
     }
     return code;
@@ -427,7 +427,7 @@ tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, voi
     store->usage->batch.held++;
     tb_code code = tb__landing_hold(store, err);
     if (!code)
-        code = tb__pending_read(&waiting, &store->usage->runs,
+        code = tb__pending_read(&waiting, &store->usage->lsm,
                                 tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
                                 tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
     if (!code) code = each_gathered(&store->usage->batch, part.series, part.since, &waiting, err);
@@ -452,19 +452,19 @@ static size_t bytes_of(const tb__batch_entry *list, size_t n)
 }
 
 /* Those of batches that have ended. */
-static tb_code write_kind(tb_store *store, tb__run_kind kind, tb_error *err)
+static tb_code write_kind(tb_store *store, tb__lsm_kind kind, tb_error *err)
 {
     tb__batch *b = &store->usage->batch;
-    tb__gathered *now = &b->now;
-    const tb__run_what what = {kind, 0, now->added};
+    tb__memtable_state *now = &b->now;
     const size_t from = now->written[kind], to = now->own[kind];
     sorted s = {0};
     if (from == to) return TB_OK;
-    const size_t bytes = bytes_of(b->of[kind].list + from, to - from);
+    const tb__lsm_header header = {
+        .kind = kind, .sum = now->added, .bytes = bytes_of(b->of[kind].list + from, to - from)};
     tb_code code = sort_part(&s, b, kind, from, to, err);
-    if (!code) code = tb__run_write(store, &what, bytes, sorted_next, &s, &now->brought.entries, err);
+    if (!code) code = tb__lsm_write(store, &store->usage->lsm, &header, sorted_next, &s, &now->due.entries, err);
     if (!code) now->written[kind] = to;
-    now->brought.runs[kind]++;
+    now->due.runs[kind]++;
     release_sorted(&s);
     return code;
 }
@@ -472,8 +472,8 @@ static tb_code write_kind(tb_store *store, tb__run_kind kind, tb_error *err)
 tb_code tb__batches_write(tb_store *store, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++)
-        code = write_kind(store, (tb__run_kind)kind, err);
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++)
+        code = write_kind(store, (tb__lsm_kind)kind, err);
     if (!code) store->usage->batch.now.added = 0;
     return code;
 }
@@ -482,13 +482,13 @@ tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *
 {
     tb__batch *b = &store->usage->batch;
     bool kept = false;
-    tb_code code = tb__runs_promise(store, b->open ? added : 0, &kept, err);
+    tb_code code = tb__usage_reserve(store, b->open ? added : 0, &kept, err);
     if (!code && !(b->open && kept)) code = spill(store, err);
     if (code) return code;
     if (b->open) b->now.added = tb__add_capped(b->now.added, added);
-    tb__brought *brought = &b->now.brought;
-    if (newest > brought->newest || !brought->batches) brought->newest = newest;
-    brought->batches++;
+    tb__maintenance_due *due = &b->now.due;
+    if (newest > due->newest || !due->batches) due->newest = newest;
+    due->batches++;
     memcpy(b->now.own, b->now.n, sizeof b->now.own);
     b->now.own_len = b->now.len;
     b->begun = b->open = false;

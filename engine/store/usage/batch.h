@@ -1,53 +1,53 @@
-/* Writing runs: what a call of tb_store_add_usage adds is gathered in memory and becomes one run of
- * each kind, and so does what several calls of a transaction add, where the caller says so (tb_store_gather; batch.c).
- * Runs are merged and folded a little with every batch (merge.c, fold.c), so that a batch
- * pays for itself and none waits for the work of others. */
+/* The memtable of the LSM (store/lsm/lsm.h): what a call of tb_store_add_usage adds is gathered in memory and becomes one
+ * run of each kind, and so does what several calls of a transaction add, where the caller says so (tb_store_gather; batch.c).
+ * Runs are compacted a little with every batch (compact.c), so that a batch pays for itself and none waits for the
+ * work of others. */
 #ifndef TOLLBOOK_STORE_BATCH_H
 #define TOLLBOOK_STORE_BATCH_H
 
 #include "store/core/plane.h"
+#include "store/lsm/compact.h"
+#include "store/usage/entry.h"
 #include "store/usage/landing.h"
-#include "store/usage/run.h"
 
 /* What a batch changes, in the order in which it came. */
 typedef struct tb__batch_entry {
-    tb__run_key key;
+    tb__lsm_key key;
     uint32_t at, len; /* in bytes */
 } tb__batch_entry;
 
-/* What came since runs were tended: batches, their newest hour with usage, the runs and entries that they became. */
-typedef struct tb__brought {
-    unsigned batches, runs[TB__RUN_KINDS];
+/* What came since the last maintenance: batches, their newest hour with usage, the runs and entries that they became. */
+typedef struct tb__maintenance_due {
+    unsigned batches, runs[TB__LSM_KINDS];
     size_t entries;
     int64_t newest;
-} tb__brought;
+} tb__maintenance_due;
 
 /* How far it is: of each list those up to `written` are in the file, and are kept for the case that this is
  * undone; those up to `own` are of batches that have ended; behind them are the running batch's. */
-typedef struct tb__gathered {
-    size_t n[TB__RUN_KINDS], own[TB__RUN_KINDS], written[TB__RUN_KINDS];
+typedef struct tb__memtable_state {
+    size_t n[TB__LSM_KINDS], own[TB__LSM_KINDS], written[TB__LSM_KINDS];
     size_t len, own_len; /* of their bytes */
     int64_t added;       /* no counter grew by more with what waits of batches that have ended */
-    /* Whose share of the work is still to be done. */
-    tb__brought brought;
-} tb__gathered;
+    tb__maintenance_due due;
+} tb__memtable_state;
 
 typedef struct tb__batch {
     struct {
         tb__batch_entry *list;
         size_t cap;
-    } of[TB__RUN_KINDS];
+    } of[TB__LSM_KINDS];
     uint8_t *bytes;
     size_t cap;
-    tb__gathered now, marked; /* marked: as it was at the last mark */
+    tb__memtable_state now, marked; /* marked: as it was at the last mark */
     bool gathers; /* a batch that ends waits for others, or for the COMMIT: tb_store_gather */
     bool begun;   /* countries are gathered */
     bool open;    /* days of series are gathered too; else they go to their places at once */
     int held;     /* calls of tb__usage_each: what was gathered stays where it is */
     bool at_once; /* for tests: no batch is ever gathered */
-    size_t slice; /* for tests: rows folded with a batch; 0: as many as is good */
+    size_t slice; /* for tests: rows compacted with a batch; 0: as many as is good */
     size_t load;  /* for tests: rows of a load (landing.c); 0: many */
-    int64_t days; /* for tests: days that close before a fold begins; 0: as many as is good */
+    int64_t days; /* for tests: days that close before a compaction into base begins; 0: as many as is good */
     size_t part;  /* for tests: series that are moved at once, and a quarter of those that wait (owners.c); 0: many */
 } tb__batch;
 
@@ -58,11 +58,11 @@ typedef struct tb__series_row {
 
 /* A connection's part in usage. */
 struct tb__usage {
-    tb__runs runs;
+    tb__lsm lsm;
     tb__landing *landing; /* NULL: a reader's */
-    bool rows_changed; /* this transaction changed rows of chunk, or deleted what it folded into them */
+    bool rows_changed; /* this transaction changed rows of chunk, or deleted runs that were compacted into them */
     /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
-     * ever written to its place (tb__runs_promise), good while usage is added. */
+     * ever written to its place (tb__usage_reserve), good while usage is added. */
     tb__batch batch;
     struct tb__owners *owners;
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
@@ -97,7 +97,7 @@ TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t 
 TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
                                     const tb__country *list, size_t n, tb_error *err);
 /* The same of either, as the entry that it becomes. */
-TB_MUST_USE tb_code tb__entry_put(tb__placing *placing, tb__run_kind kind, const tb__run_entry *entry,
+TB_MUST_USE tb_code tb__entry_put(tb__placing *placing, tb__lsm_kind kind, const tb__lsm_entry *entry,
                                   tb_error *err);
 /* Which part of a series: what the open batch gathered since it had `since` entries of chunks, and the
  * rows of days from first_day on. */
@@ -121,43 +121,22 @@ bool tb__batches_full(const tb_store *store);
 void tb__batches_mark(tb_store *store);
 void tb__batches_undo(tb_store *store, bool whole);
 
-/* An entry goes to its place. */
-TB_MUST_USE tb_code tb__run_place(tb__placing *placing, tb__run_kind kind,
-                                  const tb__run_entry *entry, tb_error *err);
+/* Merges an entry into its row of base. */
+TB_MUST_USE tb_code tb__entry_place(tb__placing *placing, tb__lsm_kind kind,
+                                  const tb__lsm_entry *entry, tb_error *err);
 
-/* --- run_write.c --- */
+/* --- compact.c --- */
 
-/* What a run's row says of it. */
-typedef struct tb__run_what {
-    tb__run_kind kind;
-    int64_t level, sum; /* sum: no counter of it is larger */
-} tb__run_what;
-
-/* Writes a run of entries that `next` gives ascending; about `bytes` of them. *entries grows by their number. */
-typedef tb_code (*tb__run_next)(void *ctx, tb__run_entry *ret_entry, bool *ret_more, tb_error *err);
-TB_MUST_USE tb_code tb__run_write(tb_store *store, const tb__run_what *what, size_t bytes, tb__run_next next,
-                                  void *ctx, size_t *entries, tb_error *err);
-TB_MUST_USE tb_code tb__runs_delete(tb_store *store, const tb__usage_run *runs, size_t n, tb_error *err);
-
-/* --- merge.c --- */
-
-int64_t tb__add_capped(int64_t a, int64_t b);
-/* Merges a level that is full. folding: up to which run a fold is under way. */
-TB_MUST_USE tb_code tb__runs_merge(tb_store *store, tb__run_kind kind, int64_t folding, tb_error *err);
-
-/* --- fold.c --- */
-
-/* The share of the work of what was brought: merges levels that are full, begins to fold when eight days have closed,
- * and folds some rows. */
-TB_MUST_USE tb_code tb__runs_tend(tb_store *store, const tb__brought *brought, tb_error *err);
-/* Folds all that waits. TB_E_OVERFLOW names the counter. */
-TB_MUST_USE tb_code tb__runs_fold_all(tb_store *store, tb_error *err);
-/* A part of the fold that is under way, or of one that begins: once of each kind. *ret_more false: there is none. */
-TB_MUST_USE tb_code tb__runs_fold_part(tb_store *store, bool begun[TB__RUN_KINDS], bool *ret_more,
-                                       tb_error *err);
-/* The promise that nothing acknowledged fails later: the largest counter ever written to its place, all
- * that waits and `added` together stay below TB_COUNTER_MAX, so no fold can overflow. Where it does
- * not hold (*ret_kept false), all that waits was folded, and what is added must go to its place. */
-TB_MUST_USE tb_code tb__runs_promise(tb_store *store, int64_t added, bool *ret_kept, tb_error *err);
+/* The share of the work of what came: compacts levels that are full, begins a compaction into base when eight days have
+ * closed, and moves some rows of it. */
+TB_MUST_USE tb_code tb__usage_maintain(tb_store *store, const tb__maintenance_due *due, tb_error *err);
+/* Compacts all that is pending into base. TB_E_OVERFLOW names the counter. */
+TB_MUST_USE tb_code tb__usage_compact_all(tb_store *store, tb_error *err);
+/* One step of it; through: of each kind, 0 at first (tb__lsm_compact_part). */
+TB_MUST_USE tb_code tb__usage_compact_part(tb_store *store, int64_t through[TB__LSM_KINDS], bool *ret_more, tb_error *err);
+/* Nothing acknowledged fails later: the largest counter ever written to base, all pending entries and `added` together stay
+ * below TB_COUNTER_MAX, so no compaction can overflow. Where that would not hold (*ret_kept false), all that is
+ * pending was compacted, and what is added must go to base, where an overflow is named. */
+TB_MUST_USE tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_kept, tb_error *err);
 
 #endif

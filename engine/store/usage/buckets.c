@@ -6,7 +6,7 @@
  * and unpacks the columns that the query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
  * .load ./tollbook_buckets */
 #include "store/usage/plan.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 
 #include "store/core/internal.h"
 #include "tollbook/calendar.h"
@@ -50,7 +50,7 @@ typedef struct cursor {
     bool inside;    /* within the current series */
     bool chunk_row; /* chunks stands on a row that was not shown yet */
     bool chunk_end; /* the series has no more rows */
-    tb__runs runs;
+    tb__lsm lsm;
     tb__pending waiting; /* of the current series, by day */
     size_t next;         /* in waiting */
 } cursor;
@@ -60,7 +60,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
     tb__vtable *t = (tb__vtable *)base;
     cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
-    tb__runs_init(&c->runs, t->db, "", tb__vtable_runs_fail);
+    tb__lsm_init(&c->lsm, t->db, "", tb__vtable_runs_fail, tb__usage_kinds);
     if (sqlite3_prepare_v2(t->db, t->shape->series, -1, &c->series, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(t->db, one_series, -1, &c->chunks, NULL) != SQLITE_OK) {
         int rc = tb__vtable_fail_in_sqlite(t);
@@ -77,7 +77,7 @@ static int on_close(sqlite3_vtab_cursor *base)
     cursor *c = (cursor *)base;
     sqlite3_finalize(c->series);
     sqlite3_finalize(c->chunks);
-    tb__runs_release(&c->runs);
+    tb__lsm_release(&c->lsm);
     tb__pending_release(&c->waiting);
     sqlite3_free(c);
     return SQLITE_OK;
@@ -163,7 +163,7 @@ static int enter_series(cursor *c)
     c->inside = true;
     c->chunk_row = c->chunk_end = false;
     c->next = 0;
-    return tb__pending_read(&c->waiting, &c->runs, first, last, &err)
+    return tb__pending_read(&c->waiting, &c->lsm, first, last, &err)
                ? tb__vtable_fail_with(tb__vtable_of(&c->head), &err)
                : SQLITE_OK;
 }

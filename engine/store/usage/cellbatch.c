@@ -1,4 +1,4 @@
-/* Cells on their way. The grids and lists of countries are the entries of runs (run_entry.c); what stands around
+/* Cells on their way. The grids and lists of countries are the entries of runs (entry.h); what stands around
  * them is a mark each: KEY_ZONE or KEY_HOST for the next key, the length of an edge location's code for the
  * next day of a key, 1 for its next list of countries, and 0 where there is no more. */
 #include "tollbook/batches.h"
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "intake/chars.h"
 #include "rollup/grouped.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 
 enum { KEY_NONE, KEY_ZONE, KEY_HOST };
 
@@ -58,7 +58,7 @@ typedef struct writing {
     tb_rollup_day day;
     tb_rollup_country country;
     bool has_day, has_country;
-    uint8_t entry[TB__RUN_ENTRY_MAX];
+    uint8_t entry[TB__ENTRY_MAX];
     tb_buf *out;
 } writing;
 
@@ -73,7 +73,7 @@ static void put_days(writing *w, int64_t zone)
         put_mark(w->out, (unsigned)w->day.edge_len);
         tb_buf_add(w->out, w->day.edge, w->day.edge_len);
         put_leb128(w->out, (uint64_t)w->day.day);
-        put_sized(w->out, w->entry, tb__run_put_grid(&w->grid, w->entry));
+        put_sized(w->out, w->entry, tb__entry_put_grid(&w->grid, w->entry));
     }
     put_mark(w->out, 0);
 }
@@ -90,7 +90,7 @@ static void put_countries(writing *w, int64_t zone)
         }
         put_mark(w->out, 1);
         put_leb128(w->out, (uint64_t)day);
-        put_sized(w->out, w->entry, tb__run_put_list(list, n, w->entry));
+        put_sized(w->out, w->entry, tb__entry_put_list(list, n, w->entry));
     }
     put_mark(w->out, 0);
 }
@@ -311,7 +311,7 @@ static tb_code add_hour(reading *r, const tb_rollup_day *day, unsigned slot, sum
 static bool take_sized(reading *r, tb_text *ret)
 {
     uint64_t len;
-    if (!take_limited(r, TB__RUN_ENTRY_MAX, &len) || len > left(r)) return false;
+    if (!take_limited(r, TB__ENTRY_MAX, &len) || len > left(r)) return false;
     *ret = (tb_text){(const char *)r->at, (size_t)len};
     r->at += len;
     return true;
@@ -334,7 +334,7 @@ static bool take_grid(reading *r, tb_rollup_day *day)
     if (tb__char_span(day->edge, day->edge + day->edge_len, TB__CHAR_EDGE) != day->edge_len)
         return false;
     return take_day(r, &day->day) && take_sized(r, &entry) &&
-           tb__run_get_grid((const uint8_t *)entry.data, entry.len, &r->grid) &&
+           tb__entry_get_grid((const uint8_t *)entry.data, entry.len, &r->grid) &&
            !(r->grid.metrics & ~(uint32_t)LINE_METRICS) && r->grid.slots;
 }
 
@@ -397,7 +397,7 @@ static tb_code read_countries(reading *r)
         if (!take_mark(r, 1, &mark)) return bad_cells(r, "the mark of countries");
         if (mark == 0) return TB_OK;
         if (!take_day(r, &day) || day <= last || !take_sized(r, &entry) ||
-            !tb__run_get_list((const uint8_t *)entry.data, entry.len, list, &n))
+            !tb__entry_get_list((const uint8_t *)entry.data, entry.len, list, &n))
             return bad_cells(r, "a day's countries");
         tb_code code = add_list(r, day, list, n);
         if (code) return code;

@@ -2,7 +2,7 @@
  * here the rows to unpack are those of country_day, one for each zone and day, beside what waits of
  * them in runs: two sequences ascending by zone and day, shown as one. */
 #include "store/usage/plan.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 
 #include "tollbook/calendar.h"
 
@@ -23,12 +23,12 @@ typedef struct cursor {
     tb__vcursor head;
     sqlite3_stmt *days;
     bool row, rows_end; /* days stands on a row that was not shown yet; it has no more */
-    tb__runs runs;
-    tb__run_union waiting;
-    tb__run_entry entry; /* the next that waits, within the bounds */
+    tb__lsm lsm;
+    tb__lsm_merged waiting;
+    tb__lsm_entry entry; /* the next that waits, within the bounds */
     bool entries_end;
     tb__bounds bounds;
-    tb__run_key key; /* of what is shown: zone and day */
+    tb__lsm_key key; /* of what is shown: zone and day */
     size_t at, n;    /* in list */
     tb__country list[TB__COUNTRY_MAX];
 } cursor;
@@ -37,7 +37,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 {
     cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
-    tb__runs_init(&c->runs, ((tb__vtable *)base)->db, "", tb__vtable_runs_fail);
+    tb__lsm_init(&c->lsm, ((tb__vtable *)base)->db, "", tb__vtable_runs_fail, tb__usage_kinds);
     *ret = &c->head.base;
     return SQLITE_OK;
 }
@@ -46,8 +46,8 @@ static int on_close(sqlite3_vtab_cursor *base)
 {
     cursor *c = (cursor *)base;
     sqlite3_finalize(c->days);
-    tb__run_union_release(&c->waiting);
-    tb__runs_release(&c->runs);
+    tb__lsm_merged_release(&c->waiting);
+    tb__lsm_release(&c->lsm);
     sqlite3_free(c);
     return SQLITE_OK;
 }
@@ -64,7 +64,7 @@ static int next_entry(cursor *c)
     bool more = true;
     tb_error err;
     do {
-        if (tb__run_union_next(&c->waiting, &c->entry, &more, &err)) return fail_with(c, &err);
+        if (tb__lsm_merged_next(&c->waiting, &c->entry, &more, &err)) return fail_with(c, &err);
         if (more && b->owner >= 0 && c->entry.key.owner > b->owner) more = false;
     } while (more && (c->entry.key.index < b->first || c->entry.key.index > b->last));
     c->entries_end = !more;
@@ -96,7 +96,7 @@ static int show_entry(cursor *c)
     tb__country more[TB__COUNTRY_MAX], sum[TB__COUNTRY_MAX];
     size_t n = 0, n_sum = 0;
     tb_error err;
-    if (!tb__run_get_list(c->entry.data, c->entry.len, more, &n))
+    if (!tb__entry_get_list(c->entry.data, c->entry.len, more, &n))
         return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB,
                                "Waiting countries are damaged.");
     if (tb__country_merge(c->list, c->n, more, n, sum, &n_sum, &err)) return fail_with(c, &err);
@@ -113,15 +113,15 @@ static int find_row(cursor *c)
         if (!c->row && !c->rows_end) rc = next_row(c);
         c->head.over = !c->row && c->entries_end;
         if (rc != SQLITE_OK || c->head.over) continue;
-        const tb__run_key last = {INT64_MAX, INT64_MAX};
-        tb__run_key row = c->row ? (tb__run_key){sqlite3_column_int64(c->days, 0),
+        const tb__lsm_key last = {INT64_MAX, INT64_MAX};
+        tb__lsm_key row = c->row ? (tb__lsm_key){sqlite3_column_int64(c->days, 0),
                                                  sqlite3_column_int64(c->days, 1)}
                                  : last;
-        tb__run_key waits = c->entries_end ? last : c->entry.key;
-        c->key = tb__run_compare(row, waits) <= 0 ? row : waits;
+        tb__lsm_key waits = c->entries_end ? last : c->entry.key;
+        c->key = tb__lsm_compare(row, waits) <= 0 ? row : waits;
         c->at = c->n = 0;
-        if (tb__run_compare(row, c->key) == 0) rc = show_row(c);
-        if (rc == SQLITE_OK && tb__run_compare(waits, c->key) == 0) rc = show_entry(c);
+        if (tb__lsm_compare(row, c->key) == 0) rc = show_row(c);
+        if (rc == SQLITE_OK && tb__lsm_compare(waits, c->key) == 0) rc = show_entry(c);
     }
     return rc;
 }
@@ -131,10 +131,10 @@ static int begin_waiting(cursor *c)
 {
     tb_error err;
     const int64_t owner = c->bounds.owner >= 0 ? c->bounds.owner : INT64_MIN;
-    tb__run_union_release(&c->waiting);
-    if (tb__runs_load(&c->runs, TB__RUN_COUNTRIES, &err) ||
-        tb__run_union_begin(&c->waiting, &c->runs, TB__RUN_COUNTRIES,
-                            c->runs.of[TB__RUN_COUNTRIES].run, c->runs.of[TB__RUN_COUNTRIES].n,
+    tb__lsm_merged_release(&c->waiting);
+    if (tb__lsm_load(&c->lsm, TB__LSM_COUNTRIES, &err) ||
+        tb__lsm_merged_begin(&c->waiting, &c->lsm, TB__LSM_COUNTRIES,
+                            c->lsm.of[TB__LSM_COUNTRIES].run, c->lsm.of[TB__LSM_COUNTRIES].n,
                             owner, &err))
         return fail_with(c, &err);
     return next_entry(c);

@@ -65,14 +65,14 @@ static uint32_t slots_within(tb_range range, int64_t day)
     return slots;
 }
 
-static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     waiting_geo *w = ctx;
     tb__located *to = located_at(w, entry->key.owner);
     const uint32_t slots = slots_within(w->range, entry->key.index);
     uint64_t sum[TB_METRIC_COUNT] = {0};
     if (!to || !slots) return TB_OK;
-    if (!tb__run_sum_grid(entry->data, entry->len, TB_METRIC_BIT(TB_M_BYTES), slots, sum)) return tb__entry_damaged(err);
+    if (!tb__entry_sum_grid(entry->data, entry->len, TB_METRIC_BIT(TB_M_BYTES), slots, sum)) return tb__entry_damaged(err);
     to->bytes += sum[TB_M_BYTES];
     return TB_OK;
 }
@@ -90,8 +90,8 @@ static tb_code waiting_over(tb_store *store, waiting_geo *w, tb_error *err)
         for (n = 1; i + n < w->n && w->list[i + n].series / TB__SERIES_BLOCK == block;)
             n++;
         w->from = w->at = i;
-        const tb__run_span span = {{w->list[i].series, first}, {w->list[i + n - 1].series, last}};
-        code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, add_waiting, w, err);
+        const tb__lsm_span span = {{w->list[i].series, first}, {w->list[i + n - 1].series, last}};
+        code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, add_waiting, w, err);
     }
     return code;
 }

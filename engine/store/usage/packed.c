@@ -98,24 +98,24 @@ static tb_code put_item(packing *p, uint64_t key, size_t day, tb_error *err)
     return TB_OK;
 }
 
-static tb__run_entry entry_of(const tb_usage_pack *pack, const tb__item *item)
+static tb__lsm_entry entry_of(const tb_usage_pack *pack, const tb__item *item)
 {
     const tb__packed_day *day = &pack->days[item->index];
-    return (tb__run_entry){{0, 0}, pack->bytes + day->at, day->len};
+    return (tb__lsm_entry){{0, 0}, pack->bytes + day->at, day->len};
 }
 
 /* Several entries become one behind all others. */
 static tb_code join_items(packing *p, const tb__item *items, size_t n, tb__packed_day *sum, tb_error *err)
 {
     tb_usage_pack *to = p->to;
-    tb__run_entry list[ADDENDS] = {entry_of(to, &items[0])};
+    tb__lsm_entry list[ADDENDS] = {entry_of(to, &items[0])};
     tb_code code = TB_OK;
     for (size_t i = 1, into = 0; !code && i < n; into ^= 1) {
         size_t some = 1;
         while (some < ADDENDS && i < n)
             list[some++] = entry_of(to, &items[i++]);
-        uint8_t *out = p->joined + into * TB__RUN_ENTRY_MAX;
-        code = tb__run_join(TB__RUN_CHUNKS, list, some, out, &list[0].len, err);
+        uint8_t *out = p->joined + into * TB__ENTRY_MAX;
+        code = tb__entry_sum(TB__LSM_COUNTERS, list, some, out, &list[0].len, err);
         list[0].data = out;
     }
     if (!code) code = pack_room(to, list[0].len, err);
@@ -215,9 +215,9 @@ static tb_code pack_day(packing *p, const tb_rollup_day *day, const tb_grid *hou
     tb_usage_pack *to = p->to;
     tb__packed_day packed = {.day = (int32_t)day->day, .at = (uint32_t)to->len};
     tb_code code = day->scope == TB_ROLLUP_ZONE ? edge_of(p, day, &packed.edge, err) : TB_OK;
-    if (!code) code = pack_room(to, TB__RUN_ENTRY_MAX, err);
+    if (!code) code = pack_room(to, TB__ENTRY_MAX, err);
     if (code) return code;
-    packed.len = (uint32_t)tb__run_put_grid(hours, to->bytes + to->len);
+    packed.len = (uint32_t)tb__entry_put_grid(hours, to->bytes + to->len);
     to->len += packed.len;
     tb__count_sums(to->sums, &to->cells, day, hours);
     if (hours->slots) {
@@ -258,9 +258,9 @@ static tb_code pack_days(packing *p, const int64_t *account_of, tb_error *err)
 static tb_code put_list(tb_usage_pack *to, int64_t zone, int64_t day, const tb__country *list, size_t n, tb_error *err)
 {
     tb_code code = tb__grow(&to->lists, to->n_lists, &to->cap_lists, sizeof *to->lists, err);
-    if (!code) code = pack_room(to, TB__RUN_LIST_MAX, err);
+    if (!code) code = pack_room(to, TB__ENTRY_LIST_MAX, err);
     if (code) return code;
-    const size_t len = tb__run_put_list(list, n, to->bytes + to->len);
+    const size_t len = tb__entry_put_list(list, n, to->bytes + to->len);
     to->lists[to->n_lists++] = (tb__packed_list){zone, day, (uint32_t)to->len, (uint32_t)len};
     to->len += len;
     return TB_OK;
@@ -309,7 +309,7 @@ static tb_code pack_all(packing *p, const tb_logged_zones *zones, tb_error *err)
 {
     int64_t *account = NULL;
     p->edge = calloc(tb__cursor_edges(p->cursor) + 1, sizeof *p->edge);
-    p->joined = malloc((size_t)2 * TB__RUN_ENTRY_MAX);
+    p->joined = malloc((size_t)2 * TB__ENTRY_MAX);
     tb_code code = p->edge && p->joined ? group_by_account(p, zones, &account, err) : tb_no_memory(err);
     if (!code) code = pack_days(p, account, err);
     if (!code) code = pack_countries(p, err);

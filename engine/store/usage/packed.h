@@ -4,13 +4,13 @@
 #define TOLLBOOK_STORE_PACKED_H
 
 #include "store/usage/owners.h"
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 #include "tollbook/batches.h"
 
 typedef struct tb__packed_day {
     int32_t day;      /* an index of a chunk: it fits */
     uint32_t edge;    /* of the pack's; of a day of all locations it says nothing */
-    uint32_t at, len; /* its entry (run_entry.c), in the pack's bytes */
+    uint32_t at, len; /* its entry (entry.h), in the pack's bytes */
 } tb__packed_day;
 
 typedef struct tb__packed_owner {

@@ -1,5 +1,5 @@
-/* What waits of one series, merged: the entries of its runs as grids, ascending. */
-#include "store/usage/run.h"
+/* Pending counters of one series: the entries of all runs as grids, ascending by day. */
+#include "store/usage/entry.h"
 
 #include "base/list.h"
 #include "tollbook/calendar.h"
@@ -68,44 +68,44 @@ void tb__pending_release(tb__pending *p)
     *p = (tb__pending){0};
 }
 
-tb_code tb__pending_add(void *pending, const tb__run_entry *entry, tb_error *err)
+tb_code tb__pending_add(void *pending, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_grid more, *sum = NULL;
-    if (!tb__run_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
+    if (!tb__entry_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
     tb_code code = tb__pending_at(pending, entry->key.index, &sum, err);
     return code ? code : tb_grid_merge(sum, &more, err);
 }
 
-tb_code tb__pending_read(tb__pending *p, tb__runs *runs, int64_t first_key, int64_t last_key,
+tb_code tb__pending_read(tb__pending *p, tb__lsm *lsm, int64_t first_key, int64_t last_key,
                          tb_error *err)
 {
-    const tb__run_span span = {tb__run_key_of(first_key), tb__run_key_of(last_key)};
+    const tb__lsm_span span = {tb__entry_key_of(first_key), tb__entry_key_of(last_key)};
     tb__pending_clear(p);
-    return tb__runs_each(runs, TB__RUN_CHUNKS, span, tb__pending_add, p, err);
+    return tb__lsm_each(lsm, TB__LSM_COUNTERS, span, tb__pending_add, p, err);
 }
 
-static tb_code merge_hours(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code merge_hours(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_grid more;
-    if (!tb__run_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
+    if (!tb__entry_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
     return tb_grid_merge(ctx, &more, err);
 }
 
-static tb_code fold_day(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code fold_day(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_grid hours, day;
-    if (!tb__run_get_grid(entry->data, entry->len, &hours)) return tb__entry_damaged(err);
+    if (!tb__entry_get_grid(entry->data, entry->len, &hours)) return tb__entry_damaged(err);
     tb_grid_clear(&day);
     tb_code code = tb_grid_fold(&day, (unsigned)tb_day_of_month(entry->key.index), &hours, err);
     return code ? code : tb_grid_merge(ctx, &day, err);
 }
 
-tb_code tb__pending_merge(tb__runs *runs, int64_t key, tb_grid *into, tb_error *err)
+tb_code tb__pending_merge(tb__lsm *lsm, int64_t key, tb_grid *into, tb_error *err)
 {
     const int64_t series = tb__key_series(key), index = tb__key_index(key);
     const bool hours = tb__key_grain(key) == TB__GRAIN_HOURS;
     const int64_t first = hours ? index : tb_month_first_day(index);
     const int64_t last = hours ? index : tb_month_first_day(index + 1) - 1;
-    return tb__runs_each(runs, TB__RUN_CHUNKS, (tb__run_span){{series, first}, {series, last}},
+    return tb__lsm_each(lsm, TB__LSM_COUNTERS, (tb__lsm_span){{series, first}, {series, last}},
                          hours ? merge_hours : fold_day, into, err);
 }

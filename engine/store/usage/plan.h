@@ -7,7 +7,7 @@
 #ifndef TOLLBOOK_STORE_PLAN_H
 #define TOLLBOOK_STORE_PLAN_H
 
-#include "store/usage/connection.h"
+#include "store/core/connection.h"
 #include "tollbook/error.h"
 
 #include <stdbool.h>
@@ -81,7 +81,7 @@ int tb__vtable_fail(tb__vtable *t, int rc, const char *message);
 int tb__vtable_fail_in_sqlite(tb__vtable *t);
 /* An error of ours as SQLite's. */
 int tb__vtable_fail_with(tb__vtable *t, const tb_error *err);
-/* How waiting usage is read for a table: run.h's tb__runs_fail. */
+/* How waiting usage is read for a table: run.h's tb__lsm_fail. */
 tb_code tb__vtable_runs_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                         const tb__vshape *shape);

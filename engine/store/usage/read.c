@@ -74,21 +74,21 @@ static bool chunk_span(const tb_range *range, int64_t *first, int64_t *last)
     return *first <= *last;
 }
 
-/* What waits is added to what was read; no sum can pass the limit (tb__runs_promise). */
-static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+/* What waits is added to what was read; no sum can pass the limit (tb__usage_reserve). */
+static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_series *series = ctx;
     const tb_range *r = &series->range;
-    const tb__run_buckets to = {series->value, entry->key.index * (r->hourly ? 24 : 1) - r->first, r->count, r->hourly};
-    return tb__run_add_grid(entry->data, entry->len, &to) ? TB_OK : tb__entry_damaged(err);
+    const tb__entry_buckets to = {series->value, entry->key.index * (r->hourly ? 24 : 1) - r->first, r->count, r->hourly};
+    return tb__entry_add_grid(entry->data, entry->len, &to) ? TB_OK : tb__entry_damaged(err);
 }
 
 static tb_code read_waiting(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
     const tb_range *r = &series->range;
     const int64_t end = r->first + r->count - 1, unit = r->hourly ? 24 : 1;
-    const tb__run_span span = {{id, tb__floor_div(r->first, unit)}, {id, tb__floor_div(end, unit)}};
-    return tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, span, add_waiting, series, err);
+    const tb__lsm_span span = {{id, tb__floor_div(r->first, unit)}, {id, tb__floor_div(end, unit)}};
+    return tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, add_waiting, series, err);
 }
 
 tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err)

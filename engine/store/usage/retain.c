@@ -7,7 +7,7 @@
  * interruption leaves nothing to repair: the next call goes on.
  *
  * The order is zones (countries first), balancers, the account's own series; within one by owner and
- * edge location. What waits in runs stays, and joins a row of its own when it is folded: the next walk
+ * edge location. Pending entries stay, and join a row of their own when they are compacted: the next walk
  * finds it. */
 #include "store/usage/retain.h"
 

@@ -12,12 +12,12 @@
 static tb_code add_waiting(tb_store *store, int64_t key, tb_metric metric, uint64_t *out,
                            tb_error *err)
 {
-    tb__runs *runs = &store->usage->runs;
+    tb__lsm *lsm = &store->usage->lsm;
     tb_grid more;
-    tb_code code = tb__runs_load(runs, TB__RUN_CHUNKS, err);
-    if (code || !runs->of[TB__RUN_CHUNKS].n) return code;
+    tb_code code = tb__lsm_load(lsm, TB__LSM_COUNTERS, err);
+    if (code || !lsm->of[TB__LSM_COUNTERS].n) return code;
     tb_grid_clear(&more);
-    code = tb__pending_merge(runs, key, &more, err);
+    code = tb__pending_merge(lsm, key, &more, err);
     if (code || !(more.metrics & TB_METRIC_BIT(metric))) return code;
     for (uint32_t left = more.slots; left; left &= left - 1)
         out[__builtin_ctz(left)] += more.v[metric][__builtin_ctz(left)];
@@ -67,7 +67,7 @@ typedef struct series_list {
     tb_buf json;
 } series_list;
 
-static tb_code add_waiting_series(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code add_waiting_series(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     series_list *l = ctx;
     (void)err;
@@ -81,10 +81,10 @@ static tb_code add_waiting_series(void *ctx, const tb__run_entry *entry, tb_erro
 /* The series of which something of the month waits, as a JSON array. */
 static tb_code waiting_series(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
 {
-    const tb__run_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
+    const tb__lsm_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
     series_list l = {tb_month_first_day(month), tb_month_first_day(month + 1), 0, *out};
     tb_buf_str(&l.json, "[");
-    tb_code code = tb__runs_each(&store->usage->runs, TB__RUN_CHUNKS, all, add_waiting_series, &l,
+    tb_code code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, all, add_waiting_series, &l,
                                  err);
     tb_buf_str(&l.json, "]");
     *out = l.json;

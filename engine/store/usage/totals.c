@@ -104,7 +104,7 @@ static tb_summed *summed_at(const waiting_sums *w, int64_t series)
     return found ? *found : NULL;
 }
 
-static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     const waiting_sums *w = ctx;
     const tb_range r = w->of->range;
@@ -114,7 +114,7 @@ static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
     tb_summed *to = summed_at(w, entry->key.owner);
     tb_grid grid;
     if (!to) return TB_OK;
-    if (!tb__run_get_grid(entry->data, entry->len, &grid)) return tb__entry_damaged(err);
+    if (!tb__entry_get_grid(entry->data, entry->len, &grid)) return tb__entry_damaged(err);
     for (uint32_t slots = grid.slots; slots; slots &= slots - 1) {
         const int slot = __builtin_ctz(slots);
         const int64_t at = r.hourly ? day * 24 + slot : day;
@@ -131,7 +131,7 @@ static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 
 static tb_code add_all_waiting(waiting_sums *w, tb_error *err)
 {
-    tb__runs *runs = &w->of->store->usage->runs;
+    tb__lsm *lsm = &w->of->store->usage->lsm;
     const tb_range r = w->of->range;
     const int64_t unit = r.hourly ? 24 : 1;
     const int64_t first = tb__floor_div(r.first, unit);
@@ -141,18 +141,18 @@ static tb_code add_all_waiting(waiting_sums *w, tb_error *err)
     for (size_t i = 0, n; !code && i < w->n; i += n) {
         for (n = 1; i + n < w->n && w->list[i + n]->series - w->list[i + n - 1]->series <= NEAR;)
             n++;
-        const tb__run_span span = {{w->list[i]->series, first}, {w->list[i + n - 1]->series, last}};
-        code = tb__runs_each(runs, TB__RUN_CHUNKS, span, add_waiting, w, err);
+        const tb__lsm_span span = {{w->list[i]->series, first}, {w->list[i + n - 1]->series, last}};
+        code = tb__lsm_each(lsm, TB__LSM_COUNTERS, span, add_waiting, w, err);
     }
     return code;
 }
 
 static tb_code sum_waiting(const summing *of, tb_summed *list, size_t n, tb_error *err)
 {
-    tb__runs *runs = &of->store->usage->runs;
+    tb__lsm *lsm = &of->store->usage->lsm;
     waiting_sums w = {.of = of};
-    tb_code code = tb__runs_load(runs, TB__RUN_CHUNKS, err);
-    if (code || !runs->of[TB__RUN_CHUNKS].n) return code;
+    tb_code code = tb__lsm_load(lsm, TB__LSM_COUNTERS, err);
+    if (code || !lsm->of[TB__LSM_COUNTERS].n) return code;
     w.list = malloc((n + 1) * sizeof(tb_summed *));
     if (!w.list) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)

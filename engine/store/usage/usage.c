@@ -128,7 +128,7 @@ static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)
 {
     tb_store *store = st->placing.store;
     tb_code code = finish_owner(st, err);
-    if (st->id != owner) st->since = store->usage->batch.now.n[TB__RUN_CHUNKS];
+    if (st->id != owner) st->since = store->usage->batch.now.n[TB__LSM_COUNTERS];
     st->id = owner;
     if (!code) code = tb__owner_get(store, st->scope, owner, &st->owner, err);
     st->fresh = !code && !st->owner->n && !st->owner->all;
@@ -226,19 +226,19 @@ static tb_code save_cell_max(tb_store *store, tb_error *err)
 /* The file has what batches gathered before. */
 static tb_code write_waiting(tb_store *store, tb_error *err)
 {
-    return store->usage->batch.now.brought.batches ? tb__batches_write(store, err) : TB_OK;
+    return store->usage->batch.now.due.batches ? tb__batches_write(store, err) : TB_OK;
 }
 
 /* Writes what batches gathered, and does their share of the work on runs. What fails is undone: to the mark, or all. */
 static tb_code end_batches(tb_store *store, tb_error *err)
 {
-    tb__gathered *now = &store->usage->batch.now;
-    if (!now->brought.batches) return TB_OK;
+    tb__memtable_state *now = &store->usage->batch.now;
+    if (!now->due.batches) return TB_OK;
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__batches_write(store, err);
-    if (!code) code = tb__runs_tend(store, &now->brought, err);
+    if (!code) code = tb__usage_maintain(store, &now->due, err);
     if (!code) code = save_cell_max(store, err);
-    now->brought = (tb__brought){0};
+    now->due = (tb__maintenance_due){0};
     return code;
 }
 
@@ -313,8 +313,8 @@ static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb
 
 static tb_code take_day(stream *st, int64_t series, const tb_usage_pack *pack, const tb__packed_day *day, tb_error *err)
 {
-    const tb__run_entry entry = {{series, day->day}, pack->bytes + day->at, day->len};
-    return tb__entry_put(&st->placing, TB__RUN_CHUNKS, &entry, err);
+    const tb__lsm_entry entry = {{series, day->day}, pack->bytes + day->at, day->len};
+    return tb__entry_put(&st->placing, TB__LSM_COUNTERS, &entry, err);
 }
 
 /* Whether an owner that holds days at one location gets its second one. */
@@ -362,8 +362,8 @@ static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
     tb_code code = place_days(b, err);
     for (size_t i = 0; !code && i < pack->n_lists; i++) {
         const tb__packed_list *list = &pack->lists[i];
-        const tb__run_entry entry = {{list->zone, list->day}, pack->bytes + list->at, list->len};
-        code = tb__entry_put(&placing, TB__RUN_COUNTRIES, &entry, err);
+        const tb__lsm_entry entry = {{list->zone, list->day}, pack->bytes + list->at, list->len};
+        code = tb__entry_put(&placing, TB__LSM_COUNTRIES, &entry, err);
     }
     return code;
 }
@@ -451,7 +451,7 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
         code = tb__usage_each(store, (tb__series_part){m->series, 0, 0}, adopt_day, &a, err);
     }
     if (!code) code = flush_account(&a.accounts, err);
-    if (!code) code = tb__runs_promise(store, 0, &kept, err);
+    if (!code) code = tb__usage_reserve(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = tb__series_save(store, err);
     account_days_release(&a.accounts);
@@ -473,7 +473,7 @@ tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
     return code;
 }
 
-/* The file's own COMMIT has it; what readers keep of runs is no longer so (run_read.c). */
+/* The file's own COMMIT has it; what readers keep of runs is no longer so (lsm/read.c). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb_store_gather(store, false, err);
@@ -485,7 +485,7 @@ static tb_code commit(tb_store *store, tb_error *err)
 static void abandon(tb_store *store, bool whole)
 {
     if (whole) store->usage->rows_changed = false;
-    tb__runs_forget(&store->usage->runs);
+    tb__lsm_forget(&store->usage->lsm);
     tb__landing_drop(store);
     tb__batches_undo(store, whole);
 }
@@ -501,7 +501,7 @@ const tb__counters tb__file_counters = {
     .mark = tb__batches_mark,
     .abandon = abandon,
     .adopt_zone = adopt_zone,
-    .fold = tb__runs_fold_part,
+    .compact = tb__usage_compact_part,
     .take_back = tb__chunks_take_back,
     .let_go = tb__chunks_let_go,
     .view = tb__chunks_view,

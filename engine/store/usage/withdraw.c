@@ -1,6 +1,6 @@
 /* Subtracting usage: what tb_store_add_usage adds, in the other direction.
  *
- * All that waits is folded first, so every counter lies in its row. A day is then taken off each series
+ * All pending entries are compacted first, so every counter lies in its row. A day is then taken off each series
  * that it was added to (its location's, all locations', and the same two of the account), from the
  * hours and from the month's days. Every row is looked at before it is written, and what is not there
  * is not subtracted: the call fails, and the caller undoes the transaction. So after a success each sum is
@@ -342,7 +342,7 @@ tb_code tb__chunks_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t
     int64_t newest = 0;
     tb__taking t = {.store = store, .maxima = maxima, .newest = INT64_MIN, .take = rows_take};
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = tb__runs_fold_all(store, err);
+    if (!code) code = tb__usage_compact_all(store, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = tb__take_days(&t, cursor, err);
     while (!code && tb_rollup_next_country(cursor, &country))

@@ -56,13 +56,13 @@ static tb_code add_list(waiting_day *d, const tb__country *more, size_t n, tb_er
     return TB_OK;
 }
 
-static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     waiting_days *w = ctx;
     waiting_day *d = NULL;
     tb__country list[TB__COUNTRY_MAX];
     size_t n = 0;
-    if (!tb__run_get_list(entry->data, entry->len, list, &n)) {
+    if (!tb__entry_get_list(entry->data, entry->len, list, &n)) {
         w->damaged = true;
         return TB_OK;
     }
@@ -73,8 +73,8 @@ static tb_code add_waiting(void *ctx, const tb__run_entry *entry, tb_error *err)
 static tb_code read_waiting(tb__verify *v, int64_t zone, int64_t first, int64_t last,
                             waiting_days *ret, tb_error *err)
 {
-    const tb__run_span span = {{zone, first}, {zone, last}};
-    return tb__runs_each(&v->store->usage->runs, TB__RUN_COUNTRIES, span, add_waiting, ret, err);
+    const tb__lsm_span span = {{zone, first}, {zone, last}};
+    return tb__lsm_each(&v->store->usage->lsm, TB__LSM_COUNTRIES, span, add_waiting, ret, err);
 }
 
 static tb_u128 hours_of(const tb_grid *hours, unsigned metric)
@@ -165,7 +165,7 @@ tb_code tb__verify_country_month(tb__verify *v, int64_t zone, int64_t month, con
     return code;
 }
 
-static tb_code widen_by_entry(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code widen_by_entry(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     int64_t *span = ctx;
     (void)err;
@@ -176,7 +176,7 @@ static tb_code widen_by_entry(void *ctx, const tb__run_entry *entry, tb_error *e
 
 tb_code tb__verify_country_days(tb__verify *v, int64_t zone, int64_t ret_days[2], tb_error *err)
 {
-    const tb__run_span all = {{zone, INT64_MIN}, {zone, INT64_MAX}};
+    const tb__lsm_span all = {{zone, INT64_MIN}, {zone, INT64_MAX}};
     sqlite3_stmt *s;
     bool row;
     ret_days[0] = INT64_MAX;
@@ -189,6 +189,6 @@ tb_code tb__verify_country_days(tb__verify *v, int64_t zone, int64_t ret_days[2]
         ret_days[1] = sqlite3_column_int64(s, 1);
     }
     sqlite3_reset(s);
-    return tb__runs_each(&v->store->usage->runs, TB__RUN_COUNTRIES, all, widen_by_entry, ret_days,
+    return tb__lsm_each(&v->store->usage->lsm, TB__LSM_COUNTRIES, all, widen_by_entry, ret_days,
                          err);
 }

@@ -15,7 +15,7 @@ enum { ID, ZONE, FIRST, LAST, LINES, SEAL, DATA, SPAN };
 
 static void verify_span(tb__verify *v, sqlite3_stmt *s, int64_t id, int64_t zone)
 {
-    const int64_t place = tb__log_fold_zone(zone);
+    const int64_t place = tb__log_tree_zone(zone);
     const int64_t wanted[] = {place, place,
                               tb__floor_div(sqlite3_column_int64(s, FIRST), HOUR_MS),
                               tb__floor_div(sqlite3_column_int64(s, LAST), HOUR_MS)};

@@ -1,47 +1,47 @@
-/* Verifying runs: each page and entry of what waits can be read, each run has as many as its row says,
- * belongs to series or zones that are there, and no page is left over. What the entries hold is
- * compared with the rest where the chunks are: usage.c, countries.c. */
+/* Verifying the sorted runs of counters and countries (store/lsm/lsm.h): each page and entry can be read, each run has as
+ * many entries as its row says, they belong to series or pull zones that exist, and no page is left over. What the entries
+ * say is compared with the rest where the chunks are: usage.c, countries.c. */
 #include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
 #include <stdlib.h>
 
-static bool entry_is_sound(tb__run_kind kind, const tb__run_entry *e)
+static bool entry_is_sound(tb__lsm_kind kind, const tb__lsm_entry *e)
 {
     tb_grid grid;
     tb__country list[TB__COUNTRY_MAX];
     size_t n;
-    return kind == TB__RUN_CHUNKS ? tb__run_get_grid(e->data, e->len, &grid)
-                                  : tb__run_get_list(e->data, e->len, list, &n);
+    return kind == TB__LSM_COUNTERS ? tb__entry_get_grid(e->data, e->len, &grid)
+                                  : tb__entry_get_list(e->data, e->len, list, &n);
 }
 
 /* What is wrong with an entry, behind the one before; NULL: nothing is. */
-static const char *wrong_with(tb__run_kind kind, const tb__usage_run *run, const tb__run_cursor *c,
-                              tb__run_key before, int64_t number)
+static const char *wrong_with(tb__lsm_kind kind, const tb__lsm_run *run, const tb__lsm_cursor *c,
+                              tb__lsm_key before, int64_t number)
 {
     if (!entry_is_sound(kind, &c->entry)) return "a damaged entry";
-    if (number && tb__run_compare(c->entry.key, before) <= 0) return "entries out of order";
-    if (c->page && tb__run_compare(run->first[c->page - 1], c->entry.key) > 0)
+    if (number && tb__lsm_compare(c->entry.key, before) <= 0) return "entries out of order";
+    if (c->page && tb__lsm_compare(run->first[c->page - 1], c->entry.key) > 0)
         return "a page that begins elsewhere than it says";
     return NULL;
 }
 
-/* All of it, what is folded too. */
-static tb_code check_run(tb__verify *v, tb__run_kind kind, const tb__usage_run *run, tb_error *err)
+/* All of it, entries that are not pending too. */
+static tb_code check_run(tb__verify *v, tb__lsm_kind kind, const tb__lsm_run *run, tb_error *err)
 {
-    tb__usage_run whole = *run;
-    tb__run_cursor c = {0};
-    tb__run_key before = {0, 0};
+    tb__lsm_run whole = *run;
+    tb__lsm_cursor c = {0};
+    tb__lsm_key before = {0, 0};
     int64_t entries = 0;
     const char *wrong = NULL;
     whole.from = INT64_MIN;
-    tb_code code = tb__run_cursor_begin(&c, &v->store->usage->runs, &whole, INT64_MIN, err);
+    tb_code code = tb__lsm_cursor_begin(&c, &v->store->usage->lsm, &whole, INT64_MIN, err);
     for (; !code && !c.over; entries++) {
         if (!wrong) wrong = wrong_with(kind, run, &c, before, entries);
         before = c.entry.key;
-        code = tb__run_cursor_next(&c, err);
+        code = tb__lsm_cursor_next(&c, err);
     }
-    tb__run_cursor_release(&c);
+    tb__lsm_cursor_release(&c);
     if (code) return code;
     if (wrong) tb__differs(v, "Run %lld of waiting usage has %s.", (long long)run->id, wrong);
     if (entries != run->entries)
@@ -51,27 +51,27 @@ static tb_code check_run(tb__verify *v, tb__run_kind kind, const tb__usage_run *
 }
 
 /* Owners and what they must be among both ascend. */
-static tb_code check_owners(tb__verify *v, tb__run_kind kind, tb_error *err)
+static tb_code check_owners(tb__verify *v, tb__lsm_kind kind, tb_error *err)
 {
     static const struct {
         tb__verify_statement among;
         const char *what, *is;
-    } of[TB__RUN_KINDS] = {
+    } of[TB__LSM_KINDS] = {
         {TB__V_SERIES_IDS, "Usage waits under series", "does not exist"},
         {TB__V_ZONE_IDS, "Countries wait of pull zone", "has no usage"},
     };
-    tb__runs *runs = &v->store->usage->runs;
-    tb__run_union *u = calloc(1, sizeof *u);
-    tb__run_entry e;
+    tb__lsm *lsm = &v->store->usage->lsm;
+    tb__lsm_merged *u = calloc(1, sizeof *u);
+    tb__lsm_entry e;
     sqlite3_stmt *ids;
     int64_t id = INT64_MIN, said = 0;
     bool more = true, row = true;
     if (!u) return tb_no_memory(err);
     tb_code code = tb__verify_sql(v, of[kind].among, NULL, 0, &ids, err);
     if (!code)
-        code = tb__run_union_begin(u, runs, kind, runs->of[kind].run, runs->of[kind].n, INT64_MIN,
+        code = tb__lsm_merged_begin(u, lsm, kind, lsm->of[kind].run, lsm->of[kind].n, INT64_MIN,
                                    err);
-    while (!code && !(code = tb__run_union_next(u, &e, &more, err)) && more) {
+    while (!code && !(code = tb__lsm_merged_next(u, &e, &more, err)) && more) {
         while (!code && row && id < e.key.owner)
             if (!(code = tb__step(v->store, ids, &row, err)) && row)
                 id = sqlite3_column_int64(ids, 0);
@@ -79,20 +79,20 @@ static tb_code check_owners(tb__verify *v, tb__run_kind kind, tb_error *err)
             tb__differs(v, "%s %lld, which %s.", of[kind].what, (long long)(said = e.key.owner),
                         of[kind].is);
     }
-    tb__run_union_release(u);
+    tb__lsm_merged_release(u);
     free(u);
     return code;
 }
 
 tb_code tb__verify_runs(tb__verify *v, tb_error *err)
 {
-    tb__runs *runs = &v->store->usage->runs;
+    tb__lsm *lsm = &v->store->usage->lsm;
     tb_code code = TB_OK;
-    for (int kind = 0; !code && kind < TB__RUN_KINDS; kind++) {
-        code = tb__runs_load(runs, (tb__run_kind)kind, err);
-        for (size_t i = 0; !code && i < runs->of[kind].n; i++)
-            code = check_run(v, (tb__run_kind)kind, &runs->of[kind].run[i], err);
-        if (!code) code = check_owners(v, (tb__run_kind)kind, err);
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
+        code = tb__lsm_load(lsm, (tb__lsm_kind)kind, err);
+        for (size_t i = 0; !code && i < lsm->of[kind].n; i++)
+            code = check_run(v, (tb__lsm_kind)kind, &lsm->of[kind].run[i], err);
+        if (!code) code = check_owners(v, (tb__lsm_kind)kind, err);
     }
     if (code == TB_E_CORRUPT) v->damaged = v->countries_damaged = true;
     return code ? code

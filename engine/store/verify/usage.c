@@ -159,13 +159,13 @@ typedef struct waiting_month {
     int64_t first;
 } waiting_month;
 
-static tb_code add_waiting_day(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code add_waiting_day(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     waiting_month *to = ctx;
-    int64_t at = tb__key_index(tb__run_chunk_key(entry->key)) - to->first;
+    int64_t at = entry->key.index - to->first;
     tb_grid more;
     (void)err;
-    if (!tb__run_get_grid(entry->data, entry->len, &more) || more.slots >> HOURS ||
+    if (!tb__entry_get_grid(entry->data, entry->len, &more) || more.slots >> HOURS ||
         tb_grid_merge(&to->out->day[at], &more, NULL))
         to->out->unsure |= UINT32_C(1) << at;
     return TB_OK;
@@ -174,9 +174,9 @@ static tb_code add_waiting_day(void *ctx, const tb__run_entry *entry, tb_error *
 static tb_code add_waiting_days(pass *p, const int64_t keys[2], int64_t first, month *out,
                                 tb_error *err)
 {
-    const tb__run_span span = {tb__run_key_of(keys[0]), tb__run_key_of(keys[1])};
+    const tb__lsm_span span = {tb__entry_key_of(keys[0]), tb__entry_key_of(keys[1])};
     waiting_month to = {out, first};
-    return tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS, span, add_waiting_day, &to,
+    return tb__lsm_each(&p->v->store->usage->lsm, TB__LSM_COUNTERS, span, add_waiting_day, &to,
                          err);
 }
 
@@ -224,7 +224,7 @@ static tb_code read_month_chunk(pass *p, member from, int64_t index, bool loud, 
                                 out, NULL))
         wrong = "its days are damaged";
     if (row) sqlite3_reset(s);
-    if (!wrong) code = tb__pending_merge(&p->v->store->usage->runs, key, out, err);
+    if (!wrong) code = tb__pending_merge(&p->v->store->usage->lsm, key, out, err);
     if (code) return code;
     if (!wrong && (uint64_t)out->slots >> days) wrong = "it has more days than the month";
     if (wrong && loud) say_chunk(p, from.edge, first, true, wrong);
@@ -340,7 +340,7 @@ static void widen(span *s, int64_t first, int64_t last)
     if (last > s->last) s->last = last;
 }
 
-static tb_code widen_by_entry(void *ctx, const tb__run_entry *entry, tb_error *err)
+static tb_code widen_by_entry(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     int64_t *ends = ctx, index = entry->key.index;
     (void)err;
@@ -367,8 +367,8 @@ static tb_code key_range(pass *p, member m, int grain, int64_t *ret_low, int64_t
     }
     sqlite3_reset(s);
     if (grain == TB__GRAIN_HOURS)
-        code = tb__runs_each(&p->v->store->usage->runs, TB__RUN_CHUNKS,
-                             (tb__run_span){{m.series, 0}, {m.series, TB__INDEX_MAX}},
+        code = tb__lsm_each(&p->v->store->usage->lsm, TB__LSM_COUNTERS,
+                             (tb__lsm_span){{m.series, 0}, {m.series, TB__INDEX_MAX}},
                              widen_by_entry, ends, err);
     *ret_low = ends[0];
     *ret_high = ends[1];

@@ -135,7 +135,7 @@ TB_MUST_USE tb_code tb__verify_roles(tb__verify *v, tb_error *err);
 /* The seals of all rungs together. */
 TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err);
 
-/* runs.c: what waits to be folded. */
+/* runs.c: sorted runs of counters and countries. */
 TB_MUST_USE tb_code tb__verify_runs(tb__verify *v, tb_error *err);
 /* countries.c: a zone's days of a month against its hours (31 of them; of the days whose bit of
  * `unsure` is set nothing is known), and the first and last day that has countries: none where the first

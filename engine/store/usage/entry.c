@@ -1,7 +1,7 @@
-/* What an entry of a run says. A grid: its metrics and slots as masks, then for each metric the value of
+/* An entry's bytes. A grid: its metrics and slots as masks, then for each metric the value of
  * each slot. A list of countries: code, requests, bytes of each. Few counters and small ones, so
  * LEB128: an entry of one hour takes a dozen bytes where a chunk takes forty. */
-#include "store/usage/run.h"
+#include "store/usage/entry.h"
 
 #include <endian.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static uint32_t used_metrics(const tb_grid *grid)
     return used;
 }
 
-size_t tb__run_put_grid(const tb_grid *grid, uint8_t *out)
+size_t tb__entry_put_grid(const tb_grid *grid, uint8_t *out)
 {
     uint32_t metrics = used_metrics(grid);
     uint8_t *p = put_varint(put_varint(out, metrics), grid->slots);
@@ -99,7 +99,7 @@ static bool take_masks(const uint8_t **at, const uint8_t *end, uint32_t *ret_met
     return !(metrics & ~(uint64_t)TB_METRIC_ALL) && slots <= HOURS;
 }
 
-bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
+bool tb__entry_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
 {
     const uint8_t *at = data, *end = data + len;
     uint32_t metrics, slots;
@@ -115,7 +115,7 @@ bool tb__run_get_grid(const uint8_t *data, size_t len, tb_grid *ret_grid)
     return at == end;
 }
 
-bool tb__run_add_grid(const uint8_t *data, size_t len, const tb__run_buckets *to)
+bool tb__entry_add_grid(const uint8_t *data, size_t len, const tb__entry_buckets *to)
 {
     const uint8_t *at = data, *end = data + len;
     uint32_t metrics, slots;
@@ -134,7 +134,7 @@ bool tb__run_add_grid(const uint8_t *data, size_t len, const tb__run_buckets *to
     return at == end;
 }
 
-bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
+bool tb__entry_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
                       uint64_t sum[TB_METRIC_COUNT])
 {
     const uint8_t *at = data, *end = data + len;
@@ -157,7 +157,7 @@ bool tb__run_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_
 
 /* --- countries --- */
 
-size_t tb__run_put_list(const tb__country *list, size_t n, uint8_t *out)
+size_t tb__entry_put_list(const tb__country *list, size_t n, uint8_t *out)
 {
     uint8_t *p = out;
     for (size_t i = 0; i < n; i++) {
@@ -174,7 +174,7 @@ static bool letters(uint16_t code)
     return first >= 'A' && first <= 'Z' && second >= 'A' && second <= 'Z';
 }
 
-bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n)
+bool tb__entry_get_list(const uint8_t *data, size_t len, tb__country *list, size_t *ret_n)
 {
     const uint8_t *at = data, *end = data + len;
     size_t n = 0;
@@ -190,7 +190,7 @@ bool tb__run_get_list(const uint8_t *data, size_t len, tb__country *list, size_t
     return true;
 }
 
-/* --- joining --- */
+/* --- grid_sums --- */
 
 tb_code tb__entry_damaged(tb_error *err)
 {
@@ -199,12 +199,12 @@ tb_code tb__entry_damaged(tb_error *err)
 }
 
 /* What several grids come to, by metric and slot: defined where both masks have it. */
-typedef struct joining {
+typedef struct grid_sums {
     uint32_t metrics, slots;
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
-} joining;
+} grid_sums;
 
-static tb_code begin_joining(joining *j, const tb__run_entry *list, size_t n, tb_error *err)
+static tb_code begin_sums(grid_sums *j, const tb__lsm_entry *list, size_t n, tb_error *err)
 {
     j->metrics = j->slots = 0;
     for (size_t i = 0; i < n; i++) {
@@ -221,7 +221,7 @@ static tb_code begin_joining(joining *j, const tb__run_entry *list, size_t n, tb
 }
 
 /* Adds one grid. What overflows shows in the top bit, since none of two addends has it. */
-static bool join_grid(joining *j, const tb__run_entry *entry, uint64_t *ret_over)
+static bool add_grid(grid_sums *j, const tb__lsm_entry *entry, uint64_t *ret_over)
 {
     const uint8_t *at = entry->data, *end = at + entry->len;
     uint32_t metrics, slots;
@@ -239,7 +239,7 @@ static bool join_grid(joining *j, const tb__run_entry *entry, uint64_t *ret_over
     return at == end;
 }
 
-static tb_code joined_overflow(const joining *j, tb_error *err)
+static tb_code sums_overflow(const grid_sums *j, tb_error *err)
 {
     for (uint32_t m = j->metrics; m; m &= m - 1)
         for (uint32_t s = j->slots; s; s &= s - 1)
@@ -249,14 +249,14 @@ static tb_code joined_overflow(const joining *j, tb_error *err)
     return TB_OK;
 }
 
-static tb_code join_grids(const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
+static tb_code sum_grids(const tb__lsm_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
 {
-    joining j;
-    tb_code code = begin_joining(&j, list, n, err);
+    grid_sums j;
+    tb_code code = begin_sums(&j, list, n, err);
     for (size_t i = 0; !code && i < n; i++) {
         uint64_t over = 0;
-        if (!join_grid(&j, &list[i], &over)) code = tb__entry_damaged(err);
-        else if (over > TB_COUNTER_MAX) code = joined_overflow(&j, err);
+        if (!add_grid(&j, &list[i], &over)) code = tb__entry_damaged(err);
+        else if (over > TB_COUNTER_MAX) code = sums_overflow(&j, err);
     }
     if (code) return code;
     uint8_t *p = put_varint(put_varint(out, j.metrics), j.slots);
@@ -267,21 +267,26 @@ static tb_code join_grids(const tb__run_entry *list, size_t n, uint8_t *out, siz
     return TB_OK;
 }
 
-static tb_code join_lists(const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
+static tb_code sum_lists(const tb__lsm_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
 {
     tb__country sums[2][TB__COUNTRY_MAX], more[TB__COUNTRY_MAX];
     size_t n_sum = 0, n_more;
-    tb_code code = tb__run_get_list(list[0].data, list[0].len, sums[0], &n_sum) ? TB_OK : tb__entry_damaged(err);
+    tb_code code = tb__entry_get_list(list[0].data, list[0].len, sums[0], &n_sum) ? TB_OK : tb__entry_damaged(err);
     for (size_t i = 1; !code && i < n; i++) {
-        if (!tb__run_get_list(list[i].data, list[i].len, more, &n_more)) code = tb__entry_damaged(err);
+        if (!tb__entry_get_list(list[i].data, list[i].len, more, &n_more)) code = tb__entry_damaged(err);
         else code = tb__country_merge(sums[(i - 1) % 2], n_sum, more, n_more, sums[i % 2], &n_sum, err);
     }
-    if (!code) *ret_len = tb__run_put_list(sums[(n - 1) % 2], n_sum, out);
+    if (!code) *ret_len = tb__entry_put_list(sums[(n - 1) % 2], n_sum, out);
     return code;
 }
 
-tb_code tb__run_join(tb__run_kind kind, const tb__run_entry *list, size_t n, uint8_t *out, size_t *ret_len,
-                     tb_error *err)
+const tb__lsm_client tb__usage_kinds[TB__LSM_KINDS] = {
+    [TB__LSM_COUNTERS] = {"fold_run_chunks", "fold_owner_chunks", sum_grids},
+    [TB__LSM_COUNTRIES] = {"fold_run_countries", "fold_owner_countries", sum_lists},
+};
+
+tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, size_t n, uint8_t *out, size_t *ret_len,
+                      tb_error *err)
 {
-    return kind == TB__RUN_CHUNKS ? join_grids(list, n, out, ret_len, err) : join_lists(list, n, out, ret_len, err);
+    return tb__usage_kinds[kind].sum(list, n, out, ret_len, err);
 }

@@ -1,7 +1,7 @@
 /* A page: for each entry the difference of its owner to the one before, its index (where the owner is the
- * same, the difference), the length of what it says, and that. At the end a checksum over all before
+ * same, the difference), the length of its bytes, and the bytes. At the end a checksum over all before
  * it, seeded with the row's id, so that a page under a wrong id is an error, never an answer. */
-#include "store/usage/run.h"
+#include "store/lsm/lsm.h"
 
 #include "base/hash.h"
 
@@ -19,7 +19,7 @@ static uint8_t *put_varint(uint8_t *out, uint64_t v)
     return out;
 }
 
-static tb_code page_room(tb__run_page *page, size_t more, tb_error *err)
+static tb_code page_room(tb__lsm_page *page, size_t more, tb_error *err)
 {
     if (page->len + more <= page->cap) return TB_OK;
     size_t cap = page->cap ? page->cap : 4096;
@@ -32,11 +32,11 @@ static tb_code page_room(tb__run_page *page, size_t more, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb__run_page_add(tb__run_page *page, const tb__run_entry *entry, tb_error *err)
+tb_code tb__lsm_page_add(tb__lsm_page *page, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_code code = page_room(page, HEAD_MAX + entry->len + CHECKSUM, err);
     if (code) return code;
-    tb__run_key last = page->len ? page->last : (tb__run_key){0, 0};
+    tb__lsm_key last = page->len ? page->last : (tb__lsm_key){0, 0};
     bool same = page->len && entry->key.owner == last.owner;
     uint8_t *p = page->data + page->len;
     p = put_varint(p, (uint64_t)(entry->key.owner - last.owner));
@@ -53,7 +53,7 @@ static uint64_t checksum(const uint8_t *data, size_t len, int64_t id)
     return XXH3_64bits_withSeed(data, len, (uint64_t)id);
 }
 
-tb_code tb__run_page_end(tb__run_page *page, int64_t id, tb_error *err)
+tb_code tb__lsm_page_end(tb__lsm_page *page, int64_t id, tb_error *err)
 {
     tb_code code = page_room(page, CHECKSUM, err);
     if (code) return code;
@@ -63,22 +63,22 @@ tb_code tb__run_page_end(tb__run_page *page, int64_t id, tb_error *err)
     return TB_OK;
 }
 
-bool tb__run_walk_begin(tb__run_walk *walk, const uint8_t *data, size_t len, int64_t id)
+bool tb__lsm_page_open(tb__lsm_page_cursor *c, const uint8_t *data, size_t len, int64_t id)
 {
     uint64_t sum;
-    *walk = (tb__run_walk){.bad = true};
+    *c = (tb__lsm_page_cursor){.bad = true};
     if (!data || len <= CHECKSUM) return false;
     memcpy(&sum, data + len - CHECKSUM, CHECKSUM);
     if (sum != checksum(data, len - CHECKSUM, id)) return false;
-    *walk = (tb__run_walk){.at = data, .end = data + len - CHECKSUM};
+    *c = (tb__lsm_page_cursor){.at = data, .end = data + len - CHECKSUM};
     return true;
 }
 
-static bool take_varint(tb__run_walk *walk, uint64_t *ret)
+static bool take_varint(tb__lsm_page_cursor *c, uint64_t *ret)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64 && walk->at < walk->end; shift += 7) {
-        uint8_t byte = *walk->at++;
+    for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
+        uint8_t byte = *c->at++;
         value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
             *ret = value;
@@ -88,25 +88,25 @@ static bool take_varint(tb__run_walk *walk, uint64_t *ret)
     return false;
 }
 
-bool tb__run_walk_next(tb__run_walk *walk, tb__run_entry *ret_entry)
+bool tb__lsm_page_next(tb__lsm_page_cursor *c, tb__lsm_entry *ret_entry)
 {
     uint64_t owner, index, len;
-    if (walk->at >= walk->end) return false;
-    if (!take_varint(walk, &owner) || !take_varint(walk, &index) || !take_varint(walk, &len) ||
-        len > (uint64_t)(walk->end - walk->at) || len > TB__RUN_ENTRY_MAX ||
-        owner > (uint64_t)(INT64_MAX - walk->last.owner) || index > (uint64_t)TB__INDEX_MAX) {
-        walk->bad = true;
+    if (c->at >= c->end) return false;
+    if (!take_varint(c, &owner) || !take_varint(c, &index) || !take_varint(c, &len) ||
+        len > (uint64_t)(c->end - c->at) || len > TB__LSM_ENTRY_MAX || owner > (uint64_t)(INT64_MAX - c->last.owner) ||
+        index > (uint64_t)TB__LSM_INDEX_MAX) {
+        c->bad = true;
         return false;
     }
-    const bool same = owner == 0 && walk->begun;
-    walk->last.owner += (int64_t)owner;
-    walk->last.index = (same ? walk->last.index : 0) + (int64_t)index;
-    if (walk->last.owner < 1 || walk->last.index > TB__INDEX_MAX) {
-        walk->bad = true;
+    const bool same = owner == 0 && c->begun;
+    c->last.owner += (int64_t)owner;
+    c->last.index = (same ? c->last.index : 0) + (int64_t)index;
+    if (c->last.owner < 1 || c->last.index > TB__LSM_INDEX_MAX) {
+        c->bad = true;
         return false;
     }
-    *ret_entry = (tb__run_entry){walk->last, walk->at, (size_t)len};
-    walk->at += len;
-    walk->begun = true;
+    *ret_entry = (tb__lsm_entry){c->last, c->at, (size_t)len};
+    c->at += len;
+    c->begun = true;
     return true;
 }
