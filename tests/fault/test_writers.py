@@ -351,8 +351,11 @@ def one_wal_of_two_files(path):
 def backups_destroy_nothing(path):
     """TO.tollbook-partial is emptied: not where it is the database, or has another name."""
     db = path / "b.tollbook-partial"
-    os.rename(make(path / "a.db"), db)
-    run("ingest", "--db", db, "-", stdin=lines(rng, 100))
+    before = make(path / "a.db")
+    run("ingest", "--db", before, "-", stdin=lines(rng, 100))
+    os.rename(before, db)
+    done = run("ingest", "--db", db, "-", stdin=lines(rng, 1), expect=(3,))
+    require(b"rename, the file" in done.stderr, done.stderr)
     done = run("backup", "--db", db, "--to", path / "b", expect=(3,))
     require(b"in the way" in done.stderr, done.stderr)
     verify(db)
