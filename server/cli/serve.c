@@ -333,8 +333,8 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
  * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
 static void keep_memory(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 96 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
 }
 
 static const cli_call *serving;
