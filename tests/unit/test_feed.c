@@ -1,6 +1,7 @@
 /* The feed: whatever the split into blocks, segments and threads, whatever was killed, repeated or
  * has grown, the store holds what one clean run of the same bytes holds. */
 #include "feed/feed.h"
+#include "feed/readings.h"
 #include "feed/hash.h"
 #include "seed.h"
 #include "store_fixture.h"
@@ -622,6 +623,25 @@ START_TEST(other_logs_under_other_options_are_new)
 END_TEST
 
 /* Lines that several logs begin with: the known log goes on otherwise, or as far as is known not at all. */
+/* Where as much is known under both options, only the one with the greater seed sends no more. */
+START_TEST(of_two_clients_that_know_as_much_one_yields)
+{
+    const feed_reading low = {.seed = 1}, high = {.seed = 2};
+    const feed_otherwise even = {.as = low, .bytes = 600, .own = 600, .tells = true};
+    feed_otherwise of = even;
+    ck_assert(feed_readings_yield(&of, high, 600));
+    ck_assert(feed_readings_yield(&of, high, 100000)); /* beyond what was looked at */
+    of.as = high;
+    ck_assert(!feed_readings_yield(&of, low, 600));
+    of.own = 500;
+    ck_assert(feed_readings_yield(&of, low, 500)); /* more is known otherwise */
+    ck_assert(!feed_readings_yield(&of, low, 700));
+    of = even;
+    of.tells = false;
+    ck_assert(!feed_readings_yield(&of, high, 0));
+}
+END_TEST
+
 START_TEST(logs_that_begin_alike_are_told_apart_by_512_bytes)
 {
     feed_report report;
@@ -1674,6 +1694,7 @@ int main(void)
     tcase_add_test(tc, a_log_that_is_known_under_other_options_is_refused);
     tcase_add_test(tc, other_logs_under_other_options_are_new);
     tcase_add_test(tc, logs_that_begin_alike_are_told_apart_by_512_bytes);
+    tcase_add_test(tc, of_two_clients_that_know_as_much_one_yields);
     tcase_add_test(tc, of_two_bodies_at_a_time_one_counts);
     tcase_add_test(tc, of_a_fork_no_more_is_said_to_be_known);
     tcase_add_test(tc, looking_under_other_options_has_a_bound);

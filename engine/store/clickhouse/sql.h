@@ -1,4 +1,4 @@
-/* Statements of a database whose usage lies on servers. */
+/* Statements that only a database with usage servers needs. */
 #ifndef TOLLBOOK_STORE_CLICKHOUSE_SQL_H
 #define TOLLBOOK_STORE_CLICKHOUSE_SQL_H
 

@@ -3,8 +3,8 @@
  * One process writes a database. What excludes the others is a lock on the file itself (its inode),
  * so it holds whatever name led there and whatever else is removed: F_OFD_SETLK on a byte far behind
  * those that SQLite locks (0x40000000 and the 511 after it). The -wal is locked in the same way: two
- * databases must not share one either. FILE.lock says who writes, for people and for older versions,
- * which know nothing else; it excludes nobody who looks at the file.
+ * databases must not share one either. FILE.lock says who writes. It locks out older versions, which
+ * check nothing else; this version relies on the lock on the file.
  *
  * The writer says which -wal is its own by the length of another lock, so that a reader that came by
  * another name, and would see another -wal or none, is refused.

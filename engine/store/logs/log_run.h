@@ -7,8 +7,8 @@
  *   compaction has passed (meta.log_fold_run and log_fold_zone).
  * - Lines of one time come back in the order in which they came: lines in blocks came before pending lines, and a run
  *   before one with a greater id. So nothing is added to blocks but by compaction while a run is pending.
- * - Runs up to meta.log_run_spent are obsolete. They are deleted a few with each batch that comes, whose run takes their
- *   pages; an id is never given again. */
+ * - Runs up to meta.log_run_spent are obsolete. Each batch deletes a few of them, and its own run reuses their pages. An id
+ *   is never given again. */
 #ifndef TOLLBOOK_STORE_LOG_RUN_H
 #define TOLLBOOK_STORE_LOG_RUN_H
 

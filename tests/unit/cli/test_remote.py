@@ -84,6 +84,8 @@ class Answers(Case):
         self.run_tool(*words, "--ca", crt)
         self.variables = {"SSL_CERT_FILE": str(crt)}
         self.run_tool(*words)
+        self.assertIn("--ca t.db: there is no certificate in it", self.run_tool(
+            "serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--ca", "t.db", status=2).err)
         self.assertIn("; now it is none.pem.\n", self.run_tool(*words, "--ca", "none.pem", status=3).err)
         self.assertIn("--ca needs --server URL", self.run_tool("key", "list", "--db", "t.db", "--ca", crt, status=2).err)
 
