@@ -4,8 +4,8 @@
  * with its code, as "OC: Sydney, SYD" does. Ids are for ever: add at the end only. Coordinates are
  * the cities', to a hundredth of a degree.
  *
- * What a code is billed as does not change here without a decision: databases take this table over
- * when a catalogue without regions is applied (decision 160). */
+ * Do not change lightly what a code is billed as: databases take this table over when a catalogue without
+ * regions is applied, and months that are not billed yet are priced by it. */
 #include "tollbook/catalog.h"
 
 #define PRICE_EU   "0.01"

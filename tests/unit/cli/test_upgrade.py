@@ -29,7 +29,7 @@ VERSIONS = ALL if LONG else [ALL[0], random.Random(SEED).choice(ALL[1:-1]), ALL[
 PAGE = 8192
 BYTES = 10**9
 # What one tollbook said more than another is no difference; what it said otherwise is one.
-# Request logs of schemas 7 and 8 are not kept (docs/decisions.md 137).
+# Request logs of schemas 7 and 8 are not kept: no released tollbook wrote them in that form.
 DROPPED = {7: re.compile(r"/logs\?|\.log$"), 8: re.compile(r"/logs\?|\.log$")}
 
 
