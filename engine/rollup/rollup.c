@@ -207,7 +207,7 @@ TB__INLINE void prefetch_group(const tb__group *group)
                [5] = COUNT(pulled, balancer, unknown, 0, 0, 1),                                    \
     }
 
-/* What a line adds, by cache status and status class (docs/architecture.md, "The counters"). */
+/* What a line adds, by cache status and status class (docs/design/intake.md, "The counters"). */
 static const uint32_t counts[4][6][TB__COUNTS_ROOM] = {
     [TB_CACHE_OTHER] = CLASSES(1, 1, 0),
     [TB_CACHE_SERVED] = CLASSES(0, 0, 0),

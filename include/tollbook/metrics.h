@@ -1,6 +1,6 @@
 /* The counters: one line each. A counter belongs to a (pull zone, edge location, hour); days,
  * months, zones and accounts are rolled up by `how`: SUM adds, MAX keeps the larger.
- * What is shown of each: docs/architecture.md, "The counters".
+ * What is shown of each: docs/design/intake.md, "The counters".
  *
  * `source` says who may set it: LOG lines and imported BUCKET rows, imported rows alone (BUCKET),
  * or log lines alone (LINES: imported zone rows never count for a balancer).

@@ -3,7 +3,7 @@
  * A log is taken in segments, each its own transaction; every committed segment records the length
  * and hash of the decompressed input up to its end, and a later run skips the longest prefix that
  * the store knows. So the same file again is nothing new, a killed run goes on where it stopped,
- * and a log that has grown adds only its new lines (docs/architecture.md, "Inputs").
+ * and a log that has grown adds only its new lines (docs/design/intake.md).
  *
  * Between segment ends the store knows rungs, hashes of prefixes at doubling lengths. A log that
  * agrees with a known one up to a rung and ends before the next one, while the known one goes on,

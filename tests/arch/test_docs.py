@@ -23,7 +23,7 @@ def table(file, macro):
 
 
 operations = text("docs/operations.md")
-architecture = text("docs/architecture.md")
+intake = text("docs/design/intake.md")
 readme = text("README.md")
 everything = readme + "".join(path.read_text() for path in (SOURCE / "docs").glob("*.md"))
 
@@ -46,9 +46,8 @@ for command in offered:
         violations.append(f"no document shows `tollbook {command}`")
 
 for metric, quoted in table("include/tollbook/metrics.h", "TB_METRICS"):
-    if quoted and f"`{quoted[0]}`" not in architecture:
-        violations.append(f"docs/architecture.md: metric `{quoted[0]}` is not named")
-
+    if quoted and f"`{quoted[0]}`" not in intake:
+        violations.append(f"docs/design/intake.md: metric `{quoted[0]}` is not named")
 
 
 def anchors(path):
@@ -57,16 +56,40 @@ def anchors(path):
     return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
 
 
-pages = ["README.md", *(f"docs/{path.name}" for path in sorted((SOURCE / "docs").glob("*.md")))]
+pages = ["README.md", *(str(path.relative_to(SOURCE)) for path in sorted((SOURCE / "docs").rglob("*.md")))]
 for file in pages:
     for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text(file)):
         target = (SOURCE / file).parent / link if link else SOURCE / file
         if not target.exists() or (anchor and anchor not in anchors(target)):
             violations.append(f"{file}: link to {link}#{anchor} leads nowhere")
-    if file.startswith("docs/") and file[5:] not in readme:
+    if file.count("/") == 1 and file not in readme:
         violations.append(f"README.md: does not name {file}")
 for command in ("server/quickstart", "tests/run"):
     if command not in readme:
         violations.append(f"README.md: does not name {command}")
+
+# What is longer is read by nobody. References that are tables may be.
+TABLES = {"docs/CHANGELOG.md", "docs/catalogue.md", "docs/pull-zone.md", "docs/seed-coverage.md"}
+MOST = {"docs/design/": 8192, "docs/decisions/0": 1536, "docs/architecture.md": 8192, "docs/": 16384}
+for file in pages:
+    most = next((most for start, most in MOST.items() if file.startswith(start)), None)
+    size = len(text(file).encode())
+    if most and size > most and file not in TABLES:
+        violations.append(f"{file}: {size} bytes, at most {most}")
+
+architecture, index = text("docs/architecture.md"), text("docs/decisions/README.md")
+records = [file for file in pages if file.startswith("docs/decisions/0")]
+if len(records) > 25:
+    violations.append(f"docs/decisions: {len(records)} records, at most 25")
+for file in records:
+    name = file.rsplit("/", 1)[1]
+    head = re.match(rf"# ({int(name[:4])}\. .*)\n\nStatus: ((?:accepted|replaced by \d{{4}}) \(\d{{4}}-\d\d-\d\d[^)]*\))\n", text(file))
+    if not head:
+        violations.append(f"{file}: does not begin with its number, title and status")
+    elif f"| [{head.group(1)}]({name}) |" not in index:
+        violations.append(f"docs/decisions/README.md: does not name {file} by its title")
+for file in pages:
+    if file.startswith("docs/design/") and file[5:] not in architecture:
+        violations.append(f"docs/architecture.md: does not name {file}")
 
 verdict(violations, f"{len(errors)} errors, {len(offered)} subcommands, documents agree")

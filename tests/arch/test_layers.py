@@ -1,4 +1,4 @@
-"""Arrows between the rooms of the house run one way (docs/architecture.md).
+"""Modules include only modules below them (docs/architecture.md).
 
 A room is a folder of engine/ or server/; a public header belongs to the room that implements it.
 The table says which rooms each may see. What is not in it is an arrow that runs back up.
