@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of the console that README.md shows, from the fixtures that server/quickstart serves.
+"""Makes the pictures of the console that README.md and docs/console.md show, from the fixtures that server/quickstart serves.
 
     tests/browser/pictures.py              writes docs/pictures/*.png
     tests/browser/pictures.py FOLDER       writes every view there, light, dark and narrow, to be looked at
