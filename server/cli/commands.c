@@ -304,7 +304,7 @@ cli_command cli_commands[] = {
          "were taken: counters, kept lines and refused lines, all of a log or nothing of it. Largest\n"
          "values (queued_max, concurrent_max) stay. What a final month has less is credited by the next\n"
          "run. Withdrawn bytes count again when they are taken in again. Exits with 1 where there was\n"
-         "nothing to withdraw. See docs/operations.md.",
+         "nothing to withdraw. See docs/operate/undo.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
     {.name = "follow",
@@ -333,7 +333,7 @@ cli_command cli_commands[] = {
                 "is an event (docs/import-format.md).\n"
                 "\n"
                 "--withdraw takes the same file again and takes its counters back, all or nothing.\n"
-                "Largest values and shield events stay. See docs/operations.md.",
+                "Largest values and shield events stay. See docs/operate/undo.md.",
      OPTIONS(import_options),
      .run = cli_import},
     {.name = "serve",
@@ -342,7 +342,7 @@ cli_command cli_commands[] = {
      .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
                 "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
                 "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
-                "requests in progress and exit. See \"Signals\" in docs/operations.md.",
+                "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
     {.name = "console",

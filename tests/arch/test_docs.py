@@ -1,4 +1,4 @@
-"""The documents name what the code has: every subcommand, every error, every metric, every label."""
+"""The documents name what the code has: every subcommand, every error with its statuses, every metric, every label."""
 import re
 from house import SOURCE, verdict
 
@@ -22,20 +22,21 @@ def table(file, macro):
     return [(first, re.findall(r'"([^"]*)"', rest)) for first, rest in rows]
 
 
-operations = text("docs/operations.md")
+ERRORS, OPERATE = "docs/operate/errors.md", "docs/operate/README.md"
 intake = text("docs/design/intake.md")
 readme = text("README.md")
-everything = readme + "".join(path.read_text() for path in (SOURCE / "docs").glob("*.md"))
+everything = readme + "".join(path.read_text() for path in (SOURCE / "docs").rglob("*.md"))
 
-errors = [row for row in table("include/tollbook/error.h", "TB_ERRORS") if row[0] != "OK"]
-meanings = dict(re.findall(r"^\| `([\w.]+)` \|(.*)$", operations, re.M))
-for code, quoted in errors:
-    if quoted and quoted[0] not in meanings:
-        violations.append(f"docs/operations.md: error `{quoted[0]}` ({code}) has no row")
-keys = {quoted[0] for _, quoted in errors if quoted}
-for key in meanings:
-    if key not in keys:
-        violations.append(f"docs/operations.md: `{key}` is no error of include/tollbook/error.h")
+errors = {key: (exit_status, http) for exit_status, http, key in re.findall(
+    r'^    X\(\w+, \d+, (\d), (\d{3}), "([\w.]+)"', text("include/tollbook/error.h"), re.M)}
+meanings = {key: (exit_status, http) for key, exit_status, http in
+            re.findall(r"^\| `([\w.]+)` \| (\d) \| (\d{3}) \|", text(ERRORS), re.M)}
+if not errors:
+    violations.append("include/tollbook/error.h: no error found")
+for key, statuses in errors.items():
+    if meanings.get(key) != statuses:
+        violations.append(f"{ERRORS}: error `{key}` has no row with exit status {statuses[0]} and HTTP status {statuses[1]}")
+violations += [f"{ERRORS}: `{key}` is no error of include/tollbook/error.h" for key in meanings if key not in errors]
 
 rows = text("server/cli/commands.c").split("cli_commands[] = {", 1)[-1].split("\n};", 1)[0]
 offered = re.findall(r'^    \{\.name = "([a-z -]+)"', rows, re.M)
@@ -48,6 +49,7 @@ for command in offered:
 for metric, quoted in table("include/tollbook/metrics.h", "TB_METRICS"):
     if quoted and f"`{quoted[0]}`" not in intake:
         violations.append(f"docs/design/intake.md: metric `{quoted[0]}` is not named")
+
 
 
 def anchors(path):
@@ -64,6 +66,8 @@ for file in pages:
             violations.append(f"{file}: link to {link}#{anchor} leads nowhere")
     if file.count("/") == 1 and file not in readme:
         violations.append(f"README.md: does not name {file}")
+    if file.startswith("docs/operate/") and file != OPERATE and f"({file[13:]})" not in text(OPERATE):
+        violations.append(f"{OPERATE}: does not name {file}")
 for command in ("server/quickstart", "tests/run"):
     if command not in readme:
         violations.append(f"README.md: does not name {command}")

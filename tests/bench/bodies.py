@@ -1,6 +1,6 @@
 """How long one line waits beside heavy bodies, the workload `bodies` of `run` beside this file: of each shape five packed bodies as
 heavy as one may be, thrown three times by five senders, and one line of another log after the other. A shape is what the writer has
-most of in such a body: docs/operations.md, "What one body may hold"."""
+most of in such a body: docs/ingest.md, "What one body may hold"."""
 import gzip
 import json
 import threading

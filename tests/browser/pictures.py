@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of the console that README.md shows, from the fixtures that server/quickstart serves.
+"""Makes the pictures of the console that README.md and docs/console.md show, from the fixtures that server/quickstart serves.
 
     tests/browser/pictures.py              writes docs/pictures/*.png
     tests/browser/pictures.py FOLDER       writes every view there, light, dark and narrow, to be looked at
@@ -60,7 +60,7 @@ def chunks(data):
 
 
 def pixels(data):
-    """width, height and rows of RGB triples of a PNG as Chromium writes it: eight bits, not interlaced."""
+    """Rows of RGB triples of a PNG as Chromium writes it: eight bits, not interlaced."""
     parts = list(chunks(data))
     width, height, depth, colour = struct.unpack(">IIBB", parts[0][1][:10])
     assert depth == 8 and colour in (2, 6), "not as Chromium writes it"
@@ -80,12 +80,11 @@ def pixels(data):
             line[i] = (line[i] + guess) & 255
         before = bytes(line)
         rows.append([before[i:i + 3] for i in range(0, len(before), size)])
-    return width, height, rows
+    return rows
 
 
-def reduced(data, most=64):
-    """The same picture with the colours that it has most of; every other one becomes the nearest."""
-    width, height, rows = pixels(data)
+def reduced(rows, most=64):
+    """A PNG of these rows with the colours that they have most of; every other colour becomes the nearest."""
     counts = {}
     for row in rows:
         for one in row:
@@ -101,7 +100,7 @@ def reduced(data, most=64):
     def chunk(kind, content):
         return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
-    return (data[:8] + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, 3, 0, 0, 0))
             + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", zlib.compress(body, 9)) + chunk(b"IEND", b""))
 
 
@@ -115,7 +114,22 @@ class Camera(ConsoleCase):
     def picture(self, page, path, small=False):
         page.screenshot(path)
         if small:
-            path.write_bytes(reduced(path.read_bytes()))
+            path.write_bytes(reduced(pixels(path.read_bytes())))
+        print(f"{path} {path.stat().st_size}")
+
+    def beside(self, page, path):
+        """Cuts the picture of an invoice's whole page: left its head and lines, right the open line's days and hours."""
+        rows = pixels(path.read_bytes())
+        opened, days_end, hours, hours_end = page.script("""
+            const edge = (one, side) => Math.round(one.getBoundingClientRect()[side] + scrollY);
+            const panel = document.querySelector("[aria-label='The line taken apart']");
+            const [days, hours] = panel.querySelectorAll("figure");
+            return [edge(panel, "top"), edge(days, "bottom"), edge(panel.querySelector("h3:has(+ figure)"), "top"), edge(hours, "bottom")];""")
+        left, right = rows[:opened], rows[opened - 12:days_end + 12] + rows[hours:hours_end + 12]
+        ground = [rows[opened - 6][2]] * len(rows[0])
+        height = max(len(left), len(right))
+        left, right = ([*part, *[ground] * (height - len(part))] for part in (left, right))
+        path.write_bytes(reduced([a + b for a, b in zip(left, right)]))
         print(f"{path} {path.stat().st_size}")
 
     def for_readme(self, folder):
@@ -124,6 +138,10 @@ class Camera(ConsoleCase):
             page.first(COUNT)
             self.signed_in(path="/overview?range=30d", page=page)
             self.picture(page, folder / "overview.png", small=True)
+            page.viewport(720, 860)
+            self.open(page, "/billing/2026-000010?line=6&day=2026-10-05")
+            page.screenshot(folder / "invoice.png", whole=True)
+            self.beside(page, folder / "invoice.png")
         with self.browser.fresh(self.server.url, 1280, 860) as page:
             page.first(COUNT)
             self.signed_in("operator", "/what-if?account=3&scenario=" + json.dumps(DEARER, separators=(",", ":")), page=page)

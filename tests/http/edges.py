@@ -1,5 +1,5 @@
 """Debian's web servers, each of its own configuration in a folder and on a port of its own, around the
-lines that docs/shipping.md tells to paste; and clients that send what they like.
+lines that docs/web-servers.md tells to paste; and clients that send what they like.
 
 A server's counted() is its own counter of requests: what it says of itself, not what its log says.
 """
@@ -34,11 +34,11 @@ def program(name):
     return shutil.which(name, path=PATH)
 
 
-# --- docs/shipping.md ---
+# --- the pages that tell what to paste ---
 
 def pasted(heading):
-    """The blocks under a heading, up to the next one: their text without the fences."""
-    page = (SOURCE / "docs" / "shipping.md").read_text()
+    """The blocks under a heading of these pages, up to the next heading: their text without the fences."""
+    page = "".join((SOURCE / "docs" / name).read_text() for name in ("shipping.md", "web-servers.md", "ingest.md"))
     text = re.search(rf"(?ms)^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", re.sub(
         r"(?ms)^```.*?^```$", lambda block: block.group().replace("\n#", "\n\0"), page)).group(1)
     return [block.replace("\0", "#") for block in re.findall(r"(?ms)^```\w*\n(.*?)^```$", text)]
@@ -47,7 +47,7 @@ def pasted(heading):
 def moved(text, places):
     """The text with the page's places in this machine's; each of them must be there."""
     for was, now in places.items():
-        assert was in text, f"docs/shipping.md names no {was} here:\n{text}"
+        assert was in text, f"the page names no {was} here:\n{text}"
         text = text.replace(was, str(now))
     return text
 

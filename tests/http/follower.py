@@ -187,7 +187,7 @@ class Writer:
 
 
 def restore(server, backup):
-    """The server's database becomes what the backup holds, as operations.md says."""
+    """The server's database becomes what the backup holds, as docs/operate/backup.md says."""
     server.stop()
     for end in ("", "-wal", "-shm"):
         Path(f"{server.db}{end}").unlink(missing_ok=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Web servers as docs/shipping.md sets them up, with Debian's programs: clients send what they like, the
+"""Web servers as docs/web-servers.md sets them up, with Debian's programs: clients send what they like, the
 page's `tollbook follow` ships the log, and what the server counted of itself is what is stored, by
 pull zone, in requests, bytes and hits."""
 import getpass

@@ -156,7 +156,7 @@ class Gone(unittest.TestCase):
         self.assertEqual(self.stored(server.db), self.sent)
 
     def test_a_removed_file_can_still_be_copied_out_of_the_process(self):
-        """As operations.md says."""
+        """As docs/operate/backup.md says."""
         server = self.start()
         remove(server)
         self.refused(self.post())

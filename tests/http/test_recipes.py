@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The ways in docs/shipping.md with the real programs: logrotate in both modes, with compression and with
+"""The ways in docs/shipping.md and docs/ingest.md with the real programs: logrotate in both modes, with compression and with
 dates in names, rsyslog's omprog with confirmMessages, cron's line and curl. What is stored is what was
-written. The lines are those of the page, where they stand there."""
+written. The lines are those of the pages, where they stand there."""
 import os
 import random
 import signal

@@ -122,7 +122,7 @@ class Claims(Case):
         said = run("serve", "--db", server.db, "--listen", "127.0.0.1:0", "--usage", pair.usage, expect=2).stderr.decode()
         self.assertIn("Server 2 of --usage is older than", said)
         span = re.search(r"ends with span \d+ of (\d+),", said)[1]
-        shard.ask(f"INSERT INTO tollbook_test.writer VALUES({span},0)") # as docs/operations.md says
+        shard.ask(f"INSERT INTO tollbook_test.writer VALUES({span},0)") # as docs/operate/clickhouse.md says
         server.start("--usage", pair.usage)
         self.assertEqual(self.requests(server), before)
 

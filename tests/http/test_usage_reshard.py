@@ -56,7 +56,7 @@ class Reshard(Case):
         self.pair.away.stop()
         self.pair.away.start("--usage", self.pair.usage, *options)
 
-    # As docs/operations.md has it.
+    # As docs/operate/clickhouse.md has it.
     def test_1_a_disk_is_lost(self):
         pair, shard = self.pair, self.pair.shards[0]
         self.post("/ingest/buckets", BUCKETS.replace(b"T05:", b"T06:"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """docs/prometheus-rules.yml: promtool understands it, each alert fires when it should and not before
-(`promtool test rules`), each metric in it is one that a program writes, and docs/operations.md says of
+(`promtool test rules`), each metric in it is one that a program writes, and docs/operate/run.md says of
 each alert what to do."""
 import re
 import shutil
@@ -198,7 +198,7 @@ class Rules(unittest.TestCase):
         return path
 
     def test_the_handbook_has_a_row_for_each(self):
-        rows = re.findall(r"^\| (Tollbook\w+) \|", (SOURCE / "docs/operations.md").read_text(), re.M)
+        rows = re.findall(r"^\| (Tollbook\w+) \|", (SOURCE / "docs/operate/run.md").read_text(), re.M)
         self.assertEqual(rows, list(rules()))
 
 

@@ -5,7 +5,7 @@ They are installed into a bare folder by dpkg itself, with the maintainer script
 (DPKG_ROOT), and the command line of the unit runs as the user that the package made. Nothing is built:
 what cpack packs is what the build has.
 
-The commands of "Install" and "Set up" in docs/operations.md are run as they stand there. Those that configure and pack see
+The commands of "Install" and "Set up" in docs/operate/install.md are run as they stand there. Those that configure and pack see
 only the programs and libraries that Debian's base system has and that tests/dependencies installs for them. Those that
 install and use the packages run on this machine's files with a layer of memory above them (overlayfs, chroot) and a network
 of their own: what they write is gone at the end.
@@ -44,8 +44,8 @@ def run(*command, **more):
 
 
 def page(section):
-    """The first block of shell commands of a section of docs/operations.md."""
-    text = (SOURCE / "docs" / "operations.md").read_text()
+    """The first block of shell commands of a section of docs/operate/install.md."""
+    text = (SOURCE / "docs/operate/install.md").read_text()
     return re.search(rf"^## {section}\n.*?^```sh\n(.*?)^```", text, re.M | re.S).group(1)
 
 
@@ -312,7 +312,7 @@ class Packages(unittest.TestCase):
         self.assertEqual(set(re.findall(r"left: /var/lib/tollbook/\S+ (\S+) ", done.stdout)), {"tollbook"})
 
     def test_the_image_has_what_the_page_installs(self):
-        text = (SOURCE / "docs" / "operations.md").read_text()
+        text = (SOURCE / "docs/operate/install.md").read_text()
         copied = re.search(r"^COPY (.*) /tmp/$", text, re.M).group(1).split()
         installed = re.search(r"^apt-get install -y (.*)$", page("Install"), re.M).group(1).replace("./", "").split()
         self.assertEqual(copied, installed)

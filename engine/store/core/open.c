@@ -217,7 +217,7 @@ static tb_code check_pages(tb_store *store, tb_error *err)
     else if (strcmp(found, "ok") != 0)
         code = tb_fail(err, TB_E_CORRUPT, NULL,
                        "%s is damaged and was not upgraded: %.160s. Restore a backup "
-                       "(docs/operations.md).",
+                       "(docs/operate/backup.md).",
                        store->path, found);
     sqlite3_finalize(s);
     return code;

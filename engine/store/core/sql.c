@@ -24,7 +24,7 @@ static const struct {
     {SQLITE_READONLY, TB_E_READ_ONLY, "give this user permission to write it and its folder"},
     {SQLITE_PERM, TB_E_READ_ONLY, "give this user permission to write it and its folder"},
     {SQLITE_NOTADB, TB_E_NOT_OURS, "name a database made by `init`"},
-    {SQLITE_CORRUPT, TB_E_CORRUPT, "restore a backup (docs/operations.md)"},
+    {SQLITE_CORRUPT, TB_E_CORRUPT, "restore a backup (docs/operate/backup.md)"},
     {SQLITE_CANTOPEN, TB_E_IO, "check the path and its permissions"},
     {SQLITE_IOERR, TB_E_IO, "check the disk and its free space"},
     {SQLITE_TOOBIG, TB_E_BAD_INPUT, "shorten the text"},
@@ -174,7 +174,7 @@ tb_code tb__check_id(const char *table, int64_t id, int64_t end, tb_error *err)
     if (id > 0 && id < end) return TB_OK;
     return tb_fail(err, TB_E_CORRUPT, table,
                    "The database is damaged: table %s has the number %lld, which no row can have. Restore a backup "
-                   "(docs/operations.md).",
+                   "(docs/operate/backup.md).",
                    table, (long long)id);
 }
 

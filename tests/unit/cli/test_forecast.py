@@ -32,7 +32,7 @@ class History(Case):
     @unittest.skipIf(os.environ.get("TB_VARIANT"), "it is about figures, not about memory")
     def test_the_docs_give_what_the_backtest_says(self):
         said = self.run_tool("forecast", "--db", "t.db", "--backtest", "--format", "table").out
-        docs = (ROOT / "docs/operations.md").read_text()
+        docs = (ROOT / "docs/forecast.md").read_text()
         for row in said.splitlines()[:19]:
             self.assertIn(row.rstrip() + "\n", docs)
         total = re.search(r"^all +680 +([\d.]+)", said, re.M)

@@ -111,14 +111,14 @@ class Ingest(Case):
         self.assertIn("20 accepted", self.ingest(log).err)
 
     def test_lines_that_a_wrong_clock_refused_alone_are_brought_again(self):
-        """As operations.md says: lines of before stand between them, so nothing shows that the clock is behind."""
+        """As docs/ingest.md says: lines of before stand between them, so nothing shows that the clock is behind."""
         late, log = lines(0, 10).splitlines(True), b""
         for i in range(10):
             log += late[i] + line(100 + i).encode().replace(b"|17", b"|16")
         early = {"now": "2026-03-15T12:00:00Z"}
         self.assertIn("20 lines: 10 accepted, 10 rejected", self.ingest(self.write("a.log", log), **early).err)
         self.assertIn("more than 48 hours ahead", self.query("SELECT reason FROM reject")[0][0])
-        with open(Path(__file__).resolve().parents[3] / "docs/operations.md", encoding="utf-8") as text:
+        with open(Path(__file__).resolve().parents[3] / "docs/ingest.md", encoding="utf-8") as text:
             command = re.search(r"tollbook (query.*48 hours ahead.*) > again.log\n", text.read()).group(1)
         again = subprocess.run(["sh", "-ec", f"'{TOOL}' {command.replace('FILE', 't.db')}"], cwd=self.folder, check=True,
                                env=self.environment("2026-03-15T12:00:00Z"), capture_output=True).stdout
