@@ -2,6 +2,7 @@
  * the input, when a rollup is full, or after segment_bytes; then all workers have come to the same
  * line end. */
 #include "feed/run.h"
+#include "feed/withdraw.h"
 
 #include <stdlib.h>
 
@@ -107,12 +108,14 @@ static ending next_block(feed_run *run, feed_worker *worker)
     return NOT_ENDED;
 }
 
-/* Writes the worker's packed blocks into the transaction, while others go on parsing. */
+/* The worker's packed blocks go into the transaction, or their lines out of it, while others go on parsing. */
 static tb_code write_logs(feed_run *run, feed_worker *worker, tb_error *err)
 {
     pthread_mutex_lock(&run->writing);
     tb_code code = feed_run_begin(run, err);
-    if (code == TB_OK) code = feed_logs_store(worker->logs, run->store, err);
+    if (code == TB_OK)
+        code = run->undo ? feed_logs_withdraw(worker->logs, run->store, &run->undo->kept_lines, err)
+                         : feed_logs_store(worker->logs, run->store, err);
     pthread_mutex_unlock(&run->writing);
     return code;
 }
@@ -125,11 +128,12 @@ static tb_code take_block(feed_run *run, feed_worker *worker, tb_error *err)
     return write_logs(run, worker, err);
 }
 
-/* The last lines of the part that has ended: each worker packs its own, outside the lock. */
+/* The last lines of the part that has ended: each worker packs its own, outside the lock. An undo has many short
+ * parts, and each block costs it a look through the zone's hours: it packs the lines of all together. */
 static void pack_logs(feed_run *run, feed_worker *worker)
 {
     tb_error err;
-    if (!worker->logs || run->ended >= ENDED_BAD_LINE) return;
+    if (!worker->logs || run->undo || run->ended >= ENDED_BAD_LINE) return;
     pthread_mutex_unlock(&run->lock);
     tb_code code = feed_logs_pack(worker->logs, &err);
     pthread_mutex_lock(&run->lock);

@@ -104,6 +104,16 @@ static tb_code keep_reached(feed_link *links, size_t n, tb_error *err)
     return TB_OK;
 }
 
+tb_code feed_chain_begin(feed_reader *reader, tb_log_layout *layout, bool spool, tb_hash128 *ret_head, bool *ret_empty,
+                         tb_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    tb_code code = feed_reader_head(reader, ret_head, ret_empty, err);
+    const tb_text beginning = feed_reader_beginning(reader);
+    if (!code && layout) code = tb_log_layout_head(layout, beginning.data, beginning.len, err);
+    return code || !spool ? code : feed_reader_spool(reader, folder && *folder ? folder : "/tmp", err);
+}
+
 tb_code feed_chain_find(feed_source *source, uint64_t seed, feed_link *links, size_t n, tb_error *err)
 {
     walk k = {.source = source, .hash = feed_hash_new(seed), .bytes = malloc(WALK_BYTES)};

@@ -220,8 +220,7 @@ static tb_code throw_away(feed_run *run, tb_error *err)
     return after_known(run, err);
 }
 
-/* What a worker or the reader ran into; a row's place counts over the whole input. */
-static tb_code give_up(feed_run *run, tb_error *err)
+tb_code feed_run_failed(feed_run *run, tb_error *err)
 {
     if (run->err.line)
         run->err.line += feed_run_count(run, feed_run_flushed(run), 0, run->failed_block);
@@ -257,7 +256,7 @@ static tb_code take_part(feed_run *run, bool *ret_more, tb_error *err)
         leave_earlier(run);
         return TB_OK;
     }
-    if (run->ended == ENDED_FAILED) return give_up(run, err);
+    if (run->ended == ENDED_FAILED) return feed_run_failed(run, err);
     tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
     if (code) return code;
     feed_run_note_first(run);
@@ -311,11 +310,12 @@ static tb_code take_all(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
-static size_t groups_each(const feed_options *options, size_t n_workers)
+tb_rollup *feed_run_rollup(const feed_run *run)
 {
-    size_t all = options->max_groups;
-    if (all == 0) all = n_workers == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
-    return all > n_workers ? all / n_workers : 1;
+    const size_t threads = run->options->threads ? run->options->threads : 1;
+    size_t all = run->options->max_groups;
+    if (all == 0) all = threads == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
+    return tb_rollup_new(all > threads ? all / threads : 1, NULL);
 }
 
 static bool has_region(const tb_directory *d, const char *edge, size_t len)
@@ -355,52 +355,43 @@ static tb_code use_directory(feed_run *run, tb_error *err)
     layout->edges = d->edges;
     layout->n_edges = d->n_edges;
     if (hosts) layout->hosts = d->hosts;
-    return check_place(run, d, err);
+    return run->undo ? TB_OK : check_place(run, d, err);
 }
 
-static tb_code init_workers(feed_run *run, size_t threads, tb_error *err)
+tb_code feed_run_open(feed_run *run, tb_error *err)
 {
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_mutex_init(&run->writing, NULL);
+    tb_code code = use_directory(run, err);
+    if (code) return code;
     const feed_options *options = run->options;
+    const bool log = options->kind == TB_BATCH_LOG;
+    size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
+    if (options->threads > FEED_THREADS_MAX) run->own_options.threads = FEED_THREADS_MAX;
+    const size_t threads = options->threads ? options->threads : 1;
+    run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
+    code = feed_reader_init(&run->reader, run->source, feed_hash_seed(options->kind, &options->layout), block,
+                            options->take_partial_line, err);
+    if (code) return code;
+    run->reader.heads = log && tb_log_layout_heads(&options->layout);
+    run->reader.layout = run->reader.heads && !run->undo ? &run->own_options.layout : NULL;
+    const tb_directory *d = run->directory;
+    if (d) feed_keeper_init(&run->keeper, run->undo ? d->ever_logged : d->logged, options, threads);
+    run->keeper.mixed = !run->undo && tb_store_mixes_logs(run->store);
+    run->keeper.whole = run->undo != NULL;
+    run->packs = !run->undo && tb_store_takes_packs(run->store);
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
-        tb_rollup *rollup = tb_rollup_new(groups_each(options, threads), NULL);
-        tb_code code = feed_worker_init(worker, rollup, run->keeper.zones ? &run->keeper : NULL, err);
+        code = feed_worker_init(worker, feed_run_rollup(run), run->keeper.zones ? &run->keeper : NULL, err);
         if (code) return code;
         worker->run = run;
     }
     return TB_OK;
 }
 
-static tb_code init_run(feed_run *run, tb_error *err)
-{
-    tb_code code = use_directory(run, err);
-    if (code) return code;
-    const feed_options *options = run->options;
-    size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
-    size_t threads = options->threads ? options->threads : 1;
-    uint64_t seed = feed_hash_seed(options->kind, &options->layout);
-    if (threads > FEED_THREADS_MAX) threads = FEED_THREADS_MAX;
-    run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
-    code =
-        feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
-    if (code) return code;
-    run->reader.heads = options->kind == TB_BATCH_LOG && tb_log_layout_heads(&options->layout);
-    run->reader.layout = run->reader.heads ? &run->own_options.layout : NULL;
-    if (run->directory) feed_keeper_init(&run->keeper, run->directory->logged, options, threads);
-    run->keeper.mixed = tb_store_mixes_logs(run->store);
-    run->packs = tb_store_takes_packs(run->store);
-    return init_workers(run, threads, err);
-}
-
-static void begin_run(feed_run *run)
-{
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_mutex_init(&run->writing, NULL);
-}
-
-static void end_run(feed_run *run)
+void feed_run_close(feed_run *run)
 {
     tb_rollup_cursor_free(run->cursor);
     for (size_t i = 0; i < run->n_workers; i++)
@@ -415,6 +406,7 @@ static void end_run(feed_run *run)
     tb_directory_release(run->directory);
     pthread_mutex_destroy(&run->writing);
     pthread_mutex_destroy(&run->lock);
+    *run = (feed_run){.store = NULL};
 }
 
 /* Whether the input is known under other options. A batch's id says that its bytes are to count. */
@@ -456,12 +448,11 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
     *ret_report = run.report;
     tb_code code = feed_source_open(path, options->stop, &run.source, err);
     if (code) return code;
-    begin_run(&run);
-    code = init_run(&run, err);
+    code = feed_run_open(&run, err);
     if (!code) code = find(&run, err);
     if (!code) code = take_all(&run, err);
     *ret_report = run.report;
-    end_run(&run);
+    feed_run_close(&run);
     return code;
 }
 
@@ -469,13 +460,13 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
 
 static tb_code parse_run(feed_run *run, tb_error *err)
 {
-    tb_code code = init_run(run, err);
+    tb_code code = feed_run_open(run, err);
     if (!code) code = find(run, err);
     /* A piece is asked about again when it is taken: what stands against it may be over by then. */
     if (code == TB_E_BATCH_CONFLICT && run->options->piece) code = TB_OK;
     if (code || all_known(run)) return code;
     code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
-    if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
+    if (!code && run->ended == ENDED_FAILED) code = feed_run_failed(run, err);
     run->parsed = true;
     if (!code) code = feed_run_order_events(run, err);
     if (!code) code = feed_run_weigh(run, err);
@@ -488,10 +479,13 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     feed_run *run = calloc(1, sizeof *run);
     if (!run) return tb_no_memory(err);
     *run = (feed_run){.store = reader, .options = options, .apart = true};
-    begin_run(run);
     tb_code code = feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max,
                                       &run->source, err);
-    if (!code) code = parse_run(run, err);
+    if (code) {
+        free(run);
+        return code;
+    }
+    code = parse_run(run, err);
     run->store = NULL;
     run->apart = false;
     for (size_t i = 0; i < run->n_workers; i++)
@@ -571,7 +565,7 @@ size_t feed_run_weight(const feed_run *run)
 void feed_run_free(feed_run *run)
 {
     if (!run) return;
-    end_run(run);
+    feed_run_close(run);
     free(run);
 }
 

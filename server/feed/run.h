@@ -3,7 +3,8 @@
  *     feed.c     the run: what is known, part by part, to the end of the input
  *     blocks.c   workers take blocks and parse them, until a part has ended
  *     weight.c   what the writer will have to do with it
- *     segment.c  what was parsed, into the store's open transaction */
+ *     segment.c  what was parsed, into the store's open transaction
+ *     withdraw.c the same run over segments that are known, whose usage and lines are taken out of the store */
 #ifndef TOLLBOOK_SERVER_FEED_RUN_H
 #define TOLLBOOK_SERVER_FEED_RUN_H
 
@@ -40,6 +41,7 @@ struct feed_run {
     const tb_directory *directory; /* retained */
     bool own;                      /* the transactions are ours */
     bool apart;                    /* there is no transaction yet: nothing is written */
+    struct feed_withdrawn *undo;   /* not NULL: what is parsed will be subtracted (withdraw.c), which this counts */
     feed_source *source;
     feed_reader reader;
     tb_hash128 head;
@@ -95,6 +97,16 @@ struct feed_run {
     uint32_t *granted; /* of the keys that a body of cells asked about: those that may come as cells */
     size_t n_granted;
 };
+
+/* --- feed.c --- */
+
+/* What parses an input, from run->source and run->options. It is closed where this fails, too; the source with it. */
+TB_MUST_USE tb_code feed_run_open(feed_run *run, tb_error *err);
+void feed_run_close(feed_run *run);
+/* A worker's rollup, empty; NULL: out of memory. */
+tb_rollup *feed_run_rollup(const feed_run *run);
+/* The error of a worker or of the reader. A row's line is counted over the whole input. */
+tb_code feed_run_failed(feed_run *run, tb_error *err);
 
 /* --- blocks.c --- */
 
