@@ -146,7 +146,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* A thread that cannot be had is done without. */
+/* Where a thread cannot be started the others do its work. */
 void feed_run_workers(feed_run *run)
 {
     pthread_t threads[FEED_THREADS_MAX];

@@ -9,7 +9,7 @@
 
 #define READ_FIRST ((size_t)64 << 10)
 
-/* Whose cells may be taken: of a zone that keeps its lines these are wanted. */
+/* The zone of a cell; 0: it may not come as cells. Of a zone whose lines are kept the lines are needed. */
 static int64_t zone_of(void *ctx, const tb_cell_key *key)
 {
     const feed_run *run = ctx;
@@ -36,7 +36,7 @@ static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)
         if (code) return code;
         block->len += n;
     }
-    feed_source_close(run->source); /* a codec's memory is for the next body then, and not one for each that waits */
+    feed_source_close(run->source); /* or each body that waits for the writer would have a codec's memory */
     run->source = run->reader.source = NULL;
     return TB_OK;
 }

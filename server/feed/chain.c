@@ -16,11 +16,6 @@ typedef struct walk {
     char *bytes;
 } walk;
 
-static bool same_hash(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 static int by_length(const void *a, const void *b)
 {
     const feed_link *const *x = a, *const *y = b;
@@ -63,7 +58,7 @@ static tb_code compare_hashes(walk *k, feed_link *links, feed_link **ends, size_
             links[start].before = k->last;
         const tb_hash128 hash = feed_hash_value(k->hash);
         for (; end < n && ends[end]->known.length == next; end++)
-            ends[end]->same = same_hash(ends[end]->known.hash, hash);
+            ends[end]->same = feed_hash_same(ends[end]->known.hash, hash);
     }
     return code;
 }

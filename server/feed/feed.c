@@ -147,7 +147,7 @@ static tb_code find_piece(feed_run *run, const feed_piece *piece, tb_error *err)
 
 /* Looks up what is known of the input, and first whether it is known under other options: that ends the run, but for a
  * named batch, whose id says that its bytes are to count. */
-static tb_code look_up(feed_run *run, tb_error *err)
+static tb_code find_input(feed_run *run, tb_error *err)
 {
     const feed_options *options = run->options;
     const feed_piece *piece = options->piece;
@@ -186,7 +186,7 @@ static tb_code end_here(feed_run *run, bool final, tb_error *err)
     const tb_hash128 hash = feed_hash_value(run->reader.hash);
     if (!piece) return feed_run_end_segment(run, (feed_end){.at = run->reader.at, .hash = hash, .final = final}, err);
     const bool whole = !run->options->cells && piece->start == 0 && run->reader.at == piece->length;
-    if (whole && (hash.high != piece->hash.high || hash.low != piece->hash.low))
+    if (whole && !feed_hash_same(hash, piece->hash))
         return tb_fail(err, TB_E_BAD_INPUT, "hash",
                        "The bytes are not those that the hash names. Send them again.");
     return feed_run_end_segment(
@@ -400,7 +400,7 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
     tb_code code = feed_source_open(path, options->stop, &run.source, err);
     if (code) return code;
     code = feed_run_open(&run, err);
-    if (!code) code = look_up(&run, err);
+    if (!code) code = find_input(&run, err);
     if (!code) code = take_all(&run, err);
     *ret_report = run.report;
     feed_run_close(&run);
@@ -412,7 +412,7 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
 static tb_code parse_run(feed_run *run, tb_error *err)
 {
     tb_code code = feed_run_open(run, err);
-    if (!code) code = look_up(run, err);
+    if (!code) code = find_input(run, err);
     /* A piece is asked about again when it is taken: what stands against it may be over by then. */
     if (code == TB_E_BATCH_CONFLICT && run->options->piece) code = TB_OK;
     if (code || all_known(run)) return code;

@@ -3,6 +3,7 @@
  * been here; the number of known segments tells. */
 #include "feed/piece.h"
 
+#include "feed/hash.h"
 #include "tollbook/withdraw.h"
 
 #include <stdlib.h>
@@ -15,16 +16,11 @@ bool feed_batch_name(const char *name, size_t len)
     return true;
 }
 
-static bool equal(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 static const tb_known *find_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].start == piece->start && list[i].length == piece->length &&
-            equal(list[i].hash, piece->hash))
+            feed_hash_same(list[i].hash, piece->hash))
             return &list[i];
     return NULL;
 }
@@ -34,7 +30,7 @@ static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piec
 {
     if (piece->length == piece->start) return false; /* it brings nothing */
     for (size_t i = 0; i < n; i++)
-        if (list[i].start != piece->start && list[i].length == piece->length && equal(list[i].hash, piece->hash))
+        if (list[i].start != piece->start && list[i].length == piece->length && feed_hash_same(list[i].hash, piece->hash))
             return true;
     return false;
 }

@@ -317,7 +317,7 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
                       : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
-/* Notes the log's options, once. A body of one line is not recognised by them. */
+/* Notes the log's options, once. One line is too little to recognise the log by. */
 static tb_code note_reading(feed_run *run, tb_error *err)
 {
     const feed_readings *noted = &run->readings;

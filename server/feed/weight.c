@@ -1,12 +1,12 @@
-/* What the writer will have to do with a run that is parsed, in nanoseconds of it, and whether that is too much for one
- * body where others wait. There is one writer; a body is one commit, so everybody waits for all of it. The costs are those
- * of usage for zones, locations and accounts that nobody has met before; what is known mostly costs less. What events will
- * touch of those that are there is looked up. */
+/* An estimate of the writer's work for a parsed run, in nanoseconds, and the limit for one body where others wait. There is
+ * one writer, and a body is one commit, so all others wait for all of it. The costs are those of usage for zones, locations
+ * and accounts that are new; for known ones they are mostly lower. How much of the stored events a run's events will rewrite
+ * is looked up. */
 #include "feed/run.h"
 
 #include <stdlib.h>
 
-/* One body may take so much: twice as long on a machine whose processors are all at bodies is less than a second. */
+/* The limit for a body: on a machine whose processors all parse bodies it takes twice as long, less than a second. */
 #define WEIGHT_MAX ((size_t)400000000)
 
 /* How many days it will copy is not known before it is taken. A microsecond each: 20 milliseconds where it shares its transaction,

@@ -59,11 +59,6 @@ typedef struct feed_withdrawing withdrawing;
 
 /* --- which segments --- */
 
-static bool same_hash(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 /* Those at the places that the piece names, with the hashes that it names. */
 static tb_code list_piece(const withdrawing *w, tb_taken **ret_taken, size_t *ret_n, tb_error *err)
 {
@@ -82,7 +77,7 @@ static tb_code list_piece(const withdrawing *w, tb_taken **ret_taken, size_t *re
         if (!code && !more) code = tb_no_memory(err);
         if (more) *ret_taken = more;
         for (size_t k = 0; !code && k < n; k++)
-            if (same_hash(here[k].known.hash, end.hash) && (!batch || strcmp(here[k].name, batch) == 0))
+            if (feed_hash_same(here[k].known.hash, end.hash) && (!batch || strcmp(here[k].name, batch) == 0))
                 more[(*ret_n)++] = here[k];
         free(here);
     }
