@@ -94,17 +94,6 @@ static tb_code list_taken(const withdrawing *w, tb_taken **ret_taken, size_t *re
     return tb_store_taken(w->run.store, w->options.kind, w->head, w->options.batch, ret_taken, ret_n, err);
 }
 
-/* The sender of a piece says which bytes it has; what they come to is compared. */
-static tb_code compare_bytes(withdrawing *w, tb_error *err)
-{
-    if (!w->options.piece) return feed_chain_find(w->run.source, w->run.reader.seed, w->links, w->n, err);
-    for (size_t i = 0; i < w->n; i++) {
-        w->links[i].same = true;
-        w->links[i].before = w->links[i].known.start ? '\n' : 0;
-    }
-    return TB_OK;
-}
-
 static bool is_chosen(const withdrawing *w, size_t i)
 {
     return w->links[i].same && (w->options.batch || !w->taken[i].name[0]);
@@ -119,10 +108,15 @@ static tb_code choose_segments(withdrawing *w, tb_error *err)
     if (!w->links || !w->chosen) return tb_no_memory(err);
     for (size_t i = 0; i < w->n; i++)
         w->links[i].known = w->taken[i].known;
-    if (w->n) code = compare_bytes(w, err);
+    if (w->n && !w->options.piece)
+        code = feed_chain_find(w->run.source, w->run.reader.seed, w->links, w->n, err);
     if (code) return code;
     for (size_t i = 0; i < w->n; i++) {
-        const feed_link *link = &w->links[i];
+        feed_link *link = &w->links[i];
+        if (w->options.piece) { /* its sender says which bytes these are; what they come to is compared */
+            link->same = true;
+            link->before = link->known.start ? '\n' : 0;
+        }
         if (w->options.batch && (!link->same || link->known.kind != w->options.kind))
             return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
                            "The batch id \"%.80s\" is known with other bytes, or read in another format. Nothing was "
