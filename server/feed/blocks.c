@@ -46,7 +46,7 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
         run->failed_block = worker->number;
     }
     if (code) end_segment(run, ENDED_FAILED);
-    if (worker->n_rejects && run->options->stop_on_error && !feed_reader_hopes(&run->reader))
+    if (worker->n_rejects && run->options->stop_on_error && !feed_reader_has_candidates(&run->reader))
         end_segment(run, ENDED_BAD_LINE);
     if (feed_worker_full(worker) || (run->apart && worker->logs && feed_logs_full(worker->logs)))
         end_segment(run, ENDED_FULL);

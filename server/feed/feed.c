@@ -175,7 +175,7 @@ static bool all_known(const feed_run *run)
 
 static bool may_commit(const feed_run *run)
 {
-    return run->own && !run->options->whole && !feed_reader_hopes(&run->reader);
+    return run->own && !run->options->whole && !feed_reader_has_candidates(&run->reader);
 }
 
 /* Ends the segment here, or where its piece ends. A piece that starts an input is checked against the hash that its sender
@@ -440,7 +440,7 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     run->store = NULL;
     run->apart = false;
     for (size_t i = 0; i < run->n_workers; i++)
-        feed_worker_rest(&run->workers[i]);
+        feed_worker_trim(&run->workers[i]);
     if (code)
         feed_run_free(run);
     else

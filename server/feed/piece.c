@@ -1,6 +1,6 @@
-/* The checks that keep a chain of pieces a chain: the sender read what is known, skipped it, and
- * sends the rest one piece after another. Between its reading and the piece another sender may have
- * been here; the number of known segments tells. */
+/* The checks that keep the pieces of a log one chain. A sender reads what is known, skips it, and sends the rest one piece
+ * after another. Another sender may send the same log meanwhile: then the number of known segments is not what the first
+ * one has read. */
 #include "feed/piece.h"
 
 #include "feed/hash.h"
@@ -25,7 +25,7 @@ static const tb_known *find_known(const tb_known *list, size_t n, const feed_pie
     return NULL;
 }
 
-/* Whether the log is known up to the piece's end, in other pieces of this list: they have its lines. */
+/* Whether other pieces of this list have the piece's lines: the log is known up to its end. */
 static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
     if (piece->length == piece->start) return false; /* it brings nothing */

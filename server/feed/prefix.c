@@ -73,7 +73,7 @@ void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n)
     reader->rungs.n_known = n;
 }
 
-bool feed_reader_hopes(const feed_reader *reader)
+bool feed_reader_has_candidates(const feed_reader *reader)
 {
     return feed_prefix_next(reader) != 0;
 }

@@ -360,7 +360,7 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
     return TB_OK;
 }
 
-/* Gives back what follows the last line, and passes over the lines. */
+/* Puts back what follows the last line, and passes over the lines. */
 static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, bool *ret_met,
                          tb_error *err)
 {

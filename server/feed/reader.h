@@ -73,7 +73,7 @@ void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n);
 /* At the end of the input: whether it is an earlier copy of a known log (feed.h). */
 bool feed_reader_earlier(const feed_reader *reader);
 /* Whether a candidate could still be met further on. */
-bool feed_reader_hopes(const feed_reader *reader);
+bool feed_reader_has_candidates(const feed_reader *reader);
 /* Hashes while a candidate may be met, without handing anything out, forgets the candidates and
  * goes (back) to the end of the longest known prefix: reader->known says how much. On a source that
  * cannot seek it stays where the last candidate was refuted. After an earlier copy it stays at the

@@ -418,7 +418,8 @@ static tb_code parse_apart(withdrawing *w, tb_error *err)
     for (size_t i = 0; i < run->n_workers; i++) {
         feed_worker *worker = &run->workers[i];
         if (!code && worker->logs) code = feed_logs_seal(worker->logs, err);
-        feed_worker_rest(worker);
+        feed_worker_trim(worker);
+        feed_rejects_release(&worker->rejects);
         tb_rollup_clear(worker->rollup);
     }
     feed_source_close(run->source);

@@ -17,7 +17,7 @@ tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup, const feed_keep
     return tb_no_memory(err);
 }
 
-void feed_worker_rest(feed_worker *worker)
+void feed_worker_trim(feed_worker *worker)
 {
     feed_block_release(&worker->block);
     free(worker->hits);
@@ -30,7 +30,7 @@ void feed_worker_rest(feed_worker *worker)
 
 void feed_worker_release(feed_worker *worker)
 {
-    feed_worker_rest(worker);
+    feed_worker_trim(worker);
     tb_rollup_free(worker->rollup);
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);

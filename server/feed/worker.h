@@ -35,7 +35,7 @@ TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup,
                                      const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
 /* Frees what it needs only while it parses: many parsed bodies may wait for the writer. */
-void feed_worker_rest(feed_worker *worker);
+void feed_worker_trim(feed_worker *worker);
 /* Forgets rollup, rejects and kept lines. */
 void feed_worker_clear(feed_worker *worker);
 /* Whether it holds as much as it may. */
