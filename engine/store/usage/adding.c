@@ -137,6 +137,7 @@ static tb_code put_days(adding *a, tb_error *err)
     tb_grid hours;
     tb_code code = TB_OK;
     while (!code && tb_rollup_next_day(a->cursor, &day, &hours)) {
+        if (a->undo && !hours.slots) continue;
         tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
         count_newest(a, &day, &hours);
         if (a->undo) code = tb__undo_day(a->store, &day, &hours, a->maxima, err);
