@@ -1,4 +1,4 @@
-/* What a body of logs or usage rows is, for who takes it in and who takes it back. */
+/* A body of logs or usage rows that is taken or withdrawn. */
 #ifndef TOLLBOOK_SERVER_API_INGEST_H
 #define TOLLBOOK_SERVER_API_INGEST_H
 
@@ -20,13 +20,13 @@ typedef struct api_ingest {
     const tb_directory *directory; /* retained */
     bool withdraws;
     feed_run *run;                 /* parsed, until it is taken */
-    feed_withdrawing *withdrawing; /* the same where the body is withdrawn */
+    feed_withdrawing *withdrawing; /* in place of run where the body is withdrawn */
     unsigned tries;
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
     bool compacting; /* pending rows are compacted first */
-    feed_withdrawn round; /* that was withdrawn last */
-    int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */
+    feed_withdrawn round; /* the last round */
+    int64_t entry; /* the parameter: the audit entry of the undo that this withdrawal continues */
     tb_compact_walk pending;
     bool stale;
     union {
@@ -48,7 +48,7 @@ TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text 
 /* Parses the body, here or on the intake's threads, and then gives it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);
-/* Gives one that is withdrawn to the writer, once what waits is in its place. */
+/* Gives a body that is withdrawn to the writer, after pending rows were compacted. */
 void api_withdraw_submit(request *r);
 /* On the writer's thread, of a body that is withdrawn. */
 TB_MUST_USE tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err);

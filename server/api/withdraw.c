@@ -1,6 +1,6 @@
-/* POST /ingest/logs/withdraw and /ingest/buckets/withdraw: the body is what was taken in, or a piece of
- * it. It is parsed where a body that is taken in is, and the writer takes it back inside its transaction.
- * An operator's key alone may do so, and the audit log says which. */
+/* POST /ingest/logs/withdraw and /ingest/buckets/withdraw: the body is an input that was taken, or a piece of one. It is
+ * parsed like a body to be taken, in rounds (feed/withdraw.h); the writer first compacts pending rows, a step with each
+ * commit, then subtracts the round in one. Only an operator's key may do so, and the audit log names it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ void api_withdraw_buckets(request *r)
     submit_withdraw(r, TB_BATCH_BUCKETS);
 }
 
-/* --- before it is taken back --- */
+/* --- before a round --- */
 
 /* Compacts pending rows, a step with each commit, so that no other write waits for all of them. */
 static tb_code compact_part(write_job *job, tb_store *store, tb_error *err)
@@ -78,7 +78,7 @@ void api_withdraw_submit(request *r)
 
 /* --- after a round --- */
 
-/* On one of the intake's threads: the segments that are next. */
+/* In the job pool: the next round. */
 static tb_code parse_next(write_job *job, tb_store *reader, tb_error *err)
 {
     api_ingest *in = api_ingest_of(job->owner);
@@ -89,7 +89,7 @@ static tb_code parse_next(write_job *job, tb_store *reader, tb_error *err)
     return code;
 }
 
-/* What the rounds before it have withdrawn stays so. */
+/* The rounds before the error stay withdrawn. */
 static void say_withdrawn(const feed_withdrawn *done, tb_error *err)
 {
     static const char nothing[] = "Nothing was withdrawn.";

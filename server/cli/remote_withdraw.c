@@ -1,35 +1,31 @@
-/* --withdraw --server: usage rows in one request, a log by its segments, some with a request, the last ones first. So a
- * log whose way back is cut off in between is known up to where it came, and running the same again goes
- * on there. */
+/* The undo through a server: usage rows in one request, a log by its segments, some with each request, from the end. So
+ * what is left of a log whose undo is interrupted is a known prefix, and the same command continues there. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "cli/client.h"
-#include "cli/meter.h"
 #include "cli/remote.h"
 #include "cli/remote_known.h"
 #include "cli/remote_report.h"
 #include "cli/withdraw.h"
 #include "feed/chain.h"
-#include "feed/reader.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define BODY_MAX    ((size_t)256 << 20) /* what a server takes decompressed */
-#define PACK_FROM   ((size_t)64 << 10)  /* longer pieces are sent compressed */
-#define ROWS_FROM   ((size_t)8 << 20)   /* and rows, which may be packed already */
+#define PACK_FROM   ((size_t)64 << 10)  /* longer pieces are sent compressed, */
+#define ROWS_FROM   ((size_t)8 << 20)   /* and usage rows, which may be compressed already */
 #define PATH_ROOM   8000
-#define NOTHING     1 /* exit status */
-#define GROUP_MOST  (FEED_RUNGS_MAX + 1)
-#define GROUP_BYTES ((uint64_t)4 << 20)
+#define GROUP_MOST  (FEED_RUNGS_MAX + 1) /* segments of a request */
+#define GROUP_BYTES ((uint64_t)4 << 20)  /* of their lines, where there are several */
 
-typedef struct withdrawing {
+struct remote_withdrawal {
     const cli_call *call;
     tb_log_layout layout; /* logs: with the columns that this log's head names */
     client client;
     const char *subject, *batch;
-    meter meter;
+    meter *progress; /* NULL: it is not shown */
     feed_source *source;
     tb_hash128 head;
     feed_link *links;
@@ -37,14 +33,15 @@ typedef struct withdrawing {
     bool singly; /* the server takes one segment with a request */
     tb_buf body;
     feed_withdrawn done;
-} withdrawing;
+};
+typedef remote_withdrawal withdrawing;
 
 static int fail(const withdrawing *w, const tb_error *err)
 {
     return cli_fail(w->call, w->subject, err);
 }
 
-/* --- the answer --- */
+/* --- a request --- */
 
 static void add_answer(feed_withdrawn *to, const json_t *answer)
 {
@@ -65,8 +62,6 @@ static void add_answer(feed_withdrawn *to, const json_t *answer)
             if (json_is_string(name) && !strcmp(json_string_value(name), tb_metric_table[m].name))
                 to->maxima |= TB_METRIC_BIT(m);
 }
-
-/* --- a request --- */
 
 static int send_body(withdrawing *w, const feed_piece *piece, const char *type, const tb_buf *body)
 {
@@ -99,119 +94,90 @@ static int send_body(withdrawing *w, const feed_piece *piece, const char *type, 
 
 /* --- a log --- */
 
-static tb_code too_long(const tb_known *known, tb_error *err)
+static bool begins_with_line(const feed_link *link)
 {
-    return tb_fail(err, TB_E_TOO_LARGE, NULL,
-                   "The segment from byte %" PRIu64 " to %" PRIu64 " is too long for a request. "
-                   "Withdraw the log with --db on the server's machine, while the server is "
-                   "stopped.",
-                   known->start, known->length);
+    return link->known.start == 0 || link->before == '\n';
 }
 
-/* The line end that a last line got since is none of the segment's lines. */
-static size_t line_end(const tb_buf *body)
-{
-    if (body->len >= 2 && body->data[0] == '\r' && body->data[1] == '\n') return 2;
-    return body->len >= 1 && body->data[0] == '\n';
-}
-
+/* The bytes from the segment's start to `to`. */
 static tb_code read_body(withdrawing *w, const feed_link *link, uint64_t to, tb_error *err)
 {
+    tb_buf *body = &w->body;
     const uint64_t len = to - link->known.start;
-    size_t n = 0;
-    if (len > BODY_MAX) return too_long(&link->known, err);
+    size_t n = 0, end = 0;
+    if (len > BODY_MAX)
+        return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                       "The segment from byte %" PRIu64 " to %" PRIu64 " is too long for a request. "
+                       "Withdraw the log with --db on the server's machine, while the server is "
+                       "stopped.",
+                       link->known.start, link->known.length);
     tb_code code = feed_source_seek(w->source, link->known.start, err);
-    w->body.len = 0;
+    body->len = 0;
     for (uint64_t left = len; !code && left; left -= n) {
         char bytes[1 << 14];
         code = feed_source_read(w->source, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
                                 &n, err);
         if (!code && !n)
             code = tb_fail(err, TB_E_BAD_INPUT, NULL, "The file became shorter while it was read.");
-        if (!code) tb_buf_add(&w->body, bytes, n);
+        if (!code) tb_buf_add(body, bytes, n);
     }
-    if (!code) code = tb_buf_check(&w->body, err);
-    const size_t end = link->known.start && link->before != '\n' ? line_end(&w->body) : 0;
-    if (code || !end) return code;
-    memmove(w->body.data, w->body.data + end, w->body.len - end);
-    w->body.len -= end;
+    if (!code) code = tb_buf_check(body, err);
+    if (code || begins_with_line(link)) return code;
+    /* the line end that the last line before it got since is none of the segment's lines */
+    if (body->len >= 1 && body->data[0] == '\n') end = 1;
+    if (body->len >= 2 && body->data[0] == '\r' && body->data[1] == '\n') end = 2;
+    memmove(body->data, body->data + end, body->len - end);
+    body->len -= end;
     return TB_OK;
 }
 
-/* Whether it begins with a line, and not with the end that the line before got since. */
-static bool begins_clean(const feed_link *link)
-{
-    return link->known.start == 0 || link->before == '\n';
-}
-
-/* Segments that go with one request: each begins where the one before ends. */
-typedef struct group {
-    const feed_link *first, *last;
-    tb_rung ends[GROUP_MOST]; /* of all but the last, from the last but one back */
-    size_t n;
-} group;
-
-static void gather_group(const withdrawing *w, size_t last, group *g)
-{
-    *g = (group){.first = &w->links[last], .last = &w->links[last]};
-    if (w->singly || !begins_clean(g->first)) return;
-    for (size_t i = last; i-- > 0 && g->n + 1 < GROUP_MOST;) {
-        const feed_link *link = &w->links[i];
-        if (!link->same) continue;
-        if (link->known.length != g->first->known.start || !begins_clean(link)) break;
-        if (g->last->known.length - link->known.start > GROUP_BYTES) break;
-        g->ends[g->n++] = (tb_rung){link->known.length, link->known.hash};
-        g->first = link;
-    }
-}
-
-static void ascend(group *g)
-{
-    for (size_t i = 0; i < g->n / 2; i++) {
-        const tb_rung other = g->ends[i];
-        g->ends[i] = g->ends[g->n - 1 - i];
-        g->ends[g->n - 1 - i] = other;
-    }
-}
-
-static int withdraw_group(withdrawing *w, group *g)
+/* Withdraws the segment that is `last` in the list, and in the same request those before it of which each ends where the
+ * next begins. *ret_first: the first of them, *ret_several: they are several. */
+static int withdraw_group(withdrawing *w, size_t last, size_t *ret_first, bool *ret_several)
 {
     tb_error err;
-    const tb_known *first = &g->first->known, *last = &g->last->known;
-    ascend(g);
-    const feed_piece piece = {.start = first->start,
-                              .length = last->length,
-                              .lines_before = first->lines - first->accepted - first->rejected,
+    tb_rung ends[GROUP_MOST]; /* of all but the last; the list ascends and ends with the array */
+    size_t n = 0, first = last;
+    const tb_known *to = &w->links[last].known, *from = to;
+    bool more = !w->singly && begins_with_line(&w->links[last]);
+    for (size_t i = last; more && i-- > 0 && n + 1 < GROUP_MOST;) {
+        const feed_link *link = &w->links[i];
+        if (!link->same) continue;
+        more = link->known.length == from->start && begins_with_line(link) && to->length - link->known.start <= GROUP_BYTES;
+        if (!more) break;
+        ends[GROUP_MOST - ++n] = (tb_rung){link->known.length, link->known.hash};
+        from = &link->known;
+        first = i;
+    }
+    *ret_first = first;
+    *ret_several = n > 0;
+    const feed_piece piece = {.start = from->start,
+                              .length = to->length,
+                              .lines_before = from->lines - from->accepted - from->rejected,
                               .head = w->head,
-                              .hash = last->hash,
-                              .rungs = g->ends,
-                              .n_rungs = g->n,
-                              .final = last->final,
+                              .hash = to->hash,
+                              .rungs = ends + GROUP_MOST - n,
+                              .n_rungs = n,
+                              .final = to->final,
                               .known = -1,
                               .behind = -1};
-    const feed_progress progress = {.lines = w->done.lines, .bytes = first->start};
-    if (cli_given(w->call, "progress")) meter_feed(&w->meter, &progress);
-    tb_code code = read_body(w, g->first, last->length, &err);
-    return code ? fail(w, &err) : send_body(w, &piece, "text/plain", &w->body);
+    const feed_progress progress = {.lines = w->done.lines, .bytes = from->start};
+    if (w->progress) meter_feed(w->progress, &progress);
+    return read_body(w, &w->links[first], to->length, &err) ? fail(w, &err) : send_body(w, &piece, "text/plain", &w->body);
 }
 
-/* Backwards, the shorter of two that begin alike last. A server of before takes no several segments, and answers that
- * these are not known. */
+/* From the end, the shorter of two that begin alike last. A server of version 1.0 does not take several segments, and
+ * answers that these are not known. */
 static int withdraw_links(withdrawing *w)
 {
     int status = 0;
-    size_t i = w->n;
-    while (i > 0 && status == 0) {
+    for (size_t i = w->n, first; i > 0 && status == 0;) {
         const uint64_t before = w->done.segments + w->done.named;
-        group g;
-        if (!w->links[i - 1].same) {
-            i--;
-            continue;
-        }
-        gather_group(w, i - 1, &g);
-        status = withdraw_group(w, &g);
-        if (g.n && w->done.segments + w->done.named == before) w->singly = true;
-        else i = (size_t)(g.first - w->links);
+        bool several = false;
+        first = i - 1;
+        if (w->links[first].same) status = withdraw_group(w, i - 1, &first, &several);
+        if (several && w->done.segments + w->done.named == before) w->singly = true;
+        else i = first;
     }
     if (status && w->done.segments)
         cli_say(w->call, "%s: its last %" PRIu64 " lines are withdrawn, those before them are not. Run "
@@ -237,30 +203,21 @@ static int find_links(withdrawing *w, uint64_t seed)
     return code ? fail(w, &err) : 0;
 }
 
-/* A log that is packed or a stream is copied first: it is read backwards. */
-static tb_code read_beginning(withdrawing *w, uint64_t seed, tb_error *err)
-{
-    feed_reader reader;
-    bool empty;
-    const char *folder = getenv("TMPDIR");
-    tb_code code = feed_reader_init(&reader, w->source, seed, BLOCK_BYTES, true, err);
-    if (code) return code;
-    reader.heads = tb_log_layout_heads(&w->layout);
-    code = feed_reader_head(&reader, &w->head, &empty, err);
-    const tb_text beginning = feed_reader_beginning(&reader);
-    if (!code) code = tb_log_layout_head(&w->layout, beginning.data, beginning.len, err);
-    if (!code && !feed_source_grows(w->source))
-        code = feed_reader_spool(&reader, folder && *folder ? folder : "/tmp", err);
-    feed_reader_release(&reader);
-    return code;
-}
-
+/* A log that is compressed, or a stream, is copied first: it is read from the end. */
 static int withdraw_log(withdrawing *w)
 {
     tb_error err;
+    feed_reader reader;
+    bool empty;
     const uint64_t seed = feed_hash_seed(TB_BATCH_LOG, &w->layout);
     if (feed_source_open(w->subject, NULL, &w->source, &err)) return fail(w, &err);
-    int status = read_beginning(w, seed, &err) ? fail(w, &err) : find_links(w, seed);
+    tb_code code = feed_reader_init(&reader, w->source, seed, BLOCK_BYTES, true, &err);
+    if (!code) {
+        reader.heads = tb_log_layout_heads(&w->layout);
+        code = feed_chain_begin(&reader, &w->layout, !feed_source_grows(w->source), &w->head, &empty, &err);
+        feed_reader_release(&reader);
+    }
+    int status = code ? fail(w, &err) : find_links(w, seed);
     if (status == 0) status = withdraw_links(w);
     feed_source_close(w->source);
     free(w->links);
@@ -280,27 +237,37 @@ static int withdraw_rows(withdrawing *w)
     return status;
 }
 
-static int withdraw_one(withdrawing *w, const char *path, const feed_options *options)
+int remote_withdraw_open(const cli_call *call, remote_withdrawal **ret_withdrawal)
+{
+    withdrawing *w = calloc(1, sizeof *w);
+    tb_error err;
+    if (!w) {
+        (void)!tb_no_memory(&err);
+        return cli_fail(call, NULL, &err);
+    }
+    w->call = call;
+    w->batch = cli_text(call, "batch");
+    tb_buf_init(&w->body, BODY_MAX, NULL);
+    *ret_withdrawal = w;
+    return client_open(&w->client, call);
+}
+
+int remote_withdraw_input(remote_withdrawal *w, const char *path, const feed_options *options, meter *progress,
+                          feed_withdrawn *ret_withdrawn)
 {
     w->subject = path;
     w->layout = options->layout;
+    w->progress = cli_given(w->call, "progress") ? progress : NULL;
     w->done = (feed_withdrawn){0};
-    meter_init(&w->meter, path);
     const int status = options->kind == TB_BATCH_LOG ? withdraw_log(w) : withdraw_rows(w);
-    meter_end(&w->meter);
-    return status ? status : withdraw_say(w->call, path, &w->done);
+    *ret_withdrawn = w->done;
+    return status;
 }
 
-int remote_withdraw(const cli_call *call, const feed_options *options)
+void remote_withdraw_close(remote_withdrawal *w)
 {
-    withdrawing w = {.call = call, .batch = cli_text(call, "batch")};
-    int status = client_open(&w.client, call);
-    tb_buf_init(&w.body, BODY_MAX, NULL);
-    for (int i = 0; i < call->n_operands && status <= NOTHING; i++) {
-        const int one = withdraw_one(&w, call->operands[i], options);
-        if (one) status = one;
-    }
-    client_close(&w.client);
-    tb_buf_release(&w.body);
-    return status;
+    if (!w) return;
+    client_close(&w->client);
+    tb_buf_release(&w->body);
+    free(w);
 }

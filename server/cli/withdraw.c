@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/meter.h"
 #include "cli/stream.h"
 #include "cli/take.h"
 
@@ -45,21 +44,16 @@ static void say_maxima(const cli_call *call, const char *path, uint32_t maxima)
                 names);
 }
 
-/* Nothing of it is known but, perhaps, by a name. */
-static int say_nothing(const cli_call *call, const char *path, const feed_withdrawn *done)
+/* 0, or NOTHING. */
+static int say_withdrawn(const cli_call *call, const char *path, const feed_withdrawn *done)
 {
-    if (done->named)
+    if (!done->segments && done->named)
         cli_say(call, "%s: nothing was withdrawn: these bytes are the batch \"%s\". To withdraw it "
                       "give --batch too.", path, done->batch);
-    else
+    else if (!done->segments)
         cli_say(call, "%s: nothing was withdrawn: these bytes were not taken, or not with these "
                       "options, or only as a part of what came at once, or they were withdrawn before.", path);
-    return NOTHING;
-}
-
-int withdraw_say(const cli_call *call, const char *path, const feed_withdrawn *done)
-{
-    if (!done->segments) return say_nothing(call, path, done);
+    if (!done->segments) return NOTHING;
     cli_say(call, "%s: withdrawn: %" PRIu64 " line%s, %" PRIu64 " of them accepted, in %" PRIu64
                   " segment%s.",
             path, done->lines, plural(done->lines), done->accepted, done->segments,
@@ -79,50 +73,54 @@ int withdraw_say(const cli_call *call, const char *path, const feed_withdrawn *d
     return 0;
 }
 
-/* --- on --db --- */
+/* --- on --db, or through --server --- */
 
-static void show_withdrawal(void *ctx, const feed_progress *progress)
+static int open_db(const cli_call *call, feed_options *options, tb_store **ret_store)
+{
+    int status = cli_clock(call, &options->now_us);
+    if (status == 0) status = cli_open(call, true, options->now_us, ret_store);
+    options->batch = cli_text(call, "batch");
+    options->layout.now_ms = options->now_us / 1000;
+    options->stop = &take_stop;
+    if (status == 0) take_catch_signals();
+    return status;
+}
+
+static void show_progress(void *ctx, const feed_progress *progress)
 {
     meter_feed(ctx, progress);
 }
 
-static int withdraw_one(const cli_call *call, tb_store *store, const char *path,
-                        const feed_options *options)
+static int withdraw_on_db(const cli_call *call, tb_store *store, const char *path, const feed_options *options,
+                          meter *progress, feed_withdrawn *ret_withdrawn)
 {
     static const feed_who who = {0, "", 0};
-    feed_withdrawn done;
     tb_error err;
-    meter progress;
-    feed_options one = *options;
-    one.source = path;
-    one.progress = cli_given(call, "progress") ? show_withdrawal : NULL;
-    one.progress_ctx = &progress;
-    meter_init(&progress, path);
-    tb_code code = feed_withdraw_file(store, path, &one, &who, &done, &err);
-    meter_end(&progress);
-    return code ? cli_fail(call, path, &err) : withdraw_say(call, path, &done);
-}
-
-static int on_file(const cli_call *call, feed_options *options)
-{
-    tb_store *store;
-    int status = cli_clock(call, &options->now_us);
-    if (status == 0) status = cli_open(call, true, options->now_us, &store);
-    if (status) return status;
-    options->batch = cli_text(call, "batch");
-    options->layout.now_ms = options->now_us / 1000;
-    options->stop = &take_stop;
-    take_catch_signals();
-    for (int i = 0; i < call->n_operands && status <= NOTHING; i++) {
-        const int one = withdraw_one(call, store, call->operands[i], options);
-        if (one) status = one;
-    }
-    tb_store_close(store);
-    return status;
+    feed_options own = *options;
+    own.source = path;
+    own.progress = cli_given(call, "progress") ? show_progress : NULL;
+    own.progress_ctx = progress;
+    return feed_withdraw_file(store, path, &own, &who, ret_withdrawn, &err) ? cli_fail(call, path, &err) : 0;
 }
 
 int withdraw_inputs(const cli_call *call, const feed_options *options)
 {
     feed_options own = *options;
-    return cli_given(call, "server") ? remote_withdraw(call, options) : on_file(call, &own);
+    tb_store *store = NULL;
+    remote_withdrawal *remote = NULL;
+    int status = cli_given(call, "server") ? remote_withdraw_open(call, &remote) : open_db(call, &own, &store);
+    for (int i = 0; i < call->n_operands && status <= NOTHING; i++) {
+        const char *path = call->operands[i];
+        feed_withdrawn done = {0};
+        meter progress;
+        meter_init(&progress, path);
+        int one = remote ? remote_withdraw_input(remote, path, &own, &progress, &done)
+                         : withdraw_on_db(call, store, path, &own, &progress, &done);
+        meter_end(&progress);
+        if (one == 0) one = say_withdrawn(call, path, &done);
+        if (one) status = one;
+    }
+    remote_withdraw_close(remote);
+    tb_store_close(store);
+    return status;
 }

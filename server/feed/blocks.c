@@ -2,6 +2,7 @@
  * the input, when a rollup is full, or after segment_bytes; then all workers have come to the same
  * line end. */
 #include "feed/run.h"
+#include "feed/withdraw.h"
 
 #include <stdlib.h>
 
@@ -28,31 +29,6 @@ static void show_progress(feed_run *run)
     options->progress(options->progress_ctx, &progress);
 }
 
-static tb_code count_block(feed_run *run, size_t *ret_number, tb_error *err)
-{
-    if (run->n_counts == run->cap_counts) {
-        size_t cap = run->cap_counts ? run->cap_counts * 2 : 1024;
-        uint32_t *counts = realloc(run->counts, cap * sizeof *counts);
-        if (!counts) return tb_no_memory(err);
-        run->counts = counts;
-        run->cap_counts = cap;
-    }
-    run->counts[run->n_counts] = 0;
-    *ret_number = run->n_counts++;
-    return TB_OK;
-}
-
-static void refuse_many(feed_run *run)
-{
-    if (run->code) return;
-    run->code =
-        tb_fail(&run->err, TB_E_TOO_LARGE, NULL,
-                "More than %d lines of this body were refused. Nothing of it was taken. See "
-                "whether its format is the one that is named, or send it in smaller parts.",
-                FEED_REFUSED_MAX);
-    end_segment(run, ENDED_FAILED);
-}
-
 /* Notes what came of the worker's block. */
 static void block_done(feed_run *run, const feed_worker *worker, tb_code code, const tb_error *err)
 {
@@ -70,11 +46,18 @@ static void block_done(feed_run *run, const feed_worker *worker, tb_code code, c
         run->failed_block = worker->number;
     }
     if (code) end_segment(run, ENDED_FAILED);
-    if (worker->n_rejects && run->options->stop_on_error && !feed_reader_hopes(&run->reader))
+    if (worker->n_rejects && run->options->stop_on_error && !feed_reader_has_candidates(&run->reader))
         end_segment(run, ENDED_BAD_LINE);
     if (feed_worker_full(worker) || (run->apart && worker->logs && feed_logs_full(worker->logs)))
         end_segment(run, ENDED_FULL);
-    if (run->options->bounded && run->refused > FEED_REFUSED_MAX) refuse_many(run);
+    if (run->options->bounded && run->refused > FEED_REFUSED_MAX && !run->code) {
+        run->code =
+            tb_fail(&run->err, TB_E_TOO_LARGE, NULL,
+                    "More than %d lines of this body were refused. Nothing of it was taken. See "
+                    "whether its format is the one that is named, or send it in smaller parts.",
+                    FEED_REFUSED_MAX);
+        end_segment(run, ENDED_FAILED);
+    }
     show_progress(run);
 }
 
@@ -92,7 +75,12 @@ static ending next_block(feed_run *run, feed_worker *worker)
     if (run->reader.at - run->flushed_at >= run->segment_bytes) return ENDED_BYTES;
     tb_error err;
     tb_code code = feed_reader_next(&run->reader, &worker->block, &turn, &err);
-    if (code == TB_OK && turn == FEED_TURN_BLOCK) code = count_block(run, &worker->number, &err);
+    if (code == TB_OK && turn == FEED_TURN_BLOCK && run->n_counts == run->cap_counts) {
+        const size_t cap = run->cap_counts ? run->cap_counts * 2 : 1024;
+        uint32_t *counts = realloc(run->counts, cap * sizeof *counts);
+        if (!counts) code = tb_no_memory(&err);
+        else run->counts = counts, run->cap_counts = cap;
+    }
     if (code) {
         if (run->code == TB_OK) run->code = code, run->err = err;
         return ENDED_FAILED;
@@ -104,32 +92,32 @@ static ending next_block(feed_run *run, feed_worker *worker)
         return ENDED_BEFORE_TAIL;
     }
     if (turn == FEED_TURN_END) return stopped(run) ? ENDED_STOPPED : ENDED_INPUT;
+    worker->number = run->n_counts;
+    run->counts[run->n_counts++] = 0;
     return NOT_ENDED;
 }
 
-/* Writes the worker's packed blocks into the transaction, while others go on parsing. */
-static tb_code write_logs(feed_run *run, feed_worker *worker, tb_error *err)
-{
-    pthread_mutex_lock(&run->writing);
-    tb_code code = feed_run_begin(run, err);
-    if (code == TB_OK) code = feed_logs_store(worker->logs, run->store, err);
-    pthread_mutex_unlock(&run->writing);
-    return code;
-}
-
-/* The worker's block: parsed, and its packed lines written where they have become many. */
+/* The worker's block is parsed. Where its packed lines have become many they go into the transaction, or out of the
+ * store, while others go on parsing. */
 static tb_code take_block(feed_run *run, feed_worker *worker, tb_error *err)
 {
     tb_code code = feed_worker_parse(worker, run->options, err);
     if (code || run->apart || !worker->logs || !feed_logs_full(worker->logs)) return code;
-    return write_logs(run, worker, err);
+    pthread_mutex_lock(&run->writing);
+    code = feed_run_begin(run, err);
+    if (code == TB_OK)
+        code = run->undo ? feed_logs_withdraw(worker->logs, run->store, &run->undo->kept_lines, err)
+                         : feed_logs_store(worker->logs, run->store, err);
+    pthread_mutex_unlock(&run->writing);
+    return code;
 }
 
-/* The last lines of the part that has ended: each worker packs its own, outside the lock. */
+/* The last lines of the part that has ended: each worker packs its own, outside the lock. An undo has many short
+ * parts, and each block costs it a look through the zone's hours: it packs the lines of all together. */
 static void pack_logs(feed_run *run, feed_worker *worker)
 {
     tb_error err;
-    if (!worker->logs || run->ended >= ENDED_BAD_LINE) return;
+    if (!worker->logs || run->undo || run->ended >= ENDED_BAD_LINE) return;
     pthread_mutex_unlock(&run->lock);
     tb_code code = feed_logs_pack(worker->logs, &err);
     pthread_mutex_lock(&run->lock);
@@ -158,7 +146,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* A thread that cannot be had is done without. */
+/* Where a thread cannot be started the others do its work. */
 void feed_run_workers(feed_run *run)
 {
     pthread_t threads[FEED_THREADS_MAX];

@@ -9,7 +9,7 @@
 
 #define READ_FIRST ((size_t)64 << 10)
 
-/* Whose cells may be taken: of a zone that keeps its lines these are wanted. */
+/* The zone of a cell; 0: it may not come as cells. Of a zone whose lines are kept the lines are needed. */
 static int64_t zone_of(void *ctx, const tb_cell_key *key)
 {
     const feed_run *run = ctx;
@@ -36,20 +36,8 @@ static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)
         if (code) return code;
         block->len += n;
     }
-    feed_source_close(run->source); /* a codec's memory is for the next body then, and not one for each that waits */
+    feed_source_close(run->source); /* or each body that waits for the writer would have a codec's memory */
     run->source = run->reader.source = NULL;
-    return TB_OK;
-}
-
-/* Which of the keys that are asked about may come as cells. */
-static tb_code answer_asked(feed_run *run, const tb_cell_batch *batch, tb_error *err)
-{
-    free(run->granted);
-    run->n_granted = 0;
-    run->granted = malloc((batch->n_asked + 1) * sizeof *run->granted);
-    if (!run->granted) return tb_no_memory(err);
-    for (size_t i = 0; i < batch->n_asked; i++)
-        if (zone_of(run, &batch->asked[i])) run->granted[run->n_granted++] = (uint32_t)i;
     return TB_OK;
 }
 
@@ -104,27 +92,29 @@ static tb_code count_batch(feed_run *run, const tb_cell_batch *batch, tb_error *
                    FEED_REFUSED_MAX);
 }
 
-/* A line has a byte at least, and a sender says how many bytes it stands for. */
-static tb_code check_length(const feed_run *run, const tb_cell_batch *batch, tb_error *err)
-{
-    const feed_piece *piece = run->options->piece;
-    if (piece->length > piece->start && batch->lines <= piece->length - piece->start) return TB_OK;
-    return tb_fail(err, TB_E_BAD_INPUT, "cells", "The piece has fewer bytes than lines.");
-}
-
 static tb_code take_cells(feed_run *run, tb_cell_batch *batch, tb_error *err)
 {
     feed_worker *worker = &run->workers[0];
+    const feed_piece *piece = run->options->piece;
     const tb_cells_judge judge = {run->options->layout.now_ms, zone_of, run};
     tb_code code = read_cells_body(run, &worker->block, err);
     if (code) return code;
     worker->lines = worker->n_rejects = worker->n_too_new = worker->n_in_time = 0;
     worker->n_ambiguous = worker->n_heads = worker->first_too_new = worker->last_in_time = 0;
     code = tb_cells_read(worker->block.bytes, worker->block.len, &judge, worker->rollup, batch, err);
-    if (!code) code = check_length(run, batch, err);
-    if (!code) code = parse_beside(run, batch, err);
-    if (!code) code = answer_asked(run, batch, err);
-    return code ? code : count_batch(run, batch, err);
+    if (code) return code;
+    /* a line has a byte at least, and the sender says how many bytes the piece has */
+    if (piece->length <= piece->start || batch->lines > piece->length - piece->start)
+        return tb_fail(err, TB_E_BAD_INPUT, "cells", "The piece has fewer bytes than lines.");
+    code = parse_beside(run, batch, err);
+    if (code) return code;
+    free(run->granted); /* of the keys that the body asks about, those that may come as cells */
+    run->n_granted = 0;
+    run->granted = malloc((batch->n_asked + 1) * sizeof *run->granted);
+    if (!run->granted) return tb_no_memory(err);
+    for (size_t i = 0; i < batch->n_asked; i++)
+        if (zone_of(run, &batch->asked[i])) run->granted[run->n_granted++] = (uint32_t)i;
+    return count_batch(run, batch, err);
 }
 
 tb_code feed_cells_parse(feed_run *run, tb_error *err)

@@ -16,11 +16,6 @@ typedef struct walk {
     char *bytes;
 } walk;
 
-static bool same_hash(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 static int by_length(const void *a, const void *b)
 {
     const feed_link *const *x = a, *const *y = b;
@@ -50,24 +45,7 @@ static tb_code walk_to(walk *k, uint64_t to, tb_error *err)
     return code;
 }
 
-static tb_code compare_hashes(walk *k, feed_link *links, feed_link **ends, size_t n, tb_error *err)
-{
-    size_t start = 0, end = 0;
-    tb_code code = TB_OK;
-    while (start < n || end < n) {
-        uint64_t next = start < n ? links[start].known.start : UINT64_MAX;
-        if (end < n && ends[end]->known.length < next) next = ends[end]->known.length;
-        code = walk_to(k, next, err);
-        if (code || k->at < next) break;
-        for (; start < n && links[start].known.start == next; start++)
-            links[start].before = k->last;
-        const tb_hash128 hash = feed_hash_value(k->hash);
-        for (; end < n && ends[end]->known.length == next; end++)
-            ends[end]->same = same_hash(ends[end]->known.hash, hash);
-    }
-    return code;
-}
-
+/* Finds the links whose hash agrees, and the byte before each. */
 static tb_code find_same(walk *k, feed_link *links, size_t n, tb_error *err)
 {
     feed_link **ends = calloc(n + 1, sizeof(feed_link *));
@@ -78,12 +56,23 @@ static tb_code find_same(walk *k, feed_link *links, size_t n, tb_error *err)
     }
     if (n > 1) qsort(ends, n, sizeof *ends, by_length);
     tb_code code = feed_source_seek(k->source, 0, err);
-    if (!code) code = compare_hashes(k, links, ends, n, err);
+    for (size_t start = 0, end = 0; !code && (start < n || end < n);) {
+        uint64_t next = start < n ? links[start].known.start : UINT64_MAX;
+        if (end < n && ends[end]->known.length < next) next = ends[end]->known.length;
+        code = walk_to(k, next, err);
+        if (code || k->at < next) break;
+        for (; start < n && links[start].known.start == next; start++)
+            links[start].before = k->last;
+        const tb_hash128 hash = feed_hash_value(k->hash);
+        for (; end < n && ends[end]->known.length == next; end++)
+            ends[end]->same = feed_hash_same(ends[end]->known.hash, hash);
+    }
     free(ends);
     return code;
 }
 
-/* By their starts they ascend, so an end is noted before what begins at it is looked at. */
+/* Drops links that no other one reaches. The links ascend by their starts, so an end is noted before the link that begins
+ * there is checked. */
 static tb_code keep_reached(feed_link *links, size_t n, tb_error *err)
 {
     uint64_t *reached = calloc(n + 1, sizeof *reached);
@@ -102,6 +91,16 @@ static tb_code keep_reached(feed_link *links, size_t n, tb_error *err)
     }
     free(reached);
     return TB_OK;
+}
+
+tb_code feed_chain_begin(feed_reader *reader, tb_log_layout *layout, bool spool, tb_hash128 *ret_head, bool *ret_empty,
+                         tb_error *err)
+{
+    const char *folder = getenv("TMPDIR");
+    tb_code code = feed_reader_head(reader, ret_head, ret_empty, err);
+    const tb_text beginning = feed_reader_beginning(reader);
+    if (!code && layout) code = tb_log_layout_head(layout, beginning.data, beginning.len, err);
+    return code || !spool ? code : feed_reader_spool(reader, folder && *folder ? folder : "/tmp", err);
 }
 
 tb_code feed_chain_find(feed_source *source, uint64_t seed, feed_link *links, size_t n, tb_error *err)

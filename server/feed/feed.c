@@ -57,8 +57,7 @@ tb_code feed_conflict(const char *batch, tb_error *err)
                    batch);
 }
 
-/* A named batch: what is known of it must be how this input begins, and all of it where the batch
- * is complete. */
+/* A named batch: the input begins with what is known of it, and is all of it where the batch is complete. */
 static tb_code find_named(feed_run *run, tb_error *err)
 {
     tb_known *list;
@@ -72,34 +71,27 @@ static tb_code find_named(feed_run *run, tb_error *err)
     return code || same ? code : feed_conflict(run->options->batch, err);
 }
 
-/* An import's rows say nothing of when they were made: two may well begin alike. */
-static tb_code expect_rungs(feed_run *run, tb_error *err)
-{
-    tb_rung *rungs;
-    size_t n;
-    if (run->options->kind != TB_BATCH_LOG || run->reader.known.n == 0) return TB_OK;
-    tb_code code = tb_store_rungs_by_head(run->store, run->head, &rungs, &n, err);
-    if (code == TB_OK) feed_reader_expect_rungs(&run->reader, rungs, n);
-    return code;
-}
-
-static tb_code find_by_content(feed_run *run, bool empty, tb_error *err)
+/* Rungs are for logs alone: rows of an import do not say when they were made, so two imports may begin alike. */
+static tb_code find_by_content(feed_run *run, tb_error *err)
 {
     tb_known *list;
-    size_t n;
-    if (empty) return TB_OK;
+    tb_rung *rungs;
+    size_t n, n_rungs;
     tb_code code =
         tb_store_known_by_head(run->store, run->options->kind, run->head, &list, &n, err);
     if (code) return code;
     run->seen = feed_known_sum(list, n);
     feed_reader_expect(&run->reader, list, n);
-    code = expect_rungs(run, err);
-    if (code || !feed_source_seekable(run->source)) return code;
-    return feed_reader_skip_known(&run->reader, err);
+    if (run->options->kind == TB_BATCH_LOG && n > 0) {
+        code = tb_store_rungs_by_head(run->store, run->head, &rungs, &n_rungs, err);
+        if (code) return code;
+        feed_reader_expect_rungs(&run->reader, rungs, n_rungs);
+    }
+    return feed_source_seekable(run->source) ? feed_reader_skip_known(&run->reader, err) : TB_OK;
 }
 
 /* The running segment starts after a known prefix. */
-static tb_code after_known(feed_run *run, tb_error *err)
+static tb_code start_after_known(feed_run *run, tb_error *err)
 {
     const feed_known *known = &run->reader.known;
     run->report.known_bytes = run->report.bytes = known->bytes;
@@ -111,7 +103,7 @@ static tb_code after_known(feed_run *run, tb_error *err)
 }
 
 /* The input is an earlier copy of a known log: nothing of it is taken. */
-static void leave_earlier(feed_run *run)
+static void end_as_earlier(feed_run *run)
 {
     feed_run_roll_back(run);
     feed_run_clear(run);
@@ -121,156 +113,20 @@ static void leave_earlier(feed_run *run)
     run->report.known_lines = run->reader.known.lines;
 }
 
-/* The columns may be named where the log begins. */
-static tb_code take_fields(feed_run *run, tb_error *err)
-{
-    const tb_text beginning = feed_reader_beginning(&run->reader);
-    run->report.host_in_front = feed_fits_host(&run->own_options.layout, beginning, &run->report.host_form);
-    return tb_log_layout_head(&run->own_options.layout, beginning.data, beginning.len, err);
-}
-
+/* Reads the head of the input, in which a log may name its columns, and skips what is known of it. */
 static tb_code find_known(feed_run *run, tb_error *err)
 {
     bool empty;
+    tb_log_layout *layout = &run->own_options.layout;
     tb_code code = feed_reader_head(&run->reader, &run->head, &empty, err);
-    if (!code) code = take_fields(run, err);
-    if (code) return code;
-    code = run->options->batch ? find_named(run, err) : find_by_content(run, empty, err);
-    if (code || !run->reader.earlier) return code ? code : after_known(run, err);
-    leave_earlier(run);
+    const tb_text beginning = feed_reader_beginning(&run->reader);
+    run->report.host_in_front = feed_fits_host(layout, beginning, &run->report.host_form);
+    if (!code) code = tb_log_layout_head(layout, beginning.data, beginning.len, err);
+    if (!code && run->options->batch) code = find_named(run, err);
+    else if (!code && !empty) code = find_by_content(run, err);
+    if (code || !run->reader.earlier) return code ? code : start_after_known(run, err);
+    end_as_earlier(run);
     return TB_OK;
-}
-
-/* --- segments --- */
-
-static bool may_commit(const feed_run *run)
-{
-    return run->own && !run->options->whole && !feed_reader_hopes(&run->reader);
-}
-
-/* What starts an input can be checked against what its sender says of it. */
-static tb_code end_piece(feed_run *run, const feed_piece *piece, tb_error *err)
-{
-    tb_hash128 hash = feed_hash_value(run->reader.hash);
-    bool whole = !run->options->cells && piece->start == 0 && run->reader.at == piece->length;
-    if (whole && (hash.high != piece->hash.high || hash.low != piece->hash.low))
-        return tb_fail(err, TB_E_BAD_INPUT, "hash",
-                       "The bytes are not those that the hash names. Send them again.");
-    return feed_run_end_segment(
-        run, (feed_end){.at = piece->length, .hash = piece->hash, .final = piece->final}, err);
-}
-
-static tb_code end_here(feed_run *run, bool final, tb_error *err)
-{
-    if (run->options->piece) return end_piece(run, run->options->piece, err);
-    return feed_run_end_segment(
-        run,
-        (feed_end){.at = run->reader.at, .hash = feed_hash_value(run->reader.hash), .final = final},
-        err);
-}
-
-/* After the last line: a segment if there is something to record. */
-static tb_code end_input(feed_run *run, tb_error *err)
-{
-    const feed_piece *piece = run->options->piece;
-    bool lines = run->accepted + run->rejected > 0, waiting = run->reader.waiting > 0;
-    bool completes = run->options->batch && !run->final_known && !waiting;
-    if (piece && !piece->final) completes = false;
-    run->report.waiting_bytes = run->reader.waiting;
-    if (!lines && !completes) return TB_OK;
-    return end_here(run, !waiting, err);
-}
-
-static tb_code interrupt(feed_run *run, tb_error *err)
-{
-    run->report.interrupted = true;
-    if (!may_commit(run) || run->accepted + run->rejected == 0) return TB_OK;
-    return end_here(run, false, err);
-}
-
-/* At a full rollup or a long segment: commits, unless the input happens to end here. */
-static tb_code pause_input(feed_run *run, tb_error *err)
-{
-    bool end = false;
-    tb_code code = TB_OK;
-    if (!may_commit(run)) return TB_OK;
-    code = feed_reader_at_end(&run->reader, &end, err);
-    if (code || end) return code;
-    return end_here(run, false, err);
-}
-
-/* The part that has ended is the input's unterminated last line. Where it was refused the segment
- * ends before it. An import stays one transaction. */
-static tb_code end_tail(feed_run *run, tb_error *err)
-{
-    bool refused = run->refused > 0 && !run->options->stop_on_error && !run->options->piece;
-    if (run->ended == ENDED_STOPPED) run->ended = ENDED_INPUT; /* it came after all was read */
-    if (!refused || run->accepted + run->rejected == 0) return TB_OK;
-    return feed_run_end_segment(
-        run, (feed_end){.at = run->tail_at, .hash = run->tail_hash, .goes_on = run->options->whole},
-        err);
-}
-
-static tb_code throw_away(feed_run *run, tb_error *err)
-{
-    run->code = TB_OK;
-    run->report.fits = (feed_fits){0};
-    feed_run_roll_back(run);
-    feed_run_clear(run);
-    return after_known(run, err);
-}
-
-/* What a worker or the reader ran into; a row's place counts over the whole input. */
-static tb_code give_up(feed_run *run, tb_error *err)
-{
-    if (run->err.line)
-        run->err.line += feed_run_count(run, feed_run_flushed(run), 0, run->failed_block);
-    if (err) *err = run->err;
-    return run->code;
-}
-
-/* A stream is parsed before its end shows that it is an earlier copy. */
-static bool ends_earlier(const feed_run *run)
-{
-    bool over = run->ended == ENDED_INPUT || run->reader.tail;
-    return over && run->segments == 0 && run->ended < ENDED_BAD_LINE &&
-           feed_reader_earlier(&run->reader);
-}
-
-/* Parses the next part. What turned out to be known is thrown away, and what follows it is parsed.
- */
-static tb_code parse_part(feed_run *run, tb_error *err)
-{
-    tb_code code = TB_OK;
-    do {
-        feed_run_workers(run);
-        if (run->ended == ENDED_KNOWN) code = throw_away(run, err);
-    } while (!code && run->ended == ENDED_KNOWN);
-    return code;
-}
-
-/* What was parsed, into the store: a segment, or the part of one that fits the rollups. */
-static tb_code take_part(feed_run *run, bool *ret_more, tb_error *err)
-{
-    *ret_more = !ends_earlier(run);
-    if (!*ret_more) {
-        leave_earlier(run);
-        return TB_OK;
-    }
-    if (run->ended == ENDED_FAILED) return give_up(run, err);
-    tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
-    if (code) return code;
-    feed_run_note_first(run);
-    if (run->ended == ENDED_BAD_LINE) return feed_run_refuse(run, err);
-    code = feed_run_flush(run, err);
-    if (code) return code;
-    *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
-    switch (run->ended) {
-    case ENDED_INPUT: return end_input(run, err);
-    case ENDED_STOPPED: return interrupt(run, err);
-    case ENDED_BEFORE_TAIL: return TB_OK;
-    default: return pause_input(run, err);
-    }
 }
 
 /* The running segment is the piece, unless it is known. */
@@ -289,10 +145,131 @@ static tb_code find_piece(feed_run *run, const feed_piece *piece, tb_error *err)
     return TB_OK;
 }
 
-/* Whether nothing of the input is left to be parsed. */
+/* Looks up what is known of the input, and first whether it is known under other options: that ends the run, but for a
+ * named batch, whose id says that its bytes are to count. */
+static tb_code find_input(feed_run *run, tb_error *err)
+{
+    const feed_options *options = run->options;
+    const feed_piece *piece = options->piece;
+    feed_readings *readings = &run->readings;
+    if (options->kind == TB_BATCH_LOG && !options->cells && (!piece || piece->start == 0)) {
+        tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
+        if (code) return code;
+        const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
+        code = options->batch ? feed_readings_read(run->store, plain, readings, err)
+                              : feed_readings_check(run->store, &run->reader, feed_reading_of(&options->layout), readings,
+                                                    err);
+        if (code) return code;
+        run->begins = readings->n > 0;
+    }
+    return piece ? find_piece(run, piece, err) : find_known(run, err);
+}
+
+/* Whether no part of the input is left to be parsed. */
 static bool all_known(const feed_run *run)
 {
     return run->final_known || run->report.earlier_copy;
+}
+
+/* --- segments --- */
+
+static bool may_commit(const feed_run *run)
+{
+    return run->own && !run->options->whole && !feed_reader_has_candidates(&run->reader);
+}
+
+/* Ends the segment here, or where its piece ends. A piece that starts an input is checked against the hash that its sender
+ * names. */
+static tb_code end_here(feed_run *run, bool final, tb_error *err)
+{
+    const feed_piece *piece = run->options->piece;
+    const tb_hash128 hash = feed_hash_value(run->reader.hash);
+    if (!piece) return feed_run_end_segment(run, (feed_end){.at = run->reader.at, .hash = hash, .final = final}, err);
+    const bool whole = !run->options->cells && piece->start == 0 && run->reader.at == piece->length;
+    if (whole && !feed_hash_same(hash, piece->hash))
+        return tb_fail(err, TB_E_BAD_INPUT, "hash",
+                       "The bytes are not those that the hash names. Send them again.");
+    return feed_run_end_segment(
+        run, (feed_end){.at = piece->length, .hash = piece->hash, .final = piece->final}, err);
+}
+
+/* After the last line: a segment if there is something to record. */
+static tb_code end_input(feed_run *run, tb_error *err)
+{
+    const feed_piece *piece = run->options->piece;
+    bool lines = run->accepted + run->rejected > 0, waiting = run->reader.waiting > 0;
+    bool completes = run->options->batch && !run->final_known && !waiting;
+    if (piece && !piece->final) completes = false;
+    run->report.waiting_bytes = run->reader.waiting;
+    if (!lines && !completes) return TB_OK;
+    return end_here(run, !waiting, err);
+}
+
+/* The part that has ended is the input's unterminated last line. Where it was refused the segment
+ * ends before it. An import stays one transaction. */
+static tb_code end_tail(feed_run *run, tb_error *err)
+{
+    bool refused = run->refused > 0 && !run->options->stop_on_error && !run->options->piece;
+    if (run->ended == ENDED_STOPPED) run->ended = ENDED_INPUT; /* it came after all was read */
+    if (!refused || run->accepted + run->rejected == 0) return TB_OK;
+    return feed_run_end_segment(
+        run, (feed_end){.at = run->tail_at, .hash = run->tail_hash, .goes_on = run->options->whole},
+        err);
+}
+
+tb_code feed_run_failed(feed_run *run, tb_error *err)
+{
+    if (run->err.line)
+        run->err.line += feed_run_count(run, feed_run_flushed(run), 0, run->failed_block);
+    if (err) *err = run->err;
+    return run->code;
+}
+
+/* Parses the next part. What turned out to be known is dropped, and what follows it is parsed. */
+static tb_code parse_part(feed_run *run, tb_error *err)
+{
+    tb_code code = TB_OK;
+    do {
+        feed_run_workers(run);
+        if (run->ended != ENDED_KNOWN) break;
+        run->code = TB_OK;
+        run->report.fits = (feed_fits){0};
+        feed_run_roll_back(run);
+        feed_run_clear(run);
+        code = start_after_known(run, err);
+    } while (!code);
+    return code;
+}
+
+/* What was parsed, into the store: a segment, or the part of one that fits the rollups. */
+static tb_code take_part(feed_run *run, bool *ret_more, tb_error *err)
+{
+    bool over = run->ended == ENDED_INPUT || run->reader.tail, end = false;
+    /* a stream is parsed before its end shows that it is an earlier copy */
+    *ret_more = false;
+    if (over && run->segments == 0 && run->ended < ENDED_BAD_LINE && feed_reader_earlier(&run->reader)) {
+        end_as_earlier(run);
+        return TB_OK;
+    }
+    if (run->ended == ENDED_FAILED) return feed_run_failed(run, err);
+    tb_code code = run->reader.tail && run->lines > 0 ? end_tail(run, err) : TB_OK;
+    if (code) return code;
+    feed_run_note_first(run);
+    if (run->ended == ENDED_BAD_LINE) return feed_run_refuse(run, err);
+    code = feed_run_flush(run, err);
+    if (code) return code;
+    *ret_more = run->ended != ENDED_INPUT && run->ended != ENDED_STOPPED;
+    switch (run->ended) {
+    case ENDED_INPUT: return end_input(run, err);
+    case ENDED_BEFORE_TAIL: return TB_OK;
+    case ENDED_STOPPED:
+        run->report.interrupted = true;
+        return may_commit(run) && run->accepted + run->rejected > 0 ? end_here(run, false, err) : TB_OK;
+    default: /* full, or long: commits, unless the input happens to end here */
+        if (!may_commit(run)) return TB_OK;
+        code = feed_reader_at_end(&run->reader, &end, err);
+        return code || end ? code : end_here(run, false, err);
+    }
 }
 
 /* Part by part, to the end. The first one may have been parsed before. */
@@ -311,19 +288,14 @@ static tb_code take_all(feed_run *run, tb_error *err)
     return TB_OK;
 }
 
-static size_t groups_each(const feed_options *options, size_t n_workers)
-{
-    size_t all = options->max_groups;
-    if (all == 0) all = n_workers == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
-    return all > n_workers ? all / n_workers : 1;
-}
+/* --- a run --- */
 
-static bool has_region(const tb_directory *d, const char *edge, size_t len)
+tb_rollup *feed_run_rollup(const feed_run *run)
 {
-    size_t i = 0;
-    while (i < d->n_edges && (strnlen(d->edges[i].code, TB_EDGE_MAX) != len || memcmp(d->edges[i].code, edge, len) != 0))
-        i++;
-    return i < d->n_edges;
+    const size_t threads = run->options->threads ? run->options->threads : 1;
+    size_t all = run->options->max_groups;
+    if (all == 0) all = threads == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
+    return tb_rollup_new(all > threads ? all / threads : 1, NULL);
 }
 
 /* Whether usage of the zone and the edge location that the layout gives all lines can be billed. */
@@ -332,15 +304,18 @@ static tb_code check_place(feed_run *run, const tb_directory *d, tb_error *err)
     int64_t account = 0;
     tb_error why;
     const tb_log_layout *layout = &run->own_options.layout;
-    const bool edge = layout->edge && !(layout->edge_len == 1 && layout->edge[0] == '-');
-    run->report.unnamed_region = edge && !has_region(d, layout->edge, layout->edge_len);
+    const char *edge = layout->edge;
+    const size_t len = layout->edge_len;
+    run->report.unnamed_region = edge && !(len == 1 && edge[0] == '-');
+    for (size_t i = 0; i < d->n_edges && run->report.unnamed_region; i++)
+        run->report.unnamed_region =
+            strnlen(d->edges[i].code, TB_EDGE_MAX) != len || memcmp(d->edges[i].code, edge, len) != 0;
     tb_code code = layout->zone ? tb_store_zone_account(run->store, layout->zone, &account, &why) : TB_OK;
     run->report.undeclared_zone = code == TB_E_ZONE_NOT_FOUND;
     return !code || run->report.undeclared_zone ? TB_OK : tb_fail(err, code, why.field, "%s", why.message);
 }
 
-/* What the run looks up: hostnames, edge locations that regions have, zones that keep their lines.
- */
+/* Takes what lines are read with: hostnames, edge locations that regions have, zones whose lines are kept. */
 static tb_code use_directory(feed_run *run, tb_error *err)
 {
     tb_log_layout *layout = &run->own_options.layout;
@@ -355,52 +330,43 @@ static tb_code use_directory(feed_run *run, tb_error *err)
     layout->edges = d->edges;
     layout->n_edges = d->n_edges;
     if (hosts) layout->hosts = d->hosts;
-    return check_place(run, d, err);
+    return run->undo ? TB_OK : check_place(run, d, err);
 }
 
-static tb_code init_workers(feed_run *run, size_t threads, tb_error *err)
+tb_code feed_run_open(feed_run *run, tb_error *err)
 {
+    pthread_mutex_init(&run->lock, NULL);
+    pthread_mutex_init(&run->writing, NULL);
+    tb_code code = use_directory(run, err);
+    if (code) return code;
     const feed_options *options = run->options;
+    const bool log = options->kind == TB_BATCH_LOG;
+    size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
+    if (options->threads > FEED_THREADS_MAX) run->own_options.threads = FEED_THREADS_MAX;
+    const size_t threads = options->threads ? options->threads : 1;
+    run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
+    code = feed_reader_init(&run->reader, run->source, feed_hash_seed(options->kind, &options->layout), block,
+                            options->take_partial_line, err);
+    if (code) return code;
+    run->reader.heads = log && tb_log_layout_heads(&options->layout);
+    run->reader.layout = run->reader.heads && !run->undo ? &run->own_options.layout : NULL;
+    const tb_directory *d = run->directory;
+    if (d) feed_keeper_init(&run->keeper, run->undo ? d->ever_logged : d->logged, options, threads);
+    run->keeper.mixed = !run->undo && tb_store_mixes_logs(run->store);
+    run->keeper.whole = run->undo != NULL;
+    run->packs = !run->undo && tb_store_takes_packs(run->store);
     run->workers = calloc(threads, sizeof *run->workers);
     if (!run->workers) return tb_no_memory(err);
     for (; run->n_workers < threads; run->n_workers++) {
         feed_worker *worker = &run->workers[run->n_workers];
-        tb_rollup *rollup = tb_rollup_new(groups_each(options, threads), NULL);
-        tb_code code = feed_worker_init(worker, rollup, run->keeper.zones ? &run->keeper : NULL, err);
+        code = feed_worker_init(worker, feed_run_rollup(run), run->keeper.zones ? &run->keeper : NULL, err);
         if (code) return code;
         worker->run = run;
     }
     return TB_OK;
 }
 
-static tb_code init_run(feed_run *run, tb_error *err)
-{
-    tb_code code = use_directory(run, err);
-    if (code) return code;
-    const feed_options *options = run->options;
-    size_t block = options->block_bytes ? options->block_bytes : BLOCK_BYTES;
-    size_t threads = options->threads ? options->threads : 1;
-    uint64_t seed = feed_hash_seed(options->kind, &options->layout);
-    if (threads > FEED_THREADS_MAX) threads = FEED_THREADS_MAX;
-    run->segment_bytes = options->segment_bytes ? options->segment_bytes : SEGMENT_BYTES;
-    code =
-        feed_reader_init(&run->reader, run->source, seed, block, options->take_partial_line, err);
-    if (code) return code;
-    run->reader.heads = options->kind == TB_BATCH_LOG && tb_log_layout_heads(&options->layout);
-    run->reader.layout = run->reader.heads ? &run->own_options.layout : NULL;
-    if (run->directory) feed_keeper_init(&run->keeper, run->directory->logged, options, threads);
-    run->keeper.mixed = tb_store_mixes_logs(run->store);
-    run->packs = tb_store_takes_packs(run->store);
-    return init_workers(run, threads, err);
-}
-
-static void begin_run(feed_run *run)
-{
-    pthread_mutex_init(&run->lock, NULL);
-    pthread_mutex_init(&run->writing, NULL);
-}
-
-static void end_run(feed_run *run)
+void feed_run_close(feed_run *run)
 {
     tb_rollup_cursor_free(run->cursor);
     for (size_t i = 0; i < run->n_workers; i++)
@@ -415,30 +381,7 @@ static void end_run(feed_run *run)
     tb_directory_release(run->directory);
     pthread_mutex_destroy(&run->writing);
     pthread_mutex_destroy(&run->lock);
-}
-
-/* Whether the input is known under other options. A batch's id says that its bytes are to count. */
-static tb_code find_readings(feed_run *run, tb_error *err)
-{
-    const feed_options *options = run->options;
-    feed_readings *readings = &run->readings;
-    const bool log = options->kind == TB_BATCH_LOG && !options->cells;
-    if (!log || (options->piece && options->piece->start > 0)) return TB_OK;
-    tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
-    const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
-    if (!code && options->batch) code = feed_readings_read(run->store, plain, readings, err);
-    else if (!code) code = feed_readings_check(run->store, &run->reader, feed_reading_of(&options->layout), readings, err);
-    run->begins = !code && readings->n > 0;
-    return code;
-}
-
-/* What is known of the input, as of now. */
-static tb_code find(feed_run *run, tb_error *err)
-{
-    const feed_piece *piece = run->options->piece;
-    tb_code code = find_readings(run, err);
-    if (code) return code;
-    return piece ? find_piece(run, piece, err) : find_known(run, err);
+    *run = (feed_run){.store = NULL};
 }
 
 bool feed_all_refused(const feed_report *report)
@@ -456,12 +399,11 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
     *ret_report = run.report;
     tb_code code = feed_source_open(path, options->stop, &run.source, err);
     if (code) return code;
-    begin_run(&run);
-    code = init_run(&run, err);
-    if (!code) code = find(&run, err);
+    code = feed_run_open(&run, err);
+    if (!code) code = find_input(&run, err);
     if (!code) code = take_all(&run, err);
     *ret_report = run.report;
-    end_run(&run);
+    feed_run_close(&run);
     return code;
 }
 
@@ -469,13 +411,13 @@ tb_code feed_file(tb_store *store, const char *path, const feed_options *options
 
 static tb_code parse_run(feed_run *run, tb_error *err)
 {
-    tb_code code = init_run(run, err);
-    if (!code) code = find(run, err);
+    tb_code code = feed_run_open(run, err);
+    if (!code) code = find_input(run, err);
     /* A piece is asked about again when it is taken: what stands against it may be over by then. */
     if (code == TB_E_BATCH_CONFLICT && run->options->piece) code = TB_OK;
     if (code || all_known(run)) return code;
     code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
-    if (!code && run->ended == ENDED_FAILED) code = give_up(run, err);
+    if (!code && run->ended == ENDED_FAILED) code = feed_run_failed(run, err);
     run->parsed = true;
     if (!code) code = feed_run_order_events(run, err);
     if (!code) code = feed_run_weigh(run, err);
@@ -488,14 +430,17 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     feed_run *run = calloc(1, sizeof *run);
     if (!run) return tb_no_memory(err);
     *run = (feed_run){.store = reader, .options = options, .apart = true};
-    begin_run(run);
     tb_code code = feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max,
                                       &run->source, err);
-    if (!code) code = parse_run(run, err);
+    if (code) {
+        free(run);
+        return code;
+    }
+    code = parse_run(run, err);
     run->store = NULL;
     run->apart = false;
     for (size_t i = 0; i < run->n_workers; i++)
-        feed_worker_rest(&run->workers[i]);
+        feed_worker_trim(&run->workers[i]);
     if (code)
         feed_run_free(run);
     else
@@ -571,7 +516,7 @@ size_t feed_run_weight(const feed_run *run)
 void feed_run_free(feed_run *run)
 {
     if (!run) return;
-    end_run(run);
+    feed_run_close(run);
     free(run);
 }
 

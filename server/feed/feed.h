@@ -56,13 +56,13 @@ typedef struct feed_options {
     bool cells;              /* the bytes are its cells (tollbook/batches.h); feed_parse alone */
     bool stop_on_error;      /* end at the first refused line, else count and keep it */
     bool whole;              /* one transaction for the whole input, or nothing (import) */
-    bool bounded;           /* what would keep others waiting long is TB_E_TOO_LARGE (feed_parse) */
+    bool bounded;           /* work for which others would wait long is TB_E_TOO_LARGE (feed_parse) */
     bool take_partial_line; /* an unterminated last line of a plain file is taken (--final) */
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
-    bool alone;             /* nobody waits for the caller's transaction */
-    bool many_copies;       /* of a bounded one: see feed_take */
+    bool alone;             /* no other request waits for the caller's transaction */
+    bool many_copies;       /* of a bounded run: see feed_take */
     size_t block_bytes;     /* 0: the default: what a worker reads at once */
     size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
     size_t log_packed;      /* 0: the default: packed bytes at which a worker writes its blocks */
@@ -135,9 +135,9 @@ TB_MUST_USE tb_code feed_memory(tb_store *store, const feed_body *body, const fe
 /* The same in two steps, so that lines are parsed while others write. feed_parse reads what is
  * known of the input in the reader's snapshot and parses the rest; body and options live as long as
  * the run. feed_take is called once, in a transaction. *ret_stale: what was read has changed
- * meanwhile, as somebody sent a part of the same input or applied a catalogue. Nothing was taken
+ * meanwhile, as another sender sent a part of the same input, or a catalogue was applied. Nothing was taken
  * then: parse again. A bounded run copies no more days than others can wait for (tb_store_bound_work): few
- * where it is not heavy and options->many_copies does not say that it is treated so. */
+ * where it is not heavy and options->many_copies is not set. */
 typedef struct feed_run feed_run;
 TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *options,
                                feed_run **ret_run, tb_error *err);

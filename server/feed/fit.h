@@ -1,4 +1,4 @@
-/* What refused lines are, where they are not what they were taken for: a sample of them is tried in the
+/* Which form refused lines have, where it is not that of the input's format: a sample of them is tried in the
  * other forms that an input may have. Also finds lines that were taken as combined although each begins with a virtual
  * host, by which its pull zone could be found. */
 #ifndef TOLLBOOK_SERVER_FEED_FIT_H
@@ -38,7 +38,7 @@ typedef enum feed_form {
         FEED_FORM_COUNT
 } feed_form;
 
-#define FEED_FIT_LINES 256 /* so many refused lines of a run are looked at */
+#define FEED_FIT_LINES 256 /* refused lines of a run that are tried */
 
 typedef struct feed_fits {
     uint64_t looked;
@@ -49,16 +49,15 @@ const char *feed_form_name(feed_form form);
 const char *feed_form_what(feed_form form);
 const char *feed_form_command(feed_form form);
 
-/* Looks at one refused line, unless enough were. */
+/* Tries one refused line in the other forms, unless enough were tried. */
 void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *layout,
                     const char *line, size_t len);
 /* Whether a combined log has a host in front of its first line, and is of this form. */
 bool feed_fits_host(const tb_log_layout *layout, tb_text beginning, feed_form *ret_form);
-/* What is to be said then, and done. */
+/* The warning for such a log, and what to do. */
 #define FEED_HOST_WARNING 400
 void feed_fits_warn(feed_form form, char text[FEED_HOST_WARNING]);
-/* What is to be said of lines that were taken for a pull zone or an edge location that cannot be billed. false:
- * nothing. */
+/* The warning for lines that were taken for a pull zone or an edge location that cannot be billed. false: there is none. */
 #define FEED_PLACE_WARNING 400
 bool feed_place_warn(const struct feed_report *report, const tb_log_layout *layout, char text[FEED_PLACE_WARNING]);
 /* The form that would have taken more than half of them. */

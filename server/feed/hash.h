@@ -25,4 +25,9 @@ tb_hash128 feed_hash_value(const feed_hash *hash); /* of the bytes so far; addin
 /* heads: lines that begin with "#" are not the first one, since they are the same in every log. */
 tb_hash128 feed_hash_head(uint64_t seed, bool heads, const char *bytes, size_t len);
 
+static inline bool feed_hash_same(tb_hash128 a, tb_hash128 b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
 #endif

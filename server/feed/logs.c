@@ -1,12 +1,11 @@
 /* Gathering lines by zone, and packing them.
  *
- * A line is taken apart while it is in the cache, as the block that it came in is overwritten by the
- * next, and becomes a record (requestlog.h) beside the others of its zone. A zone's records are packed
- * when they fill a block; when all together take the room there is, those of the zones that have
- * most; and all at the end of a segment. What is left then, where it is few lines of each of many zones,
- * becomes blocks of all of them together. Packed blocks wait for the segment's transaction; when they
- * too have become many the worker says that it is full, and they are written. So memory is bounded
- * whatever the log. */
+ * A line is split into its columns while it is in the cache, as the block that holds it is overwritten by the next, and
+ * becomes a record (requestlog.h) beside the others of its zone. A zone's records are packed when they fill a block. When
+ * all records together fill the worker's room, those of the zones with the most are packed; and all of them at the end of a
+ * segment. There, few lines of each of many zones become blocks of all these zones together. Packed blocks are kept for the
+ * segment's transaction; when they have become many the worker says that it is full, and they are written. So memory is
+ * bounded whatever the log. */
 #include "feed/logs.h"
 
 #include "tollbook/withdraw.h"
@@ -137,27 +136,8 @@ static void *cut(feed_logs *l, size_t bytes)
     return at;
 }
 
-/* Of a zone that has none yet, or a further one. */
-static chunk *take_chunk(feed_logs *l, bool first, size_t need)
-{
-    const int kind = first && need <= chunk_cap(SHORT) ? SHORT : LONG;
-    const size_t cap = need > chunk_cap(kind) ? need : chunk_cap(kind);
-    chunk *c;
-    if (cap > chunk_cap(kind)) {
-        c = malloc(sizeof *c + cap);
-    } else if ((c = l->spare[kind]) != NULL) {
-        l->spare[kind] = c->next;
-    } else {
-        c = cut(l, chunk_size[kind]);
-    }
-    if (!c) return NULL;
-    *c = (chunk){.cap = cap};
-    l->used += cap;
-    return c;
-}
-
-/* Forgets a zone's lines; their memory is for others. */
-static void give_up(feed_logs *l, gathered *g)
+/* Drops a zone's records; their memory is reused. */
+static void drop_records(feed_logs *l, gathered *g)
 {
     for (chunk *c = g->first, *next; c; c = next) {
         next = c->next;
@@ -184,7 +164,7 @@ static void drop_packed(feed_logs *l)
 void feed_logs_clear(feed_logs *l)
 {
     for (size_t i = 0; i < l->n_touched; i++) {
-        give_up(l, &l->zones[l->touched[i]]);
+        drop_records(l, &l->zones[l->touched[i]]);
         l->zones[l->touched[i]] = (gathered){0};
     }
     if (l->words) tb_logwords_forget(l->words);
@@ -196,7 +176,7 @@ void feed_logs_clear(feed_logs *l)
 static void release_gathering(feed_logs *l)
 {
     for (size_t i = 0; i < l->n_touched; i++)
-        give_up(l, &l->zones[l->touched[i]]);
+        drop_records(l, &l->zones[l->touched[i]]);
     for (size_t i = 0; i < l->n_slabs; i++)
         free(l->slabs[i]);
     tb_logpack_free(l->pack);
@@ -269,7 +249,7 @@ static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
     tb_code code = tb_logpack_records(l->pack, l->words, g->zone, l->record, n, &l->blocks, &info,
                                       err);
     if (!code) code = note_block(l, &info, at, 0, err);
-    give_up(l, g);
+    drop_records(l, g);
     return code;
 }
 
@@ -293,27 +273,7 @@ static tb_code pack_from(feed_logs *l, size_t least, tb_error *err)
 
 /* --- packing zones together --- */
 
-/* Whether few lines of each of many zones are left. */
-static bool to_be_mixed(const feed_logs *l)
-{
-    size_t lines = 0;
-    if (!l->keeper->mixed || l->n_touched < 2) return false;
-    for (size_t i = 0; i < l->n_touched; i++)
-        lines += l->zones[l->touched[i]].lines;
-    return lines <= MIX_LINES && lines < MIX_FEW * l->n_touched;
-}
-
-static bool begin_mixing(feed_logs *l)
-{
-    if (l->mixing) return true;
-    l->mixing = malloc(sizeof *l->mixing);
-    if (!l->mixing) return false;
-    l->mixing->n_zones = l->mixing->n = l->mixing->bytes = 0;
-    tb_buf_init(&l->mixing->directory, TB_LOGBLOCK_MAX, NULL);
-    return true;
-}
-
-/* The zones that were taken become a block. */
+/* The listed zones become a block. */
 static tb_code pack_mixed(feed_logs *l, tb_error *err)
 {
     mixing *m = l->mixing;
@@ -331,45 +291,40 @@ static tb_code pack_mixed(feed_logs *l, tb_error *err)
     return code;
 }
 
-/* Takes a zone among those that become a block; they do where it finds no room. */
-static tb_code mix_zone(feed_logs *l, gathered *g, tb_error *err)
-{
-    mixing *m = l->mixing;
-    tb_code code = TB_OK;
-    if (!g->lines) return TB_OK;
-    if (m->n >= MIX_BLOCK || m->n + g->lines > TB_LOGBLOCK_LINES || m->bytes + g->bytes > TB_LOGBLOCK_TEXT)
-        code = pack_mixed(l, err);
-    if (code) return code;
-    const size_t end = list_records(l, g, m->n);
-    for (; m->n < end; m->n++)
-        m->places[m->n] = (uint16_t)m->n_zones;
-    m->zones[m->n_zones++] = g->zone;
-    m->bytes += g->bytes;
-    return TB_OK;
-}
-
-/* By zone: numbers ascend as zones do. */
+/* Numbers of zones ascend as the zones do. */
 static int by_number(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-static void sort_touched(feed_logs *l)
-{
-    qsort(l->touched, l->n_touched, sizeof *l->touched, by_number);
-}
-
+/* Packs all zones together, as many of them as fit into each block. */
 static tb_code mix_all(feed_logs *l, tb_error *err)
 {
-    tb_code code = begin_mixing(l) ? TB_OK : tb_no_memory(err);
-    if (!code) sort_touched(l);
-    for (size_t i = 0; !code && i < l->n_touched; i++)
-        code = mix_zone(l, &l->zones[l->touched[i]], err);
+    if (!l->mixing) {
+        l->mixing = malloc(sizeof *l->mixing);
+        if (!l->mixing) return tb_no_memory(err);
+        tb_buf_init(&l->mixing->directory, TB_LOGBLOCK_MAX, NULL);
+    }
+    mixing *m = l->mixing;
+    tb_code code = TB_OK;
+    m->n_zones = m->n = m->bytes = 0;
+    qsort(l->touched, l->n_touched, sizeof *l->touched, by_number);
+    for (size_t i = 0; !code && i < l->n_touched; i++) {
+        gathered *g = &l->zones[l->touched[i]];
+        if (!g->lines) continue;
+        if (m->n >= MIX_BLOCK || m->n + g->lines > TB_LOGBLOCK_LINES || m->bytes + g->bytes > TB_LOGBLOCK_TEXT)
+            code = pack_mixed(l, err);
+        if (code) return code;
+        for (const size_t end = list_records(l, g, m->n); m->n < end; m->n++)
+            m->places[m->n] = (uint16_t)m->n_zones;
+        m->zones[m->n_zones++] = g->zone;
+        m->bytes += g->bytes;
+    }
     if (!code) code = pack_mixed(l, err);
     if (code) return code;
     for (size_t i = 0; i < l->n_touched; i++) {
-        give_up(l, &l->zones[l->touched[i]]);
+        drop_records(l, &l->zones[l->touched[i]]);
         l->zones[l->touched[i]] = (gathered){0};
     }
     l->n_touched = 0;
@@ -378,7 +333,11 @@ static tb_code mix_all(feed_logs *l, tb_error *err)
 
 tb_code feed_logs_pack(feed_logs *l, tb_error *err)
 {
-    tb_code code = to_be_mixed(l) ? mix_all(l, err) : pack_from(l, 0, err);
+    size_t lines = 0;
+    for (size_t i = 0; i < l->n_touched; i++)
+        lines += l->zones[l->touched[i]].lines;
+    const bool few_of_many = l->n_touched > 1 && lines <= MIX_LINES && lines < MIX_FEW * l->n_touched;
+    tb_code code = l->keeper->mixed && few_of_many ? mix_all(l, err) : pack_from(l, 0, err);
     if (!code && l->words) tb_logwords_forget(l->words);
     return code;
 }
@@ -401,24 +360,21 @@ size_t feed_logs_bytes(const feed_logs *l)
     return sizeof *l + l->blocks.cap + l->cap_list * sizeof *l->list;
 }
 
-/* Makes room: zones with more than their share are packed, which are few and hold most of it; the
- * others go on gathering, so that their blocks are not small ones. */
-static tb_code pack_large(feed_logs *l, tb_error *err)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < l->n_touched; i++)
-        sum += l->zones[l->touched[i]].bytes;
-    return pack_from(l, sum / l->n_touched, err);
-}
-
 /* --- gathering --- */
 
-/* Room for so many bytes at the end of the zone's memory. */
+/* Room for so many bytes at the end of the zone's memory: a chunk that is free, a new one, or one of its own where it is
+ * long. */
 static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_t need,
                          tb_error *err)
 {
-    chunk *c = take_chunk(l, !g->first, need);
+    const int kind = !g->first && need <= chunk_cap(SHORT) ? SHORT : LONG;
+    const size_t cap = need > chunk_cap(kind) ? need : chunk_cap(kind);
+    chunk *c = cap > chunk_cap(kind) ? NULL : l->spare[kind];
+    if (c) l->spare[kind] = c->next;
+    else c = cap > chunk_cap(kind) ? malloc(sizeof *c + cap) : cut(l, chunk_size[kind]);
     if (!c) return tb_no_memory(err);
+    *c = (chunk){.cap = cap};
+    l->used += cap;
     if (g->zone != zone->zone) { /* its first line since all were packed */
         l->touched[l->n_touched++] = zone->number;
         g->zone = zone->zone;
@@ -435,14 +391,14 @@ static tb_code make_room(feed_logs *l, const tb_logged *zone, gathered *g, size_
     return TB_OK;
 }
 
-/* A line on its way to its zone. */
-typedef struct coming {
+/* A line that is read for its zone. */
+typedef struct incoming {
     const tb_logged *zone; /* NULL: it is not kept */
     tb_logline line;
     tb_logkeys keys;
-} coming;
+} incoming;
 
-static tb_code gather(feed_logs *l, const coming *c, size_t len, tb_error *err)
+static tb_code gather(feed_logs *l, const incoming *c, size_t len, tb_error *err)
 {
     gathered *g = &l->zones[c->zone->number];
     const size_t need = len + TB_LOGRECORD_MORE;
@@ -456,42 +412,46 @@ static tb_code gather(feed_logs *l, const coming *c, size_t len, tb_error *err)
     g->bytes += size;
     g->lines++;
     if (g->lines == TB_LOGBLOCK_LINES || g->bytes >= TB_LOGBLOCK_TEXT) return pack_zone(l, g, err);
-    return l->used > l->keeper->room ? pack_large(l, err) : TB_OK;
+    if (l->used <= l->keeper->room) return TB_OK;
+    /* zones with more than the mean are packed: they are few and hold most of it; the others gather on, as their blocks
+     * would be small */
+    size_t sum = 0;
+    for (size_t i = 0; i < l->n_touched; i++)
+        sum += l->zones[l->touched[i]].bytes;
+    return pack_from(l, sum / l->n_touched, err);
 }
 
-/* Whose the line is. Where the zone's next record will be, long out of the cache, is fetched. */
-static void find_zone(const feed_logs *l, const tb_hit *hit, coming *c)
+/* The zone that keeps the line. The memory of its next record is long out of the cache, and is prefetched. */
+static const tb_logged *find_zone(const feed_logs *l, const tb_hit *hit)
 {
-    c->zone = NULL;
-    if (hit->hour >= l->keeper->oldest_hour) c->zone = tb_logged_find(l->keeper->zones, hit->zone);
-    const gathered *g = c->zone ? &l->zones[c->zone->number] : NULL;
-    if (!g || !g->at) return;
+    if (hit->hour < l->keeper->oldest_hour) return NULL;
+    const tb_logged *zone = tb_logged_find(l->keeper->zones, hit->zone);
+    const gathered *g = zone ? &l->zones[zone->number] : NULL;
+    if (!g || !g->at) return zone;
     __builtin_prefetch(g->at, 1);
     __builtin_prefetch(g->at + 64, 1);
     __builtin_prefetch(g->at + 128, 1);
+    return zone;
 }
 
-static void take_apart(const feed_logs *l, const tb_log_layout *layout, const tb_hit *hit,
-                       const tb_span *span, coming *c)
-{
-    tb_logline_of(layout, hit, span, &c->line);
-    if (!c->zone->extended && !l->keeper->whole) { /* what the zone does not log is not kept */
-        c->line.body_bytes = UINT64_MAX;
-        c->line.range.len = c->line.authorization.len = 0;
-    }
-    tb_logwords_keys(l->words, &c->line, &c->keys);
-}
-
-/* Some lines go step by step together, so that what one waits for comes while others are seen to. */
+/* Some lines go through each step together, so that memory is fetched for one while others are worked on. */
 static tb_code take_group(feed_logs *l, const tb_log_layout *layout, const tb_hit *hits,
                           const tb_span *spans, size_t n, tb_error *err)
 {
-    coming group[GROUP];
+    incoming group[GROUP];
     tb_code code = TB_OK;
     for (size_t i = 0; i < n; i++)
-        find_zone(l, &hits[i], &group[i]);
-    for (size_t i = 0; i < n; i++)
-        if (group[i].zone) take_apart(l, layout, &hits[i], &spans[i], &group[i]);
+        group[i].zone = find_zone(l, &hits[i]);
+    for (size_t i = 0; i < n; i++) {
+        incoming *c = &group[i];
+        if (!c->zone) continue;
+        tb_logline_of(layout, &hits[i], &spans[i], &c->line);
+        if (!c->zone->extended && !l->keeper->whole) { /* what the zone does not log is not kept */
+            c->line.body_bytes = UINT64_MAX;
+            c->line.range.len = c->line.authorization.len = 0;
+        }
+        tb_logwords_keys(l->words, &c->line, &c->keys);
+    }
     for (size_t i = 0; i < n; i++)
         if (group[i].zone) tb_logwords_fetch(l->words, &group[i].keys);
     for (size_t i = 0; i < n && !code; i++)
@@ -512,19 +472,16 @@ tb_code feed_logs_take(feed_logs *l, const tb_log_layout *layout, const tb_intak
 
 /* --- storing --- */
 
-static tb_code store_one(const feed_logs *l, const packed *one, tb_store *store, tb_error *err)
-{
-    const char *block = l->blocks.data + one->at;
-    if (!one->directory) return tb_store_add_logs(store, &one->info, block, one->len, err);
-    const tb_logmixed mixed = {one->info, {block + one->len, one->directory}, {block, one->len}};
-    return tb_store_mix_logs(store, &mixed, err);
-}
-
 tb_code feed_logs_store(feed_logs *l, tb_store *store, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < l->n_list; i++)
-        code = store_one(l, &l->list[i], store, err);
+    for (size_t i = 0; !code && i < l->n_list; i++) {
+        const packed *one = &l->list[i];
+        const char *block = l->blocks.data + one->at;
+        const tb_logmixed mixed = {one->info, {block + one->len, one->directory}, {block, one->len}};
+        code = one->directory ? tb_store_mix_logs(store, &mixed, err)
+                              : tb_store_add_logs(store, &one->info, block, one->len, err);
+    }
     if (!code) drop_packed(l);
     return code;
 }

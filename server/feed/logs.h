@@ -7,9 +7,9 @@
 #include "feed/feed.h"
 #include "tollbook/logstore.h"
 
-/* Whose lines are kept, and from when on. */
+/* The zones whose lines are kept, and the time from which on. */
 typedef struct feed_keeper {
-    const tb_logged_zones *zones; /* NULL: nobody's */
+    const tb_logged_zones *zones; /* NULL: none */
     int32_t oldest_hour;          /* lines of earlier hours are too old to be asked for */
     size_t room;                  /* bytes that one worker may gather */
     size_t packed;                /* bytes of its packed blocks at which they are written */
@@ -32,7 +32,7 @@ TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout,
                                    const tb_intake *got, tb_error *err);
 /* Packs what is gathered. */
 TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, tb_error *err);
-/* Packs it for the last time: no line comes any more, and only its blocks stay in memory. */
+/* Packs it for the last time: no more lines are taken, and only its blocks stay in memory. */
 TB_MUST_USE tb_code feed_logs_seal(feed_logs *logs, tb_error *err);
 size_t feed_logs_blocks(const feed_logs *logs, size_t *ret_bytes); /* that are packed */
 size_t feed_logs_bytes(const feed_logs *logs); /* of memory, once it is sealed */

@@ -1,7 +1,7 @@
 /* A packer: pieces of a log as cells (tollbook/batches.h), for a server that asks for them.
  *
- * It keeps which zones and hostnames the server has granted; what is not granted goes as lines, and is asked
- * about. One thread. */
+ * It remembers which zones and hostnames the server has granted. Lines of others are sent as they are, with the question
+ * whether these are granted. One thread. */
 #ifndef TOLLBOOK_SERVER_FEED_PACKER_H
 #define TOLLBOOK_SERVER_FEED_PACKER_H
 
@@ -19,7 +19,7 @@ TB_MUST_USE tb_code feed_packer_pack(feed_packer *packer, const char *bytes, siz
                                      tb_buf *out, bool *ret_packed, tb_error *err);
 /* The key at this place among those that the last piece asked about is granted. */
 TB_MUST_USE tb_code feed_packer_grant(feed_packer *packer, size_t place, tb_error *err);
-/* Nothing is granted any more. */
+/* Forgets all that was granted. */
 void feed_packer_forget(feed_packer *packer);
 
 #endif

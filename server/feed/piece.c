@@ -1,8 +1,9 @@
-/* The checks that keep a chain of pieces a chain: the sender read what is known, skipped it, and
- * sends the rest one piece after another. Between its reading and the piece another sender may have
- * been here; the number of known segments tells. */
+/* The checks that keep the pieces of a log one chain. A sender reads what is known, skips it, and sends the rest one piece
+ * after another. Another sender may send the same log meanwhile: then the number of known segments is not what the first
+ * one has read. */
 #include "feed/piece.h"
 
+#include "feed/hash.h"
 #include "tollbook/withdraw.h"
 
 #include <stdlib.h>
@@ -15,43 +16,23 @@ bool feed_batch_name(const char *name, size_t len)
     return true;
 }
 
-static bool equal(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 static const tb_known *find_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].start == piece->start && list[i].length == piece->length &&
-            equal(list[i].hash, piece->hash))
+            feed_hash_same(list[i].hash, piece->hash))
             return &list[i];
     return NULL;
 }
 
-/* Whether the log is known up to the piece's end, in other pieces of this list: they have its lines. */
+/* Whether other pieces of this list have the piece's lines: the log is known up to its end. */
 static bool ends_as_known(const tb_known *list, size_t n, const feed_piece *piece)
 {
     if (piece->length == piece->start) return false; /* it brings nothing */
     for (size_t i = 0; i < n; i++)
-        if (list[i].start != piece->start && list[i].length == piece->length && equal(list[i].hash, piece->hash))
+        if (list[i].start != piece->start && list[i].length == piece->length && feed_hash_same(list[i].hash, piece->hash))
             return true;
     return false;
-}
-
-static bool follows(const tb_known *list, size_t n, const feed_piece *piece)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i].length == piece->start && list[i].lines == piece->lines_before) return true;
-    return piece->start == 0 && piece->lines_before == 0;
-}
-
-/* A batch is one chain, and nothing follows its final segment. */
-static bool fits_batch(const tb_known *list, size_t n, const feed_options *options)
-{
-    if (n == 0) return options->piece->start == 0;
-    const tb_known *last = &list[n - 1];
-    return last->kind == options->kind && !last->final && last->length == options->piece->start;
 }
 
 static tb_code another_sender(tb_error *err)
@@ -72,10 +53,16 @@ static tb_code no_segment_before(const feed_piece *piece, tb_error *err)
 static tb_code check(const tb_known *list, size_t n, const feed_options *options, tb_error *err)
 {
     const feed_piece *piece = options->piece;
-    if (options->batch && !fits_batch(list, n, options)) return feed_conflict(options->batch, err);
+    const tb_known *last = n ? &list[n - 1] : NULL;
+    /* a batch is one chain, and nothing follows its final segment */
+    const bool fits = last ? last->kind == options->kind && !last->final && last->length == piece->start : piece->start == 0;
+    if (options->batch && !fits) return feed_conflict(options->batch, err);
     if (piece->known >= 0 && (uint64_t)piece->known != n) return another_sender(err);
     if (!options->batch && ends_as_known(list, n, piece)) return another_sender(err);
-    return follows(list, n, piece) ? TB_OK : no_segment_before(piece, err);
+    if (piece->start == 0 && piece->lines_before == 0) return TB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].length == piece->start && list[i].lines == piece->lines_before) return TB_OK;
+    return no_segment_before(piece, err);
 }
 
 /* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
@@ -94,8 +81,8 @@ static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, con
     return no_segment_before(piece, err);
 }
 
-/* A sender that was here before the log was withdrawn would go on in its midst: it is told so, and
- * what it sent before is not taken in again by itself. Not where the log came again since. */
+/* A sender that began before the log was withdrawn would continue in the middle of it: the error says so, and what it sent
+ * before is not taken again by itself. Not where the log came again since. */
 static tb_code say_withdrawn(tb_store *store, const feed_options *options, tb_error *err)
 {
     const feed_piece *piece = options->piece;
@@ -116,26 +103,18 @@ static tb_code say_withdrawn(tb_store *store, const feed_options *options, tb_er
     return why.code;
 }
 
-static tb_code read_known(tb_store *store, const feed_options *options, tb_known **ret_list,
-                          size_t *ret_n, tb_error *err)
-{
-    const feed_piece *piece = options->piece;
-    if (options->batch) return tb_store_known_by_name(store, options->batch, ret_list, ret_n, err);
-    if (piece->behind < 0)
-        return tb_store_known_by_head(store, options->kind, piece->head, ret_list, ret_n, err);
-    return tb_store_known_from(store, options->kind, piece->head, piece->start, ret_list, ret_n,
-                               err);
-}
-
 tb_code feed_piece_check(tb_store *store, const feed_options *options, bool *ret_known,
                          uint64_t *ret_lines, tb_error *err)
 {
     tb_known *list;
     size_t n;
-    const bool behind = !options->batch && options->piece->behind >= 0;
-    tb_code code = read_known(store, options, &list, &n, err);
+    const feed_piece *piece = options->piece;
+    const bool behind = !options->batch && piece->behind >= 0;
+    tb_code code = options->batch ? tb_store_known_by_name(store, options->batch, &list, &n, err)
+                   : behind       ? tb_store_known_from(store, options->kind, piece->head, piece->start, &list, &n, err)
+                                  : tb_store_known_by_head(store, options->kind, piece->head, &list, &n, err);
     if (code) return code;
-    const tb_known *same = find_known(list, n, options->piece);
+    const tb_known *same = find_known(list, n, piece);
     *ret_known = same != NULL && same->kind == options->kind;
     if (*ret_known) *ret_lines = same->accepted + same->rejected;
     else code = behind ? check_behind(store, list, n, options, err) : check(list, n, options, err);

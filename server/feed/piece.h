@@ -1,4 +1,4 @@
-/* Pieces: whether one is known already, and whether it goes on where the store's knowledge ends. */
+/* Pieces: whether one is known already, and whether it begins where what is known of its log ends. */
 #ifndef TOLLBOOK_SERVER_FEED_PIECE_H
 #define TOLLBOOK_SERVER_FEED_PIECE_H
 

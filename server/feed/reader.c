@@ -6,7 +6,7 @@
  *
  * The hash runs over exactly the bytes handed out. Where a candidate's length lies inside a block
  * the hash is looked at there, which is the only moment that a known prefix can be seen. */
-#include "feed/reader.h"
+#include "feed/prefix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,49 +105,7 @@ static span rest_of(const feed_reader *reader)
     return (span){reader->rest + reader->rest_at, rest_size(reader)};
 }
 
-/* --- the known prefix --- */
-
-uint64_t feed_known_sum(const tb_known *list, size_t n)
-{
-    uint64_t sum = n;
-    for (size_t i = 0; i < n; i++)
-        sum = sum * UINT64_C(0x9E3779B97F4A7C15) + (list[i].hash.low ^ list[i].length);
-    return sum;
-}
-
-/* What is known grew. Of the candidates that could be met, those that are over go before `first`, so that a log of many segments is looked at
- * once and not once a segment: the others keep their order. */
-static void drop_passed(feed_known *known)
-{
-    size_t end = known->first;
-    while (end < known->n && known->list[end].start <= known->bytes)
-        end++;
-    size_t to = end;
-    for (size_t i = end; i > known->first; i--)
-        if (known->list[i - 1].length > known->bytes) known->list[--to] = known->list[i - 1];
-    known->first = to;
-}
-
-/* Where the next candidate could be met: the least length past `at` of those whose start is known.
- * 0: nowhere. Candidates longer than the input cannot be met. */
-static uint64_t next_length(const feed_reader *reader)
-{
-    const feed_known *known = &reader->known;
-    uint64_t least = 0;
-    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++) {
-        uint64_t length = known->list[i].length;
-        if (length > reader->at && (least == 0 || length < least) && feed_source_reaches(reader->source, length))
-            least = length;
-    }
-    return least;
-}
-
-static bool equal(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
-/* --- rungs --- */
+/* --- passing over bytes --- */
 
 /* Where the next rung stands in these bytes, which come next: its distance; 0: not in them. */
 static size_t next_rung(const feed_reader *reader, const char *bytes, size_t len)
@@ -157,66 +115,6 @@ static size_t next_rung(const feed_reader *reader, const char *bytes, size_t len
     if (rungs->n_own == FEED_RUNGS_MAX || skip >= len) return 0;
     const char *end = memchr(bytes + skip, '\n', len - (size_t)skip);
     return end ? (size_t)(end - bytes) + 1 : 0;
-}
-
-static const tb_rung *last_rung(const feed_reader *reader)
-{
-    return reader->rungs.n_own ? &reader->rungs.own[reader->rungs.n_own - 1] : NULL;
-}
-
-/* Whether a known log, as far as this input agrees with it, goes on past `at`. */
-static bool goes_on(const feed_reader *reader, uint64_t at)
-{
-    const feed_known *known = &reader->known;
-    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++)
-        if (known->list[i].length > at) return true;
-    return false;
-}
-
-/* Whether a known point lies past `from` and not past `to`. Refused last lines are none. */
-static bool point_between(const feed_reader *reader, uint64_t from, uint64_t to)
-{
-    const feed_known *known = &reader->known;
-    for (size_t i = known->first; i < known->n; i++)
-        if (known->list[i].length > from && known->list[i].length <= to &&
-            known->list[i].accepted > 0)
-            return true;
-    for (size_t i = 0; i < reader->rungs.n_known; i++)
-        if (reader->rungs.known[i].length > from && reader->rungs.known[i].length <= to)
-            return true;
-    return false;
-}
-
-/* Whether a known segment starts at the end of what is known and goes past `at`. */
-static bool follows(const feed_reader *reader, uint64_t at)
-{
-    const feed_known *known = &reader->known;
-    for (size_t i = known->first; i < known->n; i++)
-        if (known->list[i].start == known->bytes && known->list[i].length > at) return true;
-    return false;
-}
-
-bool feed_reader_earlier(const feed_reader *reader)
-{
-    uint64_t end = reader->at + reader->waiting, from = reader->known.bytes;
-    const tb_rung *last = last_rung(reader);
-    if (end == from || !goes_on(reader, end)) return false;
-    if (last && last->length > from) {
-        if (!feed_rungs_know(&reader->rungs, last)) return false;
-        from = last->length;
-    } else if (from == 0 || !follows(reader, end)) {
-        return false;
-    }
-    return !point_between(reader, from, end);
-}
-
-/* Whether hashing on to the end may show an earlier copy: there is a known log that goes on, and
- * the last rung passed is one of its. */
-static bool may_be_earlier(const feed_reader *reader)
-{
-    const tb_rung *last = last_rung(reader);
-    if (reader->rungs.n_known == 0 || !goes_on(reader, reader->at)) return false;
-    return !last || last->length <= reader->known.bytes || feed_rungs_know(&reader->rungs, last);
 }
 
 /* Whether what follows, in two parts, begins with a line end. Where nothing follows: whether nothing will. A log
@@ -234,27 +132,6 @@ static bool line_ends(const feed_reader *reader, span here, span ahead)
     return (n == 0 && reader->take_partial) || (n > 0 && two[0] == '\n') || (n == 2 && two[0] == '\r' && two[1] == '\n');
 }
 
-/* Whether a candidate ends here with this hash; then the known prefix does too. whole: the line
- * ends here as well. */
-static bool met(feed_reader *reader, bool whole)
-{
-    feed_known *known = &reader->known;
-    tb_hash128 hash = feed_hash_value(reader->hash);
-    for (size_t i = known->first; i < known->n && known->list[i].start <= known->bytes; i++) {
-        const tb_known *one = &known->list[i];
-        if (one->length != reader->at || !equal(one->hash, hash)) continue;
-        if (one->accepted == 0 && reader->last != '\n' && !whole) continue;
-        known->bytes = one->length;
-        known->lines = one->lines;
-        known->final = one->final;
-        known->taken |= one->accepted > 0;
-        drop_passed(known);
-        feed_hash_copy(reader->mark, reader->hash);
-        return true;
-    }
-    return false;
-}
-
 /* Passes over bytes, hashing; stops where a candidate is met. Returns how many it passed. ahead is
  * what follows them: at least two bytes, unless the input ends before. */
 static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahead, bool *ret_met)
@@ -262,7 +139,7 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
     size_t done = 0;
     *ret_met = false;
     while (done < len && !*ret_met) {
-        uint64_t next = next_length(reader);
+        uint64_t next = feed_prefix_next(reader);
         size_t n = len - done;
         bool there = next && next - reader->at <= n;
         if (there) n = (size_t)(next - reader->at);
@@ -274,7 +151,7 @@ static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahea
         done += n;
         reader->last = bytes[done - 1];
         if (rung) feed_rungs_add(&reader->rungs, reader->at, feed_hash_value(reader->hash));
-        if (there) *ret_met = met(reader, line_ends(reader, (span){bytes + done, len - done}, ahead));
+        if (there) *ret_met = feed_prefix_met(reader, line_ends(reader, (span){bytes + done, len - done}, ahead));
     }
     return done;
 }
@@ -297,26 +174,6 @@ tb_text feed_reader_beginning(const feed_reader *reader)
 {
     const span rest = rest_of(reader);
     return (tb_text){rest.bytes, rest.len};
-}
-
-void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n)
-{
-    free(reader->known.list);
-    reader->known.list = list;
-    reader->known.n = n;
-    reader->known.first = 0;
-}
-
-void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n)
-{
-    free(reader->rungs.known);
-    reader->rungs.known = list;
-    reader->rungs.n_known = n;
-}
-
-bool feed_reader_hopes(const feed_reader *reader)
-{
-    return next_length(reader) != 0;
 }
 
 tb_code feed_reader_rewind(feed_reader *reader, tb_error *err)
@@ -342,7 +199,7 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
 {
     uint64_t next;
     bool is_met;
-    while ((next = next_length(reader)) != 0 || may_be_earlier(reader)) {
+    while ((next = feed_prefix_next(reader)) != 0 || feed_prefix_may_be_earlier(reader)) {
         if (next && feed_source_grows(reader->source)) reader->end = false; /* it may have grown since */
         tb_code code = fill_rest(reader, reader->block_bytes, err);
         if (code) return code;
@@ -439,30 +296,6 @@ tb_code feed_reader_at_end(feed_reader *reader, bool *ret_end, tb_error *err)
 
 /* --- blocks --- */
 
-/* Fills the block up to `want` bytes from the rest and the source. */
-static tb_code fill_block(feed_reader *reader, feed_block *block, size_t want, tb_error *err)
-{
-    tb_code code = make_room(&block->bytes, &block->cap, want, err);
-    if (code) return code;
-    size_t have = rest_size(reader), n = 0;
-    if (have > want - block->len) have = want - block->len;
-    if (have) memcpy(block->bytes + block->len, reader->rest + reader->rest_at, have);
-    reader->rest_at += have;
-    block->len += have;
-    if (block->len == want || reader->end) return TB_OK;
-    code = feed_source_read(reader->source, block->bytes + block->len, want - block->len, &n, err);
-    if (code) return code;
-    block->len += n;
-    reader->end = block->len < want;
-    return TB_OK;
-}
-
-static size_t whole_lines(const feed_block *block)
-{
-    const char *end = block->len ? memrchr(block->bytes, '\n', block->len) : NULL;
-    return end ? (size_t)(end - block->bytes) + 1 : 0;
-}
-
 /* A stopped source looks like an ended one, but its last line is only cut. */
 static bool takes_partial(const feed_reader *reader)
 {
@@ -527,7 +360,7 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
     return TB_OK;
 }
 
-/* Gives back what follows the last line, and passes over the lines. */
+/* Puts back what follows the last line, and passes over the lines. */
 static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, bool *ret_met,
                          tb_error *err)
 {
@@ -547,21 +380,32 @@ static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, b
     return TB_OK;
 }
 
-/* Fills the block until it holds a whole line, too much of one, or what is left. */
+/* Fills the block from the rest and the source until it holds a whole line, too much of one, or what is left. *ret_lines:
+ * bytes of its whole lines. */
 static tb_code fill_lines(feed_reader *reader, feed_block *block, size_t *ret_lines, tb_error *err)
 {
-    size_t want = reader->block_bytes;
     block->len = 0;
-    for (;;) {
-        tb_code code = fill_block(reader, block, want, err);
+    for (size_t want = reader->block_bytes;; want = want * 2 < OVERLONG ? want * 2 : OVERLONG) {
+        size_t have = rest_size(reader), n = 0;
+        tb_code code = make_room(&block->bytes, &block->cap, want, err);
         if (code) return code;
-        *ret_lines = whole_lines(block);
+        if (have > want - block->len) have = want - block->len;
+        if (have) memcpy(block->bytes + block->len, reader->rest + reader->rest_at, have);
+        reader->rest_at += have;
+        block->len += have;
+        if (block->len < want && !reader->end) {
+            code = feed_source_read(reader->source, block->bytes + block->len, want - block->len, &n, err);
+            if (code) return code;
+            block->len += n;
+            reader->end = block->len < want;
+        }
+        const char *end = block->len ? memrchr(block->bytes, '\n', block->len) : NULL;
+        *ret_lines = end ? (size_t)(end - block->bytes) + 1 : 0;
         if (*ret_lines > 0 || input_over(reader) || block->len >= OVERLONG) return TB_OK;
-        want = want * 2 < OVERLONG ? want * 2 : OVERLONG;
     }
 }
 
-/* A line without an end in sight: announced first, then taken, or left where its end may come. */
+/* A line whose end is not there yet: announced first, then taken, or left where its end may come. */
 static tb_code take_line(feed_reader *reader, feed_block *block, feed_turn *ret_turn, bool *ret_met,
                          tb_error *err)
 {
@@ -579,50 +423,23 @@ static tb_code take_line(feed_reader *reader, feed_block *block, feed_turn *ret_
     return cut_block(reader, block, reader->tail ? block->len : 0, ret_met, err);
 }
 
-/* Whether a head does not fit the layout. */
-static bool is_other_head(const tb_log_layout *layout, const char *line, size_t len)
-{
-    tb_hit hit;
-    tb_reject reject;
-    tb_intake got = {.hits = &hit, .rejects = &reject, .room = 1};
-    tb_intake_lines(layout, line, len, &got);
-    return got.n_rejects > 0;
-}
-
-/* Where the line begins whose first character, behind a byte order mark, stands at `at`; NULL: it is none. */
-static const char *line_beginning(const char *bytes, const char *at)
-{
-    if (at - bytes >= 3 && memcmp(at - 3, "\xEF\xBB\xBF", 3) == 0) at -= 3;
-    return at == bytes || at[-1] == '\n' ? at : NULL;
-}
-
-/* Where the first such head begins; len: there is none among these lines. A '#' is rare in a log, so it is
- * looked for by itself: that is many times faster than a line's end and a '#' behind it. */
+/* Where the first head begins that does not fit the layout; len: there is none among these lines. Lines that may begin
+ * with a byte order mark. A '#' is rare in a log, so memchr for it is many times faster than for line ends. */
 static size_t find_other_head(const tb_log_layout *layout, const char *bytes, size_t len)
 {
     const char *end = bytes + len;
     for (const char *at = bytes; (at = memchr(at, '#', (size_t)(end - at))) != NULL;) {
-        const char *line = line_beginning(bytes, at++);
-        if (!line) continue;
+        tb_hit hit;
+        tb_reject reject;
+        tb_intake got = {.hits = &hit, .rejects = &reject, .room = 1};
+        const char *line = at++;
+        if (line - bytes >= 3 && memcmp(line - 3, "\xEF\xBB\xBF", 3) == 0) line -= 3;
+        if (line > bytes && line[-1] != '\n') continue;
         at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
-        if (is_other_head(layout, line, (size_t)(at - line))) return (size_t)(line - bytes);
+        tb_intake_lines(layout, line, (size_t)(at - line), &got);
+        if (got.n_rejects > 0) return (size_t)(line - bytes);
     }
     return len;
-}
-
-/* Lines behind such a head would be read by the wrong columns, and bytes be counted that were never sent:
- * the block ends before it, and nothing goes past it. */
-static tb_code stop_at_head(const feed_reader *reader, const feed_block *block, size_t *lines,
-                            tb_error *err)
-{
-    const size_t n = find_other_head(reader->layout, block->bytes, *lines);
-    if (n == 0 && *lines > 0)
-        return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                       "Behind byte %llu a head names other columns than the log's beginning. Make a file "
-                       "of its own of what begins there, and take in both.",
-                       (unsigned long long)reader->at);
-    *lines = n;
-    return TB_OK;
 }
 
 tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn, tb_error *err)
@@ -631,8 +448,16 @@ tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_
     bool is_met = false;
     feed_turn turn = FEED_TURN_BLOCK;
     tb_code code = fill_lines(reader, block, &lines, err);
-    if (!code && reader->layout) code = stop_at_head(reader, block, &lines, err);
     if (code) return code;
+    if (reader->layout && lines > 0) {
+        /* behind such a head lines would be read by the wrong columns: the block ends before it, and the input there */
+        lines = find_other_head(reader->layout, block->bytes, lines);
+        if (lines == 0)
+            return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                           "Behind byte %llu a head names other columns than the log's beginning. Make a file "
+                           "of its own of what begins there, and take in both.",
+                           (unsigned long long)reader->at);
+    }
     if (block->len > 0 && lines == 0) code = take_line(reader, block, &turn, &is_met, err);
     else code = cut_block(reader, block, lines, &is_met, err);
     if (code) return code;

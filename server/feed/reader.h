@@ -73,8 +73,8 @@ void feed_reader_expect_rungs(feed_reader *reader, tb_rung *list, size_t n);
 /* At the end of the input: whether it is an earlier copy of a known log (feed.h). */
 bool feed_reader_earlier(const feed_reader *reader);
 /* Whether a candidate could still be met further on. */
-bool feed_reader_hopes(const feed_reader *reader);
-/* Hashes on while a candidate may be met, without handing anything out, forgets the candidates and
+bool feed_reader_has_candidates(const feed_reader *reader);
+/* Hashes while a candidate may be met, without handing anything out, forgets the candidates and
  * goes (back) to the end of the longest known prefix: reader->known says how much. On a source that
  * cannot seek it stays where the last candidate was refuted. After an earlier copy it stays at the
  * end, and reader->earlier is set. */
@@ -100,8 +100,8 @@ typedef enum feed_turn {
 } feed_turn;
 TB_MUST_USE tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn,
                                      tb_error *err);
-/* For an input that is looked at again and again. What is known of it (feed_known) is what somebody has
- * acknowledged; a reader that is parked holds no source and little memory, and resumes behind that. */
+/* For an input that is read again and again. What is known of it (feed_known) is what was acknowledged; a parked reader
+ * has no source and little memory, and resumes after the acknowledged bytes. */
 void feed_reader_park(feed_reader *reader);
 /* The source is the same input, which may have grown: one that can seek. */
 TB_MUST_USE tb_code feed_reader_resume(feed_reader *reader, feed_source *source, tb_error *err);

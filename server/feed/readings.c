@@ -35,7 +35,7 @@ void feed_reading_another(feed_reading own, feed_reading other, char text[FEED_A
         snprintf(text, FEED_ANOTHER, "another format, map, zone or region");
 }
 
-/* Out of the rungs that are there. */
+/* Reads the notes, which are rungs; a pipe log needs none. */
 static void take_notes(const tb_rung *rungs, size_t n, feed_readings *ret)
 {
     ret->list[0] = feed_reading_of(&(tb_log_layout){.format = TB_FORMAT_PIPE});
@@ -77,21 +77,15 @@ tb_code feed_readings_note(tb_store *store, tb_hash128 plain, feed_reading readi
 
 /* --- how much is known --- */
 
+/* What was found under one reading. */
 typedef struct looked {
     tb_hash128 head;
     uint64_t sum; /* feed_known_sum */
     feed_otherwise found;
 } looked;
 
-static bool any_taken(const tb_known *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i].accepted > 0) return true;
-    return false;
-}
-
-/* Whether a line ends behind byte `at`, where another one does. */
-static bool has_line_behind(tb_text text, uint64_t at)
+/* Whether a line ends after byte `at`, where another one does. */
+static bool has_line_after(tb_text text, uint64_t at)
 {
     const bool ended = at > 0 && text.data[at - 1] == '\n';
     if (!ended && at < text.len && text.data[at] == '\r') at++;
@@ -99,47 +93,42 @@ static bool has_line_behind(tb_text text, uint64_t at)
     return at < text.len && memchr(text.data + at, '\n', text.len - (size_t)at);
 }
 
-/* What the reader found: enough of the log, or all its lines, or too little to tell it from others.
- */
-static feed_otherwise judge_beginning(const feed_reader *reader, tb_text beginning, bool taken,
-                                      feed_reading as)
-{
-    const feed_known *known = &reader->known;
-    const feed_rungs *rungs = &reader->rungs;
-    const uint64_t rung = reader->earlier && rungs->n_own ? rungs->own[rungs->n_own - 1].length : 0;
-    feed_otherwise one = {.as = as, .bytes = known->bytes, .sure = known->bytes, .likely = true};
-    if (rung > one.sure) one.sure = rung;
-    if (reader->earlier) {
-        one.bytes = reader->at;
-        one.tells = feed_reading_tells(one.sure, FEED_READING_LINES, taken);
-        return one;
-    }
-    const bool all =
-        known->lines >= FEED_READING_LINES && !has_line_behind(beginning, known->bytes);
-    one.tells = feed_reading_tells(one.sure, known->lines, known->taken) || (all && known->taken);
-    return one;
-}
-
-/* Reads the beginning as a log of its own. The lists are the reader's by now. */
+/* Reads the beginning as a log of its own, and says how much of it is known: enough of the log, or all its lines, or too
+ * little to tell it from others. The reader takes over the lists of `known`. */
 static tb_code measure(tb_text beginning, feed_reading as, const feed_log_known *known,
                        feed_otherwise *ret, tb_error *err)
 {
     feed_source *source = NULL;
     feed_reader reader = {0};
-    const bool taken = any_taken(known->list, known->n);
+    bool taken = false;
+    for (size_t i = 0; i < known->n; i++)
+        taken |= known->list[i].accepted > 0;
     tb_code code =
         feed_source_memory(beginning.data, beginning.len, FEED_PLAIN, SIZE_MAX, &source, err);
     if (!code) code = feed_reader_init(&reader, source, as.seed, BLOCK_BYTES, true, err);
     feed_reader_expect(&reader, known->list, known->n);
     feed_reader_expect_rungs(&reader, known->rungs, known->n_rungs);
     if (!code) code = feed_reader_skip_known(&reader, err);
-    if (!code) *ret = judge_beginning(&reader, beginning, taken, as);
+    if (!code) {
+        const feed_known *found = &reader.known;
+        const feed_rungs *rungs = &reader.rungs;
+        const uint64_t rung = reader.earlier && rungs->n_own ? rungs->own[rungs->n_own - 1].length : 0;
+        *ret = (feed_otherwise){.as = as, .bytes = found->bytes, .sure = found->bytes, .likely = true};
+        if (rung > ret->sure) ret->sure = rung;
+        if (reader.earlier) {
+            ret->bytes = reader.at;
+            ret->tells = feed_reading_tells(ret->sure, FEED_READING_LINES, taken);
+        } else {
+            const bool all = found->lines >= FEED_READING_LINES && !has_line_after(beginning, found->bytes);
+            ret->tells = feed_reading_tells(ret->sure, found->lines, found->taken) || (all && found->taken);
+        }
+    }
     feed_reader_release(&reader);
     feed_source_close(source);
     return code;
 }
 
-/* Under these options. */
+/* What is known of the log that the reader begins, if it is read so. */
 static tb_code look_as(const feed_knower *knower, feed_reader *reader, feed_reading as, looked *ret,
                        tb_error *err)
 {
@@ -151,18 +140,6 @@ static tb_code look_as(const feed_knower *knower, feed_reader *reader, feed_read
     if (!code && known.n) code = feed_reader_look(reader, FEED_READING_WINDOW, err);
     if (!code && known.n)
         return measure(feed_reader_beginning(reader), as, &known, &ret->found, err);
-    free(known.list);
-    free(known.rungs);
-    return code;
-}
-
-static tb_code ask_notes(const feed_knower *knower, tb_text beginning, feed_readings *ret,
-                         tb_error *err)
-{
-    feed_log_known known = {0};
-    *ret = (feed_readings){.plain = feed_readings_plain(beginning)};
-    tb_code code = knower->known(knower->ctx, ret->plain, 0, &known, err);
-    take_notes(known.rungs, known.n_rungs, ret);
     free(known.list);
     free(known.rungs);
     return code;
@@ -185,12 +162,16 @@ static bool only_heads(const feed_reader *reader)
 tb_code feed_readings_look(const feed_knower *knower, feed_reader *reader, feed_readings *ret_notes,
                            feed_otherwise *ret, tb_error *err)
 {
+    feed_log_known notes = {0};
     *ret = (feed_otherwise){.bytes = 0};
     *ret_notes = (feed_readings){.n = 0};
     tb_code code = feed_reader_look(reader, TB_HEAD, err);
     if (code || only_heads(reader)) return code;
-    code = ask_notes(knower, feed_reader_beginning(reader), ret_notes, err);
-    ret_notes->looked = true;
+    *ret_notes = (feed_readings){.plain = feed_readings_plain(feed_reader_beginning(reader)), .looked = true};
+    code = knower->known(knower->ctx, ret_notes->plain, 0, &notes, err);
+    take_notes(notes.rungs, notes.n_rungs, ret_notes);
+    free(notes.list);
+    free(notes.rungs);
     for (size_t i = 0; !code && i < ret_notes->n; i++) {
         looked one;
         if (ret_notes->list[i].seed == reader->seed) continue;

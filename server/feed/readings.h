@@ -8,8 +8,8 @@
  * before there were notes has none, and is not known under other options.
  *
  * Two logs may begin alike by chance, with the same greeting or the same question of a health check. So a log is the
- * known one where FEED_READING_BYTES of it are known, or all its lines. Who takes a log in as it grows looks again until
- * so much of it is there: the store sees only the new lines of a piece that does not begin the log. */
+ * known one where FEED_READING_BYTES of it are known, or all its lines. A client that takes in a growing log looks again until
+ * so much of it is there: the store gets only the new lines of a piece that does not begin the log. */
 #ifndef TOLLBOOK_SERVER_FEED_READINGS_H
 #define TOLLBOOK_SERVER_FEED_READINGS_H
 
@@ -31,7 +31,7 @@ typedef struct feed_readings {
     feed_reading list[FEED_READINGS_MAX]; /* a pipe log's and those that are noted */
     tb_hash128 heads[FEED_READINGS_MAX];  /* of the log under each; once it was looked at: */
     bool looked;
-    uint64_t seen; /* stands for what was known under them */
+    uint64_t seen; /* the sum of feed_known_sum over what was known under them */
     size_t n;
 } feed_readings;
 
@@ -40,8 +40,8 @@ typedef struct feed_otherwise {
     feed_reading as;
     uint64_t bytes;
     uint64_t own;  /* how much of the same bytes is known as the log is read, where `tells` */
-    uint64_t sure; /* of them, surely the same */
-    bool tells;    /* they tell that it is this log; else it is another one */
+    uint64_t sure; /* of `bytes`, those that were compared by hash */
+    bool tells;    /* they are enough to say that it is this log */
     bool likely;   /* a log that begins with the same line is known under other options */
 } feed_otherwise;
 
@@ -53,7 +53,8 @@ typedef struct feed_log_known {
     size_t n_rungs;
 } feed_log_known;
 
-/* Who is asked: a store, or a sink. Of the segments that start at byte `from` or behind it, those within the window at least. */
+/* A store, or a sink, which says what is known of a log: the segments that start at byte `from` or after it, those within the
+ * window at least. */
 typedef struct feed_knower {
     void *ctx;
     tb_code (*known)(void *ctx, tb_hash128 head, uint64_t from, feed_log_known *ret_known, tb_error *err);

@@ -1,4 +1,4 @@
-/* Refused lines that wait for their segment to be committed, in bounded memory: each worker keeps
+/* Refused lines that are kept until their segment is committed, in bounded memory: each worker keeps
  * the first ones of its blocks, and of all workers' together the first in input order are stored.
  * The rest is counted only. */
 #ifndef TOLLBOOK_SERVER_FEED_REJECTS_H

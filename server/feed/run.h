@@ -3,7 +3,8 @@
  *     feed.c     the run: what is known, part by part, to the end of the input
  *     blocks.c   workers take blocks and parse them, until a part has ended
  *     weight.c   what the writer will have to do with it
- *     segment.c  what was parsed, into the store's open transaction */
+ *     segment.c  what was parsed, into the store's open transaction
+ *     withdraw.c the same run over segments that are known, whose usage and lines are taken out of the store */
 #ifndef TOLLBOOK_SERVER_FEED_RUN_H
 #define TOLLBOOK_SERVER_FEED_RUN_H
 
@@ -14,7 +15,7 @@
 
 #define FEED_THREADS_MAX 256
 
-/* Why a segment ended; a later one in this list outranks an earlier one. */
+/* Why a part ended; a later one in this list outranks an earlier one. */
 typedef enum ending {
     NOT_ENDED,
     ENDED_BEFORE_TAIL, /* the next line may be the unterminated last one: it is parsed alone */
@@ -40,24 +41,24 @@ struct feed_run {
     const tb_directory *directory; /* retained */
     bool own;                      /* the transactions are ours */
     bool apart;                    /* there is no transaction yet: nothing is written */
+    struct feed_withdrawn *undo;   /* not NULL: what is parsed will be subtracted (withdraw.c), which this counts */
     feed_source *source;
     feed_reader reader;
     tb_hash128 head;
-    bool begins;            /* the input's first byte is here, and a line that is no head: */
-    feed_readings readings; /* under which options it may be known */
+    bool begins;            /* the input's first byte is here, and a line that is no head */
+    feed_readings readings; /* where `begins`: the options under which it may be known */
     feed_worker *workers;
     size_t n_workers;
     tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
-    bool packs;               /* the store takes packs, */
-    tb_usage_pack *pack;      /* and this is for what they parse; NULL: none was needed yet */
-    bool packed;              /* it holds what they have parsed */
+    bool packs;               /* the store takes packs */
+    tb_usage_pack *pack;      /* for what they parse; NULL: none was needed yet */
+    bool packed;              /* the pack holds what they have parsed */
     tb_event_ref *events;     /* that they have parsed, in order; NULL: not yet, or there are none */
     size_t n_events;
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
-    pthread_mutex_t writing; /* whose of the workers may use the store; `lock` is never waited for
-                                under it, nor it under `lock` */
+    pthread_mutex_t writing; /* of the store, for the workers; never taken under `lock`, nor `lock` under it */
     bool open; /* a transaction of ours is open; guarded by `writing` while workers run */
 
     pthread_mutex_t lock; /* of everything below while workers run */
@@ -71,7 +72,7 @@ struct feed_run {
     uint64_t progress_at;
 
     bool parsed;         /* the first part's workers have run */
-    uint64_t seen;       /* stands for what was known of the input when that was read */
+    uint64_t seen;       /* feed_known_sum of what was known of the input when it was parsed */
     bool final_known;    /* the batch's last segment is in the store */
     uint64_t start;      /* where the running segment starts */
     uint64_t flushed_at; /* where the last flush was */
@@ -80,14 +81,14 @@ struct feed_run {
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
     uint64_t too_new;            /* of rejected: because of the clock */
-    uint64_t in_time;            /* likewise: although the clock had nothing against them */
-    bool time_goes_back;         /* behind the first of them stands a line that the clock allows */
+    uint64_t in_time;            /* of rejected: for another reason, at a time that the clock allows */
+    bool time_goes_back;         /* a line that the clock allows follows the first that is too new */
     uint64_t ambiguous, heads;   /* of accepted */
     size_t rejects_stored;
     uint64_t segments;
     /* lines of blocks since the last flush */
     uint64_t refused, refused_too_new, refused_in_time, taken_ambiguous, taken_heads;
-    feed_place first_too_new, last_in_time; /* of them; {0}: there is none */
+    feed_place first_too_new, last_in_time; /* of these lines; {0}: there is none */
     tb_error first; /* the running segment's first refused line: place and sentence */
     tb_reject_reason first_reason;
     feed_report report;
@@ -96,6 +97,16 @@ struct feed_run {
     size_t n_granted;
 };
 
+/* --- feed.c --- */
+
+/* What parses an input, from run->source and run->options. It is closed where this fails, too; the source with it. */
+TB_MUST_USE tb_code feed_run_open(feed_run *run, tb_error *err);
+void feed_run_close(feed_run *run);
+/* A worker's rollup, empty; NULL: out of memory. */
+tb_rollup *feed_run_rollup(const feed_run *run);
+/* The error of a worker or of the reader. A row's line is counted over the whole input. */
+tb_code feed_run_failed(feed_run *run, tb_error *err);
+
 /* --- blocks.c --- */
 
 /* Runs the workers until the part has ended: run->ended says why. */
@@ -103,11 +114,11 @@ void feed_run_workers(feed_run *run);
 
 /* --- weight.c --- */
 
-/* What the writer will have to do, in nanoseconds of it, becomes run->weight. Events are in order. TB_E_TOO_LARGE: it is more
- * than one body may bring where others wait. */
+/* Estimates the writer's work as run->weight, in nanoseconds. Events are in order. TB_E_TOO_LARGE: it is more than one body
+ * may take where others wait. */
 TB_MUST_USE tb_code feed_run_weigh(feed_run *run, tb_error *err);
 
-/* Days that it may copy; 0: any. */
+/* The days of usage that the run may copy; 0: any number. */
 size_t feed_run_copies(const feed_run *run);
 
 /* --- segment.c --- */
@@ -119,7 +130,7 @@ void feed_run_roll_back(feed_run *run);
 void feed_run_clear(feed_run *run);
 /* Lines of the input before block `to`, from those before block `from`. */
 uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_t to);
-/* Those that are in the store, or in its open transaction. */
+/* Lines of the input that are in the store, or in its open transaction. */
 uint64_t feed_run_flushed(const feed_run *run);
 /* Notes where the clock's limit lies in the block that the worker has parsed. */
 void feed_run_note_limit(feed_run *run, const feed_worker *worker);
@@ -127,10 +138,10 @@ void feed_run_note_limit(feed_run *run, const feed_worker *worker);
 void feed_run_note_first(feed_run *run);
 /* TB_E_BAD_LINE: the running segment's first refused line ends the run. */
 tb_code feed_run_refuse(feed_run *run, tb_error *err);
-/* The events that were parsed since the last flush; nothing where that was done. */
+/* Puts the events that were parsed since the last flush in order, once. */
 TB_MUST_USE tb_code feed_run_order_events(feed_run *run, tb_error *err);
-/* Puts what was parsed since the last flush in order, or packs it, and the events; nothing where that was done. Nothing is parsed after
- * it, until the flush. */
+/* Puts what was parsed since the last flush in order, or packs it, and the events, once. Nothing is parsed between this and
+ * the flush. */
 TB_MUST_USE tb_code feed_run_order(feed_run *run, tb_error *err);
 /* Everything parsed so far into the open transaction. */
 TB_MUST_USE tb_code feed_run_flush(feed_run *run, tb_error *err);

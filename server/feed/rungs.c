@@ -1,5 +1,7 @@
 #include "feed/rungs.h"
 
+#include "feed/hash.h"
+
 static void pass(feed_rungs *rungs, uint64_t at)
 {
     while (rungs->next <= at && rungs->next <= UINT64_MAX / 4)
@@ -24,8 +26,7 @@ bool feed_rungs_know(const feed_rungs *rungs, const tb_rung *rung)
 {
     for (size_t i = 0; i < rungs->n_known; i++) {
         const tb_rung *one = &rungs->known[i];
-        if (one->length == rung->length && one->hash.high == rung->hash.high && one->hash.low == rung->hash.low)
-            return true;
+        if (one->length == rung->length && feed_hash_same(one->hash, rung->hash)) return true;
     }
     return false;
 }

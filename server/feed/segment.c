@@ -67,14 +67,6 @@ static tb_code order(feed_run *run, tb_error *err)
     return run->cursor ? TB_OK : tb_no_memory(err);
 }
 
-static tb_code pack(feed_run *run, tb_error *err)
-{
-    tb_rollup *parts[FEED_THREADS_MAX];
-    if (!run->pack) run->pack = tb_usage_pack_new();
-    if (!run->pack) return tb_no_memory(err);
-    return tb_usage_pack_fill(run->pack, parts, rollups(run, parts), run->directory->ever_logged, err);
-}
-
 tb_code feed_run_order_events(feed_run *run, tb_error *err)
 {
     feed_events *parts[FEED_THREADS_MAX];
@@ -87,41 +79,37 @@ tb_code feed_run_order_events(feed_run *run, tb_error *err)
     return feed_events_order(parts, run->n_workers, &run->events, &run->n_events, err);
 }
 
-/* What is too much for a pack is ordered, and so is what overflows: then it is told where. */
-static tb_code order_usage(feed_run *run, tb_error *err)
-{
-    const bool small = run->packs && run->directory && feed_run_cells(run) <= TB_PACK_GROUPS;
-    if (run->packed) return TB_OK;
-    const tb_code code = small && !run->cursor ? pack(run, err) : TB_E_OVERFLOW;
-    run->packed = code == TB_OK;
-    return code == TB_E_OVERFLOW ? order(run, err) : code;
-}
-
+/* What is too much for a pack is ordered, as is what overflows: its error says where. */
 tb_code feed_run_order(feed_run *run, tb_error *err)
 {
-    tb_code code = order_usage(run, err);
+    tb_rollup *parts[FEED_THREADS_MAX];
+    tb_code code = TB_OK;
+    const bool small = run->packs && run->directory && feed_run_cells(run) <= TB_PACK_GROUPS;
+    if (small && !run->packed && !run->cursor) {
+        if (!run->pack) run->pack = tb_usage_pack_new();
+        code = run->pack ? tb_usage_pack_fill(run->pack, parts, rollups(run, parts), run->directory->ever_logged, err)
+                         : tb_no_memory(err);
+        run->packed = code == TB_OK;
+        if (code == TB_E_OVERFLOW) code = TB_OK;
+    }
+    if (!code && !run->packed) code = order(run, err);
     return code ? code : feed_run_order_events(run, err);
 }
 
-static tb_code add_ordered(feed_run *run, tb_error *err)
+static tb_code add_usage(feed_run *run, tb_error *err)
 {
     feed_helper helper;
-    tb_code code = order(run, err);
-    if (code) return code;
+    bool stale = true;
+    tb_code code = feed_run_order(run, err);
+    if (!code && run->packed) code = tb_store_add_packed(run->store, run->pack, &stale, err);
+    if (!code && stale) code = order(run, err);
+    if (code || !stale) return code;
     const tb_helper lent = feed_helper_begin(&helper);
     tb_store_lend(run->store, run->n_workers > 1 ? &lent : NULL);
     code = tb_store_add_usage(run->store, run->cursor, err);
     tb_store_lend(run->store, NULL);
     feed_helper_end(&helper);
     return code ? code : tb_rollup_cursor_check(run->cursor, err);
-}
-
-static tb_code add_usage(feed_run *run, tb_error *err)
-{
-    bool stale = true;
-    tb_code code = feed_run_order(run, err);
-    if (!code && run->packed) code = tb_store_add_packed(run->store, run->pack, &stale, err);
-    return code || !stale ? code : add_ordered(run, err);
 }
 
 static tb_code add_logs(feed_run *run, tb_error *err)
@@ -161,27 +149,12 @@ uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_
     return before;
 }
 
-/* Whether another form would have taken the line. One without a known host is of its own form. */
-static void look_at(feed_run *run, const feed_worker *worker, const feed_reject *one)
+/* Notes which other log forms would have taken the line. One without a known host is of its own form. */
+static void try_forms(feed_run *run, const feed_worker *worker, const feed_reject *one)
 {
     if (one->reason == TB_REJECT_HOST) return;
     feed_fits_look(&run->report.fits, run->options->kind, &run->options->layout,
                    feed_reject_text(&worker->rejects, one), one->text_len);
-}
-
-static tb_refused refused_line(const feed_run *run, const feed_worker *worker,
-                               const feed_reject *one, uint64_t before)
-{
-    const feed_options *options = run->options;
-    const char *text = feed_reject_text(&worker->rejects, one);
-    return (tb_refused){.line = before + one->line,
-                        .byte = one->byte,
-                        .reason = feed_reject_why(&worker->rejects, one),
-                        .text = text,
-                        .len = one->text_len,
-                        .zone = options->kind == TB_BATCH_LOG
-                                    ? tb_intake_zone(&options->layout, text, one->text_len)
-                                    : 0};
 }
 
 void feed_run_note_first(feed_run *run)
@@ -194,7 +167,7 @@ void feed_run_note_first(feed_run *run)
     run->first.line = feed_run_count(run, feed_run_flushed(run), 0, one->block) + one->line;
     run->first.byte = one->byte;
     run->first_reason = one->reason;
-    if (run->options->stop_on_error) look_at(run, worker, one);
+    if (run->options->stop_on_error) try_forms(run, worker, one);
 }
 
 /* Stores refused lines in input order, numbered over the whole input. */
@@ -202,6 +175,7 @@ static tb_code add_rejects(feed_run *run, tb_error *err)
 {
     size_t next[FEED_THREADS_MAX] = {0}, block = 0, text_bytes = 0;
     uint64_t before = feed_run_flushed(run);
+    const bool log = run->options->kind == TB_BATCH_LOG;
     feed_worker *worker;
     while ((worker = first_in_order(run, next)) != NULL) {
         const feed_rejects *rejects = &worker->rejects;
@@ -210,10 +184,16 @@ static tb_code add_rejects(feed_run *run, tb_error *err)
         block = one->block;
         text_bytes += one->why_len + one->text_len;
         if (run->rejects_stored == TB_REJECTS_KEPT || text_bytes > FEED_REJECT_TEXT) break;
-        const tb_refused line = refused_line(run, worker, one, before);
+        const char *text = feed_reject_text(rejects, one);
+        const tb_refused line = {.line = before + one->line,
+                                 .byte = one->byte,
+                                 .reason = feed_reject_why(rejects, one),
+                                 .text = text,
+                                 .len = one->text_len,
+                                 .zone = log ? tb_intake_zone(&run->options->layout, text, one->text_len) : 0};
         tb_code code = tb_store_add_reject(run->store, &line, err);
         if (code) return code;
-        look_at(run, worker, one);
+        try_forms(run, worker, one);
         run->rejects_stored++;
     }
     return TB_OK;
@@ -231,13 +211,6 @@ void feed_run_note_limit(feed_run *run, const feed_worker *worker)
     if (last.line && (!run->last_in_time.line || is_before(run->last_in_time, last))) run->last_in_time = last;
 }
 
-/* The blocks since the last flush, behind those before it. */
-static bool goes_back(const feed_run *run)
-{
-    if (run->last_in_time.line == 0) return false;
-    return run->too_new > 0 || (run->first_too_new.line && is_before(run->first_too_new, run->last_in_time));
-}
-
 tb_code feed_run_flush(feed_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -250,7 +223,9 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
         if (code) return code;
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
-        run->time_goes_back |= goes_back(run);
+        if (run->last_in_time.line) /* behind a line that is too new, of these blocks or of those before */
+            run->time_goes_back |=
+                run->too_new > 0 || (run->first_too_new.line && is_before(run->first_too_new, run->last_in_time));
         run->too_new += run->refused_too_new;
         run->in_time += run->refused_in_time;
         run->ambiguous += run->taken_ambiguous;
@@ -281,18 +256,6 @@ static void report_first(feed_run *run)
              run->first.line ? run->first.message : "");
 }
 
-static void report_segment(feed_run *run, uint64_t end)
-{
-    feed_report *report = &run->report;
-    if (!report->first_line) report_first(run);
-    report->accepted += run->accepted;
-    report->rejected += run->rejected;
-    report->ambiguous += run->ambiguous;
-    report->lines += run->accepted + run->rejected;
-    report->bytes = end;
-    run->segments++;
-}
-
 tb_code feed_run_refuse(feed_run *run, tb_error *err)
 {
     feed_report *report = &run->report;
@@ -303,33 +266,29 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
-/* Whether the segment says that the clock is wrong, and not its lines: recorded, it would keep the lines that
- * are too new out for ever. It waits as a whole then, and loses nothing, under any of three signs:
+/* TB_E_BAD_INPUT where the segment shows that the clock is wrong, and not its lines: recorded, it would refuse the lines
+ * that are too new for ever. Nothing of it is taken then, and nothing is lost. Each of these shows it:
  *
- *   - lines that are too new are more than those that the clock had nothing against. Lines whose
- *     time is not known say nothing here;
- *   - one is too new, and usage was taken that lies more than a day ahead of the clock: time in the log goes
- *     on across the limit;
- *   - two or more are, and behind them no line is that the clock allows: it goes on across the limit there, too, after
- *     a day without a line. Where nobody waits for a body that is sent by itself, as it is no piece of a
- *     log, that is no sign: it would be lost as a whole.
+ *   - more lines are too new than the clock had nothing against. Lines whose time is not known do not count here;
+ *   - a line is too new, and usage was taken that is more than a day ahead of the clock: time in the log passes the
+ *     limit;
+ *   - two lines or more are too new, and no line behind them is one that the clock allows: time passes the limit there,
+ *     too, after a day without a line. This does not hold for a body that is sent by itself and is no piece of a log,
+ *     as its sender would not send it again.
  *
- * A bad time among good ones shows none: its line is refused alone, counted and kept. So bad ones can hold a log only
- * until a good line has come. A last line without its end is read anew anyway once it has grown. */
-static bool clock_is_behind(const feed_run *run)
-{
-    const int64_t ahead = tb_hour_from_us(run->options->layout.now_ms * 1000) + AHEAD_HOURS;
-    const bool tail = run->reader.tail && run->report.lines > 0;
-    const bool waits = run->own || run->options->piece;
-    if (!run->too_new || tail) return false;
-    if (waits && run->too_new > 1 && run->options->kind == TB_BATCH_LOG && !run->time_goes_back) return true;
-    return run->too_new > run->accepted + run->in_time || tb_store_segment_newest(run->store) > ahead;
-}
-
-static tb_code refuse_clock(const feed_run *run, tb_error *err)
+ * A bad time among good ones shows none of them: its line alone is refused, counted and kept. So bad times hold a log only
+ * until a good line has come. A last line without its end is read again anyway once it has grown. */
+static tb_code check_clock(const feed_run *run, tb_error *err)
 {
     char now[20], from[48] = "", which[64] = "Every line";
     const uint64_t lines = run->accepted + run->rejected;
+    const int64_t ahead = tb_hour_from_us(run->options->layout.now_ms * 1000) + AHEAD_HOURS;
+    const bool tail = run->reader.tail && run->report.lines > 0;
+    const bool sent_again = run->own || run->options->piece;
+    if (!run->too_new || tail) return TB_OK;
+    const bool ends_ahead = sent_again && run->too_new > 1 && run->options->kind == TB_BATCH_LOG && !run->time_goes_back;
+    if (!ends_ahead && run->too_new <= run->accepted + run->in_time && tb_store_segment_newest(run->store) <= ahead)
+        return TB_OK;
     tb_time_format(run->options->layout.now_ms * 1000, now);
     if (run->lines_before)
         snprintf(from, sizeof from, " from line %llu on",
@@ -358,7 +317,7 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
                       : tb_store_add_rungs(run->store, run->head, rungs + from, to - from, err);
 }
 
-/* Notes the log's options, once. A body of one line is not recognised by them. */
+/* Notes the log's options, once. One line is too little to recognise the log by. */
 static tb_code note_reading(feed_run *run, tb_error *err)
 {
     const feed_readings *noted = &run->readings;
@@ -370,8 +329,8 @@ static tb_code note_reading(feed_run *run, tb_error *err)
     return feed_readings_note(run->store, noted->plain, as, err);
 }
 
-/* All that is too old goes with a transaction that nobody waits for. Others wait for one of a server: more goes than comes,
- * and the rest while nothing does. A line that comes as a part of cells costs next to nothing, and is not counted. */
+/* Expires what is too old: all of it where nobody waits for the transaction; else more than comes, and the rest while the
+ * server is idle. A line that comes as a part of cells costs next to nothing, and is not counted. */
 static tb_code drop_aged(feed_run *run, tb_error *err)
 {
     const size_t lines = run->options->cells ? 0 : (size_t)run->accepted;
@@ -381,42 +340,43 @@ static tb_code drop_aged(feed_run *run, tb_error *err)
     return tb_store_drop_aged(run->store, run->options->now_us, &room, err);
 }
 
-/* The running segment, as far as `end`, is recorded in the open transaction. */
-static tb_code record(feed_run *run, const feed_end *end, tb_error *err)
+tb_code feed_run_end_segment(feed_run *run, feed_end end, tb_error *err)
 {
     int64_t id;
     const feed_options *options = run->options;
+    feed_report *report = &run->report;
     tb_segment segment = {.kind = options->kind,
                           .name = options->batch,
                           .source = options->source,
                           .start = run->start,
-                          .length = end->at,
-                          .hash = end->hash,
+                          .length = end.at,
+                          .hash = end.hash,
                           .head = run->head,
                           .lines_before = run->lines_before,
                           .accepted = run->accepted,
                           .rejected = run->rejected,
                           .ambiguous = run->ambiguous,
                           .heads = run->heads,
-                          .final = end->final,
+                          .final = end.final,
                           .now_us = options->now_us};
     if (options->stop_on_error && run->rejected) return feed_run_refuse(run, err);
-    if (clock_is_behind(run)) return refuse_clock(run, err);
-    tb_code code = feed_run_begin(run, err);
-    if (code == TB_OK) code = add_rungs(run, end->at, err);
-    if (code == TB_OK) code = note_reading(run, err);
-    if (code == TB_OK) code = drop_aged(run, err);
-    return code ? code : tb_store_add_segment(run->store, &segment, &id, err);
-}
-
-tb_code feed_run_end_segment(feed_run *run, feed_end end, tb_error *err)
-{
-    tb_code code = record(run, &end, err);
-    if (code == TB_OK && run->own && !end.goes_on) code = tb_store_commit(run->store, err);
+    tb_code code = check_clock(run, err);
+    if (!code) code = feed_run_begin(run, err);
+    if (!code) code = add_rungs(run, end.at, err);
+    if (!code) code = note_reading(run, err);
+    if (!code) code = drop_aged(run, err);
+    if (!code) code = tb_store_add_segment(run->store, &segment, &id, err);
+    if (!code && run->own && !end.goes_on) code = tb_store_commit(run->store, err);
     if (code) return code;
     if (!end.goes_on) run->open = false;
     if (run->own && !end.goes_on) tb_store_checkpoint(run->store, false);
-    report_segment(run, end.at);
+    if (!report->first_line) report_first(run);
+    report->accepted += run->accepted;
+    report->rejected += run->rejected;
+    report->ambiguous += run->ambiguous;
+    report->lines += run->accepted + run->rejected;
+    report->bytes = end.at;
+    run->segments++;
     feed_run_start_segment(run, end.at, run->lines_before + run->accepted + run->rejected);
     return TB_OK;
 }

@@ -407,29 +407,23 @@ bool feed_source_seekable(const feed_source *source)
     return source->fd < 0 || (source->regular && !source->is_stdin);
 }
 
-static tb_code read_again(feed_source *source, uint64_t byte, tb_error *err)
-{
-    char buf[16384];
-    while (byte > 0) {
-        size_t n, want = byte < sizeof buf ? (size_t)byte : sizeof buf;
-        tb_code code = feed_source_read(source, buf, want, &n, err);
-        if (code) return code;
-        if (n < want)
-            return tb_fail(err, TB_E_BAD_INPUT, NULL,
-                           "The file became shorter while it was read. Run the command again.");
-        byte -= n;
-    }
-    return TB_OK;
-}
-
 tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err)
 {
+    char buf[16384];
     bool plain = source->encoding == FEED_PLAIN;
     tb_code code = stored_seek(source, plain ? byte : 0, err);
     source->plain_read = plain ? byte : 0;
     if (code || plain) return code;
     code = start_codec(source, err);
-    return code ? code : read_again(source, byte, err);
+    for (uint64_t left = byte; !code && left > 0;) {
+        size_t n = 0, want = left < sizeof buf ? (size_t)left : sizeof buf;
+        code = feed_source_read(source, buf, want, &n, err);
+        if (!code && n < want)
+            return tb_fail(err, TB_E_BAD_INPUT, NULL,
+                           "The file became shorter while it was read. Run the command again.");
+        left -= n;
+    }
+    return code;
 }
 
 void feed_source_limit(feed_source *source, uint64_t end)
@@ -458,20 +452,23 @@ bool feed_write_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-static tb_code copy_rest(feed_source *source, int fd, uint64_t *size, tb_error *err)
+tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead, size_t len,
+                          tb_error *err)
 {
     char buf[1 << 16];
-    for (size_t n = sizeof buf; n == sizeof buf; *size += n) {
-        tb_code code = feed_source_read(source, buf, sizeof buf, &n, err);
-        if (code) return code;
-        if (!feed_write_all(fd, buf, n)) return spool_failed(err);
+    uint64_t size = len;
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return spool_failed(err);
+    tb_code code = feed_write_all(fd, ahead, len) ? TB_OK : spool_failed(err);
+    for (size_t n = sizeof buf; !code && n == sizeof buf; size += n) {
+        code = feed_source_read(source, buf, sizeof buf, &n, err);
+        if (!code && !feed_write_all(fd, buf, n)) code = spool_failed(err);
     }
-    return TB_OK;
-}
-
-/* The file takes the place of what was read. */
-static tb_code become(feed_source *source, int fd, uint64_t size, tb_error *err)
-{
+    if (code) {
+        close(fd);
+        return code;
+    }
+    /* the file takes the place of what was read */
     if (source->fd >= 0 && !source->borrowed) close(source->fd);
     if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
     source->codec_ready = false;
@@ -481,19 +478,6 @@ static tb_code become(feed_source *source, int fd, uint64_t size, tb_error *err)
     source->is_stdin = source->borrowed = false;
     source->stored_size = size;
     return feed_source_seek(source, 0, err);
-}
-
-tb_code feed_source_spool(feed_source *source, const char *folder, const char *ahead, size_t len,
-                          tb_error *err)
-{
-    uint64_t size = len;
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0) return spool_failed(err);
-    tb_code code = feed_write_all(fd, ahead, len) ? TB_OK : spool_failed(err);
-    if (code == TB_OK) code = copy_rest(source, fd, &size, err);
-    if (code == TB_OK) return become(source, fd, size, err);
-    close(fd);
-    return code;
 }
 
 bool feed_source_grows(const feed_source *source)

@@ -36,7 +36,7 @@ bool feed_source_seekable(const feed_source *source);
 /* Goes to that byte of the decompressed input. Compressed input is read again up to there. */
 TB_MUST_USE tb_code feed_source_seek(feed_source *source, uint64_t byte, tb_error *err);
 
-/* The input ends at this byte (decompressed) for who reads; UINT64_MAX: where it ends. */
+/* Reading ends at this byte (decompressed); UINT64_MAX: at the input's own end. */
 void feed_source_limit(feed_source *source, uint64_t end);
 
 /* Copies `ahead` and everything that is left to a file without a name in this folder, and becomes
@@ -49,8 +49,8 @@ bool feed_write_all(int fd, const char *bytes, size_t len);
 
 /* Whether it may grow at its end: a plain regular file, whose last line may not be complete. */
 bool feed_source_grows(const feed_source *source);
-/* Whether there may be so many decompressed bytes. A file is looked at again: its writer, and whoever
- * takes it in as well, may be further by now than when it was opened. */
+/* Whether there may be so many decompressed bytes. The size of a file is read again, as it may have grown since it was
+ * opened. */
 bool feed_source_reaches(feed_source *source, uint64_t length);
 /* Stored bytes read so far, and in all (0: not known). */
 uint64_t feed_source_stored_read(const feed_source *source);

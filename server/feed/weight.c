@@ -1,12 +1,12 @@
-/* What the writer will have to do with a run that is parsed, in nanoseconds of it, and whether that is too much for one
- * body where others wait. There is one writer; a body is one commit, so everybody waits for all of it. The costs are those
- * of usage for zones, locations and accounts that nobody has met before; what is known mostly costs less. What events will
- * touch of those that are there is looked up. */
+/* An estimate of the writer's work for a parsed run, in nanoseconds, and the limit for one body where others wait. There is
+ * one writer, and a body is one commit, so all others wait for all of it. The costs are those of usage for zones, locations
+ * and accounts that are new; for known ones they are mostly lower. How much of the stored events a run's events will rewrite
+ * is looked up. */
 #include "feed/run.h"
 
 #include <stdlib.h>
 
-/* One body may take so much: twice as long on a machine whose processors are all at bodies is less than a second. */
+/* The limit for a body: on a machine whose processors all parse bodies it takes twice as long, less than a second. */
 #define WEIGHT_MAX ((size_t)400000000)
 
 /* How many days it will copy is not known before it is taken. A microsecond each: 20 milliseconds where it shares its transaction,
@@ -63,38 +63,27 @@ static bool is_first(uint64_t *seen, int64_t account, const tb_rollup_day *day)
     return true;
 }
 
-static int64_t account_of(const feed_run *run, const tb_rollup_day *day)
-{
-    const tb_logged_zones *zones = run->directory ? run->directory->ever_logged : NULL;
-    const tb_logged *zone = zones && day->scope == TB_ROLLUP_ZONE ? tb_logged_find(zones, day->id) : NULL;
-    return zone ? zone->account : 0;
-}
-
-/* Of what was parsed, once, whatever parts several threads have of one; or more than are allowed. */
-static tb_code count_days(const feed_run *run, tb_rollup_cursor *cursor, load *l, tb_error *err)
-{
-    tb_rollup_day day;
-    tb_grid hours;
-    uint64_t *seen = calloc(SEEN, sizeof *seen);
-    if (!seen) return tb_no_memory(err);
-    l->n[DAYS] = l->n[HOURS] = l->n[ACCOUNTS] = 0;
-    while (weigh(l) <= WEIGHT_MAX && tb_rollup_next_day(cursor, &day, &hours)) {
-        const int64_t account = account_of(run, &day);
-        l->n[DAYS]++;
-        l->n[HOURS] += (size_t)__builtin_popcount(hours.slots);
-        l->n[ACCOUNTS] += account && is_first(seen, account, &day);
-    }
-    free(seen);
-    return tb_rollup_cursor_check(cursor, err);
-}
-
+/* Of what was parsed: a day counts once, in however many threads' parts it is. Ends where it is more than is allowed. */
 static tb_code count_usage(const feed_run *run, load *l, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
+    tb_rollup_day day;
+    tb_grid hours;
+    const tb_logged_zones *zones = run->directory ? run->directory->ever_logged : NULL;
     for (size_t i = 0; i < run->n_workers; i++)
         parts[i] = run->workers[i].rollup;
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, run->n_workers, NULL);
-    tb_code code = cursor ? count_days(run, cursor, l, err) : tb_no_memory(err);
+    uint64_t *seen = calloc(SEEN, sizeof *seen);
+    tb_code code = cursor && seen ? TB_OK : tb_no_memory(err);
+    l->n[DAYS] = l->n[HOURS] = l->n[ACCOUNTS] = 0;
+    while (!code && weigh(l) <= WEIGHT_MAX && tb_rollup_next_day(cursor, &day, &hours)) {
+        const tb_logged *zone = zones && day.scope == TB_ROLLUP_ZONE ? tb_logged_find(zones, day.id) : NULL;
+        l->n[DAYS]++;
+        l->n[HOURS] += (size_t)__builtin_popcount(hours.slots);
+        l->n[ACCOUNTS] += zone && zone->account && is_first(seen, zone->account, &day);
+    }
+    if (!code) code = tb_rollup_cursor_check(cursor, err);
+    free(seen);
     tb_rollup_cursor_free(cursor);
     return code;
 }
@@ -120,12 +109,6 @@ static load load_of(const feed_run *run)
     return l;
 }
 
-static tb_code find_events(const feed_run *run, load *l, tb_error *err)
-{
-    if (!run->n_events || weigh(l) > WEIGHT_MAX) return TB_OK;
-    return tb_store_find_events(run->store, run->events, run->n_events, &l->n[PLACES], &l->n[STANDING], err);
-}
-
 static tb_code refuse_heavy(const load *l, tb_error *err)
 {
     kind most = DAYS;
@@ -136,14 +119,6 @@ static tb_code refuse_heavy(const load *l, tb_error *err)
                    kinds[most].what, l->n[most]);
 }
 
-/* The rest would have to be parsed while a transaction is open. */
-static tb_code refuse_full(tb_error *err)
-{
-    return tb_fail(err, TB_E_TOO_LARGE, NULL,
-                   "This body has too many kept lines, shield events, or counters of pull zones, edge locations, hours "
-                   "and countries. Nothing of it was taken. Send it in smaller parts.");
-}
-
 tb_code feed_run_weigh(feed_run *run, tb_error *err)
 {
     load l = load_of(run);
@@ -151,11 +126,16 @@ tb_code feed_run_weigh(feed_run *run, tb_error *err)
     run->weight = weigh(&l);
     if (!run->options->bounded) return TB_OK;
     tb_code code = run->weight + own_accounts > WEIGHT_MAX ? count_usage(run, &l, err) : TB_OK;
-    if (!code) code = find_events(run, &l, err);
+    if (!code && run->n_events && weigh(&l) <= WEIGHT_MAX)
+        code = tb_store_find_events(run->store, run->events, run->n_events, &l.n[PLACES], &l.n[STANDING], err);
     run->weight = weigh(&l);
     if (code) return code;
     if (run->weight > WEIGHT_MAX) return refuse_heavy(&l, err);
-    return run->ended == ENDED_FULL ? refuse_full(err) : TB_OK;
+    if (run->ended != ENDED_FULL) return TB_OK;
+    /* the rest would have to be parsed while a transaction is open */
+    return tb_fail(err, TB_E_TOO_LARGE, NULL,
+                   "This body has too many kept lines, shield events, or counters of pull zones, edge locations, hours "
+                   "and countries. Nothing of it was taken. Send it in smaller parts.");
 }
 
 size_t feed_run_copies(const feed_run *run)

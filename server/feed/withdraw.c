@@ -1,131 +1,105 @@
-/* Three passes over an input that can seek (a stream is copied to a file without a name first): its
- * first line, by which its segments are found; its hashes at their ends, which say which of them are
- * these bytes; then the bytes of each of these, parsed and subtracted.
+/* Undo: the feed's own run (run.h) over the segments of an input that are known, with the sign reversed.
  *
- * A body over HTTP is parsed beside the writer, in a reader's snapshot; the writer subtracts what it came
- * to. That is done in rounds of some segments, the last ones first, each a commit of its own, so the writer is not
- * held for long, and what is left is a known prefix. Where somebody changed meanwhile what a round was parsed by, or
- * one segment alone does not fit in memory, the writer parses it.
+ * Which segments are withdrawn: those whose hash agrees with the input's bytes and that begin at byte 0 or where another
+ * such segment ends (chain.h); of a piece, the segments that it names. A last line without its end that was refused is a
+ * segment beside the one that the complete line became. Segments of a named batch are withdrawn by its name alone.
  *
- * Of a round: chosen[from..left) are its segments; those behind were withdrawn, those before are still to go.
+ * Each segment is read by the clock of the time when it was taken, and has counters of its own, as they are compared
+ * with its row. Kept lines of all segments of a round are packed together.
  *
- * A segment is withdrawn where its hash agrees and it begins at byte 0 or where another one ends that
- * agrees. A refused last line without its end is one, beside the line that it became. Segments of a
- * named batch are withdrawn by its name alone. */
+ * A file is one round and one transaction. A body over HTTP is parsed beside the writer, in a reader's snapshot, and
+ * withdrawn in rounds of some segments from the end: each is a commit of its own, which holds the writer for a bounded
+ * time and leaves a known prefix. The writer parses a round itself only where the catalogue or the segments have changed
+ * since it was parsed, or where one segment does not fit in memory.
+ *
+ * chosen[from..left) are the segments of the round; those behind it are withdrawn, those before it are next. */
 #include "feed/withdraw.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "feed/chain.h"
-#include "feed/worker.h"
-#include "tollbook/withdraw.h"
+#include "feed/run.h"
 
-#define BLOCK_BYTES  ((size_t)256 << 10)
-#define MAX_GROUPS   ((size_t)1500000)
-#define KEPT_MAX     ((size_t)384 << 20) /* of what was parsed: as much as so many groups take */
-#define KEPT_EACH    ((size_t)64 << 10)  /* of pages that a rollup has begun */
-#define ROUND_MOST   64  /* segments of a round */
-#define ROUND_BYTES  ((uint64_t)64 << 20) /* and of their lines, if it is more than one */
+#define ROUND_MOST  64 /* segments of a round */
+#define ROUND_BYTES ((uint64_t)64 << 20) /* of their lines, where there are several */
+#define PARSED_MAX  ((size_t)384 << 20)  /* bytes of a round's counters in memory */
+#define PARSED_EACH ((size_t)64 << 10)   /* of them, pages that each rollup has begun */
 
-/* What the lines of a segment come to. */
-typedef struct sums {
-    uint64_t lines, rejected, ambiguous, heads, events;
-} sums;
+/* What the lines of a segment came to. */
+typedef struct counts {
+    uint64_t lines, rejected, ambiguous, heads;
+} counts;
 
-/* A segment that was parsed and is not subtracted yet. */
+/* A segment that was parsed beside the writer. */
 typedef struct parsed {
-    size_t at; /* in taken */
-    tb_rollup *rollup;
-    sums sums;
+    tb_rollup **rollups; /* one of each worker */
+    counts counts;
 } parsed;
 
 struct feed_withdrawing {
-    tb_store *store;
-    feed_options options; /* with the edges that regions have, and the clock of the running segment */
-    const tb_directory *directory; /* that it was parsed by, retained */
+    feed_run run;
+    feed_options options;
     const feed_who *who;
-    feed_source *source;
-    uint64_t seed;
     tb_hash128 head;
-    bool empty; /* the input has not a byte */
-    tb_taken *taken; /* ascending by start and length */
+    bool empty;       /* the input has no byte */
+    tb_taken *taken;  /* what is known of the input, ascending by start and length */
     feed_link *links; /* of each */
     size_t n;
-    size_t *chosen; /* of taken, what is withdrawn, ascending */
+    size_t *chosen; /* which of `taken` are withdrawn, ascending */
     size_t n_chosen, from, left;
+    parsed *parsed; /* of chosen[from..), ascending; ROUND_MOST */
+    size_t n_parsed, parsed_bytes;
+    uint64_t at;   /* where the source stands; UINT64_MAX: unknown */
+    bool full;     /* the first segment of the round does not fit in memory: the writer parses it */
     int64_t entry; /* of the audit log, from the round before */
-    uint64_t at; /* where the source stands; UINT64_MAX: somewhere else */
-    feed_worker worker;
-    feed_keeper keeper;
-    bool apart; /* there is no transaction yet: what is parsed is kept */
-    bool full;  /* more than may be kept: it is left to the writer */
-    parsed *parsed;
-    size_t n_parsed, parsed_bytes; /* bytes: of memory, about */
-    sums sums; /* of the running segment */
-    feed_withdrawn *report;
-    feed_withdrawn unread; /* of the parsing */
+    feed_withdrawn round;
 };
 typedef struct feed_withdrawing withdrawing;
 
-/* --- what is known --- */
+/* --- which segments --- */
 
-static bool same_hash(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
-/* Whether the sender cut its piece into the segments that it says. */
-static bool is_several(const withdrawing *w)
-{
-    return w->options.piece && w->options.piece->n_rungs > 0;
-}
-
-/* Where the piece's i-th segment ends. */
-static tb_rung end_of(const feed_piece *piece, size_t i)
-{
-    return i < piece->n_rungs ? piece->rungs[i] : (tb_rung){piece->length, piece->hash};
-}
-
-static tb_code append(tb_taken **list, size_t *n, const tb_taken *more, size_t n_more, tb_error *err)
-{
-    tb_taken *grown = realloc(*list, (*n + n_more + 1) * sizeof *grown);
-    if (!grown) return tb_no_memory(err);
-    if (n_more) memcpy(grown + *n, more, n_more * sizeof *grown);
-    *list = grown;
-    *n += n_more;
-    return TB_OK;
-}
-
-/* The segments at the places that the piece names. */
+/* Those at the places that the piece names, with the hashes that it names. */
 static tb_code list_piece(const withdrawing *w, tb_taken **ret_taken, size_t *ret_n, tb_error *err)
 {
     const feed_piece *piece = w->options.piece;
+    const char *batch = w->options.batch;
     tb_segment_place place = {w->options.kind, piece->head, 0, piece->start};
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i <= piece->n_rungs; i++) {
+        const tb_rung end = i < piece->n_rungs ? piece->rungs[i] : (tb_rung){piece->length, piece->hash};
         tb_taken *here = NULL;
         size_t n = 0;
         place.start = place.length;
-        place.length = end_of(piece, i).length;
-        code = tb_store_taken_at(w->store, &place, &here, &n, err);
-        if (!code) code = append(ret_taken, ret_n, here, n, err);
+        place.length = end.length;
+        code = tb_store_taken_at(w->run.store, &place, &here, &n, err);
+        tb_taken *more = code ? NULL : realloc(*ret_taken, (*ret_n + n + 1) * sizeof *more);
+        if (!code && !more) code = tb_no_memory(err);
+        if (more) *ret_taken = more;
+        for (size_t k = 0; !code && k < n; k++)
+            if (feed_hash_same(here[k].known.hash, end.hash) && (!batch || strcmp(here[k].name, batch) == 0))
+                more[(*ret_n)++] = here[k];
         free(here);
     }
     return code;
 }
 
-/* What is known of the input. It costs what the input's segments are, of a piece what the piece's are. */
+/* Of a whole input, all segments that begin with its first line, or all of the batch. */
 static tb_code list_taken(const withdrawing *w, tb_taken **ret_taken, size_t *ret_n, tb_error *err)
 {
     *ret_taken = NULL;
     *ret_n = 0;
-    return w->options.piece ? list_piece(w, ret_taken, ret_n, err)
-                            : tb_store_taken(w->store, w->options.kind, w->head, w->options.batch, ret_taken, ret_n,
-                                             err);
+    if (w->options.piece) return list_piece(w, ret_taken, ret_n, err);
+    if (w->empty && !w->options.batch) return TB_OK;
+    return tb_store_taken(w->run.store, w->options.kind, w->head, w->options.batch, ret_taken, ret_n, err);
 }
 
-static tb_code read_taken(withdrawing *w, tb_error *err)
+static bool is_chosen(const withdrawing *w, size_t i)
+{
+    return w->links[i].same && (w->options.batch || !w->taken[i].name[0]);
+}
+
+static tb_code choose_segments(withdrawing *w, tb_error *err)
 {
     tb_code code = list_taken(w, &w->taken, &w->n, err);
     if (code) return code;
@@ -134,229 +108,63 @@ static tb_code read_taken(withdrawing *w, tb_error *err)
     if (!w->links || !w->chosen) return tb_no_memory(err);
     for (size_t i = 0; i < w->n; i++)
         w->links[i].known = w->taken[i].known;
-    return TB_OK;
-}
-
-static const char *temporary_folder(void)
-{
-    const char *folder = getenv("TMPDIR");
-    return folder && *folder ? folder : "/tmp";
-}
-
-/* The input's first line, and the columns that a log may name there. */
-static tb_code read_beginning(withdrawing *w, tb_error *err)
-{
-    feed_reader reader;
-    const bool log = w->options.kind == TB_BATCH_LOG;
-    tb_code code = feed_reader_init(&reader, w->source, w->seed, BLOCK_BYTES, true, err);
+    if (w->n && !w->options.piece)
+        code = feed_chain_find(w->run.source, w->run.reader.seed, w->links, w->n, err);
     if (code) return code;
-    reader.heads = log && tb_log_layout_heads(&w->options.layout);
-    code = feed_reader_head(&reader, &w->head, &w->empty, err);
-    const tb_text beginning = feed_reader_beginning(&reader);
-    if (!code && log)
-        code = tb_log_layout_head(&w->options.layout, beginning.data, beginning.len, err);
-    if (!code && !feed_source_seekable(w->source))
-        code = feed_reader_spool(&reader, temporary_folder(), err);
-    feed_reader_release(&reader);
-    w->at = UINT64_MAX;
-    return code;
-}
-
-/* Of the input's segments those of named batches stay, unless the name was given. */
-static bool is_chosen(const withdrawing *w, size_t i)
-{
-    return w->links[i].same && (w->options.batch || !w->taken[i].name[0]);
-}
-
-static void count_named(withdrawing *w)
-{
-    feed_withdrawn *report = w->report;
-    for (size_t i = 0; i < w->n; i++)
-        if (w->links[i].same && !is_chosen(w, i) && !report->named++)
-            memcpy(report->batch, w->taken[i].name, sizeof report->batch);
-}
-
-/* A named batch is withdrawn as a whole: its segments must all be this input's. */
-static tb_code check_batch(const withdrawing *w, tb_error *err)
-{
-    for (size_t i = 0; w->options.batch && i < w->n; i++)
-        if (!w->links[i].same || w->links[i].known.kind != w->options.kind)
+    for (size_t i = 0; i < w->n; i++) {
+        feed_link *link = &w->links[i];
+        if (w->options.piece) { /* its sender says which bytes these are; what they come to is compared */
+            link->same = true;
+            link->before = link->known.start ? '\n' : 0;
+        }
+        if (w->options.batch && (!link->same || link->known.kind != w->options.kind))
             return tb_fail(err, TB_E_BATCH_CONFLICT, NULL,
                            "The batch id \"%.80s\" is known with other bytes, or read in another format. Nothing was "
                            "withdrawn.",
                            w->options.batch);
+        if (is_chosen(w, i)) w->chosen[w->n_chosen++] = i;
+    }
+    w->from = w->left = w->n_chosen;
     return TB_OK;
 }
 
-static tb_code find_segments(withdrawing *w, tb_error *err)
-{
-    tb_code code = read_beginning(w, err);
-    if (code || (w->empty && !w->options.batch)) return code;
-    code = read_taken(w, err);
-    if (!code && w->n) code = feed_chain_find(w->source, w->seed, w->links, w->n, err);
-    return code ? code : check_batch(w, err);
-}
-
-static bool is_of_piece(const withdrawing *w, const tb_taken *taken)
-{
-    const feed_piece *piece = w->options.piece;
-    uint64_t start = piece->start;
-    bool same = false;
-    for (size_t i = 0; i <= piece->n_rungs && !same; i++) {
-        const tb_rung end = end_of(piece, i);
-        same = taken->known.start == start && taken->known.length == end.length &&
-               same_hash(taken->known.hash, end.hash);
-        start = end.length;
-    }
-    return same && (!w->options.batch || strcmp(taken->name, w->options.batch) == 0);
-}
-
-/* The segments that the piece names: its bytes are what the sender says they are, and what they come to is
- * compared. Of several each begins behind a line end. */
-static tb_code find_piece(withdrawing *w, tb_error *err)
-{
-    w->head = w->options.piece->head;
-    w->at = UINT64_MAX;
-    tb_code code = read_taken(w, err);
-    for (size_t i = 0; !code && i < w->n; i++) {
-        w->links[i].same = is_of_piece(w, &w->taken[i]);
-        w->links[i].before = w->links[i].known.start ? '\n' : 0;
-    }
-    return code;
-}
-
-static void choose_segments(withdrawing *w)
-{
-    w->n_chosen = 0;
-    for (size_t i = 0; i < w->n; i++)
-        if (is_chosen(w, i)) w->chosen[w->n_chosen++] = i;
-    w->from = 0;
-    w->left = w->n_chosen;
-}
-
-/* The next ones to go, `most` of them at most. */
+/* The next segments from the end, `most` of them at most. */
 static void next_round(withdrawing *w, size_t most)
 {
     uint64_t bytes = 0;
     for (w->from = w->left; w->from > 0 && w->left - w->from < most; w->from--) {
         const tb_known *known = &w->taken[w->chosen[w->from - 1]].known;
         bytes += known->length - known->start;
-        if (w->from < w->left && bytes > ROUND_BYTES) break;
+        if (w->from < w->left && bytes > ROUND_BYTES && most < SIZE_MAX) break;
     }
 }
 
-/* --- a segment --- */
+/* --- subtracting --- */
 
-static tb_code subtract(const withdrawing *w, tb_rollup *rollup, tb_error *err)
+static tb_code subtract(withdrawing *w, tb_rollup *const *rollups, tb_error *err)
 {
-    tb_rollup *parts[1] = {rollup};
-    tb_rollup_cursor *cursor = tb_rollup_cursor_new(parts, 1, NULL);
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(rollups, w->run.n_workers, NULL);
     if (!cursor) return tb_no_memory(err);
-    tb_code code = tb_store_withdraw_usage(w->store, cursor, &w->report->maxima, err);
+    tb_code code = tb_store_withdraw_usage(w->run.store, cursor, &w->round.maxima, err);
     tb_rollup_cursor_free(cursor);
     return code;
 }
 
-/* Of all segments together, where they fit: each call looks through the zone's hours. */
-static tb_code subtract_logs(const withdrawing *w, tb_error *err)
+/* What the workers have parsed of the segment. */
+static tb_code subtract_parsed(withdrawing *w, tb_error *err)
 {
-    feed_logs *logs = w->worker.logs;
-    return logs ? feed_logs_withdraw(logs, w->store, &w->report->kept_lines, err) : TB_OK;
-}
-
-/* What was parsed so far is subtracted, or stays with the worker. */
-static tb_code flush(withdrawing *w, tb_error *err)
-{
-    feed_worker *worker = &w->worker;
-    w->sums.events += worker->events.n;
-    feed_events_clear(&worker->events);
-    if (w->apart) return TB_OK;
-    tb_code code = subtract(w, worker->rollup, err);
-    if (!code && worker->logs && feed_logs_full(worker->logs)) code = subtract_logs(w, err);
-    tb_rollup_clear(worker->rollup);
-    feed_rejects_clear(&worker->rejects);
+    tb_rollup *rollups[FEED_THREADS_MAX];
+    for (size_t i = 0; i < w->run.n_workers; i++)
+        rollups[i] = w->run.workers[i].rollup;
+    tb_code code = subtract(w, rollups, err);
+    for (size_t i = 0; i < w->run.n_workers; i++)
+        tb_rollup_clear(rollups[i]);
     return code;
 }
 
-static bool stopped(const withdrawing *w)
+/* After its last line: the segment's row is compared and marked. */
+static tb_code end_segment(withdrawing *w, size_t i, const counts *of, tb_error *err)
 {
-    const atomic_bool *stop = w->options.stop;
-    return stop && atomic_load_explicit(stop, memory_order_relaxed);
-}
-
-static void show_progress(const withdrawing *w, const feed_reader *reader)
-{
-    const feed_progress progress = {.lines = w->report->lines + w->sums.lines,
-                                    .bytes = reader->at,
-                                    .read = feed_source_stored_read(w->source),
-                                    .total_read = feed_source_stored_size(w->source)};
-    if (w->options.progress) w->options.progress(w->options.progress_ctx, &progress);
-}
-
-static tb_code parse_block(withdrawing *w, tb_error *err)
-{
-    feed_worker *worker = &w->worker;
-    tb_code code = feed_worker_parse(worker, &w->options, err);
-    worker->number++;
-    w->sums.lines += worker->lines;
-    w->sums.rejected += worker->n_rejects;
-    w->sums.ambiguous += worker->n_ambiguous;
-    w->sums.heads += worker->n_heads;
-    const bool full = feed_worker_full(worker) || (worker->logs && feed_logs_full(worker->logs));
-    w->full |= full && w->apart;
-    return !code && full && !w->apart ? flush(w, err) : code;
-}
-
-static tb_code parse_lines(withdrawing *w, feed_reader *reader, tb_error *err)
-{
-    feed_turn turn = FEED_TURN_BLOCK;
-    tb_code code = TB_OK;
-    while (!code && turn != FEED_TURN_END && !w->full) {
-        if (stopped(w))
-            return tb_fail(err, TB_E_STOPPED, NULL, "Interrupted. Nothing was withdrawn.");
-        code = feed_reader_next(reader, &w->worker.block, &turn, err);
-        if (!code && turn == FEED_TURN_BLOCK) code = parse_block(w, err);
-        if (!code) show_progress(w, reader);
-    }
-    return code ? code : flush(w, err);
-}
-
-/* The bytes of a segment, as an input of their own. A piece of one is it already. */
-static tb_code parse_segment(withdrawing *w, const feed_link *link, tb_error *err)
-{
-    feed_reader reader;
-    const tb_known *known = &link->known;
-    const bool alone = w->options.piece && !is_several(w);
-    const uint64_t base = w->options.piece ? w->options.piece->start : 0;
-    tb_code code = TB_OK;
-    if (!alone && w->at != known->start)
-        code = feed_source_seek(w->source, known->start - base, err);
-    if (!code) code = feed_reader_init(&reader, w->source, w->seed, BLOCK_BYTES, true, err);
-    if (code) return code;
-    if (!alone) {
-        feed_source_limit(w->source, known->length - base);
-        reader.at = known->start;
-        reader.last = link->before;
-        code = feed_reader_skip_line_end(&reader, err);
-    }
-    if (!code) code = parse_lines(w, &reader, err);
-    feed_reader_release(&reader);
-    feed_source_limit(w->source, UINT64_MAX);
-    w->at = known->length;
-    return code;
-}
-
-static tb_code parse_taken(withdrawing *w, size_t i, tb_error *err)
-{
-    w->sums = (sums){0};
-    w->options.layout.now_ms = w->taken[i].added_us / 1000;
-    return parse_segment(w, &w->links[i], err);
-}
-
-/* Its lines are subtracted. */
-static tb_code end_segment(const withdrawing *w, size_t i, const sums *of, tb_error *err)
-{
-    feed_withdrawn *report = w->report;
     const tb_withdrawal done = {.segment = w->taken[i].id,
                                 .kind = w->options.kind,
                                 .source = w->options.source,
@@ -365,24 +173,135 @@ static tb_code end_segment(const withdrawing *w, size_t i, const sums *of, tb_er
                                 .ambiguous = of->ambiguous,
                                 .heads = of->heads,
                                 .now_us = w->options.now_us};
-    report->segments++;
-    report->lines += of->lines;
-    report->rejected += of->rejected;
-    report->accepted += of->lines - of->rejected;
-    report->events += of->events;
-    return tb_store_withdraw_segment(w->store, &done, err);
+    w->round.segments++;
+    w->round.lines += of->lines;
+    w->round.rejected += of->rejected;
+    w->round.accepted += done.accepted;
+    return tb_store_withdraw_segment(w->run.store, &done, err);
 }
 
-static tb_code withdraw_segment(withdrawing *w, size_t i, tb_error *err)
+/* --- parsing --- */
+
+/* Starts a run over the input, and reads its beginning. */
+static tb_code open_run(withdrawing *w, tb_store *store, feed_source *source, bool apart, tb_error *err)
 {
-    tb_code code = parse_taken(w, i, err);
-    return code ? code : end_segment(w, i, &w->sums, err);
+    feed_run *run = &w->run;
+    const feed_piece *piece = w->options.piece;
+    *run = (feed_run){.store = store, .source = source, .options = &w->options, .apart = apart, .undo = &w->round};
+    w->round = (feed_withdrawn){0};
+    w->options.stop_on_error = w->options.bounded = false;
+    w->options.take_partial_line = true;
+    w->options.segment_bytes = UINT64_MAX;
+    tb_code code = feed_run_open(run, err);
+    if (piece) w->head = piece->head;
+    if (code || piece) return code;
+    tb_log_layout *layout = w->options.kind == TB_BATCH_LOG ? &run->own_options.layout : NULL;
+    return feed_chain_begin(&run->reader, layout, !feed_source_seekable(source), &w->head, &w->empty, err);
 }
 
-/* --- the whole --- */
+/* Places the run's reader at the segment. A piece that is one segment has no more bytes than that. */
+static tb_code open_segment(withdrawing *w, size_t i, tb_error *err)
+{
+    feed_run *run = &w->run;
+    feed_reader *reader = &run->reader;
+    const feed_link *link = &w->links[i];
+    const tb_known *known = &link->known;
+    const feed_piece *piece = w->options.piece;
+    const uint64_t base = piece ? piece->start : 0, seed = reader->seed;
+    const size_t block = reader->block_bytes;
+    feed_source_limit(run->source, UINT64_MAX);
+    tb_code code = w->at == known->start ? TB_OK : feed_source_seek(run->source, known->start - base, err);
+    feed_reader_release(reader);
+    if (!code) code = feed_reader_init(reader, run->source, seed, block, true, err);
+    if (code) return code;
+    if (!piece || piece->n_rungs) feed_source_limit(run->source, known->length - base);
+    reader->at = run->flushed_at = known->start;
+    reader->last = link->before;
+    run->own_options.layout.now_ms = w->taken[i].added_us / 1000;
+    run->lines = run->refused = run->taken_ambiguous = run->taken_heads = run->n_counts = 0;
+    for (size_t k = 0; k < run->n_workers; k++)
+        feed_rejects_clear(&run->workers[k].rejects);
+    w->at = known->length;
+    return feed_reader_skip_line_end(reader, err);
+}
 
-/* After a round's last one: the chains are looked at, and the audit log says what was done. */
-static tb_code end_withdrawal(withdrawing *w, tb_error *err)
+/* Parses the segment. In a transaction its usage is subtracted; else w->full says that it does not fit in memory. */
+static tb_code parse_segment(withdrawing *w, size_t i, counts *ret, tb_error *err)
+{
+    feed_run *run = &w->run;
+    tb_code code = open_segment(w, i, err);
+    for (bool more = !code; more; more = !code && !w->full && run->ended != ENDED_INPUT) {
+        feed_run_workers(run);
+        if (run->ended == ENDED_FAILED) code = feed_run_failed(run, err);
+        else if (run->ended == ENDED_STOPPED)
+            code = tb_fail(err, TB_E_STOPPED, NULL, "Interrupted. Nothing was withdrawn.");
+        else if (run->ended == ENDED_FULL && run->apart) w->full = true;
+        for (size_t k = 0; k < run->n_workers; k++) { /* events stay in the store */
+            w->round.events += run->workers[k].events.n;
+            feed_events_clear(&run->workers[k].events);
+        }
+        if (!code && !run->apart && run->ended != ENDED_BEFORE_TAIL) code = subtract_parsed(w, err);
+    }
+    *ret = (counts){run->lines, run->refused, run->taken_ambiguous, run->taken_heads};
+    return code;
+}
+
+/* Keeps what was parsed of a segment, and gives the workers empty rollups. */
+static tb_code keep_parsed(withdrawing *w, const counts *of, tb_error *err)
+{
+    feed_run *run = &w->run;
+    tb_rollup **rollups = calloc(run->n_workers, sizeof(tb_rollup *));
+    if (!rollups) return tb_no_memory(err);
+    w->parsed[w->n_parsed++] = (parsed){rollups, *of};
+    for (size_t i = 0; i < run->n_workers; i++) {
+        tb_rollup *empty = feed_run_rollup(run);
+        if (!empty) return tb_no_memory(err);
+        rollups[i] = run->workers[i].rollup;
+        run->workers[i].rollup = empty;
+        w->parsed_bytes += PARSED_EACH + tb_rollup_bytes(rollups[i]);
+    }
+    w->full = w->parsed_bytes > PARSED_MAX;
+    return TB_OK;
+}
+
+static void drop_parsed(withdrawing *w)
+{
+    for (size_t i = 0; i < w->n_parsed; i++) {
+        for (size_t k = 0; k < w->run.n_workers; k++)
+            tb_rollup_free(w->parsed[i].rollups[k]);
+        free(w->parsed[i].rollups);
+    }
+    w->n_parsed = w->parsed_bytes = 0;
+}
+
+/* Half as many segments where they do not fit in memory. */
+static tb_code parse_round(withdrawing *w, size_t most, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (!w->parsed) w->parsed = calloc(ROUND_MOST, sizeof *w->parsed);
+    if (!w->parsed) return tb_no_memory(err);
+    do {
+        drop_parsed(w);
+        feed_run_clear(&w->run);
+        w->round = (feed_withdrawn){0};
+        w->at = UINT64_MAX;
+        w->full = false;
+        next_round(w, most);
+        for (size_t i = w->from; !code && !w->full && i < w->left; i++) {
+            counts of;
+            code = parse_segment(w, w->chosen[i], &of, err);
+            if (code || w->full) break;
+            code = w->run.apart ? keep_parsed(w, &of, err) : end_segment(w, w->chosen[i], &of, err);
+        }
+        most = (w->left - w->from) / 2;
+    } while (!code && w->full && most > 0);
+    return code;
+}
+
+/* --- in the transaction --- */
+
+/* After the round's last segment: checks what follows the segments, and writes the audit log. */
+static tb_code record_round(withdrawing *w, tb_error *err)
 {
     const size_t n = w->left - w->from;
     int64_t *ids = calloc(n + 1, sizeof *ids);
@@ -394,126 +313,81 @@ static tb_code end_withdrawal(withdrawing *w, tb_error *err)
                                .source = w->options.source,
                                .batch = w->options.batch,
                                .head = w->head,
-                               .lines = w->report->lines,
+                               .lines = w->round.lines,
                                .segments = ids,
                                .n_segments = n,
                                .now_us = w->options.now_us,
                                .key = w->who->key,
                                .origin = w->who->origin,
                                .entry = &w->entry};
-    tb_code code = tb_store_withdraw_end(w->store, &done, err);
+    tb_code code = tb_store_withdraw_end(w->run.store, &done, err);
     free(ids);
     return code;
 }
 
-/* The round is over. */
-static tb_code end_round(withdrawing *w, tb_error *err)
+/* What was parsed beside the writer is subtracted, and the round ends. */
+static tb_code subtract_round(withdrawing *w, tb_error *err)
 {
-    tb_code code = w->left > w->from ? end_withdrawal(w, err) : TB_OK;
-    w->left = w->from;
-    w->report->more = w->left > 0;
-    w->report->entry = w->entry;
-    if (!code && w->left == 0) count_named(w);
-    return code;
-}
-
-/* A log's lines are read with what the catalogue says now. */
-static tb_code use_directory(withdrawing *w, tb_error *err)
-{
-    tb_log_layout *layout = &w->options.layout;
-    const tb_directory *d = w->options.directory;
-    if (w->options.kind != TB_BATCH_LOG) return TB_OK;
-    const bool hosts = layout->format == TB_FORMAT_COLUMNS && !layout->zone;
-    tb_code code = d ? TB_OK : tb_store_directory(w->store, hosts, &d, err);
-    if (code) return code;
-    if (w->directory != d) {
-        tb_directory_retain(d);
-        tb_directory_release(w->directory);
-        w->directory = w->options.directory = d;
+    feed_withdrawn *round = &w->round;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < w->n_parsed; i++) {
+        code = subtract(w, w->parsed[i].rollups, err);
+        if (!code) code = end_segment(w, w->chosen[w->from + i], &w->parsed[i].counts, err);
     }
-    layout->edges = d->edges;
-    layout->n_edges = d->n_edges;
-    if (hosts) layout->hosts = d->hosts;
-    feed_keeper_init(&w->keeper, d->ever_logged, &w->options, 1);
-    w->keeper.whole = true;
-    return TB_OK;
-}
-
-static tb_rollup *new_rollup(const withdrawing *w)
-{
-    return tb_rollup_new(w->options.max_groups ? w->options.max_groups : MAX_GROUPS, NULL);
-}
-
-static tb_code begin_parsing(withdrawing *w, tb_error *err)
-{
-    tb_code code = use_directory(w, err);
-    if (code) return code;
-    return feed_worker_init(&w->worker, new_rollup(w), w->keeper.zones ? &w->keeper : NULL, err);
-}
-
-static tb_code find_all(withdrawing *w, tb_error *err)
-{
-    w->options.stop_on_error = false;
-    w->seed = feed_hash_seed(w->options.kind, &w->options.layout);
-    tb_code code = begin_parsing(w, err);
-    if (!code) code = w->options.piece ? find_piece(w, err) : find_segments(w, err);
-    if (!code) choose_segments(w);
+    for (size_t i = 0; !code && i < w->run.n_workers; i++) {
+        feed_logs *logs = w->run.workers[i].logs;
+        if (logs) code = feed_logs_pack(logs, err);
+        if (logs && !code) code = feed_logs_withdraw(logs, w->run.store, &round->kept_lines, err);
+    }
+    if (!code && w->left > w->from) code = record_round(w, err);
+    w->left = w->from;
+    round->more = w->left > 0;
+    round->entry = w->entry;
+    for (size_t i = 0; !code && !round->more && i < w->n; i++)
+        if (w->links[i].same && !is_chosen(w, i) && !round->named++)
+            memcpy(round->batch, w->taken[i].name, sizeof round->batch);
     return code;
 }
 
-/* A round, or with `most` SIZE_MAX all of it, in the transaction. */
-static tb_code withdraw_round(withdrawing *w, size_t most, tb_error *err)
-{
-    tb_code code = find_all(w, err);
-    if (!code && most < SIZE_MAX) next_round(w, most);
-    for (size_t i = w->from; !code && i < w->left; i++)
-        code = withdraw_segment(w, w->chosen[i], err);
-    if (!code && w->worker.logs) code = feed_logs_pack(w->worker.logs, err);
-    if (!code) code = subtract_logs(w, err);
-    return code ? code : end_round(w, err);
-}
-
-static void drop_parsed(withdrawing *w)
-{
-    for (size_t i = 0; i < w->n_parsed; i++)
-        tb_rollup_free(w->parsed[i].rollup);
-    w->n_parsed = w->parsed_bytes = 0;
-}
-
-static void release_all(withdrawing *w)
+/* Closes the run, and forgets what it has parsed. */
+static void close_run(withdrawing *w)
 {
     drop_parsed(w);
-    free(w->parsed);
-    w->parsed = NULL;
-    feed_worker_release(&w->worker);
-    free(w->taken);
-    free(w->chosen);
-    free(w->links);
-    feed_source_close(w->source);
-    tb_directory_release(w->directory);
+    feed_run_close(&w->run);
 }
 
-static tb_code run_withdraw(withdrawing *w, tb_error *err)
+static void forget_segments(withdrawing *w)
 {
-    tb_code code = withdraw_round(w, SIZE_MAX, err);
-    release_all(w);
-    if (code) *w->report = (feed_withdrawn){0};
-    return code;
+    free(w->taken);
+    free(w->links);
+    free(w->chosen);
+    w->taken = NULL;
+    w->links = NULL;
+    w->chosen = NULL;
+    w->n = w->n_chosen = w->from = w->left = 0;
 }
 
 tb_code feed_withdraw_file(tb_store *store, const char *path, const feed_options *options,
                            const feed_who *who, feed_withdrawn *ret_withdrawn, tb_error *err)
 {
-    withdrawing w = {.store = store, .options = *options, .who = who, .report = ret_withdrawn};
+    withdrawing w = {.options = *options, .who = who};
+    feed_source *source;
     *ret_withdrawn = (feed_withdrawn){0};
-    tb_code code = feed_source_open(path, options->stop, &w.source, err);
+    tb_code code = feed_source_open(path, options->stop, &source, err);
     if (code) return code;
     code = tb_store_begin(store, err);
     if (code) {
-        feed_source_close(w.source);
+        feed_source_close(source);
         return code;
     }
-    code = run_withdraw(&w, err);
+    code = open_run(&w, store, source, false, err);
+    if (!code) code = choose_segments(&w, err);
+    if (!code) code = parse_round(&w, SIZE_MAX, err);
+    if (!code) code = subtract_round(&w, err);
+    if (!code) *ret_withdrawn = w.round;
+    close_run(&w);
+    forget_segments(&w);
+    free(w.parsed);
     if (!code && ret_withdrawn->segments) {
         code = tb_store_commit(store, err);
         if (!code) tb_store_checkpoint(store, false);
@@ -525,72 +399,34 @@ tb_code feed_withdraw_file(tb_store *store, const char *path, const feed_options
 
 /* --- in two steps --- */
 
-static tb_code open_body(withdrawing *w, const feed_body *body, tb_error *err)
+static tb_code open_body(withdrawing *w, const feed_body *body, tb_store *store, bool apart, tb_error *err)
 {
-    return feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max, &w->source,
-                              err);
+    feed_source *source;
+    tb_code code = feed_source_memory(body->bytes, body->len, body->encoding, body->plain_max, &source, err);
+    return code ? code : open_run(w, store, source, apart, err);
 }
 
-/* Keeps what the segment's lines come to, and gives the worker an empty rollup. */
-static tb_code keep_parsed(withdrawing *w, size_t i, tb_error *err)
+/* Parses the next round in the reader's snapshot. What the writer does not need goes. */
+static tb_code parse_apart(withdrawing *w, tb_error *err)
 {
-    tb_rollup *empty = new_rollup(w);
-    if (!empty) return tb_no_memory(err);
-    w->parsed[w->n_parsed++] = (parsed){i, w->worker.rollup, w->sums};
-    w->parsed_bytes += KEPT_EACH + tb_rollup_bytes(w->worker.rollup);
-    w->worker.rollup = empty;
-    w->full |= w->parsed_bytes > KEPT_MAX;
-    return TB_OK;
-}
-
-/* Room for what a round keeps. */
-static tb_code make_round(withdrawing *w, tb_error *err)
-{
-    if (!w->parsed) w->parsed = calloc(ROUND_MOST, sizeof *w->parsed);
-    return w->parsed ? TB_OK : tb_no_memory(err);
-}
-
-/* Only what is to be subtracted waits for the writer; nothing where he does it all. */
-static tb_code end_parsing(withdrawing *w, tb_error *err)
-{
-    feed_logs *logs = w->full ? NULL : w->worker.logs;
-    tb_code code = logs ? feed_logs_seal(logs, err) : TB_OK;
-    if (code) return code;
-    if (logs) w->worker.logs = NULL;
-    feed_worker_release(&w->worker);
-    w->worker.logs = logs;
-    feed_source_close(w->source);
-    w->source = NULL;
-    if (w->full) drop_parsed(w);
-    return TB_OK;
-}
-
-static tb_code parse_chosen(withdrawing *w, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = w->from; !code && !w->full && i < w->left; i++) {
-        code = parse_taken(w, w->chosen[i], err);
-        if (!code && !w->full) code = keep_parsed(w, w->chosen[i], err);
-    }
-    return code;
-}
-
-/* Fewer segments where they do not fit in memory. One that does not is left to the writer. */
-static tb_code parse_round(withdrawing *w, tb_error *err)
-{
-    size_t most = ROUND_MOST;
-    tb_code code;
-    do {
-        w->full = false;
+    feed_run *run = &w->run;
+    tb_code code = parse_round(w, ROUND_MOST, err);
+    if (w->full) {
         drop_parsed(w);
-        tb_rollup_clear(w->worker.rollup);
-        feed_rejects_clear(&w->worker.rejects);
-        if (w->worker.logs) feed_logs_clear(w->worker.logs);
-        next_round(w, most);
-        code = parse_chosen(w, err);
-        most = (w->left - w->from) / 2;
-    } while (!code && w->full && most > 0);
-    return code ? code : end_parsing(w, err);
+        feed_run_clear(run);
+    }
+    for (size_t i = 0; i < run->n_workers; i++) {
+        feed_worker *worker = &run->workers[i];
+        if (!code && worker->logs) code = feed_logs_seal(worker->logs, err);
+        feed_worker_trim(worker);
+        feed_rejects_release(&worker->rejects);
+        tb_rollup_clear(worker->rollup);
+    }
+    feed_source_close(run->source);
+    run->source = NULL;
+    run->store = NULL;
+    run->apart = false;
+    return code;
 }
 
 tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_options *options,
@@ -598,13 +434,10 @@ tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_
 {
     withdrawing *w = calloc(1, sizeof *w);
     if (!w) return tb_no_memory(err);
-    *w = (withdrawing){.store = reader, .options = *options, .apart = true, .report = &w->unread};
-    tb_code code = open_body(w, body, err);
-    if (!code) code = find_all(w, err);
-    if (!code) code = make_round(w, err);
-    if (!code) code = parse_round(w, err);
-    w->store = NULL;
-    w->apart = false;
+    w->options = *options;
+    tb_code code = open_body(w, body, reader, true, err);
+    if (!code) code = choose_segments(w, err);
+    if (!code) code = parse_apart(w, err);
     if (code) feed_withdraw_free(w);
     else *ret_withdrawing = w;
     return code;
@@ -612,21 +445,16 @@ tb_code feed_withdraw_parse(tb_store *reader, const feed_body *body, const feed_
 
 tb_code feed_withdraw_next(feed_withdrawing *w, const feed_body *body, tb_store *reader, tb_error *err)
 {
-    w->store = reader;
-    w->apart = true;
-    w->report = &w->unread;
-    w->at = UINT64_MAX;
-    feed_worker_release(&w->worker);
-    tb_code code = open_body(w, body, err);
-    if (!code) code = begin_parsing(w, err);
-    if (!code) code = make_round(w, err);
-    if (!code) code = parse_round(w, err);
-    w->store = NULL;
-    w->apart = false;
-    return code;
+    const tb_directory *directory = w->run.directory;
+    tb_directory_retain(directory);
+    close_run(w);
+    w->options.directory = directory;
+    tb_code code = open_body(w, body, reader, true, err);
+    tb_directory_release(directory);
+    return code ? code : parse_apart(w, err);
 }
 
-/* Whether those of the round are known as before. What came since behind them is noticed at the end. */
+/* Whether the segments of the round are known as before. Segments that were added behind them fail record_round. */
 static tb_code round_is_known(const withdrawing *w, bool *ret_so, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -635,7 +463,7 @@ static tb_code round_is_known(const withdrawing *w, bool *ret_so, tb_error *err)
         const tb_segment_place place = {w->options.kind, w->head, one->known.start, one->known.length};
         tb_taken *here = NULL;
         size_t n = 0;
-        code = tb_store_taken_at(w->store, &place, &here, &n, err);
+        code = tb_store_taken_at(w->run.store, &place, &here, &n, err);
         *ret_so = false;
         for (size_t k = 0; !code && k < n; k++)
             *ret_so |= here[k].id == one->id;
@@ -656,57 +484,40 @@ static tb_code all_is_known(const withdrawing *w, bool *ret_so, tb_error *err)
     return code;
 }
 
-/* Whether the catalogue, and the segments that are known, are what they were when it was parsed. */
+/* Whether the catalogue, and the segments that are known, are what they were when the round was parsed. */
 static tb_code still_so(const withdrawing *w, bool *ret_so, tb_error *err)
 {
-    const tb_directory *d = w->directory;
-    tb_code code = d ? tb_store_directory(w->store, d->hosts != NULL, &d, err) : TB_OK;
-    *ret_so = d == w->directory;
-    if (code || (w->empty && !w->options.batch)) return code;
+    const tb_directory *d = w->run.directory;
+    tb_code code = d ? tb_store_directory(w->run.store, d->hosts != NULL, &d, err) : TB_OK;
+    *ret_so = d == w->run.directory;
+    if (code || !*ret_so) return code;
     return w->n <= ROUND_MOST && w->left == w->n_chosen ? all_is_known(w, ret_so, err)
                                                         : round_is_known(w, ret_so, err);
 }
 
-/* The round, by the writer; one segment where more did not fit in memory. */
-static tb_code begin_again(withdrawing *w, const feed_body *body, tb_error *err)
+/* Parses the round in the transaction: of one segment where more did not fit in memory. */
+static tb_code parse_again(withdrawing *w, const feed_body *body, tb_store *store, tb_error *err)
 {
-    const feed_options options = w->options;
     const size_t most = w->full ? 1 : ROUND_MOST;
-    const int64_t entry = w->entry;
-    release_all(w);
-    *w = (withdrawing){.store = w->store, .options = options, .who = w->who, .report = w->report, .entry = entry};
+    close_run(w);
+    forget_segments(w);
     w->options.directory = NULL;
-    tb_code code = open_body(w, body, err);
-    if (!code) code = withdraw_round(w, most, err);
-    feed_source_close(w->source);
-    w->source = NULL;
-    return code;
-}
-
-static tb_code subtract_all(withdrawing *w, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < w->n_parsed; i++) {
-        const parsed *p = &w->parsed[i];
-        code = subtract(w, p->rollup, err);
-        if (!code) code = end_segment(w, p->at, &p->sums, err);
-    }
-    if (!code) code = subtract_logs(w, err);
-    return code ? code : end_round(w, err);
+    tb_code code = open_body(w, body, store, false, err);
+    if (!code) code = choose_segments(w, err);
+    return code ? code : parse_round(w, most, err);
 }
 
 tb_code feed_withdraw_take(feed_withdrawing *w, const feed_body *body, tb_store *store,
                            const feed_who *who, feed_withdrawn *ret_withdrawn, tb_error *err)
 {
     bool so = false;
-    w->store = store;
+    w->run.store = store;
     w->who = who;
-    w->report = ret_withdrawn;
     *ret_withdrawn = (feed_withdrawn){0};
     tb_code code = w->full ? TB_OK : still_so(w, &so, err);
-    if (!code) code = so ? subtract_all(w, err) : begin_again(w, body, err);
-    drop_parsed(w);
-    if (code) *ret_withdrawn = (feed_withdrawn){0};
+    if (!code && !so) code = parse_again(w, body, store, err);
+    if (!code) code = subtract_round(w, err);
+    if (!code) *ret_withdrawn = w->round;
     return code;
 }
 
@@ -725,22 +536,24 @@ void feed_withdrawn_add(feed_withdrawn *sum, const feed_withdrawn *part)
 
 bool feed_withdraw_compacts(const feed_withdrawing *w, tb_compact_walk *ret_walk)
 {
-    size_t bytes = 0;
-    const bool logs = w->worker.logs && feed_logs_blocks(w->worker.logs, &bytes);
-    *ret_walk = (tb_compact_walk){.logs = w->full || logs};
-    return w->full || w->n_parsed > 0;
+    bool logs = w->full;
+    for (size_t i = 0, bytes; i < w->run.n_workers; i++)
+        logs |= w->run.workers[i].logs && feed_logs_blocks(w->run.workers[i].logs, &bytes);
+    *ret_walk = (tb_compact_walk){.logs = logs};
+    return w->left > w->from;
 }
 
 size_t feed_withdraw_bytes(const feed_withdrawing *w)
 {
-    const feed_logs *logs = w->worker.logs;
-    return w->parsed_bytes + w->n * (sizeof *w->taken + sizeof *w->links + sizeof *w->chosen) +
-           (logs ? feed_logs_bytes(logs) : 0);
+    return feed_run_bytes(&w->run) + w->parsed_bytes +
+           w->n * (sizeof *w->taken + sizeof *w->links + sizeof *w->chosen);
 }
 
 void feed_withdraw_free(feed_withdrawing *w)
 {
     if (!w) return;
-    release_all(w);
+    close_run(w);
+    forget_segments(w);
+    free(w->parsed);
     free(w);
 }

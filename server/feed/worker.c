@@ -17,17 +17,7 @@ tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup, const feed_keep
     return tb_no_memory(err);
 }
 
-/* What lines are parsed into. */
-static tb_code have_room(feed_worker *worker, tb_error *err)
-{
-    if (!worker->hits) worker->hits = malloc(ROOM * sizeof *worker->hits);
-    if (!worker->refused) worker->refused = malloc(ROOM * sizeof *worker->refused);
-    if (worker->logs && !worker->spans) worker->spans = malloc(ROOM * sizeof *worker->spans);
-    const bool whole = worker->hits && worker->refused && (worker->spans || !worker->logs);
-    return whole ? TB_OK : tb_no_memory(err);
-}
-
-void feed_worker_rest(feed_worker *worker)
+void feed_worker_trim(feed_worker *worker)
 {
     feed_block_release(&worker->block);
     free(worker->hits);
@@ -40,7 +30,7 @@ void feed_worker_rest(feed_worker *worker)
 
 void feed_worker_release(feed_worker *worker)
 {
-    feed_worker_rest(worker);
+    feed_worker_trim(worker);
     tb_rollup_free(worker->rollup);
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);
@@ -100,8 +90,10 @@ static void note_limit(feed_worker *worker, const tb_intake *got)
 static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_error *err)
 {
     const feed_block *block = &worker->block;
-    tb_code room = have_room(worker, err);
-    if (room) return room;
+    if (!worker->hits) worker->hits = malloc(ROOM * sizeof *worker->hits);
+    if (!worker->refused) worker->refused = malloc(ROOM * sizeof *worker->refused);
+    if (worker->logs && !worker->spans) worker->spans = malloc(ROOM * sizeof *worker->spans);
+    if (!worker->hits || !worker->refused || (worker->logs && !worker->spans)) return tb_no_memory(err);
     for (size_t at = 0; at < block->len;) {
         tb_intake got = {.hits = worker->hits,
                          .rejects = worker->refused,
@@ -127,26 +119,14 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
     return TB_OK;
 }
 
-/* A shield event: gathered, or kept as refused. */
-static tb_code parse_event(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
-                           tb_error *err)
-{
-    tb_reject reject;
-    tb_error why;
-    bool good;
-    const uint64_t order = (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX);
-    tb_code code = feed_events_take(&worker->events, line, len, now_ms, order, &good, &reject, &why,
-                                    err);
-    return code || good ? code : keep(worker, &reject, why.message, err);
-}
-
-/* One row: added, or kept as refused. */
+/* One row or shield event: added, or kept as refused. */
 static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
                          tb_error *err)
 {
     tb_row row;
     tb_reject reject;
     tb_error why;
+    bool good;
     if (len > TB_LINE_MAX) {
         reject = (tb_reject){.line = 1,
                              .byte = TB_LINE_MAX + 1,
@@ -155,7 +135,12 @@ static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int6
                              .reason = TB_REJECT_TOO_LONG};
         return keep(worker, &reject, tb_reject_text(reject.reason), err);
     }
-    if (tb_event_line(line, len)) return parse_event(worker, line, len, now_ms, err);
+    if (tb_event_line(line, len)) {
+        const uint64_t order = (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX);
+        tb_code code =
+            feed_events_take(&worker->events, line, len, now_ms, order, &good, &reject, &why, err);
+        return code || good ? code : keep(worker, &reject, why.message, err);
+    }
     if (tb_row_parse(line, len, now_ms, &row, &reject, &why))
         return tb_rollup_add_row(worker->rollup, &row, err);
     return keep(worker, &reject, why.message[0] ? why.message : tb_reject_text(reject.reason),

@@ -1,5 +1,5 @@
 /* A worker: one thread's block, records and rollup. It parses blocks of whole lines while they are
- * hot in its cache; who gives it blocks is the feed's affair. */
+ * in its cache. The run gives it blocks (blocks.c). */
 #ifndef TOLLBOOK_SERVER_FEED_WORKER_H
 #define TOLLBOOK_SERVER_FEED_WORKER_H
 
@@ -10,7 +10,7 @@
 #include "feed/rejects.h"
 
 typedef struct feed_worker {
-    void *run; /* whose it is */
+    void *run; /* its feed_run */
     tb_rollup *rollup;
     feed_block block;
     size_t number; /* the block's in the segment */
@@ -21,9 +21,9 @@ typedef struct feed_worker {
     feed_rejects rejects;
     uint64_t lines, n_rejects; /* of the block parsed last */
     uint64_t n_too_new;        /* of n_rejects: refused because of the clock */
-    uint64_t n_in_time;        /* of n_rejects: refused although the clock had nothing against them */
-    uint64_t first_too_new;    /* the number of the first such line of a log, and of the last that the clock allowed, */
-    uint64_t last_in_time;     /* taken or not; 0: there is none */
+    uint64_t n_in_time;        /* of n_rejects: refused for another reason, at a time that the clock allows */
+    uint64_t first_too_new;    /* the number of the log's first line that is too new; 0: there is none */
+    uint64_t last_in_time;     /* that of the last line that the clock allows, taken or not; 0: there is none */
     uint64_t n_ambiguous;      /* of the accepted ones */
     uint64_t n_heads;          /* of them too: no requests */
     feed_events events;        /* of shield zones, among the rows of an import */
@@ -34,8 +34,8 @@ typedef struct feed_worker {
 TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup,
                                      const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
-/* Lets go of what it needs only while it parses: bodies that wait for the writer are many. */
-void feed_worker_rest(feed_worker *worker);
+/* Frees what it needs only while it parses: many parsed bodies may wait for the writer. */
+void feed_worker_trim(feed_worker *worker);
 /* Forgets rollup, rejects and kept lines. */
 void feed_worker_clear(feed_worker *worker);
 /* Whether it holds as much as it may. */

@@ -224,12 +224,12 @@ static tb_code replace_found(tb_store *store, void *found, size_t i, const tb__l
 
 static const tb__log_holder holder = {overlapping, open_found, replace_found, release_found};
 
-static tb_code take_back(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len, uint64_t *removed,
-                         tb_error *err)
+static tb_code subtract_lines(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len, uint64_t *removed,
+                              tb_error *err)
 {
     tb_code code = tb__ch_begin(store, err);
     store->dirty = true;
-    return code ? code : tb__log_take_lines(store, &holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
+    return code ? code : tb__log_subtract(store, &holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
 }
 
 /* --- what is too old, and accounts --- */
@@ -260,7 +260,7 @@ static tb_code forget_of_account(tb_store *store, int64_t account, size_t *room,
 
 const tb__log_lines tb__clickhouse_logs = {
     .add = hold_block,
-    .take_back = take_back,
+    .subtract = subtract_lines,
     .drop = drop_old_blocks,
     .older = old_blocks,
     .count = count_of_account,

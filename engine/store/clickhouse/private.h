@@ -416,7 +416,7 @@ TB_MUST_USE tb_code tb__ch_note_days(tb__ch_batch *b, tb_error *err);
 
 /* --- withdraw.c --- */
 
-TB_MUST_USE tb_code tb__ch_take_back(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err);
+extern const struct tb__undo tb__ch_undo;
 /* Adds " HAVING ...": groups of rows in which something is left. */
 void tb__ch_put_there(tb_buf *sql);
 

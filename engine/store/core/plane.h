@@ -16,6 +16,7 @@
 #include "tollbook/totals.h"
 
 struct tb__country;
+struct tb__undo;
 struct tb__packed_places;
 struct tb_usage_pack;
 
@@ -75,8 +76,8 @@ typedef struct tb__counters {
     tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
     /* See tb_store_compact_pending; through: of each kind of run, 0 at first. NULL: nothing is ever pending. */
     tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
-    /* See tb_store_withdraw_usage and tb_store_retain. */
-    tb_code (*take_back)(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err);
+    const struct tb__undo *undo; /* tb_store_withdraw_usage: store/usage/withdraw.h */
+    /* See tb_store_retain. */
     tb_code (*let_go)(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
 
     /* --- out: in the caller's snapshot --- */
@@ -116,7 +117,7 @@ typedef struct tb__log_lines {
     tb_code (*mix)(tb_store *store, const tb_logmixed *mixed, tb_error *err);
     /* The same; *through: the newest run that is meant, 0: all that there are now. */
     tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
-    tb_code (*take_back)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+    tb_code (*subtract)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
     /* *room blocks at most, and lessens it by them; or an hour's, with *room 0 where there may be more. */
     tb_code (*drop)(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped, tb_error *err);

@@ -62,7 +62,7 @@ struct tb__log_cursor {
 typedef int tb__log_order(const void *a, const void *b);
 tb__log_order *tb__log_order_of(bool descending);
 
-/* --- taking lines out: log_withdraw.c --- */
+/* --- undo: withdraw.c --- */
 
 /* Where the blocks lie. */
 typedef struct tb__log_holder {
@@ -73,13 +73,13 @@ typedef struct tb__log_holder {
     tb_code (*replace)(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err);
     void (*free)(void *found); /* NULL is fine */
 } tb__log_holder;
-TB_MUST_USE tb_code tb__log_take_lines(tb_store *store, const tb__log_holder *of, const tb__log_piece *lines,
+TB_MUST_USE tb_code tb__log_subtract(tb_store *store, const tb__log_holder *of, const tb__log_piece *lines,
                                        uint64_t *removed, tb_error *err);
 
 /* --- entries of the table tb__file_logs, beside those of logs.c --- */
 
-/* log_withdraw.c */
-TB_MUST_USE tb_code tb__log_take_back(tb_store *store, const tb_loginfo *info, const void *bytes,
+/* withdraw.c */
+TB_MUST_USE tb_code tb__log_rows_subtract(tb_store *store, const tb_loginfo *info, const void *bytes,
                                       size_t len, uint64_t *removed, tb_error *err);
 /* log_read.c; all but the first are every backend's */
 TB_MUST_USE tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_filter *filter,

@@ -42,7 +42,7 @@ bool tb_store_mixes_logs(const tb_store *store)
 tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info, const void *bytes,
                                size_t len, uint64_t *removed, tb_error *err)
 {
-    return store->plane.logs->take_back(store, info, bytes, len, removed, err);
+    return store->plane.logs->subtract(store, info, bytes, len, removed, err);
 }
 
 tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)

@@ -1,15 +1,25 @@
-/* Segments that are taken back. A segment's row never changes: what says that it is known no more is a
- * row of `withdrawal`, written in the transaction that takes off what the segment added. Its refused lines
- * go, and so do the rungs that no known segment of the same log stands over.
+/* Undo of segments and of kept lines.
  *
- * What holds at every commit: a known segment that does not begin its input has a known one before it.
- * So whatever is withdrawn, the rest is still the longest known prefix of its input, and nothing is
- * counted twice when that comes again. */
+ * What an undo keeps true, at every commit:
+ * - A segment's row never changes. A row of `withdrawal`, written in the transaction that subtracts what the segment added,
+ *   says that it is not known any more. Its refused lines are deleted, and the rungs that no known segment of the same log
+ *   needs.
+ * - A known segment that does not begin its input has a known segment before it. So what is left is still the longest
+ *   known prefix of its input, and nothing is counted twice when that comes again.
+ * - Of the request log as many lines go as are the same as lines of the input; of equal ones it does not matter which.
+ *   The input's lines are packed with all their columns. A kept line is the same in every column, or has none of those that
+ *   a zone keeps by a setting (EnableExtendedLogging), as the setting may have been another when it came. */
+#include "store/logs/blocks.h"
+#include "store/logs/log_run.h"
 #include "store/logs/segment.h"
+
+#include "base/hash.h"
 #include "tollbook/audit.h"
+#include "tollbook/intake.h"
 #include "tollbook/json.h"
 #include "tollbook/withdraw.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- what is known --- */
@@ -88,14 +98,6 @@ tb_code tb_store_compact_pending(tb_store *store, tb_compact_walk *walk, bool *r
 
 /* --- a segment --- */
 
-static tb_code read_otherwise(tb_error *err)
-{
-    return tb_fail(err, TB_E_WITHDRAWAL, NULL,
-                   "Its lines came to something else when they were taken: the catalogue's hostnames "
-                   "or regions have changed since, or this tollbook reads them in another way. "
-                   "Nothing was withdrawn.");
-}
-
 /* Whether the segment's row says what its lines came to now. */
 static tb_code compare_segment(tb_store *store, const tb_withdrawal *w, tb_error *err)
 {
@@ -119,12 +121,14 @@ static tb_code compare_segment(tb_store *store, const tb_withdrawal *w, tb_error
     tb_buf_release(&sums);
     if (code) return code;
     if (!row) return tb_fail(err, TB_E_INTERNAL, NULL, "The segment is not known.");
-    return same ? TB_OK : read_otherwise(err);
+    if (same) return TB_OK;
+    return tb_fail(err, TB_E_WITHDRAWAL, NULL,
+                   "Its lines came to something else when they were taken: the catalogue's hostnames "
+                   "or regions have changed since, or this tollbook reads them in another way. "
+                   "Nothing was withdrawn.");
 }
 
-#define SOURCE_CUT 1000 /* bytes of a name in the audit log */
-
-/* Up to so many rungs of a segment: one for each doubling. */
+/* A segment has up to so many rungs: one for each doubling. */
 #define RUNGS_MAX 64
 
 typedef struct rung_row {
@@ -153,18 +157,7 @@ static tb_code list_rungs(tb_store *store, int64_t segment, rung_row *list, size
     return code;
 }
 
-static tb_code delete_rung(tb_store *store, const rung_row *one, tb_error *err)
-{
-    sqlite3_stmt *s;
-    tb_code code = tb__sql(store, TB__SQL_RUNG_DELETE, &s, err);
-    if (code) return code;
-    sqlite3_bind_blob(s, 1, one->head, 16, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, one->length);
-    sqlite3_bind_blob(s, 3, one->hash, 16, SQLITE_STATIC);
-    return tb__run(store, s, err);
-}
-
-/* *ret_seals: the sum of the seals of those that went. */
+/* Deletes the rungs that no known segment needs; *ret_seals: the sum of their seals. */
 static tb_code drop_rungs(tb_store *store, int64_t segment, uint64_t *ret_seals, tb_error *err)
 {
     rung_row list[RUNGS_MAX];
@@ -174,33 +167,35 @@ static tb_code drop_rungs(tb_store *store, int64_t segment, uint64_t *ret_seals,
     while (!code && n == RUNGS_MAX) {
         code = list_rungs(store, segment, list, &n, err);
         for (size_t i = 0; !code && i < n; i++) {
-            *ret_seals += (uint64_t)tb__seal_rung(list[i].head, list[i].length, list[i].hash);
-            code = delete_rung(store, &list[i], err);
+            const rung_row *one = &list[i];
+            sqlite3_stmt *s;
+            *ret_seals += (uint64_t)tb__seal_rung(one->head, one->length, one->hash);
+            code = tb__sql(store, TB__SQL_RUNG_DELETE, &s, err);
+            if (code) return code;
+            sqlite3_bind_blob(s, 1, one->head, 16, SQLITE_STATIC);
+            sqlite3_bind_int64(s, 2, one->length);
+            sqlite3_bind_blob(s, 3, one->hash, 16, SQLITE_STATIC);
+            code = tb__run(store, s, err);
         }
     }
     return code;
 }
 
-static tb_code insert_withdrawal(tb_store *store, const tb_withdrawal *w, uint64_t rungs,
-                                 tb_error *err)
-{
-    sqlite3_stmt *s;
-    const int64_t values[2] = {w->segment, w->now_us};
-    tb_code code = tb__sql_ints(store, TB__SQL_WITHDRAWAL_INSERT, values, 2, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 3, w->source ? w->source : "", -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 4, (int64_t)rungs);
-    return tb__run(store, s, err);
-}
-
 tb_code tb_store_withdraw_segment(tb_store *store, const tb_withdrawal *w, tb_error *err)
 {
-    uint64_t rungs = 0;
+    const int64_t values[2] = {w->segment, w->now_us};
+    uint64_t seals = 0;
+    sqlite3_stmt *s;
     tb_code code = compare_segment(store, w, err);
-    if (!code) code = drop_rungs(store, w->segment, &rungs, err);
+    if (!code) code = drop_rungs(store, w->segment, &seals, err);
     if (!code) code = tb__run_ints(store, TB__SQL_REJECT_DUE_FORGET, &w->segment, 1, err);
     if (!code) code = tb__run_ints(store, TB__SQL_REJECT_DELETE, &w->segment, 1, err);
-    if (!code) code = insert_withdrawal(store, w, rungs, err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_WITHDRAWAL_INSERT, values, 2, &s, err);
+    if (!code) {
+        sqlite3_bind_text(s, 3, w->source ? w->source : "", -1, SQLITE_STATIC);
+        sqlite3_bind_int64(s, 4, (int64_t)seals);
+        code = tb__run(store, s, err);
+    }
     store->dirty = store->scrub = true;
     tb__segment_reset(store);
     return code;
@@ -225,8 +220,8 @@ static tb_code check_follower(tb_store *store, int64_t segment, tb_error *err)
 
 /* --- the audit log --- */
 
-/* An entry tells of no other undo than the one whose commits follow each other. */
-#define GOES_ON_US (24 * INT64_C(3600000000))
+#define SOURCE_CUT 1000 /* bytes of a name in the audit log */
+#define GOES_ON_US (24 * INT64_C(3600000000)) /* the commits of one undo follow each other within a day */
 
 static void put_arguments(const tb_withdrawn *done, tb_buf *out)
 {
@@ -252,7 +247,7 @@ static void put_arguments(const tb_withdrawn *done, tb_buf *out)
     tb_buf_add(out, "", 1);
 }
 
-/* What an entry's arguments begin with, up to the head: the same in every commit of an undo. */
+/* The length of what an entry's arguments begin with, up to the head: the same in every commit of an undo. */
 static size_t same_arguments(const char *text)
 {
     const char *end = strstr(text, "\",\"lines\":");
@@ -260,7 +255,7 @@ static size_t same_arguments(const char *text)
 }
 
 /* Whether the entry is of this undo. */
-static tb_code tells_of(tb_store *store, const tb_withdrawn *done, const tb_audit_entry *entry, bool *ret_so,
+static tb_code is_of_undo(tb_store *store, const tb_withdrawn *done, const tb_audit_entry *entry, bool *ret_so,
                         tb_error *err)
 {
     tb_audit_entry *list = NULL;
@@ -280,7 +275,7 @@ static tb_code tells_of(tb_store *store, const tb_withdrawn *done, const tb_audi
 static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_error *err)
 {
     tb_buf arguments;
-    bool told = false;
+    bool there = false;
     tb_buf_init(&arguments, TB_AUDIT_ARGUMENTS_MAX, NULL);
     put_arguments(done, &arguments);
     tb_code code = tb_buf_check(&arguments, err);
@@ -290,9 +285,9 @@ static tb_code audit_withdrawal(tb_store *store, const tb_withdrawn *done, tb_er
                                   .origin = done->origin ? done->origin : "",
                                   .operation = log ? "ingest --withdraw" : "import --withdraw",
                                   .arguments = arguments.data};
-    if (!code) code = tells_of(store, done, &entry, &told, err);
-    if (!code && !told) code = tb_store_audit_add(store, &entry, err);
-    if (!code && !told && done->entry) code = tb_store_audit_newest(store, done->entry, err);
+    if (!code) code = is_of_undo(store, done, &entry, &there, err);
+    if (!code && !there) code = tb_store_audit_add(store, &entry, err);
+    if (!code && !there && done->entry) code = tb_store_audit_newest(store, done->entry, err);
     tb_buf_release(&arguments);
     return code;
 }
@@ -303,4 +298,203 @@ tb_code tb_store_withdraw_end(tb_store *store, const tb_withdrawn *withdrawn, tb
     for (size_t i = 0; !code && i < withdrawn->n_segments; i++)
         code = check_follower(store, withdrawn->segments[i], err);
     return code ? code : audit_withdrawal(store, withdrawn, err);
+}
+
+/* --- kept lines --- */
+
+/* A line in one of the forms in which it may have been kept. */
+typedef struct form {
+    uint64_t hash;
+    size_t line;
+} form;
+
+#define FORMS 2 /* with the columns of EnableExtendedLogging, and without them */
+
+typedef struct dropping {
+    form *forms;   /* of the lines to drop, ascending */
+    bool *dropped; /* of each line: it was found */
+    size_t n, left; /* lines */
+    uint64_t seed;  /* of their hashes */
+    tb_logblock *block; /* the one that is read */
+    tb_logpack *pack;
+    tb_logrow row;
+    tb_buf out;
+    uint16_t rows[TB_LOGBLOCK_LINES]; /* of the block, those that are kept */
+    int64_t times[TB_LOGBLOCK_LINES];
+    tb_code code; /* of reading a row while it is packed */
+    tb_error err;
+} dropping;
+
+static uint64_t line_hash(const tb_logline *line, uint64_t seed)
+{
+    const uint64_t numbers[3] = {(uint64_t)line->time_ms, line->bytes, line->body_bytes};
+    const tb_text texts[] = {line->cache,  line->status, line->ip, line->referer,
+                             line->origin, line->path,   line->edge, line->agent,
+                             line->id,     line->country, line->range, line->authorization};
+    uint64_t hash = XXH3_64bits_withSeed(numbers, sizeof numbers, seed);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const uint64_t len = texts[i].len;
+        hash = XXH3_64bits_withSeed(&len, sizeof len, hash);
+        if (len) hash = XXH3_64bits_withSeed(texts[i].data, len, hash);
+    }
+    return hash;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const uint64_t x = ((const form *)a)->hash, y = ((const form *)b)->hash;
+    return (x > y) - (x < y);
+}
+
+/* The lines of the input's block, which is open, in both forms. */
+static tb_code list_forms(dropping *d, tb_error *err)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const tb_code code = tb_logblock_row(d->block, i, &d->row, err);
+        if (code) return code;
+        tb_logline plain = d->row.line;
+        plain.body_bytes = UINT64_MAX;
+        plain.range.len = plain.authorization.len = 0;
+        d->forms[FORMS * i] = (form){line_hash(&d->row.line, d->seed), i};
+        d->forms[FORMS * i + 1] = (form){line_hash(&plain, d->seed), i};
+    }
+    if (d->n > 0) qsort(d->forms, FORMS * d->n, sizeof *d->forms, by_hash);
+    return TB_OK;
+}
+
+/* Whether a kept line is one of those to drop that were not found yet. */
+static bool drops(dropping *d, uint64_t hash)
+{
+    size_t lo = 0, hi = FORMS * d->n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (d->forms[mid].hash < hash) lo = mid + 1;
+        else hi = mid;
+    }
+    for (; lo < FORMS * d->n && d->forms[lo].hash == hash; lo++) {
+        bool *dropped = &d->dropped[d->forms[lo].line];
+        if (*dropped) continue;
+        *dropped = true;
+        d->left--;
+        return true;
+    }
+    return false;
+}
+
+static void kept_line(void *ctx, size_t i, tb_logline *ret_line)
+{
+    dropping *d = ctx;
+    tb_error err;
+    tb_code code = tb_logblock_row(d->block, d->rows[i], &d->row, &err);
+    if (code && !d->code) {
+        d->code = code;
+        d->err = err;
+    }
+    if (code) *ret_line = (tb_logline){.body_bytes = UINT64_MAX};
+    else *ret_line = d->row.line;
+}
+
+/* Writes the block that is open without the lines to drop, where it has any. */
+static tb_code drop_from(dropping *d, tb_store *store, const tb__log_holder *of, void *found, size_t at, tb_error *err)
+{
+    tb__log_piece by;
+    size_t kept = 0;
+    tb_code code = of->open(store, found, at, d->block, err);
+    if (code) return code;
+    tb_logblock_info(d->block, &by.info);
+    const size_t n = by.info.lines;
+    for (size_t i = 0; !code && i < n; i++) {
+        code = tb_logblock_row(d->block, i, &d->row, err);
+        if (code || drops(d, line_hash(&d->row.line, d->seed))) continue;
+        d->times[kept] = tb_logblock_time(d->block, i);
+        d->rows[kept++] = (uint16_t)i;
+    }
+    if (code || kept == n) return code;
+    if (!kept) return of->replace(store, found, at, NULL, err);
+    d->out.len = 0;
+    d->out.failed = false;
+    d->code = TB_OK;
+    code = tb_logpack_block(d->pack, by.info.zone, d->times, kept, kept_line, d, &d->out, &by.info, err);
+    if (!code && d->code) {
+        if (err) *err = d->err;
+        return d->code;
+    }
+    by.bytes = (tb_text){d->out.data, d->out.len};
+    return code ? code : of->replace(store, found, at, &by, err);
+}
+
+tb_code tb__log_subtract(tb_store *store, const tb__log_holder *of, const tb__log_piece *lines, uint64_t *removed,
+                         tb_error *err)
+{
+    const size_t n = lines->info.lines;
+    void *found = NULL;
+    size_t n_found = 0;
+    dropping *d = calloc(1, sizeof *d);
+    if (!d) return tb_no_memory(err);
+    d->n = d->left = n;
+    d->seed = tb__hash_seed();
+    d->block = tb_logblock_new();
+    d->pack = tb_logpack_new();
+    d->forms = calloc(FORMS * n + 1, sizeof *d->forms);
+    d->dropped = calloc(n + 1, sizeof *d->dropped);
+    tb_buf_init(&d->out, TB_LOGBLOCK_MAX, NULL);
+    tb_code code = d->block && d->pack && d->forms && d->dropped ? TB_OK : tb_no_memory(err);
+    if (!code) code = tb_logblock_open(d->block, lines->bytes.data, lines->bytes.len, lines->info.zone, err);
+    if (!code) code = list_forms(d, err);
+    if (!code) code = of->overlapping(store, &lines->info, &found, &n_found, err);
+    for (size_t i = 0; !code && i < n_found && d->left; i++)
+        code = drop_from(d, store, of, found, i, err);
+    of->free(found);
+    if (!code) *removed += n - d->left;
+    tb_logblock_free(d->block);
+    tb_logpack_free(d->pack);
+    tb_buf_release(&d->out);
+    free(d->forms);
+    free(d->dropped);
+    free(d);
+    return code;
+}
+
+/* --- kept lines in the file --- */
+
+typedef struct rows {
+    int64_t *id, seal; /* seal: of the one opened last */
+} rows;
+
+static void rows_free(void *found)
+{
+    rows *r = found;
+    if (r) free(r->id);
+    free(r);
+}
+
+static tb_code rows_find(tb_store *store, const tb_loginfo *span, void **ret_found, size_t *ret_n, tb_error *err)
+{
+    const int64_t bounds[3] = {span->zone, span->first_ms, span->last_ms};
+    rows *r = calloc(1, sizeof *r);
+    *ret_found = r;
+    return r ? tb__list_ints(store, TB__SQL_LOG_OVERLAPPING, bounds, 3, &r->id, ret_n, err) : tb_no_memory(err);
+}
+
+static tb_code rows_open(tb_store *store, void *found, size_t i, tb_logblock *block, tb_error *err)
+{
+    rows *r = found;
+    return tb__log_open(store, r->id[i], block, &r->seal, err);
+}
+
+static tb_code rows_replace(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err)
+{
+    const rows *r = found;
+    tb_code code = tb__log_delete(store, r->id[i], r->seal, err);
+    return code || !by ? code : tb__log_insert(store, r->id[i], &by->info, by->bytes.data, by->bytes.len, err);
+}
+
+static const tb__log_holder file_holder = {rows_find, rows_open, rows_replace, rows_free};
+
+tb_code tb__log_rows_subtract(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
+                              uint64_t *removed, tb_error *err)
+{
+    store->scrub = true;
+    tb_code code = tb__log_compact_all(store, err);
+    return code ? code : tb__log_subtract(store, &file_holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
 }

@@ -1,21 +1,25 @@
-/* Adding usage: the cursor's days go to the usage plane (core/plane.h), each with its edge location's
- * number and its zone's account; what comes for a month that was run is noted as late. */
+/* Adding usage, and subtracting it (withdraw.h): the cursor's days go to the usage plane (core/plane.h), each with its
+ * edge location's number and its zone's account; what comes for a month that was run is noted as late, with the sign. */
 #include "rollup/grouped.h"
 #include "store/core/plane.h"
 #include "store/usage/cells.h"
 #include "store/usage/country.h"
 #include "store/usage/owners.h"
 #include "store/usage/packed.h"
+#include "store/usage/withdraw.h"
+#include "tollbook/withdraw.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- edge location codes --- */
 
-static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *ret, tb_error *err)
+/* begin: the code gets a number where it has none; else *ret is 0. */
+static tb_code edge_id(tb_store *store, const char *code, size_t len, bool begin, int64_t *ret, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
+    *ret = 0;
     tb_code rc = tb__sql(store, TB__SQL_EDGE_BY_CODE, &s, err);
     if (!rc) sqlite3_bind_text(s, 1, code, (int)len, SQLITE_STATIC);
     if (!rc) rc = tb__step(store, s, &row, err);
@@ -25,6 +29,7 @@ static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *r
         sqlite3_reset(s);
         return tb__check_id("edge", *ret, TB__EDGE_END, err);
     }
+    if (!begin) return TB_OK;
     rc = tb__next_id(store, TB__SQL_EDGE_NEXT, "edge", ret, err);
     if (!rc) rc = tb__check_id("edge", *ret, TB__EDGE_END, err);
     if (!rc) rc = tb__sql(store, TB__SQL_EDGE_INSERT, &s, err);
@@ -38,6 +43,8 @@ static tb_code edge_id(tb_store *store, const char *code, size_t len, int64_t *r
 
 typedef struct adding {
     tb_store *store;
+    const tb__undo *undo; /* not NULL: it is subtracted */
+    uint32_t *maxima;     /* of an undo: tb__undo_day */
     void *batch;
     tb_rollup_cursor *cursor;
     int64_t *edges;        /* ids, by their places in the cursor; 0: not asked for yet */
@@ -45,11 +52,11 @@ typedef struct adding {
     int64_t newest;        /* hour of the newest bucket added; INT64_MIN for none */
 } adding;
 
-
 static tb_code add_countries(adding *a, tb_rollup_cursor *cursor, tb_error *err)
 {
     tb_store *store = a->store;
-    const tb__counters *to = store->plane.counters;
+    tb_code (*const put)(void *, int64_t, int64_t, const tb__country *, size_t, tb_error *) =
+        a->undo ? a->undo->subtract_countries : store->plane.counters->add_countries;
     tb__country list[TB__COUNTRY_MAX];
     size_t n = 0;
     tb_rollup_country c;
@@ -57,7 +64,7 @@ static tb_code add_countries(adding *a, tb_rollup_cursor *cursor, tb_error *err)
     tb_code code = TB_OK;
     while (!code && tb_rollup_next_country(cursor, &c)) {
         if (n && (c.zone != zone || c.day != day)) {
-            code = to->add_countries(a->batch, zone, day, list, n, err);
+            code = put(a->batch, zone, day, list, n, err);
             n = 0;
         }
         zone = c.zone;
@@ -66,7 +73,7 @@ static tb_code add_countries(adding *a, tb_rollup_cursor *cursor, tb_error *err)
         store->country_requests += c.requests;
         store->country_bytes += c.bytes;
     }
-    return !code && n ? to->add_countries(a->batch, zone, day, list, n, err) : code;
+    return !code && n ? put(a->batch, zone, day, list, n, err) : code;
 }
 
 /* --- days --- */
@@ -78,13 +85,28 @@ static void count_newest(adding *a, const tb_rollup_day *day, const tb_grid *hou
     if (hour > a->newest) a->newest = hour;
 }
 
-static tb_code add_balancer_day(adding *a, const tb_rollup_day *day, const tb_grid *hours,
-                                tb_error *err)
+static tb_code subtract_owner(adding *a, int scope, int64_t id, int64_t edge, const tb_rollup_day *day,
+                              const tb_grid *hours, tb_error *err)
 {
-    const tb__day_of to = {.scope = TB__SCOPE_BALANCER, .owner = day->id, .day = day->day};
-    const tb__late_of of = {TB__SCOPE_BALANCER, day->id, 0, 0, false};
-    tb_code code = a->store->plane.counters->add(a->batch, &to, hours, err);
-    return code ? code : tb__late_note(a->store, of, day->day, hours, err);
+    const char *missing = NULL;
+    tb__owner *owner = NULL;
+    tb_code code = tb__owner_get(a->store, scope, id, &owner, err);
+    const tb__member *at = code ? NULL : tb__owner_at(owner, edge);
+    if (at) code = a->undo->subtract(a->batch, owner, at, day->day, hours, &missing, err);
+    else if (tb__subtracts_any(hours)) missing = "none";
+    return code || !missing ? code : tb__too_little(day, missing, err);
+}
+
+/* A day of a zone's edge location or of a load balancer, and of the account. */
+static tb_code put_day(adding *a, const tb__day_of *of, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
+{
+    const tb__late_of late = {of->scope, of->owner, of->account, of->edge, a->undo != NULL};
+    tb_code code = a->undo ? subtract_owner(a, of->scope, of->owner, of->edge, day, hours, err)
+                           : a->store->plane.counters->add(a->batch, of, hours, err);
+    if (!code && a->undo && of->account)
+        code = subtract_owner(a, TB__SCOPE_ACCOUNT, of->account, of->edge, day, hours, err);
+    if (code || (of->scope == TB__SCOPE_ZONE && !of->account)) return code;
+    return tb__late_note(a->store, late, day->day, hours, err);
 }
 
 static tb_code look_up_zone(adding *a, int64_t zone, tb_error *err)
@@ -98,28 +120,31 @@ static tb_code look_up_zone(adding *a, int64_t zone, tb_error *err)
     return TB_OK;
 }
 
-static tb_code add_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
+static tb_code put_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
 {
     int64_t *edge = &a->edges[tb__cursor_edge(a->cursor)];
-    tb_code code = *edge ? TB_OK : edge_id(a->store, day->edge, day->edge_len, edge, err);
+    tb_code code = *edge ? TB_OK : edge_id(a->store, day->edge, day->edge_len, !a->undo, edge, err);
     if (!code) code = look_up_zone(a, day->id, err);
     if (code) return code;
-    const tb__day_of to = {TB__SCOPE_ZONE, day->id, *edge, a->account, day->day};
-    const tb__late_of of = {TB__SCOPE_ZONE, day->id, a->account, *edge, false};
-    code = a->store->plane.counters->add(a->batch, &to, hours, err);
-    return code || !a->account ? code : tb__late_note(a->store, of, day->day, hours, err);
+    if (!*edge) return tb__too_little(day, "none", err);
+    const tb__day_of of = {TB__SCOPE_ZONE, day->id, *edge, a->account, day->day};
+    return put_day(a, &of, day, hours, err);
 }
 
-static tb_code add_days(adding *a, tb_error *err)
+static tb_code put_days(adding *a, tb_error *err)
 {
     tb_rollup_day day;
     tb_grid hours;
     tb_code code = TB_OK;
     while (!code && tb_rollup_next_day(a->cursor, &day, &hours)) {
+        if (a->undo && !hours.slots) continue;
         tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
         count_newest(a, &day, &hours);
-        code = day.scope == TB_ROLLUP_BALANCER ? add_balancer_day(a, &day, &hours, err)
-                                               : add_zone_day(a, &day, &hours, err);
+        if (a->undo) code = tb__undo_day(a->store, &day, &hours, a->maxima, err);
+        if (code) break;
+        const tb__day_of balancer = {.scope = TB__SCOPE_BALANCER, .owner = day.id, .day = day.day};
+        code = day.scope == TB_ROLLUP_BALANCER ? put_day(a, &balancer, &day, &hours, err)
+                                               : put_zone_day(a, &day, &hours, err);
     }
     return code ? code : tb_rollup_cursor_check(a->cursor, err);
 }
@@ -147,7 +172,7 @@ static tb_code look_up_places(adding *a, const tb_usage_pack *pack, tb__packed_p
     if (!places->edge || !places->owner) return tb_no_memory(err);
     tb_code code = look_up_owners(a->store, pack, places->owner, ret_stale, err);
     for (size_t i = 0; !code && !*ret_stale && i < pack->n_edges; i++)
-        code = edge_id(a->store, pack->edges[i].code, pack->edges[i].len, &places->edge[i], err);
+        code = edge_id(a->store, pack->edges[i].code, pack->edges[i].len, true, &places->edge[i], err);
     return code;
 }
 
@@ -228,12 +253,23 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
     return code;
 }
 
-static tb_code add_cursor(adding *a, tb_rollup_cursor *cursor, tb_error *err)
+/* A server may know only now of which day there is too little: it is one before that at which the walk failed. */
+static tb_code check_days(adding *a, tb_code walked, tb_error *err)
+{
+    tb_error earlier;
+    if (!a->undo || !a->undo->check || (walked && walked != TB_E_WITHDRAWAL)) return walked;
+    const tb_code code = a->undo->check(a->batch, &earlier);
+    if (code && err) *err = earlier;
+    return code ? code : walked;
+}
+
+static tb_code put_cursor(adding *a, tb_rollup_cursor *cursor, tb_error *err)
 {
     a->cursor = cursor;
     a->edges = calloc(tb__cursor_edges(cursor) + 1, sizeof *a->edges);
-    tb_code code = a->edges ? group_by_account(a->store, cursor, err) : tb_no_memory(err);
-    if (!code) code = add_days(a, err);
+    tb_code code = a->edges ? TB_OK : tb_no_memory(err);
+    if (!code && !a->undo) code = group_by_account(a->store, cursor, err);
+    if (!code) code = check_days(a, put_days(a, err), err);
     if (!code) code = add_countries(a, cursor, err);
     return code ? code : tb_rollup_cursor_check(cursor, err);
 }
@@ -263,8 +299,34 @@ tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *
 {
     adding a = begin_adding(store);
     tb_code code = store->plane.counters->begin(store, &a.batch, err);
-    if (!code) code = add_cursor(&a, cursor, err);
+    if (!code) code = put_cursor(&a, cursor, err);
     return end_adding(&a, code, err);
+}
+
+/* Where the newest hour may be gone it is looked for. */
+static tb_code find_newest(const adding *a, tb_error *err)
+{
+    int64_t stored = 0, found = 0;
+    tb_code code = tb__meta_get(a->store, "newest_hour", &stored, err);
+    if (code || a->newest < stored) return code;
+    code = a->undo->newest(a->store, stored, &found, err);
+    return code ? code : tb__meta_set(a->store, "newest_hour", found, err);
+}
+
+tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err)
+{
+    const tb__undo *undo = store->plane.counters->undo;
+    adding a = begin_adding(store);
+    a.undo = undo;
+    a.maxima = maxima;
+    tb_code code = undo->begin(store, &a.batch, err);
+    if (!code) code = put_cursor(&a, cursor, err);
+    if (!code && undo->end) code = undo->end(a.batch, err);
+    if (!code) code = tb__late_write(store, err);
+    if (!code) code = find_newest(&a, err);
+    if (undo->free) undo->free(a.batch);
+    free(a.edges);
+    return code;
 }
 
 bool tb_store_takes_packs(const tb_store *store)
