@@ -38,13 +38,13 @@ static uint64_t n_packed, n_stale, n_grouped;
 /* Folds take many batches, so that all answers are asked between their slices. */
 static void set_forms(void)
 {
-    both[0].store->usage->batch.slice = 60;
-    both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
-    both[0].store->usage->batch.part = 2 + draw(9);
-    both[1].store->usage->batch.at_once = true;
-    both[1].store->usage->batch.part = 1; /* no series waits */
+    both[0].store->usage->test.step_rows = 60;
+    both[0].store->usage->test.days = 1 + (int64_t)draw(2);
+    both[0].store->usage->test.part = 2 + draw(9);
+    both[1].store->usage->test.no_runs = true;
+    both[1].store->usage->test.part = 1; /* no series waits */
     for (int i = 0; i < 2; i++) {
-        both[i].store->usage->batch.load = 1 + draw(9);
+        both[i].store->usage->test.buffer_rows = 1 + draw(9);
         fixture_lend(&both[i], &helper[i]);
     }
 }

@@ -112,7 +112,7 @@ START_TEST(new_series_wait_until_there_are_many)
     int64_t most = 0, fewer = 0, before = 0;
     fixture_init(&f);
     fixture_apply(&f, two_accounts, NOW_US, NULL);
-    f.store->usage->batch.part = PART;
+    f.store->usage->test.part = PART;
     for (int i = 0; i < BATCHES; i++) {
         const int64_t zone = i % 2 ? 102 : 101;
         const tb_row rows[2] = {at(zone, 2 * i), at(zone, 2 * i + 1)};

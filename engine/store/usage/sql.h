@@ -12,7 +12,7 @@
 
 #define TB__CHUNK_8 "(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?)"
 
-/* A row that is there already is merged with what comes: usage/landing.c. */
+/* A row that is there already is merged with the new one: usage/write_buffer.c. */
 #define TB__CHUNK_JOINS                                                                            \
     " ON CONFLICT(key) DO UPDATE SET data=tb_chunk_join(key,data,excluded.data)"
 
@@ -65,6 +65,8 @@
     X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
     X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2," TB__UNSEALED ")")                \
     X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
+    X(COUNTRY_ADD, "INSERT INTO country_day VALUES(?,?,?) ON CONFLICT(zone,day) DO UPDATE SET"      \
+                   " data=tb_country_join(zone,day,data,excluded.data)")                           \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* what is kept of usage: usage/retain.c */                                                    \
     X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
