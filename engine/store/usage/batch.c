@@ -100,29 +100,19 @@ static unsigned key_byte(tb__lsm_key key, int byte)
     return (((uint64_t)(byte < 8 ? key.index : key.owner) ^ sign) >> (byte % 8 * 8)) & 0xff;
 }
 
-/* Which bytes are not the same in all keys. */
-static unsigned bytes_that_differ(const tb__memtable_entry *list, size_t n)
-{
-    uint64_t owner = 0, index = 0;
-    unsigned bytes = 0;
-    for (size_t i = 1; i < n; i++) {
-        owner |= (uint64_t)(list[i].key.owner ^ list[0].key.owner);
-        index |= (uint64_t)(list[i].key.index ^ list[0].key.index);
-    }
-    for (int byte = 0; byte < 16; byte++)
-        if ((byte < 8 ? index : owner) >> (byte % 8 * 8) & 0xff) bytes |= 1u << byte;
-    return bytes;
-}
-
-/* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same: series are counted
+/* Sorts by key: least byte first, eight bits a pass, without the passes in which all are the same: series are counted
  * from 1, so most are. list: 2 * n entries, the second half to work in; returns which half is sorted. */
 static tb__memtable_entry *sort_entries(tb__memtable_entry *list, size_t n)
 {
     tb__memtable_entry *from = list, *to = list + n;
-    const unsigned bytes = bytes_that_differ(list, n);
+    uint64_t differs[2] = {0}; /* in which bits of index and owner not all are the same */
+    for (size_t i = 1; i < n; i++) {
+        differs[0] |= (uint64_t)(list[i].key.index ^ list[0].key.index);
+        differs[1] |= (uint64_t)(list[i].key.owner ^ list[0].key.owner);
+    }
     for (int byte = 0; byte < 16; byte++) {
         size_t start[257] = {0};
-        if (!(bytes >> byte & 1)) continue;
+        if (!(differs[byte / 8] >> (byte % 8 * 8) & 0xff)) continue;
         for (size_t i = 0; i < n; i++)
             start[key_byte(from[i].key, byte) + 1]++;
         for (int i = 0; i < 256; i++)
@@ -191,22 +181,6 @@ static tb_code sorted_next(void *ctx, tb__lsm_entry *ret_entry, bool *ret_more, 
 
 /* --- the two paths --- */
 
-/* Room for an entry's bytes behind all others. */
-static tb_code entry_room(tb__memtable *m, size_t more, uint8_t **ret_to, tb_error *err)
-{
-    if (m->now.len + more > m->cap) {
-        size_t cap = m->cap ? m->cap : 1u << 16;
-        while (cap < m->now.len + more)
-            cap *= 2;
-        uint8_t *bytes = cap > UINT32_MAX ? NULL : realloc(m->bytes, cap); /* tb__memtable_entry.at */
-        if (!bytes) return tb_no_memory(err);
-        m->bytes = bytes;
-        m->cap = cap;
-    }
-    *ret_to = m->bytes + m->now.len;
-    return TB_OK;
-}
-
 static bool is_large(const tb__memtable *m)
 {
     return m->now.len - m->now.ended_len >= LARGE_BYTES;
@@ -233,47 +207,46 @@ static tb_code move_to_base(tb_store *store, tb_error *err)
     return code;
 }
 
-/* The entry's bytes lie behind all others already. */
-static tb_code add_entry(tb_store *store, tb__lsm_kind kind, tb__lsm_key key, size_t len, tb_error *err)
+/* On the first path. */
+static tb_code add_to_memtable(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
     tb__memtable *m = &store->usage->memtable;
     size_t *n = &m->now.n[kind];
+    if (m->now.len + entry->len > m->cap) {
+        size_t cap = m->cap ? m->cap * 2 : 1u << 16;
+        uint8_t *bytes = cap > UINT32_MAX ? NULL : realloc(m->bytes, cap); /* tb__memtable_entry.at */
+        if (!bytes) return tb_no_memory(err);
+        m->bytes = bytes;
+        m->cap = cap;
+    }
     tb_code code = tb__grow(&m->of[kind].list, *n, &m->of[kind].cap, sizeof *m->of[kind].list, err);
     if (code) return code;
-    m->of[kind].list[(*n)++] = (tb__memtable_entry){key, (uint32_t)m->now.len, (uint32_t)len};
-    m->now.len += len;
+    m->of[kind].list[(*n)++] = (tb__memtable_entry){entry->key, (uint32_t)m->now.len, (uint32_t)entry->len};
+    memcpy(m->bytes + m->now.len, entry->data, entry->len);
+    m->now.len += entry->len;
     return is_large(m) ? move_to_base(store, err) : TB_OK;
-}
-
-tb_code tb__batch_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err)
-{
-    tb__memtable *m = &store->usage->memtable;
-    uint8_t *to = NULL;
-    if (m->path != TB__TO_RUN) return tb__base_add_day(store, series, day, hours, err);
-    tb_code code = entry_room(m, TB__ENTRY_MAX, &to, err);
-    if (code) return code;
-    return add_entry(store, TB__LSM_COUNTERS, (tb__lsm_key){series, day}, tb__entry_put_grid(hours, to), err);
-}
-
-tb_code tb__batch_add_countries(tb_store *store, int64_t zone, int64_t day, const tb__country *list, size_t n, tb_error *err)
-{
-    tb__memtable *m = &store->usage->memtable;
-    uint8_t *to = NULL;
-    if (m->path != TB__TO_RUN) return tb__base_add_countries(store, zone, day, list, n, err);
-    tb_code code = entry_room(m, TB__ENTRY_MAX, &to, err);
-    if (code) return code;
-    return add_entry(store, TB__LSM_COUNTRIES, (tb__lsm_key){zone, day}, tb__entry_put_list(list, n, to), err);
 }
 
 tb_code tb__batch_add_entry(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
-    tb__memtable *m = &store->usage->memtable;
-    uint8_t *to = NULL;
-    if (m->path != TB__TO_RUN) return tb__base_add_entry(store, kind, entry, err);
-    tb_code code = entry_room(m, entry->len, &to, err);
-    if (code) return code;
-    memcpy(to, entry->data, entry->len);
-    return add_entry(store, kind, entry->key, entry->len, err);
+    return store->usage->memtable.path == TB__TO_RUN ? add_to_memtable(store, kind, entry, err)
+                                                     : tb__base_add_entry(store, kind, entry, err);
+}
+
+tb_code tb__batch_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    uint8_t bytes[TB__ENTRY_GRID_MAX];
+    if (store->usage->memtable.path != TB__TO_RUN) return tb__base_add_day(store, series, day, hours, err);
+    const tb__lsm_entry entry = {{series, day}, bytes, tb__entry_put_grid(hours, bytes)};
+    return add_to_memtable(store, TB__LSM_COUNTERS, &entry, err);
+}
+
+tb_code tb__batch_add_countries(tb_store *store, int64_t zone, int64_t day, const tb__country *list, size_t n, tb_error *err)
+{
+    uint8_t bytes[TB__ENTRY_LIST_MAX];
+    if (store->usage->memtable.path != TB__TO_RUN) return tb__base_add_countries(store, zone, day, list, n, err);
+    const tb__lsm_entry entry = {{zone, day}, bytes, tb__entry_put_list(list, n, bytes)};
+    return add_to_memtable(store, TB__LSM_COUNTRIES, &entry, err);
 }
 
 /* --- a batch's beginning and end --- */

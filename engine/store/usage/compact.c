@@ -89,15 +89,6 @@ static tb__lsm_base base_of(int kind)
 
 /* --- with each batch --- */
 
-/* Many entries are pending where batches are large or share few keys: then a step moves more than the batch brings. */
-static int64_t step_rows(const tb_store *store, int64_t entries, const tb__maintenance_due *due)
-{
-    if (store->usage->test.step_rows) return (int64_t)store->usage->test.step_rows;
-    const int64_t rows = STEP_ROWS * (due->batches < STEPS_MAX ? due->batches : STEPS_MAX);
-    const int64_t twice = 2 * (int64_t)due->entries;
-    return entries > PENDING_MANY && twice > rows ? twice : rows;
-}
-
 static tb_code maintain_kind(tb_store *store, int kind, bool begin, const tb__maintenance_due *due, tb_error *err)
 {
     const tb__lsm_base base = base_of(kind);
@@ -108,47 +99,36 @@ static tb_code maintain_kind(tb_store *store, int kind, bool begin, const tb__ma
     for (unsigned i = 0; !code && (i == 0 || i < due->runs[kind]); i++)
         code = tb__lsm_compact_level(store, lsm, (tb__lsm_kind)kind, through, err);
     if (!code) code = list_runs(store, &base, &pending, err);
+    if (code) return code;
     for (size_t i = 0; i < pending.n; i++)
         entries += lsm->of[kind].run[i].entries;
-    return code ? code
-                : tb__lsm_advance(store, &base, &pending, begin || entries > PENDING_MAX, step_rows(store, entries, due), err);
-}
-
-/* Whether a compaction into base is under way, of either kind. */
-static tb_code is_compacting(tb_store *store, bool *ret, tb_error *err)
-{
-    tb_code code = TB_OK;
-    *ret = false;
-    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
-        int64_t through = 0;
-        code = tb__meta_get(store, tb__usage_kinds[kind].through_row, &through, err);
-        *ret |= through != 0;
-    }
-    return code;
-}
-
-/* Whether so many days have closed since the last compaction began that the next one may begin. It does not while another
- * one is under way. */
-static tb_code days_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
-{
-    *ret_closed = false;
-    if (newest < LATE_HOURS) return TB_OK; /* the batch had no usage */
-    const int64_t days = store->usage->test.days ? store->usage->test.days : COMPACT_DAYS;
-    int64_t before = 0, day = tb__floor_div(newest - LATE_HOURS, 24);
-    bool compacting = false;
-    tb_code code = tb__meta_get(store, "fold_day", &before, err);
-    if (!code) code = is_compacting(store, &compacting, err);
-    const bool first = before <= 0, enough = day - before >= days;
-    *ret_closed = !code && enough && !first && !compacting;
-    return code || compacting || !(first || enough) ? code : tb__meta_set(store, "fold_day", day, err);
+    /* Many entries are pending where batches are large or share few keys: then a step moves more than the batch brings. */
+    int64_t rows = STEP_ROWS * (due->batches < STEPS_MAX ? due->batches : STEPS_MAX);
+    const int64_t twice = 2 * (int64_t)due->entries;
+    if (entries > PENDING_MANY && twice > rows) rows = twice;
+    if (store->usage->test.step_rows) rows = (int64_t)store->usage->test.step_rows;
+    return tb__lsm_advance(store, &base, &pending, begin || entries > PENDING_MAX, rows, err);
 }
 
 tb_code tb__usage_maintain(tb_store *store, const tb__maintenance_due *due, tb_error *err)
 {
-    bool closed = false;
-    tb_code code = days_closed(store, due->newest, &closed, err);
+    const int64_t days = store->usage->test.days ? store->usage->test.days : COMPACT_DAYS;
+    const bool used = due->newest >= LATE_HOURS; /* else the batches had no usage */
+    const int64_t day = used ? tb__floor_div(due->newest - LATE_HOURS, 24) : 0; /* the newest that has closed */
+    int64_t before = 0, through = 0;
+    bool compacting = false, begin = false;
+    tb_code code = tb__meta_get(store, "fold_day", &before, err);
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
+        code = tb__meta_get(store, tb__usage_kinds[kind].through_row, &through, err);
+        compacting |= through != 0;
+    }
+    /* No compaction begins while one is under way, of either kind. */
+    if (!code && !compacting && used && (before <= 0 || day - before >= days)) {
+        begin = before > 0;
+        code = tb__meta_set(store, "fold_day", day, err);
+    }
     for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++)
-        code = maintain_kind(store, kind, closed, due, err);
+        code = maintain_kind(store, kind, begin, due, err);
     return code;
 }
 

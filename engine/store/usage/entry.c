@@ -68,23 +68,16 @@ static bool skip_varints(const uint8_t **at, const uint8_t *end, unsigned n)
 
 /* --- grids --- */
 
-/* The metrics that hold something but zeros in the grid's slots. */
-static uint32_t used_metrics(const tb_grid *grid)
+size_t tb__entry_put_grid(const tb_grid *grid, uint8_t *out)
 {
-    uint32_t used = 0;
+    uint32_t metrics = 0; /* those that hold something but zeros */
     for (uint32_t left = grid->metrics; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         uint64_t any = 0;
         for (uint32_t s = grid->slots; s; s &= s - 1)
             any |= grid->v[m][__builtin_ctz(s)];
-        if (any) used |= TB_METRIC_BIT(m);
+        if (any) metrics |= TB_METRIC_BIT(m);
     }
-    return used;
-}
-
-size_t tb__entry_put_grid(const tb_grid *grid, uint8_t *out)
-{
-    uint32_t metrics = used_metrics(grid);
     uint8_t *p = put_varint(put_varint(out, metrics), grid->slots);
     for (; metrics; metrics &= metrics - 1) {
         const uint64_t *column = grid->v[__builtin_ctz(metrics)];
@@ -194,35 +187,19 @@ bool tb__entry_get_list(const uint8_t *data, size_t len, tb__country *list, size
     return true;
 }
 
-/* --- grid_sums --- */
+/* --- sums --- */
 
 tb_code tb__entry_damaged(tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
+                   "An entry of pending usage is damaged; restore a backup and ingest again.");
 }
 
-/* What several grids come to, by metric and slot: defined where both masks have it. */
+/* The sums of several grids, by metric and slot: defined where both masks have it. */
 typedef struct grid_sums {
     uint32_t metrics, slots;
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
 } grid_sums;
-
-static tb_code begin_sums(grid_sums *j, const tb__lsm_entry *list, size_t n, tb_error *err)
-{
-    j->metrics = j->slots = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *at = list[i].data;
-        uint32_t metrics, slots;
-        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return tb__entry_damaged(err);
-        j->metrics |= metrics;
-        j->slots |= slots;
-    }
-    for (uint32_t m = j->metrics; m; m &= m - 1)
-        for (uint32_t s = j->slots; s; s &= s - 1)
-            j->v[__builtin_ctz(m)][__builtin_ctz(s)] = 0;
-    return TB_OK;
-}
 
 /* Adds one grid. What overflows shows in the top bit, since none of two addends has it. */
 static bool add_grid(grid_sums *j, const tb__lsm_entry *entry, uint64_t *ret_over)
@@ -256,7 +233,18 @@ static tb_code sums_overflow(const grid_sums *j, tb_error *err)
 static tb_code sum_grids(const tb__lsm_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
 {
     grid_sums j;
-    tb_code code = begin_sums(&j, list, n, err);
+    j.metrics = j.slots = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at = list[i].data;
+        uint32_t metrics, slots;
+        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return tb__entry_damaged(err);
+        j.metrics |= metrics;
+        j.slots |= slots;
+    }
+    for (uint32_t m = j.metrics; m; m &= m - 1)
+        for (uint32_t s = j.slots; s; s &= s - 1)
+            j.v[__builtin_ctz(m)][__builtin_ctz(s)] = 0;
+    tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         uint64_t over = 0;
         if (!add_grid(&j, &list[i], &over)) code = tb__entry_damaged(err);
@@ -297,18 +285,12 @@ tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, size_t n, ui
 
 /* --- pending counters of one series --- */
 
-static bool is_place(const tb__pending *p, size_t at, int64_t index)
-{
-    return at <= p->n && (at == 0 || p->list[at - 1].index < index) &&
-           (at == p->n || p->list[at].index >= index);
-}
-
-/* Where the index is, or would be. */
+/* Where the index is, or would be. They mostly come ascending, so the place behind the last one is looked at first. */
 static size_t pending_place(const tb__pending *p, int64_t index)
 {
-    size_t lo = 0, hi = p->n;
-    if (is_place(p, p->next, index)) return p->next; /* they mostly come ascending */
-    while (lo < hi) {
+    size_t lo = p->next, hi = p->n;
+    if (lo <= p->n && (lo == 0 || p->list[lo - 1].index < index) && (lo == p->n || p->list[lo].index >= index)) return lo;
+    for (lo = 0; lo < hi;) {
         size_t mid = (lo + hi) / 2;
         if (p->list[mid].index < index) lo = mid + 1;
         else hi = mid;

@@ -160,15 +160,6 @@ static void join_countries(sqlite3_context *ctx, int n, sqlite3_value **values)
     join_done(b, ctx, bytes, len);
 }
 
-/* How many of the rows from `at` on one statement writes. */
-static size_t rows_together(const half *of, size_t at)
-{
-    size_t n = 0;
-    while (n < ROWS && at + n < of->n && of->row[at + n].kind == TB__LSM_COUNTERS)
-        n++;
-    return n == ROWS ? ROWS : 1;
-}
-
 /* May run in the lent thread. */
 static void write_half(void *buffer)
 {
@@ -178,7 +169,9 @@ static void write_half(void *buffer)
         const bool chunks = of->row[at].kind == TB__LSM_COUNTERS;
         sqlite3_stmt *s;
         tb_error err;
-        n = rows_together(of, at);
+        for (n = 0; n < ROWS && at + n < of->n && of->row[at + n].kind == TB__LSM_COUNTERS;)
+            n++;
+        if (n < ROWS) n = 1;
         tb_code code = tb__sql_now(b->store, !chunks ? TB__SQL_COUNTRY_ADD : n == 1 ? TB__SQL_CHUNK_PUT : TB__SQL_CHUNK_PUT_32,
                                    &s, &err);
         for (size_t i = at, column = 1; !code && i < at + n; i++) {
@@ -280,16 +273,6 @@ tb_code tb__write_buffer_flush(tb_store *store, tb_error *err)
 
 /* --- adding --- */
 
-/* A row that was added before may be too full as well: it is named first. */
-static tb_code full_month(tb_store *store, tb_code code, int64_t key, tb_error *err)
-{
-    tb_error before;
-    store->usage->buffer->month.series = 0;
-    const tb_code earlier = tb__write_buffer_flush(store, &before);
-    if (earlier && err) *err = before;
-    return earlier ? earlier : full_chunk(store, code, key, NULL, err);
-}
-
 tb_code tb__base_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err)
 {
     tb__write_buffer *b = store->usage->buffer;
@@ -310,7 +293,12 @@ tb_code tb__base_add_day(tb_store *store, int64_t series, int64_t day, const tb_
     code = add_chunk(b, key, hours, err);
     if (code) return code;
     code = tb_grid_fold(&b->month.days, (unsigned)(day - b->month.first_day), hours, err);
-    return code == TB_E_OVERFLOW ? full_month(store, code, key, err) : code;
+    if (code != TB_E_OVERFLOW) return code;
+    b->month.series = 0;
+    tb_error before; /* a row that was added before may be too full as well: it is named first */
+    const tb_code earlier = tb__write_buffer_flush(store, &before);
+    if (earlier && err) *err = before;
+    return earlier ? earlier : full_chunk(store, code, key, NULL, err);
 }
 
 tb_code tb__base_add_month(tb_store *store, int64_t series, int64_t month, const tb_grid *days, tb_error *err)
