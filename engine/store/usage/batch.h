@@ -14,7 +14,7 @@
  *
  * What is not a batch writes to base: compaction into base, and a zone with usage that finds its account (usage.c).
  *
- * Group commit: where the caller says so (tb_store_gather), batches that have ended stay in the memtable, and the COMMIT
+ * Group commit: where the caller says so (tb_store_group_batches), batches that have ended stay in the memtable, and the COMMIT
  * writes them as one run of each kind. Before a batch reads what an owner holds, the memtable is flushed.
  *
  * A pack (packed.h) is a small batch that was summed and encoded by another thread. Its entries take the same two paths. */

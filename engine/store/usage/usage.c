@@ -1,6 +1,6 @@
 /* Adding usage to the file: the days of a batch, ordered by (account, id, edge, day), stream into the
  * series they belong to: each becomes an entry of a run, or joins its rows of base (batch.h).
- * The zone's all-locations series and its account's series gather the same days in memory and are
+ * The zone's all-locations series and its account's series sum the same days in memory and are
  * written when the zone, or the account, is done (or when too many wait): so each row is written once
  * however many lines touched it, and new rows ascend.
  *
@@ -25,7 +25,7 @@ typedef struct stream {
     int scope;
     tb__owner *owner; /* NULL: none yet */
     int64_t id;       /* of the owner that was streamed last */
-    size_t since;     /* what the batch had gathered when that one's part of it began */
+    size_t since;     /* entries of the memtable when that one's part of the batch began */
     bool fresh;       /* all that the owner holds is in all_days */
     tb_store *store;
     tb__pending all_days; /* days waiting for the owner's all-locations series */
@@ -416,18 +416,18 @@ static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ct
     return tb__series_days(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
 }
 
-tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
+tb_code tb_store_group_batches(tb_store *store, bool grouped, tb_error *err)
 {
     tb_code code = tb__check_whole(store, err);
-    if (!code && !gathers) code = end_batches(store, err);
-    store->usage->memtable.grouped = gathers && !code;
+    if (!code && !grouped) code = end_batches(store, err);
+    store->usage->memtable.grouped = grouped && !code;
     return code;
 }
 
 /* The file's own COMMIT has it; what readers keep of runs is no longer so (lsm/read.c). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
-    tb_code code = tb_store_gather(store, false, err);
+    tb_code code = tb_store_group_batches(store, false, err);
     if (code || !store->usage->rows_changed) return code;
     store->usage->rows_changed = false;
     return tb__run_ints(store, TB__SQL_ROWS_CHANGED, NULL, 0, err);
