@@ -104,15 +104,6 @@ typedef struct pending_geo {
     tb_range range;
 } pending_geo;
 
-/* Entries ascend within a run, so each is looked for behind the one before it; the next run begins anew. */
-static tb__located *located_at(pending_geo *w, int64_t series)
-{
-    if (w->at == w->n || w->list[w->at].series > series) w->at = w->from;
-    while (w->at < w->n && w->list[w->at].series < series)
-        w->at++;
-    return w->at < w->n && w->list[w->at].series == series ? &w->list[w->at] : NULL;
-}
-
 /* The slots of an entry's day that are in the range. */
 static uint32_t slots_within(tb_range range, int64_t day)
 {
@@ -128,12 +119,17 @@ static uint32_t slots_within(tb_range range, int64_t day)
 static tb_code add_pending_bytes(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     pending_geo *w = ctx;
-    tb__located *to = located_at(w, entry->key.owner);
+    const int64_t series = entry->key.owner;
+    /* Entries ascend within a run, so each is looked for behind the one before it; the next run begins anew. */
+    if (w->at == w->n || w->list[w->at].series > series) w->at = w->from;
+    while (w->at < w->n && w->list[w->at].series < series)
+        w->at++;
+    if (w->at == w->n || w->list[w->at].series != series) return TB_OK;
     const uint32_t slots = slots_within(w->range, entry->key.index);
     uint64_t sum[TB_METRIC_COUNT] = {0};
-    if (!to || !slots) return TB_OK;
+    if (!slots) return TB_OK;
     if (!tb__entry_sum_grid(entry->data, entry->len, TB_METRIC_BIT(TB_M_BYTES), slots, sum)) return tb__entry_damaged(err);
-    to->bytes += sum[TB_M_BYTES];
+    w->list[w->at].bytes += sum[TB_M_BYTES];
     return TB_OK;
 }
 
@@ -169,6 +165,7 @@ tb_code tb__chunks_located(tb_store *store, const tb__asked *asked, tb_range ran
 
 /* --- accounts of a month --- */
 
+/* The series with pending entries of a month, as a JSON array. */
 typedef struct series_list {
     int64_t first, end; /* days of the month */
     int64_t last;       /* the series that was added last */
@@ -186,18 +183,6 @@ static tb_code add_pending_series(void *ctx, const tb__lsm_entry *entry, tb_erro
     return TB_OK;
 }
 
-/* The series with pending entries of the month, as a JSON array. */
-static tb_code pending_series(tb_store *store, int64_t month, tb_buf *out, tb_error *err)
-{
-    const tb__lsm_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
-    series_list l = {tb_month_first_day(month), tb_month_first_day(month + 1), 0, *out};
-    tb_buf_str(&l.json, "[");
-    tb_code code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, all, add_pending_series, &l, err);
-    tb_buf_str(&l.json, "]");
-    *out = l.json;
-    return code ? code : tb_buf_check(out, err);
-}
-
 tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb_buf *pending,
                             int64_t **ret_accounts, size_t *ret_n, tb_error *err)
 {
@@ -212,11 +197,15 @@ tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb_buf *pendin
 tb_code tb__chunks_billed(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
                           tb_error *err)
 {
-    tb_buf pending;
-    tb_buf_init(&pending, 256 << 20, NULL);
-    tb_code code = pending_series(store, month, &pending, err);
-    if (!code) code = tb__accounts_billed(store, month, &pending, ret_accounts, ret_n, err);
-    tb_buf_release(&pending);
+    const tb__lsm_span all = {{INT64_MIN, INT64_MIN}, {INT64_MAX, INT64_MAX}};
+    series_list l = {.first = tb_month_first_day(month), .end = tb_month_first_day(month + 1)};
+    tb_buf_init(&l.json, 256 << 20, NULL);
+    tb_buf_str(&l.json, "[");
+    tb_code code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, all, add_pending_series, &l, err);
+    tb_buf_str(&l.json, "]");
+    if (!code) code = tb_buf_check(&l.json, err);
+    if (!code) code = tb__accounts_billed(store, month, &l.json, ret_accounts, ret_n, err);
+    tb_buf_release(&l.json);
     return code;
 }
 
