@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_BYTES (1u << 20) /* of a batch that goes to base */
-#define FULL_BYTES  (4u << 20) /* of several batches */
-#define ADDENDS     16         /* entries that are summed at once */
+#define LARGE_BYTES  (1u << 20) /* of a batch that goes to base */
+#define FULL_BYTES   (4u << 20) /* of several batches */
+#define ADDENDS      16         /* entries that are summed at once */
+#define DAYS_AT_ONCE 1024       /* rows of a series that are read before they are used: 6 MiB */
 
 tb_code tb__usage_open(tb_store *store, tb_error *err)
 {
@@ -304,34 +305,50 @@ tb_code tb__memtable_flush(tb_store *store, tb_error *err)
 
 /* --- all that a series holds --- */
 
-/* All of it is read before fn is called, for what fn adds may become rows of the same series' days. */
-tb_code tb__series_days(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err)
+/* Reads the days from `first` on, until there are DAYS_AT_ONCE rows. *ret_last: the last day that was looked for. */
+static tb_code read_days(tb_store *store, tb__series_part part, int64_t first, int64_t *ret_last, tb__pending *days,
+                         tb_error *err)
 {
     const tb__memtable *m = &store->usage->memtable;
-    const int64_t all[2] = {tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
-                            tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX)};
-    const int64_t rows[2] = {tb__chunk_key(part.series, TB__GRAIN_HOURS, part.first_day), all[1]};
     const size_t written = m->now.written[TB__LSM_COUNTERS];
-    tb__pending days = {0};
+    const int64_t rows[3] = {
+        tb__chunk_key(part.series, TB__GRAIN_HOURS, first > part.first_day ? first : part.first_day),
+        tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), DAYS_AT_ONCE};
     tb_grid hours, *sum = NULL;
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__write_buffer_flush(store, err);
-    if (!code) code = tb__pending_read(&days, &store->usage->lsm, all[0], all[1], err);
-    for (size_t i = part.since > written ? part.since : written; !code && i < m->now.n[TB__LSM_COUNTERS]; i++) {
-        const tb__lsm_entry entry = entry_of(m, &m->of[TB__LSM_COUNTERS].list[i]);
-        if (entry.key.owner == part.series) code = tb__pending_add(&days, &entry, err);
-    }
-    if (!code) code = tb__sql_ints(store, TB__SQL_CHUNK_SPAN, rows, 2, &s, err);
-    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+    *ret_last = TB__INDEX_MAX;
+    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_SOME, rows, 3, &s, err);
+    for (int n = 0; !code && !(code = tb__step(store, s, &row, err)) && row;) {
         const int64_t key = sqlite3_column_int64(s, 0);
         code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key, &hours, err);
-        if (!code) code = tb__pending_at(&days, tb__key_index(key), &sum, err);
+        if (!code) code = tb__pending_at(days, tb__key_index(key), &sum, err);
         if (!code) code = tb_grid_merge(sum, &hours, err);
         if (code) sqlite3_reset(s);
+        if (++n == DAYS_AT_ONCE) *ret_last = tb__key_index(key);
     }
-    for (size_t i = 0; !code && i < days.n; i++)
-        code = fn(ctx, days.list[i].index, days.list[i].grid, err);
+    const tb__lsm_span span = {{part.series, first}, {part.series, *ret_last}};
+    if (!code) code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, tb__pending_add, days, err);
+    for (size_t i = part.since > written ? part.since : written; !code && i < m->now.n[TB__LSM_COUNTERS]; i++) {
+        const tb__lsm_entry entry = entry_of(m, &m->of[TB__LSM_COUNTERS].list[i]);
+        if (entry.key.owner == part.series && entry.key.index >= first && entry.key.index <= *ret_last)
+            code = tb__pending_add(days, &entry, err);
+    }
+    return code;
+}
+
+/* What fn adds may move the batch to base, where entries of the memtable become rows. So all of a day is read before fn is
+ * called for any. */
+tb_code tb__series_days(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err)
+{
+    tb__pending days = {0};
+    tb_code code = TB_OK;
+    for (int64_t first = 0, last; !code && first <= TB__INDEX_MAX; first = last + 1) {
+        tb__pending_clear(&days);
+        code = read_days(store, part, first, &last, &days, err);
+        for (size_t i = 0; !code && i < days.n; i++)
+            code = fn(ctx, days.list[i].index, days.list[i].grid, err);
+    }
     tb__pending_release(&days);
     return code;
 }

@@ -268,7 +268,7 @@ static tb_code look_at_rows(taking *t, const int64_t keys[2], bool hours, int64_
     sqlite3_stmt *s;
     bool row = true;
     *ret_n = 0;
-    tb_code code = tb__sql_ints(t->store, TB__SQL_RETAIN_CHUNKS, values, 3, &s, err);
+    tb_code code = tb__sql_ints(t->store, TB__SQL_CHUNK_SOME, values, 3, &s, err);
     while (!code && !(code = tb__step(t->store, s, &row, err)) && row) {
         *ret_last = sqlite3_column_int64(s, 0);
         ++*ret_n;

@@ -39,6 +39,7 @@
     X(CHUNK_GET, "SELECT data FROM chunk WHERE key=?1")                                            \
     X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
+    X(CHUNK_SOME, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")  \
     X(USAGE_RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM usage_run")                               \
     X(USAGE_RUN_INSERT, "INSERT INTO usage_run VALUES(?1,?2,?3,?4,?5,?6,?7)")                      \
     X(USAGE_RUN_DELETE, "DELETE FROM usage_run WHERE id=?1")                                       \
@@ -88,7 +89,6 @@
     X(RETAIN_SELF, "SELECT id FROM account WHERE id=?1 AND id>=?2")                                \
     X(RETAIN_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>=?3"         \
                      " ORDER BY edge LIMIT 1")                                                     \
-    X(RETAIN_CHUNKS, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3") \
     X(RETAIN_DELETE, "DELETE FROM chunk WHERE key BETWEEN ?1 AND ?2")                              \
     X(RETAIN_COUNTRIES,                                                                            \
       "SELECT day,data FROM country_day WHERE zone=?1 AND day<?2 ORDER BY day LIMIT ?3")           \
