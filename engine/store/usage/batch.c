@@ -306,8 +306,8 @@ tb_code tb__memtable_flush(tb_store *store, tb_error *err)
 /* --- all that a series holds --- */
 
 /* Reads the days from `first` on, until there are DAYS_AT_ONCE rows. *ret_last: the last day that was looked for. */
-static tb_code read_days(tb_store *store, tb__series_part part, int64_t first, int64_t *ret_last, tb__pending *days,
-                         tb_error *err)
+static tb_code read_some_days(tb_store *store, tb__series_part part, int64_t first, int64_t *ret_last, tb__pending *days,
+                              tb_error *err)
 {
     const tb__memtable *m = &store->usage->memtable;
     const size_t written = m->now.written[TB__LSM_COUNTERS];
@@ -345,7 +345,7 @@ tb_code tb__series_days(tb_store *store, tb__series_part part, tb__day_fn fn, vo
     tb_code code = TB_OK;
     for (int64_t first = 0, last; !code && first <= TB__INDEX_MAX; first = last + 1) {
         tb__pending_clear(&days);
-        code = read_days(store, part, first, &last, &days, err);
+        code = read_some_days(store, part, first, &last, &days, err);
         for (size_t i = 0; !code && i < days.n; i++)
             code = fn(ctx, days.list[i].index, days.list[i].grid, err);
     }
