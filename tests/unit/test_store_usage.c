@@ -608,8 +608,8 @@ START_TEST(days_and_countries_of_a_batch_take_one_path)
         fixture_apply(&f, two_accounts, NOW_US, NULL);
         for (int i = 0; i < DAYS_BACK * 24; i++) {
             rows[i] = row_of(101, "DE", HOUR - i, TB_M_BYTES, (UINT64_C(1) << 60) / (DAYS_BACK * 24));
-            rows[i].metrics |= TB_METRIC_BIT(TB_M_ORIGIN_BYTES);
-            rows[i].value[TB_M_ORIGIN_BYTES] = rows[i].value[TB_M_BYTES];
+            rows[i].metrics |= TB_METRIC_BIT(TB_M_ORIGIN_BYTES) | TB_METRIC_BIT(TB_M_REQUESTS);
+            rows[i].value[TB_M_ORIGIN_BYTES] = rows[i].value[TB_M_REQUESTS] = rows[i].value[TB_M_BYTES];
         }
         ok(tb_store_begin(f.store, &err));
         ok(add_with_country(&f, rows, 1, 5, &err));
