@@ -80,11 +80,11 @@ bool tb_store_takes_packs(const tb_store *store);
  * account than the pack was made by, and nothing was added. */
 TB_MUST_USE tb_code tb_store_add_packed(tb_store *store, const tb_usage_pack *pack, bool *ret_stale,
                                         tb_error *err);
-/* In a transaction of several batches, never within a mark: whether those that follow are gathered. What they add is
- * written as if they were one batch: at the COMMIT, or where this is called with false before. Nobody may read
- * usage until then, but for batches themselves; marks, and going back to one, are as ever. Where usage lies elsewhere
- * than in the file this changes nothing. An error: the transaction must be rolled back. */
-TB_MUST_USE tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err);
+/* Group commit. In a transaction of several batches, never within a mark: whether the batches that follow are written
+ * together, as if they were one: at the COMMIT, or where this is called with false before. Until then usage may not be
+ * read, but for batches themselves; marks, and going back to one, are as ever. Where usage lies elsewhere than in the
+ * file this changes nothing. An error: the transaction must be rolled back. */
+TB_MUST_USE tb_code tb_store_group_batches(tb_store *store, bool grouped, tb_error *err);
 
 TB_API_END
 

@@ -237,7 +237,7 @@ void api_ingest_submit_parsed(request *r)
     in->taken = true;
     r->job.run = take_parsed;
     r->job.usage = true;
-    r->job.gathers = !in->withdraws;
+    r->job.grouped = !in->withdraws;
     r->job.cells = in->withdraws ? 0 : feed_run_cells(in->run);
     r->job.weight = in->withdraws ? 0 : feed_run_weight(in->run);
     if (in->options.many_copies && r->job.weight <= WRITER_ALONE) r->job.weight = WRITER_ALONE + 1;

@@ -102,7 +102,7 @@ static bool is_short(const write_job *job)
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
     if (g->w->hooks.gather_us) return job->usage == next->usage;
-    return job->gathers == next->gathers && is_short(job) == is_short(next) && !is_heavy(g, job) &&
+    return job->grouped == next->grouped && is_short(job) == is_short(next) && !is_heavy(g, job) &&
            !is_heavy(g, next);
 }
 
@@ -154,7 +154,7 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
     group *g = ctx;
     write_job *job;
     g->begun_us = clock_mono_us();
-    if (tb_store_gather(store, g->rest->gathers, err) != TB_OK) return err->code;
+    if (tb_store_group_batches(store, g->rest->grouped, err) != TB_OK) return err->code;
     do {
         job = g->rest;
         g->rest = job->next;
@@ -165,7 +165,7 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         if (!(is_heavy(g, job) ? run_heavy(store, g, job, err) : run_job(store, job, err))) return err->code;
         g->changed_keys |= job->changed_keys;
     } while (goes_on(g, job));
-    tb_code code = tb_store_gather(store, false, err);
+    tb_code code = tb_store_group_batches(store, false, err);
     g->unwritten = code != TB_OK;
     return code;
 }
@@ -323,7 +323,7 @@ static void append_job(write_job ***last, write_job *job)
     *last = &job->next;
 }
 
-static bool gathers(const write_job *jobs)
+static bool bring_usage(const write_job *jobs)
 {
     while (jobs && !jobs->usage)
         jobs = jobs->next;
@@ -394,7 +394,7 @@ static write_job *take_round(writer *w)
     for (write_job *job = take_all(w), *next; job; job = next) {
         next = job->next;
         if (is_short(job)) {
-            append_job(job->gathers ? &few.last : &none.last, job);
+            append_job(job->grouped ? &few.last : &none.last, job);
             continue;
         }
         weight += job->weight;
@@ -433,7 +433,7 @@ static write_job *next_jobs(writer *w)
     pthread_mutex_lock(&w->lock);
     const bool held = holds_usage(w, ready, &ms);
     write_job *jobs = take_jobs(w, held, ready ? NULL : &why, &over);
-    if (!held && jobs) w->gathered_us = gathers(jobs) ? clock_mono_us() : w->gathered_us;
+    if (!held && jobs) w->gathered_us = bring_usage(jobs) ? clock_mono_us() : w->gathered_us;
     if (over) {
         pthread_mutex_unlock(&w->lock);
         finish_over(over);

@@ -42,7 +42,7 @@ typedef struct write_job {
     bool (*left)(
         const struct write_job *job); /* nobody waits for it any more: it is not run; or NULL */
     bool usage; /* it brings usage; see writer_hooks.gather_us */
-    bool gathers; /* and reads none: what it brings is written with that of others (tb_store_gather) */
+    bool grouped; /* and reads none: it is written together with that of others (tb_store_group_batches) */
     bool alone; /* nothing else is in its transaction: it reads what the last commit left */
     /* Set by the writer before done. */
     tb_code code;

@@ -54,7 +54,7 @@ static tb_code write_batch(bool packed, tb_error *err)
     if (!code && !(cursor = tb_rollup_cursor_new(&rollup, 1, NULL)))
         code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
     if (!code) code = tb_store_begin(store, err);
-    if (!code) code = tb_store_gather(store, packed, err);
+    if (!code) code = tb_store_group_batches(store, packed, err);
     if (!code) code = tb_store_mark(store, err);
     if (!code && packed) code = workload_add_packed(store, rollup, cursor, err);
     else if (!code) code = tb_store_add_usage(store, cursor, err);

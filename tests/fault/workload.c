@@ -164,7 +164,7 @@ static tb_code with_part(tb_store *store, int number, unsigned part, unsigned pa
 static tb_code add_usage(tb_store *store, int number, tb_error *err)
 {
     const unsigned parts = number == 1 ? 8 : 3;
-    tb_code code = tb_store_gather(store, number != 1, err);
+    tb_code code = tb_store_group_batches(store, number != 1, err);
     for (unsigned part = 0; !code && part < parts; part++)
         code = with_part(store, number, part, parts, tb_store_add_usage, err);
     return code;

@@ -1,8 +1,8 @@
-/* Runs against places: the same random steps are made in two stores, one that gathers what batches add
- * into runs, merges and folds them, and one that puts everything into its place at once. After each
+/* Runs against base: the same random steps are made in two stores, one that writes batches as runs and
+ * compacts them, and one that writes each batch to base. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
- * undone, several in a transaction that are gathered, batches that are packed first or are not, batches that are
- * withdrawn, a catalogue that gives zones to accounts and takes them away, folding, a crash, a reader beside,
+ * undone, several in a transaction that are grouped, batches that are packed first or are not, batches that are
+ * withdrawn, a catalogue that gives zones to accounts and takes them away, compaction, a crash, a reader beside,
  * months that become final, after which usage of theirs is late. Rankings are asked
  * of the cache of sums (sums.h), and of the file alone. The data's version, which ETags and invoices
  * name, is the same too.
@@ -24,7 +24,7 @@
 #define ROWS  40
 #define ZONES 12
 
-/* [0] gathers, [1] places. The answers of one of them are asked of a reader's connection too. */
+/* [0] writes runs, [1] base. The answers of one of them are asked of a reader's connection too. */
 static fixture both[2];
 static fixture_helper helper[2];
 static tb_store *reader;
@@ -38,13 +38,13 @@ static uint64_t n_packed, n_stale, n_grouped;
 /* Folds take many batches, so that all answers are asked between their slices. */
 static void set_forms(void)
 {
-    both[0].store->usage->batch.slice = 60;
-    both[0].store->usage->batch.days = 1 + (int64_t)draw(2);
-    both[0].store->usage->batch.part = 2 + draw(9);
-    both[1].store->usage->batch.at_once = true;
-    both[1].store->usage->batch.part = 1; /* no series waits */
+    both[0].store->usage->test.step_rows = 60;
+    both[0].store->usage->test.days = 1 + (int64_t)draw(2);
+    both[0].store->usage->test.part = 2 + draw(9);
+    both[1].store->usage->test.no_runs = true;
+    both[1].store->usage->test.part = 1; /* no series waits */
     for (int i = 0; i < 2; i++) {
-        both[i].store->usage->batch.load = 1 + draw(9);
+        both[i].store->usage->test.buffer_rows = 1 + draw(9);
         fixture_lend(&both[i], &helper[i]);
     }
 }
@@ -248,13 +248,13 @@ typedef struct group_job {
     batch b[2];
     int64_t segment[2];
     uint64_t batches;
-    bool undone, gathers;
+    bool undone, grouped;
 } group_job;
 
 static group_job random_job(void)
 {
     group_job job = {.batches = draw(8) ? 1 + (draw(4) == 0) : 0, .undone = draw(5) == 0};
-    job.gathers = job.batches && draw(6);
+    job.grouped = job.batches && draw(6);
     for (uint64_t i = 0; i < job.batches; i++)
         job.b[i] = random_batch();
     return job;
@@ -265,7 +265,7 @@ static void run_group_job(fixture *f, group_job *job, uint64_t *first)
 {
     tb_error err = {0};
     const uint64_t after = segments;
-    ok(tb_store_gather(f->store, job->gathers, &err));
+    ok(tb_store_group_batches(f->store, job->grouped, &err));
     ok(tb_store_mark(f->store, &err));
     for (uint64_t i = 0; i < job->batches; i++) {
         segments = (*first)++;
@@ -278,7 +278,7 @@ static void run_group_job(fixture *f, group_job *job, uint64_t *first)
     else ok(tb_store_keep_mark(f->store, &err));
 }
 
-/* Several jobs in a transaction, as a server has them: gathered or not, each behind its mark, some undone. */
+/* Several jobs in a transaction, as a server has them: grouped or not, each behind its mark, some undone. */
 static void step_group(void)
 {
     enum { MOST = 12 };
@@ -340,8 +340,8 @@ static void step_place(void)
     }
 }
 
-/* Parts of a fold by themselves, to its end or not. */
-static void step_fold(void)
+/* Steps of a compaction by themselves, to its end or not. */
+static void step_compact_runs(void)
 {
     tb_error err = {0};
     tb_compact_walk walk = {.logs = false};
@@ -449,7 +449,7 @@ static void step(void)
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
     case 4: fixture_fold(&both[0]); break;
-    case 12: step_fold(); break;
+    case 12: step_compact_runs(); break;
     case 14: step_place(); break;
     case 15:
     case 16:
@@ -499,7 +499,7 @@ static void show_difference(const char *sql, const text t[2])
     size_t at = 0, line = 0;
     for (; at < t[0].len && at < t[1].len && t[0].bytes[at] == t[1].bytes[at]; at++)
         if (t[0].bytes[at] == '\n') line = at + 1;
-    ck_abort_msg("%s: gathered\n%.*s\nplaced\n%.*s", sql,
+    ck_abort_msg("%s: runs\n%.*s\nbase\n%.*s", sql,
                  (int)(t[0].len - line < SHOWN ? t[0].len - line : SHOWN), t[0].bytes + line,
                  (int)(t[1].len - line < SHOWN ? t[1].len - line : SHOWN), t[1].bytes + line);
 }
@@ -666,7 +666,7 @@ static void compare(int at)
     fixture_verify(&both[0]);
 }
 
-START_TEST(what_waits_answers_like_what_lies_in_its_place)
+START_TEST(runs_answer_like_base)
 {
     const int steps = steps_of(STEPS) / (usage_plane_shards() ? (int)usage_plane_part(4, 8) : 1);
     now_hour = NOW_US / TB_US_PER_HOUR;
@@ -697,5 +697,5 @@ END_TEST
 
 int main(void)
 {
-    return steps_run("runs", what_waits_answers_like_what_lies_in_its_place);
+    return steps_run("runs", runs_answer_like_base);
 }

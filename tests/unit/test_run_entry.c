@@ -1,4 +1,4 @@
-/* Entries of waiting usage: joined they are the sum, and bytes that put never wrote are damage. */
+/* Entries of pending usage: joined they are the sum, and bytes that put never wrote are damage. */
 #include "store/usage/entry.h"
 
 #include <check.h>

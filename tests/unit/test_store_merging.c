@@ -138,8 +138,8 @@ START_TEST(behind_a_fold_runs_are_merged)
     begin(&a);
     for (int i = 0; i < ZONES; i++)
         rows[i] = row_at(100 + i, HOUR);
-    a.f.store->usage->batch.slice = 1;
-    a.f.store->usage->batch.days = 1;
+    a.f.store->usage->test.step_rows = 1;
+    a.f.store->usage->test.days = 1;
     fixture_add(&a.f, rows, ZONES, ++a.batches);
     rows[0].hour += 30;
     fixture_add(&a.f, rows, 1, ++a.batches); /* a day has closed: a fold of a row a batch begins */
@@ -170,7 +170,7 @@ START_TEST(what_a_fold_works_on_is_not_merged)
     ok(tb__meta_get(a.f.store, tb__usage_kinds[TB__LSM_COUNTRIES].owner_row, &owner, &err));
     ck_assert_int_eq(owner, INT64_MIN);
     ok(tb_store_commit(a.f.store, &err));
-    a.f.store->usage->batch.slice = 1;
+    a.f.store->usage->test.step_rows = 1;
     add_hit(&a, 1);
     ck_assert_int_eq(number_of(&a, "SELECT count(*) FROM usage_run WHERE level=1 AND kind=0"), 1);
     ck_assert_int_eq(number_of(&a, "SELECT count(*) FROM usage_run WHERE level=1 AND kind=1"), 0);

@@ -471,7 +471,7 @@ static tb_code add_usage(fixture *f, tb_error *err)
 
 static tb_code add_run(fixture *f, tb_error *err)
 {
-    tb_code code = tb_store_gather(f->store, true, err);
+    tb_code code = tb_store_group_batches(f->store, true, err);
     return code ? code : add_usage(f, err);
 }
 

@@ -112,7 +112,7 @@ START_TEST(new_series_wait_until_there_are_many)
     int64_t most = 0, fewer = 0, before = 0;
     fixture_init(&f);
     fixture_apply(&f, two_accounts, NOW_US, NULL);
-    f.store->usage->batch.part = PART;
+    f.store->usage->test.part = PART;
     for (int i = 0; i < BATCHES; i++) {
         const int64_t zone = i % 2 ? 102 : 101;
         const tb_row rows[2] = {at(zone, 2 * i), at(zone, 2 * i + 1)};
@@ -579,6 +579,76 @@ START_TEST(a_counter_that_would_overflow_is_refused)
 }
 END_TEST
 
+/* In the open transaction: rows of zone 101, and a country's bytes of the first one's day. */
+static tb_code add_with_country(fixture *f, const tb_row *rows, size_t n, uint64_t bytes, tb_error *err)
+{
+    tb_rollup *rollup = tb_rollup_new(1 << 16, NULL);
+    const tb_rollup_country german = {101, rows[0].hour / 24, 'D' << 8 | 'E', 1, bytes};
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        code = tb_rollup_add_row(rollup, &rows[i], err);
+    if (!code) code = tb_rollup_add_country(rollup, &german, err);
+    tb_rollup_cursor *cursor = tb_rollup_cursor_new(&rollup, 1, NULL);
+    if (!code) code = tb_store_add_usage(f->store, cursor, err);
+    tb_rollup_cursor_free(cursor);
+    tb_rollup_free(rollup);
+    return code;
+}
+
+/* A small batch is a run of each kind, a large one lies in base, days and countries alike. */
+START_TEST(days_and_countries_of_a_batch_take_one_path)
+{
+    enum { DAYS_BACK = 2500 };
+    fixture f;
+    tb_error err = {0};
+    tb_row *rows = calloc(DAYS_BACK * 24, sizeof *rows);
+    ck_assert_ptr_nonnull(rows);
+    fixture_init(&f);
+    if (!usage_plane_shards()) {
+        fixture_apply(&f, two_accounts, NOW_US, NULL);
+        for (int i = 0; i < DAYS_BACK * 24; i++) {
+            rows[i] = row_of(101, "DE", HOUR - i, TB_M_BYTES, (UINT64_C(1) << 60) / (DAYS_BACK * 24));
+            rows[i].metrics |= TB_METRIC_BIT(TB_M_ORIGIN_BYTES) | TB_METRIC_BIT(TB_M_REQUESTS);
+            rows[i].value[TB_M_ORIGIN_BYTES] = rows[i].value[TB_M_REQUESTS] = rows[i].value[TB_M_BYTES];
+        }
+        ok(tb_store_begin(f.store, &err));
+        ok(add_with_country(&f, rows, 1, 5, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_int_eq(count(&f, "SELECT count(DISTINCT kind) FROM usage_run"), 2);
+        ck_assert_int_eq(count(&f, "SELECT (SELECT count(*) FROM chunk)+(SELECT count(*) FROM country_day)"), 0);
+        ok(tb_store_begin(f.store, &err));
+        ok(add_with_country(&f, rows + 1, DAYS_BACK * 24 - 1, 7, &err));
+        ok(tb_store_commit(f.store, &err));
+        ck_assert_int_eq(count(&f, "SELECT count(*) FROM usage_run"), 2);
+        ck_assert_int_gt(count(&f, "SELECT count(*) FROM chunk"), DAYS_BACK);
+        ck_assert_int_eq(count(&f, "SELECT count(*) FROM country_day"), 1);
+    }
+    fixture_release(&f);
+    free(rows);
+}
+END_TEST
+
+/* Though a row of chunk was merged before it in the same half of the write buffer. */
+START_TEST(a_full_country_is_named_as_one)
+{
+    fixture f;
+    tb_error err = {0};
+    const tb_row row = row_of(101, "DE", HOUR, TB_M_REQUESTS, 1);
+    fixture_init(&f);
+    if (!usage_plane_shards()) {
+        fixture_apply(&f, two_accounts, NOW_US, NULL);
+        f.store->usage->test.no_runs = true;
+        ok(tb_store_begin(f.store, &err));
+        ok(add_with_country(&f, &row, 1, TB_COUNTER_MAX, &err));
+        ck_assert_int_eq(add_with_country(&f, &row, 1, 1, &err), TB_E_OVERFLOW);
+        ck_assert_str_eq(err.field, "countries");
+        tb_store_rollback(f.store);
+        ck_assert_int_eq(count(&f, "SELECT count(*) FROM country_day"), 0);
+    }
+    fixture_release(&f);
+}
+END_TEST
+
 static bool on_bucket(void *ctx, int n, const char *const *cells, bool is_header)
 {
     tb_buf *out = ctx;
@@ -938,6 +1008,8 @@ int main(void)
     tcase_add_test(tests, going_back_to_a_mark_keeps_what_stood_before_it);
     tcase_add_test(tests, a_counter_that_would_overflow_is_refused);
     tcase_add_test(tests, a_full_counter_is_named_with_its_place_and_time);
+    tcase_add_test(tests, days_and_countries_of_a_batch_take_one_path);
+    tcase_add_test(tests, a_full_country_is_named_as_one);
     tcase_add_test(tests, a_large_batch_is_the_same_with_a_helper);
     tcase_add_test(tests, a_large_log_of_many_accounts_goes_in_whole_loads);
     tcase_add_test(tests, a_months_usage_without_an_owner_is_summed_by_id);

@@ -637,7 +637,7 @@ START_TEST(damaged_usage_fails_those_who_meet_it_alone)
     edit(store->db, "UPDATE usage_page SET data=x'01020304' WHERE id=(SELECT min(id) FROM usage_page)");
     writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     task bring = {.finished = &finished}, key = {.adds = true, .finished = &finished};
-    bring.job = (write_job){.run = run_batch, .done = done, .owner = &bring, .gathers = _i, .usage = true};
+    bring.job = (write_job){.run = run_batch, .done = done, .owner = &bring, .grouped = _i, .usage = true};
     ck_assert_int_eq(writer_submit(w, &bring.job, NULL), TB_OK);
     sem_wait(&finished);
     ck_assert_int_eq(bring.job.code, TB_E_CORRUPT);

@@ -1,6 +1,6 @@
 /* A batch: its days become rows of its owner's shard, and join its account's, which wait until the account is over. */
 #include "store/clickhouse/private.h"
-#include "store/usage/landing.h"
+#include "store/usage/write_buffer.h"
 #include "store/usage/owners.h"
 #include "store/usage/chunk.h"
 
@@ -223,7 +223,7 @@ void tb__ch_batch_free(void *to)
 {
     tb__ch_batch *b = to;
     if (!b) return;
-    if (!b->ended) tb__landing_drop(b->store);
+    if (!b->ended) tb__write_buffer_drop(b->store);
     tb__pending_release(&b->waiting);
     free(b->days);
     free(b);

@@ -253,7 +253,6 @@ tb_code tb__ch_commit(tb_store *store, tb_error *err)
 void tb__ch_abandon(tb_store *store, bool whole)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__landing_drop(store);
     tb__batch_drop(store);
     for (int i = 0; i < TB__CH_SCOPES; i++)
         ch->month[i].month = -1;

@@ -51,7 +51,7 @@ struct tb_store {
     uint64_t read_version;  /* of a reader: the data version of the snapshot, */
     bool read_version_known; /* if it was read in it */
     bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
-    bool rows_come;         /* of chunk, and may not have landed: usage/landing.h */
+    bool rows_buffered;     /* rows of base are in the write buffer: usage/write_buffer.h */
     bool series_come;       /* they wait to be written: usage/owners.h */
     tb_helper helper;       /* start NULL: there is none */
     int64_t next_series;    /* behind all series ids given, 0: read it from meta */
@@ -185,8 +185,8 @@ void tb__usage_forget(tb_store *store, bool whole);
 void tb__usage_close(tb_store *store);
 /* TB_E_IO: SQLite rolled the transaction back itself, and nothing may be written for itself. */
 TB_MUST_USE tb_code tb__check_whole(const tb_store *store, tb_error *err);
-/* All that was put into rows of chunk is there. Statements ask for it before they run (tb__sql). */
-TB_MUST_USE tb_code tb__chunks_land(tb_store *store, tb_error *err);
+/* Writes what the write buffer holds. Statements ask for it before they run (tb__sql). */
+TB_MUST_USE tb_code tb__write_buffer_flush(tb_store *store, tb_error *err);
 /* Of series that this transaction began, those that are not in the file yet: usage/owners.h. */
 TB_MUST_USE tb_code tb__series_write(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */

@@ -113,7 +113,7 @@ static bool about_series(tb__statement id)
 
 tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error *err)
 {
-    tb_code code = store->rows_come ? tb__chunks_land(store, err) : TB_OK;
+    tb_code code = store->rows_buffered ? tb__write_buffer_flush(store, err) : TB_OK;
     if (!code && store->series_come && about_series(id)) code = tb__series_write(store, err);
     *ret = NULL;
     return code ? code : tb__sql_now(store, id, ret, err);

@@ -70,7 +70,7 @@ void tb__lsm_release(tb__lsm *lsm)
 tb_code tb__lsm_damaged(const tb__lsm *lsm, int64_t run, tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                   "%s: run %lld of waiting usage is damaged; restore a backup and ingest again.",
+                   "%s: run %lld of pending usage is damaged; restore a backup and ingest again.",
                    lsm->path, (long long)run);
 }
 

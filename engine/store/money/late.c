@@ -7,8 +7,8 @@
  * checksum says so: it is made under the complement of the key.
  *
  * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. Days of earlier months
- * wait in memory until what they came with was written, for each question between rows of usage would make those land
- * (landing.c). A row's data is a chunk of hours; its checksum covers the row's other columns too. */
+ * wait in memory until what they came with was written, for each statement between rows of usage would flush the write
+ * buffer (usage/write_buffer.c). A row's data is a chunk of hours; its checksum covers the row's other columns too. */
 #include "base/hash.h"
 #include "store/money/billing.h"
 #include "store/usage/chunk.h"

@@ -1,29 +1,26 @@
-/* Batches in memory. Entries lie in the order in which they were put; they are sorted when they are
- * written, and those of one key are joined then. More than BATCH_BYTES of a batch go to their places
- * at once, as does all that follows: of many changes, rows lie side by side anyway.
+/* The memtable, and the path of a batch (batch.h). Entries lie in the order in which they were added. They are sorted, and
+ * those of one key summed, when they are written as a run.
  *
- * Where batches are gathered, those that have ended wait until somebody has to see them in the file: at the
- * COMMIT, or before what reads there. What keeps the undoing of one of them exact: entries never move, and what was
- * written stays in memory until the next mark; so going back to a mark is taking back the numbers of tb__memtable_state. */
+ * Undoing one batch of several is exact, since entries never move, and those that were written stay in memory until the
+ * next mark: going back to a mark is taking back the numbers of tb__memtable_state. */
 #include "store/usage/batch.h"
 
-#include "store/usage/overflow.h"
 #include "store/usage/owners.h"
-#include "tollbook/calendar.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_BYTES  (1u << 20)
-#define GATHER_BYTES (4u << 20) /* of several */
-#define ADDENDS      16         /* that are joined at once */
+#define LARGE_BYTES  (1u << 20) /* of a batch that goes to base */
+#define FULL_BYTES   (4u << 20) /* of several batches */
+#define ADDENDS      16         /* entries that are summed at once */
+#define DAYS_AT_ONCE 1024       /* rows of a series that are read before they are used: 6 MiB */
 
 tb_code tb__usage_open(tb_store *store, tb_error *err)
 {
     store->usage = calloc(1, sizeof *store->usage);
     if (!store->usage) return tb_no_memory(err);
     tb__lsm_init(&store->usage->lsm, store->db, store->path, tb__sqlite_fail, tb__usage_kinds);
-    return store->write ? tb__landing_open(store, &store->usage->landing, err) : TB_OK;
+    return store->write ? tb__write_buffer_open(store, &store->usage->buffer, err) : TB_OK;
 }
 
 void tb__usage_forget(tb_store *store, bool whole)
@@ -36,17 +33,19 @@ void tb__usage_forget(tb_store *store, bool whole)
 void tb__usage_close(tb_store *store)
 {
     if (!store->usage) return;
-    tb__batch *b = &store->usage->batch;
+    tb__memtable *m = &store->usage->memtable;
     tb__lsm_release(&store->usage->lsm);
-    tb__landing_free(store->usage->landing);
+    tb__write_buffer_free(store->usage->buffer);
     free(store->usage->new_series);
     tb__owners_forget(store);
     for (int kind = 0; kind < TB__LSM_KINDS; kind++)
-        free(b->of[kind].list);
-    free(b->bytes);
+        free(m->of[kind].list);
+    free(m->bytes);
     free(store->usage);
     store->usage = NULL;
 }
+
+/* --- its state --- */
 
 static bool is_written(const tb__memtable_state *now)
 {
@@ -55,161 +54,45 @@ static bool is_written(const tb__memtable_state *now)
     return now->due.batches == 0;
 }
 
-void tb__batch_begin(tb_store *store)
+void tb__memtable_mark(tb_store *store)
 {
-    tb__batch *b = &store->usage->batch;
-    if (!b->gathers && is_written(&b->now)) b->now = (tb__memtable_state){0};
-    b->begun = true;
-    b->open = !b->at_once;
+    tb__memtable *m = &store->usage->memtable;
+    if (is_written(&m->now)) m->now = (tb__memtable_state){0};
+    m->marked = m->now;
+}
+
+void tb__memtable_undo(tb_store *store, bool whole)
+{
+    tb__memtable *m = &store->usage->memtable;
+    m->path = TB__NO_BATCH;
+    if (whole) {
+        m->marked = (tb__memtable_state){0};
+        m->grouped = false;
+    }
+    m->now = m->marked;
+}
+
+bool tb__memtable_is_due(const tb_store *store)
+{
+    const tb__memtable *m = &store->usage->memtable;
+    return !m->grouped || m->now.len >= FULL_BYTES;
+}
+
+/* Forgets the entries of the running batch. */
+static void forget_batch(tb__memtable *m)
+{
+    memcpy(m->now.n, m->now.ended, sizeof m->now.n);
+    m->now.len = m->now.ended_len;
 }
 
 void tb__batch_drop(tb_store *store)
 {
-    tb__batch *b = &store->usage->batch;
-    memcpy(b->now.n, b->now.own, sizeof b->now.n);
-    b->now.len = b->now.own_len;
-    b->begun = b->open = false;
+    tb__write_buffer_drop(store);
+    forget_batch(&store->usage->memtable);
+    store->usage->memtable.path = TB__NO_BATCH;
 }
 
-void tb__batches_mark(tb_store *store)
-{
-    tb__batch *b = &store->usage->batch;
-    if (is_written(&b->now)) b->now = (tb__memtable_state){0};
-    b->marked = b->now;
-}
-
-void tb__batches_undo(tb_store *store, bool whole)
-{
-    tb__batch *b = &store->usage->batch;
-    b->begun = b->open = false;
-    if (whole) {
-        b->marked = (tb__memtable_state){0};
-        b->gathers = false;
-    }
-    b->now = b->marked;
-}
-
-bool tb__batches_full(const tb_store *store)
-{
-    const tb__batch *b = &store->usage->batch;
-    return !b->gathers || b->now.len >= GATHER_BYTES;
-}
-
-/* --- gathering --- */
-
-static tb_code room(tb__batch *b, size_t more, tb_error *err)
-{
-    if (b->now.len + more <= b->cap) return TB_OK;
-    size_t cap = b->cap ? b->cap : 1u << 16;
-    while (cap < b->now.len + more)
-        cap *= 2;
-    uint8_t *bytes = cap > UINT32_MAX ? NULL : realloc(b->bytes, cap); /* tb__batch_entry.at */
-    if (!bytes) return tb_no_memory(err);
-    b->bytes = bytes;
-    b->cap = cap;
-    return TB_OK;
-}
-
-static tb_code gather(tb__batch *b, tb__lsm_kind kind, tb__lsm_key key, size_t len,
-                      tb_error *err)
-{
-    size_t *n = &b->now.n[kind];
-    tb_code code = tb__grow(&b->of[kind].list, *n, &b->of[kind].cap, sizeof *b->of[kind].list, err);
-    if (code) return code;
-    b->of[kind].list[(*n)++] = (tb__batch_entry){key, (uint32_t)b->now.len, (uint32_t)len};
-    b->now.len += len;
-    return TB_OK;
-}
-
-/* Where the next entry's bytes go. */
-static uint8_t *behind_all(const tb__batch *b)
-{
-    return b->bytes + b->now.len;
-}
-
-static bool is_large(const tb__batch *b)
-{
-    return !b->held && b->now.len - b->now.own_len >= BATCH_BYTES;
-}
-
-/* --- to their places --- */
-
-static tb_code batch_damaged(tb_error *err)
-{
-    return tb_fail(err, TB_E_CORRUPT, "usage_run", "An entry of the batch is damaged.");
-}
-
-static tb_code country_at_once(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
-                               size_t n, tb_error *err)
-{
-    const int64_t id[2] = {zone, day};
-    tb__country stored[TB__COUNTRY_MAX], merged[TB__COUNTRY_MAX];
-    size_t n_stored = 0, n_merged = 0;
-    sqlite3_stmt *s;
-    bool row;
-    tb_code code = tb__sql_ints(store, TB__SQL_COUNTRY_GET, id, 2, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code) return code;
-    if (row) {
-        code = tb__country_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0),
-                                  tb__country_seed(zone, day), stored, &n_stored, err);
-        sqlite3_reset(s);
-    }
-    if (!code) code = tb__country_merge(stored, n_stored, list, n, merged, &n_merged, err);
-    if (code) return code;
-    uint8_t bytes[TB__COUNTRY_ROW_MAX];
-    size_t len = tb__country_encode(merged, n_merged, tb__country_seed(zone, day), bytes);
-    code = tb__sql_ints(store, TB__SQL_COUNTRY_PUT, id, 2, &s, err);
-    if (!code) sqlite3_bind_blob(s, 3, bytes, (int)len, SQLITE_STATIC);
-    return code ? code : tb__run(store, s, err);
-}
-
-tb_code tb__place_end(tb__placing *p, tb_error *err)
-{
-    if (!p->series) return TB_OK;
-    int64_t key = tb__chunk_key(p->series, TB__GRAIN_DAYS, p->month);
-    p->series = 0;
-    return tb__chunk_put(p->store, key, &p->days, err);
-}
-
-static void begin_month(tb__placing *p, int64_t series, int64_t day)
-{
-    tb_grid_clear(&p->days);
-    p->series = series;
-    if (day >= p->first_day && day < p->end_day) return;
-    p->month = tb_month_from_day(day);
-    p->first_day = tb_month_first_day(p->month);
-    p->end_day = tb_month_first_day(p->month + 1);
-}
-
-tb_code tb__place_day(tb__placing *p, int64_t series, int64_t day, const tb_grid *hours,
-                      tb_error *err)
-{
-    const int64_t key = tb__chunk_key(series, TB__GRAIN_HOURS, day);
-    tb_code code = TB_OK;
-    if (p->series != series || day < p->first_day || day >= p->end_day) {
-        code = tb__place_end(p, err);
-        begin_month(p, series, day);
-    }
-    if (!code) code = tb__chunk_put(p->store, key, hours, err);
-    if (code) return code;
-    code = tb_grid_fold(&p->days, (unsigned)(day - p->first_day), hours, err);
-    return tb__full_chunk(p->store, code, key, NULL, err);
-}
-
-tb_code tb__entry_place(tb__placing *p, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
-{
-    if (kind == TB__LSM_COUNTERS) {
-        tb_grid hours;
-        if (entry->key.owner > TB__SERIES_MAX) return batch_damaged(err);
-        if (!tb__entry_get_grid(entry->data, entry->len, &hours)) return batch_damaged(err);
-        return tb__place_day(p, entry->key.owner, entry->key.index, &hours, err);
-    }
-    tb__country list[TB__COUNTRY_MAX];
-    size_t n;
-    if (!tb__entry_get_list(entry->data, entry->len, list, &n)) return batch_damaged(err);
-    return country_at_once(p->store, entry->key.owner, entry->key.index, list, n, err);
-}
+/* --- sorted entries --- */
 
 /* A byte of a key, from the least one on: sixteen, the owner's above the index's. Negative numbers come first. */
 static unsigned key_byte(tb__lsm_key key, int byte)
@@ -218,71 +101,61 @@ static unsigned key_byte(tb__lsm_key key, int byte)
     return (((uint64_t)(byte < 8 ? key.index : key.owner) ^ sign) >> (byte % 8 * 8)) & 0xff;
 }
 
-/* Which bytes are not the same in all keys. */
-static unsigned bytes_that_differ(const tb__batch_entry *list, size_t n)
-{
-    uint64_t owner = 0, index = 0;
-    unsigned bytes = 0;
-    for (size_t i = 1; i < n; i++) {
-        owner |= (uint64_t)(list[i].key.owner ^ list[0].key.owner);
-        index |= (uint64_t)(list[i].key.index ^ list[0].key.index);
-    }
-    for (int byte = 0; byte < 16; byte++)
-        if ((byte < 8 ? index : owner) >> (byte % 8 * 8) & 0xff) bytes |= 1u << byte;
-    return bytes;
-}
-
-/* Sorts by key: least byte first, eight bits a pass, the passes left out in which all are the same: series are counted
+/* Sorts by key: least byte first, eight bits a pass, without the passes in which all are the same: series are counted
  * from 1, so most are. list: 2 * n entries, the second half to work in; returns which half is sorted. */
-static tb__batch_entry *sort_entries(tb__batch_entry *list, size_t n)
+static tb__memtable_entry *sort_entries(tb__memtable_entry *list, size_t n)
 {
-    tb__batch_entry *from = list, *to = list + n;
-    const unsigned bytes = bytes_that_differ(list, n);
+    tb__memtable_entry *from = list, *to = list + n;
+    uint64_t differs[2] = {0}; /* in which bits of index and owner not all are the same */
+    for (size_t i = 1; i < n; i++) {
+        differs[0] |= (uint64_t)(list[i].key.index ^ list[0].key.index);
+        differs[1] |= (uint64_t)(list[i].key.owner ^ list[0].key.owner);
+    }
     for (int byte = 0; byte < 16; byte++) {
         size_t start[257] = {0};
-        if (!(bytes >> byte & 1)) continue;
+        if (!(differs[byte / 8] >> (byte % 8 * 8) & 0xff)) continue;
         for (size_t i = 0; i < n; i++)
             start[key_byte(from[i].key, byte) + 1]++;
         for (int i = 0; i < 256; i++)
             start[i + 1] += start[i];
         for (size_t i = 0; i < n; i++)
             to[start[key_byte(from[i].key, byte)]++] = from[i];
-        tb__batch_entry *swap = from;
+        tb__memtable_entry *swap = from;
         from = to;
         to = swap;
     }
     return from;
 }
 
-static tb__lsm_entry entry_of(const tb__batch *b, const tb__batch_entry *e)
+static tb__lsm_entry entry_of(const tb__memtable *m, const tb__memtable_entry *e)
 {
-    return (tb__lsm_entry){e->key, b->bytes + e->at, e->len};
+    return (tb__lsm_entry){e->key, m->bytes + e->at, e->len};
 }
 
-/* Entries as they are taken: ascending by key, those of one key as one. */
+/* Entries of one kind, ascending by key; sorted_next gives those of one key as one. */
 typedef struct sorted {
-    const tb__batch *batch;
+    const tb__memtable *memtable;
     tb__lsm_kind kind;
-    tb__batch_entry *list; /* of 2 * n */
-    const tb__batch_entry *at, *end;
-    uint8_t *joined; /* two entries */
+    tb__memtable_entry *list; /* of 2 * n */
+    const tb__memtable_entry *at, *end;
+    uint8_t *summed; /* room for two entries */
 } sorted;
 
 static void release_sorted(sorted *s)
 {
     free(s->list);
-    free(s->joined);
+    free(s->summed);
 }
 
 /* Of the entries [from, to) of a kind. What is released is all zero at first. */
-static tb_code sort_part(sorted *s, const tb__batch *b, tb__lsm_kind kind, size_t from, size_t to, tb_error *err)
+static tb_code sort_range(sorted *s, const tb__memtable *m, tb__lsm_kind kind, size_t from, size_t to, tb_error *err)
 {
     const size_t n = to - from;
-    *s = (sorted){.batch = b, .kind = kind};
+    *s = (sorted){.memtable = m, .kind = kind};
     s->list = malloc((2 * n + 1) * sizeof *s->list);
-    s->joined = malloc((size_t)2 * TB__ENTRY_MAX);
-    if (!s->list || !s->joined) return tb_no_memory(err);
-    if (n) memcpy(s->list, b->of[kind].list + from, n * sizeof *s->list);
+    s->summed = malloc((size_t)2 * TB__ENTRY_MAX);
+    if (!s->list || !s->summed) return tb_no_memory(err);
+    if (n) memcpy(s->list, m->of[kind].list + from, n * sizeof *s->list);
     s->at = sort_entries(s->list, n);
     s->end = s->at + n;
     return TB_OK;
@@ -294,203 +167,188 @@ static tb_code sorted_next(void *ctx, tb__lsm_entry *ret_entry, bool *ret_more, 
     tb_code code = TB_OK;
     *ret_more = s->at < s->end;
     if (!*ret_more) return TB_OK;
-    tb__lsm_entry e[ADDENDS] = {entry_of(s->batch, s->at++)};
+    tb__lsm_entry e[ADDENDS] = {entry_of(s->memtable, s->at++)};
     for (int into = 0; !code && s->at < s->end && tb__lsm_compare(s->at->key, e[0].key) == 0; into ^= 1) {
-        uint8_t *joined = s->joined + into * TB__ENTRY_MAX;
+        uint8_t *summed = s->summed + into * TB__ENTRY_MAX;
         size_t n = 1;
         while (n < ADDENDS && s->at < s->end && tb__lsm_compare(s->at->key, e[0].key) == 0)
-            e[n++] = entry_of(s->batch, s->at++);
-        code = tb__entry_sum(s->kind, e, n, joined, &e[0].len, err);
-        e[0].data = joined;
+            e[n++] = entry_of(s->memtable, s->at++);
+        code = tb__entry_sum(s->kind, e, n, summed, &e[0].len, err);
+        e[0].data = summed;
     }
     *ret_entry = e[0];
     return code;
 }
 
-/* One by one: a place says which of them it has no room for. */
-static tb_code place_sorted(tb__placing *placing, sorted *s, tb_error *err)
+/* --- the two paths --- */
+
+static bool is_large(const tb__memtable *m)
 {
-    tb_code code = TB_OK;
-    for (; !code && s->at < s->end; s->at++) {
-        const tb__lsm_entry e = entry_of(s->batch, s->at);
-        code = tb__entry_place(placing, s->kind, &e, err);
-    }
-    return code;
+    return m->now.len - m->now.ended_len >= LARGE_BYTES;
 }
 
-/* What the running batch gathered goes to its places, and nothing of it is gathered any more. */
-static tb_code spill(tb_store *store, tb_error *err)
+/* The running batch is on the second path from here on. Its entries go one by one: a row names the counter that it has no
+ * room for. */
+static tb_code move_to_base(tb_store *store, tb_error *err)
 {
-    tb__batch *b = &store->usage->batch;
-    tb__placing placing = {.store = store};
-    tb_code code = tb__landing_wait(store, err); /* the helper may be at the series */
-    b->open = false;
+    tb__memtable *m = &store->usage->memtable;
+    tb_code code = TB_OK;
+    if (m->path == TB__TO_RUN) m->path = TB__TO_BASE;
     for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
         sorted s = {0};
-        if (b->now.own[kind] == b->now.n[kind]) continue;
-        code = sort_part(&s, b, (tb__lsm_kind)kind, b->now.own[kind], b->now.n[kind], err);
-        if (!code) code = place_sorted(&placing, &s, err);
+        if (m->now.ended[kind] == m->now.n[kind]) continue;
+        code = sort_range(&s, m, (tb__lsm_kind)kind, m->now.ended[kind], m->now.n[kind], err);
+        for (; !code && s.at < s.end; s.at++) {
+            const tb__lsm_entry e = entry_of(m, s.at);
+            code = tb__base_add_entry(store, s.kind, &e, err);
+        }
         release_sorted(&s);
-        b->now.n[kind] = b->now.own[kind];
     }
-    b->now.len = b->now.own_len;
-    return code ? code : tb__place_end(&placing, err);
+    forget_batch(m);
+    return code;
 }
 
-tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day, const tb_grid *hours,
-                      tb_error *err)
+/* On the first path. */
+static tb_code add_to_memtable(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
-    tb__batch *b = &placing->store->usage->batch;
-    if (!b->open) return tb__place_day(placing, series, day, hours, err);
-    tb_code code = room(b, TB__ENTRY_MAX, err);
-    if (code) return code;
-    size_t len = tb__entry_put_grid(hours, behind_all(b));
-    code = gather(b, TB__LSM_COUNTERS, (tb__lsm_key){series, day}, len, err);
-    return code || !is_large(b) ? code : spill(placing->store, err);
-}
-
-tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day, const tb__country *list,
-                        size_t n, tb_error *err)
-{
-    tb__batch *b = &store->usage->batch;
-    if (!b->begun) return country_at_once(store, zone, day, list, n, err);
-    tb_code code = room(b, TB__ENTRY_MAX, err);
-    if (code) return code;
-    size_t len = tb__entry_put_list(list, n, behind_all(b));
-    code = gather(b, TB__LSM_COUNTRIES, (tb__lsm_key){zone, day}, len, err);
-    return code || !is_large(b) ? code : spill(store, err);
-}
-
-tb_code tb__entry_put(tb__placing *placing, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
-{
-    tb__batch *b = &placing->store->usage->batch;
-    if (kind == TB__LSM_COUNTERS ? !b->open : !b->begun) return tb__entry_place(placing, kind, entry, err);
-    tb_code code = room(b, entry->len, err);
-    if (code) return code;
-    memcpy(behind_all(b), entry->data, entry->len);
-    code = gather(b, kind, entry->key, entry->len, err);
-    return code || !is_large(b) ? code : spill(placing->store, err);
-}
-
-/* --- all that a series holds --- */
-
-static tb_code each_gathered(const tb__batch *b, int64_t series, size_t since, tb__pending *waiting,
-                             tb_error *err)
-{
-    tb_code code = TB_OK;
-    const size_t written = b->now.written[TB__LSM_COUNTERS];
-    for (size_t i = since > written ? since : written; !code && i < b->now.n[TB__LSM_COUNTERS]; i++) {
-        const tb__batch_entry *put = &b->of[TB__LSM_COUNTERS].list[i];
-        const tb__lsm_entry entry = entry_of(b, put);
-        if (put->key.owner == series) code = tb__pending_add(waiting, &entry, err);
+    tb__memtable *m = &store->usage->memtable;
+    size_t *n = &m->now.n[kind];
+    if (m->now.len + entry->len > m->cap) {
+        size_t cap = m->cap ? m->cap * 2 : 1u << 16;
+        uint8_t *bytes = cap > UINT32_MAX ? NULL : realloc(m->bytes, cap); /* tb__memtable_entry.at */
+        if (!bytes) return tb_no_memory(err);
+        m->bytes = bytes;
+        m->cap = cap;
     }
-    return code;
-}
-
-/* A row of the series, with what waits of its day. */
-static tb_code each_row(sqlite3_stmt *s, tb__pending *waiting, tb__day_fn fn, void *ctx,
-                        tb_error *err)
-{
-    int64_t key = sqlite3_column_int64(s, 0);
-    tb_grid grid, *more = tb__pending_find(waiting, tb__key_index(key));
-    tb_code code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1),
-                                    key, &grid, err);
-    if (!code && more) code = tb_grid_merge(&grid, more, err);
+    tb_code code = tb__grow(&m->of[kind].list, *n, &m->of[kind].cap, sizeof *m->of[kind].list, err);
     if (code) return code;
-    if (more) tb_grid_clear(more);
-    return fn(ctx, tb__key_index(key), &grid, err);
+    m->of[kind].list[(*n)++] = (tb__memtable_entry){entry->key, (uint32_t)m->now.len, (uint32_t)entry->len};
+    memcpy(m->bytes + m->now.len, entry->data, entry->len);
+    m->now.len += entry->len;
+    return is_large(m) ? move_to_base(store, err) : TB_OK;
 }
 
-/* The statement is this call's own: fn may end up here again. */
-static tb_code each_of_rows(tb_store *store, tb__series_part part, tb__pending *waiting, tb__day_fn fn,
-                            void *ctx, tb_error *err)
+tb_code tb__batch_add_entry(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row = true;
-    int rc = sqlite3_prepare_v2(store->db,
-                                "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
-                                -1, &s, NULL);
-    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    sqlite3_bind_int64(s, 1, tb__chunk_key(part.series, TB__GRAIN_HOURS, part.first_day));
-    sqlite3_bind_int64(s, 2, tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX));
-    tb_code code = TB_OK;
-    while (!code && !(code = tb__step(store, s, &row, err)) && row)
-        code = each_row(s, waiting, fn, ctx, err);
-    sqlite3_finalize(s);
-    return code;
+    return store->usage->memtable.path == TB__TO_RUN ? add_to_memtable(store, kind, entry, err)
+                                                     : tb__base_add_entry(store, kind, entry, err);
 }
 
-tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err)
+tb_code tb__batch_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err)
 {
-    tb__pending waiting = {0};
-    /* What waits is read first: were it spilled meanwhile, the rows would have it once more. */
-    store->usage->batch.held++;
-    tb_code code = tb__landing_hold(store, err);
-    if (!code)
-        code = tb__pending_read(&waiting, &store->usage->lsm,
-                                tb__chunk_key(part.series, TB__GRAIN_HOURS, 0),
-                                tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), err);
-    if (!code) code = each_gathered(&store->usage->batch, part.series, part.since, &waiting, err);
-    if (!code) code = each_of_rows(store, part, &waiting, fn, ctx, err);
-    for (size_t i = 0; !code && i < waiting.n; i++)
-        if (waiting.list[i].grid->slots)
-            code = fn(ctx, waiting.list[i].index, waiting.list[i].grid, err);
-    tb__landing_let_go(store);
-    store->usage->batch.held--;
-    tb__pending_release(&waiting);
-    return code;
+    uint8_t bytes[TB__ENTRY_GRID_MAX];
+    if (store->usage->memtable.path != TB__TO_RUN) return tb__base_add_day(store, series, day, hours, err);
+    const tb__lsm_entry entry = {{series, day}, bytes, tb__entry_put_grid(hours, bytes)};
+    return add_to_memtable(store, TB__LSM_COUNTERS, &entry, err);
 }
 
-/* --- writing them --- */
-
-static size_t bytes_of(const tb__batch_entry *list, size_t n)
+tb_code tb__batch_add_countries(tb_store *store, int64_t zone, int64_t day, const tb__country *list, size_t n, tb_error *err)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < n; i++)
-        bytes += list[i].len;
-    return bytes;
+    uint8_t bytes[TB__ENTRY_LIST_MAX];
+    if (store->usage->memtable.path != TB__TO_RUN) return tb__base_add_countries(store, zone, day, list, n, err);
+    const tb__lsm_entry entry = {{zone, day}, bytes, tb__entry_put_list(list, n, bytes)};
+    return add_to_memtable(store, TB__LSM_COUNTRIES, &entry, err);
 }
 
-/* Those of batches that have ended. */
-static tb_code write_kind(tb_store *store, tb__lsm_kind kind, tb_error *err)
-{
-    tb__batch *b = &store->usage->batch;
-    tb__memtable_state *now = &b->now;
-    const size_t from = now->written[kind], to = now->own[kind];
-    sorted s = {0};
-    if (from == to) return TB_OK;
-    const tb__lsm_header header = {
-        .kind = kind, .sum = now->added, .bytes = bytes_of(b->of[kind].list + from, to - from)};
-    tb_code code = sort_part(&s, b, kind, from, to, err);
-    if (!code) code = tb__lsm_write(store, &store->usage->lsm, &header, sorted_next, &s, &now->due.entries, err);
-    if (!code) now->written[kind] = to;
-    now->due.runs[kind]++;
-    release_sorted(&s);
-    return code;
-}
+/* --- a batch's beginning and end --- */
 
-tb_code tb__batches_write(tb_store *store, tb_error *err)
+void tb__batch_begin(tb_store *store)
 {
-    tb_code code = TB_OK;
-    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++)
-        code = write_kind(store, (tb__lsm_kind)kind, err);
-    if (!code) store->usage->batch.now.added = 0;
-    return code;
+    tb__memtable *m = &store->usage->memtable;
+    if (!m->grouped && is_written(&m->now)) m->now = (tb__memtable_state){0};
+    m->path = store->usage->test.no_runs ? TB__TO_BASE : TB__TO_RUN;
 }
 
 tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err)
 {
-    tb__batch *b = &store->usage->batch;
-    bool kept = false;
-    tb_code code = tb__usage_reserve(store, b->open ? added : 0, &kept, err);
-    if (!code && !(b->open && kept)) code = spill(store, err);
+    tb__memtable *m = &store->usage->memtable;
+    const bool to_run = m->path == TB__TO_RUN;
+    bool fits = false;
+    tb_code code = tb__write_buffer_flush(store, err); /* cell_max is known then */
+    m->path = TB__NO_BATCH;
+    if (!code) code = tb__usage_reserve(store, to_run ? added : 0, &fits, err);
+    if (!code && to_run && !fits) code = move_to_base(store, err);
+    if (!code) code = tb__write_buffer_flush(store, err);
     if (code) return code;
-    if (b->open) b->now.added = tb__add_capped(b->now.added, added);
-    tb__maintenance_due *due = &b->now.due;
+    if (to_run && fits) m->now.added = tb__add_capped(m->now.added, added);
+    tb__maintenance_due *due = &m->now.due;
     if (newest > due->newest || !due->batches) due->newest = newest;
     due->batches++;
-    memcpy(b->now.own, b->now.n, sizeof b->now.own);
-    b->now.own_len = b->now.len;
-    b->begun = b->open = false;
+    memcpy(m->now.ended, m->now.n, sizeof m->now.ended);
+    m->now.ended_len = m->now.len;
     return TB_OK;
+}
+
+/* --- flushing --- */
+
+tb_code tb__memtable_flush(tb_store *store, tb_error *err)
+{
+    tb__memtable *m = &store->usage->memtable;
+    tb_code code = TB_OK;
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
+        const size_t from = m->now.written[kind], to = m->now.ended[kind];
+        tb__lsm_header header = {.kind = (tb__lsm_kind)kind, .sum = m->now.added};
+        sorted s = {0};
+        if (from == to) continue;
+        for (size_t i = from; i < to; i++)
+            header.bytes += m->of[kind].list[i].len;
+        code = sort_range(&s, m, header.kind, from, to, err);
+        if (!code)
+            code = tb__lsm_write(store, &store->usage->lsm, &header, sorted_next, &s, &m->now.due.entries, err);
+        if (!code) m->now.written[kind] = to;
+        m->now.due.runs[kind]++;
+        release_sorted(&s);
+    }
+    if (!code) m->now.added = 0;
+    return code;
+}
+
+/* --- all that a series holds --- */
+
+/* Reads the days from `first` on, until there are DAYS_AT_ONCE rows. *ret_last: the last day that was looked for. */
+static tb_code read_some_days(tb_store *store, tb__series_part part, int64_t first, int64_t *ret_last, tb__pending *days,
+                              tb_error *err)
+{
+    const tb__memtable *m = &store->usage->memtable;
+    const size_t written = m->now.written[TB__LSM_COUNTERS];
+    const int64_t rows[3] = {
+        tb__chunk_key(part.series, TB__GRAIN_HOURS, first > part.first_day ? first : part.first_day),
+        tb__chunk_key(part.series, TB__GRAIN_HOURS, TB__INDEX_MAX), DAYS_AT_ONCE};
+    tb_grid hours, *sum = NULL;
+    sqlite3_stmt *s;
+    bool row = true;
+    *ret_last = TB__INDEX_MAX;
+    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_SOME, rows, 3, &s, err);
+    for (int n = 0; !code && !(code = tb__step(store, s, &row, err)) && row;) {
+        const int64_t key = sqlite3_column_int64(s, 0);
+        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key, &hours, err);
+        if (!code) code = tb__pending_at(days, tb__key_index(key), &sum, err);
+        if (!code) code = tb_grid_merge(sum, &hours, err);
+        if (code) sqlite3_reset(s);
+        if (++n == DAYS_AT_ONCE) *ret_last = tb__key_index(key);
+    }
+    const tb__lsm_span span = {{part.series, first}, {part.series, *ret_last}};
+    if (!code) code = tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, tb__pending_add, days, err);
+    for (size_t i = part.since > written ? part.since : written; !code && i < m->now.n[TB__LSM_COUNTERS]; i++) {
+        const tb__lsm_entry entry = entry_of(m, &m->of[TB__LSM_COUNTERS].list[i]);
+        if (entry.key.owner == part.series && entry.key.index >= first && entry.key.index <= *ret_last)
+            code = tb__pending_add(days, &entry, err);
+    }
+    return code;
+}
+
+/* What fn adds may move the batch to base, where entries of the memtable become rows. So all of a day is read before fn is
+ * called for any. */
+tb_code tb__series_days(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err)
+{
+    tb__pending days = {0};
+    tb_code code = TB_OK;
+    for (int64_t first = 0, last; !code && first <= TB__INDEX_MAX; first = last + 1) {
+        tb__pending_clear(&days);
+        code = read_some_days(store, part, first, &last, &days, err);
+        for (size_t i = 0; !code && i < days.n; i++)
+            code = fn(ctx, days.list[i].index, days.list[i].grid, err);
+    }
+    tb__pending_release(&days);
+    return code;
 }

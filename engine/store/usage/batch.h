@@ -1,20 +1,42 @@
-/* The memtable of the LSM (store/lsm/lsm.h): what a call of tb_store_add_usage adds is gathered in memory and becomes one
- * run of each kind, and so does what several calls of a transaction add, where the caller says so (tb_store_gather; batch.c).
- * Runs are compacted a little with every batch (compact.c), so that a batch pays for itself and none waits for the
- * work of others. */
+/* How usage is written. Base is the tables chunk and country_day (write_buffer.h); a row of it lies where its owner is.
+ * There are two ways into the file:
+ *
+ *   1. day -> memtable -> sorted run       a small batch over many owners: each row of base would cost a page
+ *                  (compaction into base moves the run's entries to their rows later: compact.c, lsm/lsm.h)
+ *   2. day -> write buffer -> base         a bulk load: many rows change, and lie side by side
+ *
+ * A batch is one call of tb_store_add_usage or tb_store_add_packed. Its path is memtable.path, and all of its days and
+ * countries take it: tb__batch_add_* asks nothing else. Each batch begins on the first path. move_to_base (batch.c) takes
+ * it to the second one for good, with what the memtable has of it, for one of two reasons:
+ *   - it is large: the memtable has 1 MiB of it (is_large);
+ *   - its counters may pass 2^63 - 1 together with what is pending (tb__usage_reserve). An overflow is found, and named,
+ *     where a row is merged; so nothing that was acknowledged can fail in a compaction later.
+ *
+ * What is not a batch writes to base: compaction into base, and a zone with usage that finds its account (usage.c).
+ *
+ * Group commit: where the caller says so (tb_store_group_batches), batches that have ended stay in the memtable, and the COMMIT
+ * writes them as one run of each kind. Before a batch reads what an owner holds, the memtable is flushed.
+ *
+ * A pack (packed.h) is a small batch that was summed and encoded by another thread. Its entries take the same two paths. */
 #ifndef TOLLBOOK_STORE_BATCH_H
 #define TOLLBOOK_STORE_BATCH_H
 
 #include "store/core/plane.h"
 #include "store/lsm/compact.h"
 #include "store/usage/entry.h"
-#include "store/usage/landing.h"
+#include "store/usage/write_buffer.h"
 
-/* What a batch changes, in the order in which it came. */
-typedef struct tb__batch_entry {
+typedef enum tb__write_path {
+    TB__NO_BATCH, /* no batch is running: what is written goes to base */
+    TB__TO_RUN,
+    TB__TO_BASE, /* rows may be written by the thread that the caller lent */
+} tb__write_path;
+
+/* In the order in which they were added. */
+typedef struct tb__memtable_entry {
     tb__lsm_key key;
     uint32_t at, len; /* in bytes */
-} tb__batch_entry;
+} tb__memtable_entry;
 
 /* What came since the last maintenance: batches, their newest hour with usage, the runs and entries that they became. */
 typedef struct tb__maintenance_due {
@@ -23,33 +45,26 @@ typedef struct tb__maintenance_due {
     int64_t newest;
 } tb__maintenance_due;
 
-/* How far it is: of each list those up to `written` are in the file, and are kept for the case that this is
- * undone; those up to `own` are of batches that have ended; behind them are the running batch's. */
+/* Of each list the entries up to `written` are in the file, and are kept in case that is undone; those up to `ended` are
+ * of batches that have ended; the others are the running batch's. */
 typedef struct tb__memtable_state {
-    size_t n[TB__LSM_KINDS], own[TB__LSM_KINDS], written[TB__LSM_KINDS];
-    size_t len, own_len; /* of their bytes */
-    int64_t added;       /* no counter grew by more with what waits of batches that have ended */
+    size_t n[TB__LSM_KINDS], ended[TB__LSM_KINDS], written[TB__LSM_KINDS];
+    size_t len, ended_len; /* of their bytes */
+    int64_t added;         /* no counter grew by more in the batches that have ended and are not written */
     tb__maintenance_due due;
 } tb__memtable_state;
 
-typedef struct tb__batch {
+typedef struct tb__memtable {
     struct {
-        tb__batch_entry *list;
+        tb__memtable_entry *list;
         size_t cap;
     } of[TB__LSM_KINDS];
     uint8_t *bytes;
     size_t cap;
     tb__memtable_state now, marked; /* marked: as it was at the last mark */
-    bool gathers; /* a batch that ends waits for others, or for the COMMIT: tb_store_gather */
-    bool begun;   /* countries are gathered */
-    bool open;    /* days of series are gathered too; else they go to their places at once */
-    int held;     /* calls of tb__usage_each: what was gathered stays where it is */
-    bool at_once; /* for tests: no batch is ever gathered */
-    size_t slice; /* for tests: rows compacted with a batch; 0: as many as is good */
-    size_t load;  /* for tests: rows of a load (landing.c); 0: many */
-    int64_t days; /* for tests: days that close before a compaction into base begins; 0: as many as is good */
-    size_t part;  /* for tests: series that are moved at once, and a quarter of those that wait (owners.c); 0: many */
-} tb__batch;
+    tb__write_path path;            /* of the running batch */
+    bool grouped;                   /* group commit */
+} tb__memtable;
 
 /* Scope, owner, edge, id. */
 typedef struct tb__series_row {
@@ -59,11 +74,11 @@ typedef struct tb__series_row {
 /* A connection's part in usage. */
 struct tb__usage {
     tb__lsm lsm;
-    tb__landing *landing; /* NULL: a reader's */
+    tb__write_buffer *buffer; /* NULL: a reader's */
     bool rows_changed; /* this transaction changed rows of chunk, or deleted runs that were compacted into them */
-    /* Of a writer: what the running call adds; the owners that it met (owners.h); the largest counter
-     * ever written to its place (tb__usage_reserve), good while usage is added. */
-    tb__batch batch;
+    /* Of a writer: the owners that it met (owners.h); the largest counter ever written to base (tb__usage_reserve), good
+     * while usage is added. */
+    tb__memtable memtable;
     struct tb__owners *owners;
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
@@ -72,58 +87,49 @@ struct tb__usage {
     size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;
     int64_t series_before, series_id; /* as meta has them; good while tb_store.next_series is known */
+    /* Set by tests; 0: the figure that serves best. */
+    struct {
+        bool no_runs;       /* every batch goes to base */
+        size_t step_rows;   /* of a step of compaction into base */
+        size_t buffer_rows; /* of half of the write buffer */
+        int64_t days;       /* that close before a compaction into base begins */
+        size_t part;        /* series that are moved at once, and a quarter of those that are pending (owners.c) */
+    } test;
 };
 
-/* Days on the way to their places: of each the hours are merged into their row, and the days of a month
- * gathered for theirs, as long as they come side by side. */
-typedef struct tb__placing {
-    tb_store *store;
-    int64_t series; /* of the gathered days, 0: there are none */
-    int64_t month, first_day, end_day; /* of a month: the first day, and the one behind its last */
-    tb_grid days;
-} tb__placing;
+/* --- the running batch --- */
 
-TB_MUST_USE tb_code tb__place_day(tb__placing *placing, int64_t series, int64_t day,
-                                  const tb_grid *hours, tb_error *err);
-/* Merges the gathered days into their row. */
-TB_MUST_USE tb_code tb__place_end(tb__placing *placing, tb_error *err);
-
-/* Until tb__batch_end, or until there is too much of it to be worth gathering, what is put waits. */
 void tb__batch_begin(tb_store *store);
-/* A day of a series joins what it holds, a list the countries of a zone's day. Both are gathered: days
- * while a batch is open, countries until its end; else they go to their places at once. */
-TB_MUST_USE tb_code tb__usage_put(tb__placing *placing, int64_t series, int64_t day,
-                                  const tb_grid *hours, tb_error *err);
-TB_MUST_USE tb_code tb__country_put(tb_store *store, int64_t zone, int64_t day,
-                                    const tb__country *list, size_t n, tb_error *err);
-/* The same of either, as the entry that it becomes. */
-TB_MUST_USE tb_code tb__entry_put(tb__placing *placing, tb__lsm_kind kind, const tb__lsm_entry *entry,
-                                  tb_error *err);
-/* Which part of a series: what the open batch gathered since it had `since` entries of chunks, and the
- * rows of days from first_day on. */
+/* Each adds on the batch's path; without a batch, to base. Counters of a series' day; countries of a zone's day; either, as
+ * an entry. */
+TB_MUST_USE tb_code tb__batch_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err);
+TB_MUST_USE tb_code tb__batch_add_countries(tb_store *store, int64_t zone, int64_t day, const tb__country *list, size_t n,
+                                            tb_error *err);
+TB_MUST_USE tb_code tb__batch_add_entry(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err);
+/* All of it is in the memtable or in base. added: no counter grew by more; newest: its newest hour with usage. */
+TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err);
+/* Forgets what the running batch added and is not written; after tb__batch_end there is nothing. */
+void tb__batch_drop(tb_store *store);
+
+/* Part of a series: the entries of counters from `since` on that the running batch added to the memtable, and the rows of
+ * days from first_day on. */
 typedef struct tb__series_part {
     int64_t series, first_day;
     size_t since;
 } tb__series_part;
-/* Calls fn once for each day of a series, in no order: with its row, what waits of it in runs, and what
- * was gathered of it. fn may put. */
-TB_MUST_USE tb_code tb__usage_each(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx,
-                                   tb_error *err);
-/* The running batch joins those that wait. added: no counter grew by more; newest: its newest hour with usage. */
-TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err);
-/* After a failure: forgets what the running batch gathered. */
-void tb__batch_drop(tb_store *store);
-/* Writes what the batches that ended gathered, as one run of each kind. */
-TB_MUST_USE tb_code tb__batches_write(tb_store *store, tb_error *err);
-/* So much waits that no more is to be gathered, or nothing is. */
-bool tb__batches_full(const tb_store *store);
-/* What comes from here on may be undone alone; it was undone, or all that was gathered. */
-void tb__batches_mark(tb_store *store);
-void tb__batches_undo(tb_store *store, bool whole);
+/* Calls fn once for each day of a series, ascending: its row, its pending entries and the memtable's together. fn may add. */
+TB_MUST_USE tb_code tb__series_days(tb_store *store, tb__series_part part, tb__day_fn fn, void *ctx, tb_error *err);
 
-/* Merges an entry into its row of base. */
-TB_MUST_USE tb_code tb__entry_place(tb__placing *placing, tb__lsm_kind kind,
-                                  const tb__lsm_entry *entry, tb_error *err);
+/* --- the memtable --- */
+
+/* Writes the batches that have ended as one run of each kind. */
+TB_MUST_USE tb_code tb__memtable_flush(tb_store *store, tb_error *err);
+/* Whether it is to be flushed when a batch ends: there is no group commit, or it is full. */
+bool tb__memtable_is_due(const tb_store *store);
+/* What comes from here on may be undone alone. */
+void tb__memtable_mark(tb_store *store);
+/* The transaction was undone, or its part since the mark. */
+void tb__memtable_undo(tb_store *store, bool whole);
 
 /* --- compact.c --- */
 
@@ -134,9 +140,8 @@ TB_MUST_USE tb_code tb__usage_maintain(tb_store *store, const tb__maintenance_du
 TB_MUST_USE tb_code tb__usage_compact_all(tb_store *store, tb_error *err);
 /* One step of it; through: of each kind, 0 at first (tb__lsm_compact_part). */
 TB_MUST_USE tb_code tb__usage_compact_part(tb_store *store, int64_t through[TB__LSM_KINDS], bool *ret_more, tb_error *err);
-/* Nothing acknowledged fails later: the largest counter ever written to base, all pending entries and `added` together stay
- * below TB_COUNTER_MAX, so no compaction can overflow. Where that would not hold (*ret_kept false), all that is
- * pending was compacted, and what is added must go to base, where an overflow is named. */
-TB_MUST_USE tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_kept, tb_error *err);
+/* Whether the largest counter ever written to base, all pending entries and `added` stay below TB_COUNTER_MAX together, so that
+ * no compaction can overflow. *ret_fits false: all that is pending was compacted, and what is added must go to base. */
+TB_MUST_USE tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_fits, tb_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * and `balancer_buckets` (a row for each load balancer and hour), so that anyone can query the file
  * with plain SQL. An hour is a row when something was recorded for it.
  *
- * A cursor walks the series, and for each the chunks of its days beside what waits of them in runs,
- * and unpacks the columns that the query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
+ * A cursor walks the series, and for each the rows of its days beside its pending entries, and unpacks the columns that the
+ * query uses. With TB_LOADABLE_EXTENSION the same source is an extension for the sqlite3 shell:
  * .load ./tollbook_buckets */
 #include "store/usage/plan.h"
 #include "store/usage/entry.h"
@@ -51,8 +51,8 @@ typedef struct cursor {
     bool chunk_row; /* chunks stands on a row that was not shown yet */
     bool chunk_end; /* the series has no more rows */
     tb__lsm lsm;
-    tb__pending waiting; /* of the current series, by day */
-    size_t next;         /* in waiting */
+    tb__pending pending; /* of the current series */
+    size_t next;         /* in pending */
 } cursor;
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -78,7 +78,7 @@ static int on_close(sqlite3_vtab_cursor *base)
     sqlite3_finalize(c->series);
     sqlite3_finalize(c->chunks);
     tb__lsm_release(&c->lsm);
-    tb__pending_release(&c->waiting);
+    tb__pending_release(&c->pending);
     sqlite3_free(c);
     return SQLITE_OK;
 }
@@ -92,14 +92,6 @@ static int step(cursor *c, sqlite3_stmt *statement, bool *ret_row)
                                          : tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
 }
 
-/* The slots of a chunk, from its trailer, which the checksum has covered. */
-static uint32_t slots_of(const uint8_t *data, int len)
-{
-    uint32_t slots;
-    memcpy(&slots, data + len - TB__CHUNK_TRAILER, sizeof slots);
-    return slots & ((UINT32_C(1) << HOURS) - 1);
-}
-
 /* Leaves only the slots whose hour lies within the bounds. */
 static uint32_t within(const cursor *c, uint32_t slots)
 {
@@ -107,12 +99,6 @@ static uint32_t within(const cursor *c, uint32_t slots)
     if (begin > 0) slots &= begin < HOURS ? ~UINT32_C(0) << begin : 0;
     if (end < HOURS - 1) slots &= end >= 0 ? (UINT32_C(2) << end) - 1 : 0;
     return slots;
-}
-
-static void clear_columns(cursor *c)
-{
-    for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
-        if (c->bounds.used >> m & 1) memset(c->v[m], 0, sizeof c->v[m]);
 }
 
 /* The row that the chunk statement stands on becomes the current day. */
@@ -128,15 +114,17 @@ static int show_chunk(cursor *c)
     if (tb__chunk_columns(data, (size_t)len, key, (uint32_t)c->bounds.used, 0, HOURS, columns, 0,
                           &err))
         return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB, err.message);
-    c->slots |= slots_of(data, len);
+    uint32_t slots; /* in the trailer, which the checksum has covered */
+    memcpy(&slots, data + len - TB__CHUNK_TRAILER, sizeof slots);
+    c->slots |= slots & ((UINT32_C(1) << HOURS) - 1);
     c->chunk_row = false;
     return SQLITE_OK;
 }
 
-/* What waits of the current day is added to it. */
-static void show_waiting(cursor *c)
+/* Adds the pending entries of the current day. */
+static void show_pending(cursor *c)
 {
-    const tb_grid *more = c->waiting.list[c->next++].grid;
+    const tb_grid *more = c->pending.list[c->next++].grid;
     for (uint32_t left = more->metrics & (uint32_t)c->bounds.used; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         for (uint32_t slots = more->slots; slots; slots &= slots - 1) {
@@ -148,8 +136,7 @@ static void show_waiting(cursor *c)
     c->slots |= more->slots & ((UINT32_C(1) << HOURS) - 1);
 }
 
-/* Points the chunk statement at the series that the series statement stands on, and reads what waits
- * of it. */
+/* Points the chunk statement at the series that the series statement stands on, and reads its pending entries. */
 static int enter_series(cursor *c)
 {
     int64_t series = sqlite3_column_int64(c->series, 1);
@@ -163,12 +150,12 @@ static int enter_series(cursor *c)
     c->inside = true;
     c->chunk_row = c->chunk_end = false;
     c->next = 0;
-    return tb__pending_read(&c->waiting, &c->lsm, first, last, &err)
+    return tb__pending_read(&c->pending, &c->lsm, first, last, &err)
                ? tb__vtable_fail_with(tb__vtable_of(&c->head), &err)
                : SQLITE_OK;
 }
 
-/* On to the next day of the series, in its row or waiting or both; none: it is left. */
+/* On to the next day of the series, in a row or pending or both; none: it is left. */
 static int next_day(cursor *c)
 {
     int rc = SQLITE_OK;
@@ -178,34 +165,32 @@ static int next_day(cursor *c)
     }
     if (rc != SQLITE_OK) return rc;
     int64_t row = c->chunk_row ? tb__key_index(sqlite3_column_int64(c->chunks, 0)) : INT64_MAX;
-    int64_t waits = c->next < c->waiting.n ? c->waiting.list[c->next].index : INT64_MAX;
-    c->inside = c->chunk_row || c->next < c->waiting.n;
+    int64_t pending = c->next < c->pending.n ? c->pending.list[c->next].index : INT64_MAX;
+    c->inside = c->chunk_row || c->next < c->pending.n;
     if (!c->inside) return SQLITE_OK;
-    c->day = row < waits ? row : waits;
-    clear_columns(c);
+    c->day = row < pending ? row : pending;
+    for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
+        if (c->bounds.used >> m & 1) memset(c->v[m], 0, sizeof c->v[m]);
     if (row == c->day) rc = show_chunk(c);
-    if (rc == SQLITE_OK && waits == c->day) show_waiting(c);
+    if (rc == SQLITE_OK && pending == c->day) show_pending(c);
     c->slots = within(c, c->slots);
     return rc;
 }
 
-/* On to the next day, else to the next series, else over. */
-static int move(cursor *c)
-{
-    bool found = false;
-    if (c->inside) return next_day(c);
-    int rc = step(c, c->series, &found);
-    if (rc != SQLITE_OK) return rc;
-    if (found) return enter_series(c);
-    c->head.over = true;
-    return SQLITE_OK;
-}
-
+/* On to the next row: of the day, the next day, or the next series. */
 static int find_row(cursor *c)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && !c->slots && !c->head.over)
-        rc = move(c);
+    while (rc == SQLITE_OK && !c->slots && !c->head.over) {
+        bool found = false;
+        if (c->inside) {
+            rc = next_day(c);
+            continue;
+        }
+        rc = step(c, c->series, &found);
+        if (rc == SQLITE_OK && found) rc = enter_series(c);
+        else if (rc == SQLITE_OK) c->head.over = true;
+    }
     return rc;
 }
 

@@ -1,6 +1,7 @@
-/* Cells on their way. The grids and lists of countries are the entries of runs (entry.h); what stands around
- * them is a mark each: KEY_ZONE or KEY_HOST for the next key, the length of an edge location's code for the
- * next day of a key, 1 for its next list of countries, and 0 where there is no more. */
+/* The wire format of a piece of a log that its sender summed up (tollbook/batches.h). It is no way of writing: what is read
+ * joins a rollup. Grids and lists of countries are encoded as in runs (entry.h). A byte before each part says what follows:
+ * KEY_ZONE or KEY_HOST a key, the length of an edge location's code a day of the key, 1 a list of countries, and 0
+ * the end of such parts. */
 #include "tollbook/batches.h"
 
 #include <stdlib.h>
@@ -272,14 +273,6 @@ static bool is_possible(const tb_rollup_cell *c)
            (unsigned __int128)(n - elsewhere) * TB_HIT_BYTES_MAX >= c->cached_bytes;
 }
 
-/* Whether every millisecond of the hour is one that a line may have. */
-static bool is_now(const reading *r, int64_t hour)
-{
-    int64_t newest;
-    if (__builtin_add_overflow(r->judge->now_ms, TB_AHEAD_MS, &newest)) newest = INT64_MAX;
-    return (hour + 1) * HOUR_MS - 1 <= newest;
-}
-
 static tb_code add_hour(reading *r, const tb_rollup_day *day, unsigned slot, sums *sum)
 {
     const tb_grid *g = &r->grid;
@@ -297,7 +290,9 @@ static tb_code add_hour(reading *r, const tb_rollup_day *day, unsigned slot, sum
                                  .balancer_requests = value(g, TB_M_BALANCER_REQUESTS, slot),
                                  .cache_unknown = value(g, TB_M_CACHE_UNKNOWN, slot)};
     if (!is_possible(&cell)) return bad_cells(r, "no lines come to such counters");
-    if (!is_now(r, cell.hour))
+    int64_t newest; /* every millisecond of the hour must be one that a line may have */
+    if (__builtin_add_overflow(r->judge->now_ms, TB_AHEAD_MS, &newest)) newest = INT64_MAX;
+    if (((int64_t)cell.hour + 1) * HOUR_MS - 1 > newest)
         return tb_fail(r->err, TB_E_VALIDATION, "cells",
                        "Cells lie more than 48 hours ahead of this machine's clock. Send the lines.");
     sum->requests += cell.requests;
@@ -369,23 +364,6 @@ static tb_code read_days(reading *r)
 }
 
 /* A day's countries have no more than its lines; each of a country's lines has its bytes. */
-static tb_code add_list(reading *r, int64_t day, const tb__country *list, size_t n)
-{
-    sums *sum = sums_of(r, day, false);
-    if (!sum) return bad_cells(r, "countries of a day without lines");
-    for (size_t i = 0; i < n; i++) {
-        const tb_rollup_country one = {r->zone, day, list[i].code, list[i].requests, list[i].bytes};
-        if (one.requests == 0 || one.requests > sum->requests || one.bytes > sum->bytes ||
-            (unsigned __int128)one.requests * TB_HIT_BYTES_MAX < one.bytes)
-            return bad_cells(r, "countries with more than their day has");
-        sum->requests -= one.requests;
-        sum->bytes -= one.bytes;
-        tb_code code = tb_rollup_add_country(r->into, &one, r->err);
-        if (code) return code;
-    }
-    return TB_OK;
-}
-
 static tb_code read_countries(reading *r)
 {
     tb__country list[TB__COUNTRY_MAX];
@@ -399,8 +377,18 @@ static tb_code read_countries(reading *r)
         if (!take_day(r, &day) || day <= last || !take_sized(r, &entry) ||
             !tb__entry_get_list((const uint8_t *)entry.data, entry.len, list, &n))
             return bad_cells(r, "a day's countries");
-        tb_code code = add_list(r, day, list, n);
-        if (code) return code;
+        sums *sum = sums_of(r, day, false);
+        if (!sum) return bad_cells(r, "countries of a day without lines");
+        for (size_t i = 0; i < n; i++) {
+            const tb_rollup_country one = {r->zone, day, list[i].code, list[i].requests, list[i].bytes};
+            if (one.requests == 0 || one.requests > sum->requests || one.bytes > sum->bytes ||
+                (unsigned __int128)one.requests * TB_HIT_BYTES_MAX < one.bytes)
+                return bad_cells(r, "countries with more than their day has");
+            sum->requests -= one.requests;
+            sum->bytes -= one.bytes;
+            tb_code code = tb_rollup_add_country(r->into, &one, r->err);
+            if (code) return code;
+        }
         if (tb_rollup_full(r->into)) return tb_fail(r->err, TB_E_TOO_LARGE, "cells", NULL);
     }
 }
@@ -474,23 +462,6 @@ static tb_code read_text(reading *r, tb_cell_batch *batch)
     return TB_OK;
 }
 
-static tb_code read_batch(reading *r, tb_cell_batch *batch, tb_cell_key **asked, uint64_t **numbers)
-{
-    if (!take_limited(r, UINT32_MAX, &batch->lines)) return bad_cells(r, "the number of lines");
-    tb_code code = read_cells(r);
-    if (!code) code = read_asked(r, asked, &batch->n_asked);
-    if (!code) code = read_numbers(r, batch->lines, numbers, &batch->n_numbers);
-    return code ? code : read_text(r, batch);
-}
-
-static bool is_whole(const uint8_t *bytes, size_t len)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < 8; i++)
-        sum |= (uint64_t)bytes[sizeof magic + i] << 8 * i;
-    return sum == XXH3_64bits(bytes + HEAD, len - HEAD);
-}
-
 tb_code tb_cells_read(const void *bytes, size_t len, const tb_cells_judge *judge, tb_rollup *into,
                       tb_cell_batch *ret_batch, tb_error *err)
 {
@@ -500,7 +471,10 @@ tb_code tb_cells_read(const void *bytes, size_t len, const tb_cells_judge *judge
     if (len < HEAD || memcmp(bytes, magic, sizeof magic) != 0)
         return tb_fail(err, TB_E_BAD_INPUT, "cells",
                        "These are no cells of version %d. Send the lines.", TB_CELLS_VERSION);
-    if (!is_whole(bytes, len))
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 8; i++)
+        sum |= (uint64_t)((const uint8_t *)bytes)[sizeof magic + i] << 8 * i;
+    if (sum != XXH3_64bits((const uint8_t *)bytes + HEAD, len - HEAD))
         return tb_fail(err, TB_E_BAD_INPUT, "cells",
                        "The cells are not as they were written: their checksum differs. Send them again.");
     reading *r = calloc(1, sizeof *r);
@@ -510,7 +484,10 @@ tb_code tb_cells_read(const void *bytes, size_t len, const tb_cells_judge *judge
                    .judge = judge,
                    .into = into,
                    .err = err};
-    tb_code code = read_batch(r, &batch, &asked, &numbers);
+    tb_code code = take_limited(r, UINT32_MAX, &batch.lines) ? read_cells(r) : bad_cells(r, "the number of lines");
+    if (!code) code = read_asked(r, &asked, &batch.n_asked);
+    if (!code) code = read_numbers(r, batch.lines, &numbers, &batch.n_numbers);
+    if (!code) code = read_text(r, &batch);
     free(r->days);
     free(r);
     if (code) {

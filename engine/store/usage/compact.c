@@ -5,8 +5,6 @@
  * base, so eight of its days side by side cost little more than one. */
 #include "store/usage/batch.h"
 
-#include "store/usage/overflow.h"
-
 #include <stdlib.h>
 
 #define COMPACT_DAYS 8
@@ -50,7 +48,6 @@ static tb_code place_entries(tb_store *store, const tb__lsm_base *base, const tb
     tb__lsm_entry entry;
     int64_t owner = INT64_MIN;
     bool more = true;
-    tb__placing placing = {.store = store};
     tb__lsm_merged *merged = calloc(1, sizeof *merged);
     if (!merged) return tb_no_memory(err);
     tb_code code = tb__lsm_merged_begin(merged, lsm, kind, list->run, count_inputs(list, pending->at.through), INT64_MIN, err);
@@ -58,11 +55,11 @@ static tb_code place_entries(tb_store *store, const tb__lsm_base *base, const tb
         code = tb__lsm_merged_next(merged, &entry, &more, err);
         if (code || !more || (done >= rows && entry.key.owner != owner)) break;
         owner = entry.key.owner;
-        code = tb__entry_place(&placing, kind, &entry, err);
+        code = tb__base_add_entry(store, kind, &entry, err);
     }
     *ret_over = !more;
     if (more) *ret_owner = entry.key.owner;
-    if (!code) code = tb__place_end(&placing, err);
+    if (!code) code = tb__write_buffer_flush(store, err);
     tb__lsm_merged_release(merged);
     free(merged);
     if (more) tb__lsm_forget(lsm);
@@ -92,15 +89,6 @@ static tb__lsm_base base_of(int kind)
 
 /* --- with each batch --- */
 
-/* Many entries are pending where batches are large or share few keys: then a step moves more than the batch brings. */
-static int64_t step_rows(const tb_store *store, int64_t entries, const tb__maintenance_due *due)
-{
-    if (store->usage->batch.slice) return (int64_t)store->usage->batch.slice;
-    const int64_t rows = STEP_ROWS * (due->batches < STEPS_MAX ? due->batches : STEPS_MAX);
-    const int64_t twice = 2 * (int64_t)due->entries;
-    return entries > PENDING_MANY && twice > rows ? twice : rows;
-}
-
 static tb_code maintain_kind(tb_store *store, int kind, bool begin, const tb__maintenance_due *due, tb_error *err)
 {
     const tb__lsm_base base = base_of(kind);
@@ -111,47 +99,36 @@ static tb_code maintain_kind(tb_store *store, int kind, bool begin, const tb__ma
     for (unsigned i = 0; !code && (i == 0 || i < due->runs[kind]); i++)
         code = tb__lsm_compact_level(store, lsm, (tb__lsm_kind)kind, through, err);
     if (!code) code = list_runs(store, &base, &pending, err);
+    if (code) return code;
     for (size_t i = 0; i < pending.n; i++)
         entries += lsm->of[kind].run[i].entries;
-    return code ? code
-                : tb__lsm_advance(store, &base, &pending, begin || entries > PENDING_MAX, step_rows(store, entries, due), err);
-}
-
-/* Whether a compaction into base is under way, of either kind. */
-static tb_code is_compacting(tb_store *store, bool *ret, tb_error *err)
-{
-    tb_code code = TB_OK;
-    *ret = false;
-    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
-        int64_t through = 0;
-        code = tb__meta_get(store, tb__usage_kinds[kind].through_row, &through, err);
-        *ret |= through != 0;
-    }
-    return code;
-}
-
-/* Whether so many days have closed since the last compaction began that the next one may begin. It does not while another
- * one is under way. */
-static tb_code days_closed(tb_store *store, int64_t newest, bool *ret_closed, tb_error *err)
-{
-    *ret_closed = false;
-    if (newest < LATE_HOURS) return TB_OK; /* the batch had no usage */
-    const int64_t days = store->usage->batch.days ? store->usage->batch.days : COMPACT_DAYS;
-    int64_t before = 0, day = tb__floor_div(newest - LATE_HOURS, 24);
-    bool compacting = false;
-    tb_code code = tb__meta_get(store, "fold_day", &before, err);
-    if (!code) code = is_compacting(store, &compacting, err);
-    const bool first = before <= 0, enough = day - before >= days;
-    *ret_closed = !code && enough && !first && !compacting;
-    return code || compacting || !(first || enough) ? code : tb__meta_set(store, "fold_day", day, err);
+    /* Many entries are pending where batches are large or share few keys: then a step moves more than the batch brings. */
+    int64_t rows = STEP_ROWS * (due->batches < STEPS_MAX ? due->batches : STEPS_MAX);
+    const int64_t twice = 2 * (int64_t)due->entries;
+    if (entries > PENDING_MANY && twice > rows) rows = twice;
+    if (store->usage->test.step_rows) rows = (int64_t)store->usage->test.step_rows;
+    return tb__lsm_advance(store, &base, &pending, begin || entries > PENDING_MAX, rows, err);
 }
 
 tb_code tb__usage_maintain(tb_store *store, const tb__maintenance_due *due, tb_error *err)
 {
-    bool closed = false;
-    tb_code code = days_closed(store, due->newest, &closed, err);
+    const int64_t days = store->usage->test.days ? store->usage->test.days : COMPACT_DAYS;
+    const bool used = due->newest >= LATE_HOURS; /* else the batches had no usage */
+    const int64_t day = used ? tb__floor_div(due->newest - LATE_HOURS, 24) : 0; /* the newest that has closed */
+    int64_t before = 0, through = 0;
+    bool compacting = false, begin = false;
+    tb_code code = tb__meta_get(store, "fold_day", &before, err);
+    for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++) {
+        code = tb__meta_get(store, tb__usage_kinds[kind].through_row, &through, err);
+        compacting |= through != 0;
+    }
+    /* No compaction begins while one is under way, of either kind. */
+    if (!code && !compacting && used && (before <= 0 || day - before >= days)) {
+        begin = before > 0;
+        code = tb__meta_set(store, "fold_day", day, err);
+    }
     for (int kind = 0; !code && kind < TB__LSM_KINDS; kind++)
-        code = maintain_kind(store, kind, closed, due, err);
+        code = maintain_kind(store, kind, begin, due, err);
     return code;
 }
 
@@ -169,7 +146,7 @@ tb_code tb__usage_compact_all(tb_store *store, tb_error *err)
 
 tb_code tb__usage_compact_part(tb_store *store, int64_t through[TB__LSM_KINDS], bool *ret_more, tb_error *err)
 {
-    const size_t slice = store->usage->batch.slice;
+    const size_t slice = store->usage->test.step_rows;
     *ret_more = false;
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     for (int kind = 0; !code && !*ret_more && kind < TB__LSM_KINDS; kind++) {
@@ -179,15 +156,15 @@ tb_code tb__usage_compact_part(tb_store *store, int64_t through[TB__LSM_KINDS], 
     return code || !*ret_more ? code : tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
-tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_kept, tb_error *err)
+tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_fits, tb_error *err)
 {
     const struct tb__lsm_list *list = &store->usage->lsm.of[TB__LSM_COUNTERS];
-    int64_t most = tb__add_capped(tb__add_capped(store->usage->cell_max, added), store->usage->batch.now.added);
+    int64_t most = tb__add_capped(tb__add_capped(store->usage->cell_max, added), store->usage->memtable.now.added);
     tb_code code = tb__lsm_load(&store->usage->lsm, TB__LSM_COUNTERS, err);
     for (size_t i = 0; !code && i < list->n; i++)
         most = tb__add_capped(most, list->run[i].sum);
-    *ret_kept = most < (int64_t)TB_COUNTER_MAX;
-    if (code || *ret_kept) return code;
-    code = tb__batches_write(store, err);
+    *ret_fits = most < (int64_t)TB_COUNTER_MAX;
+    if (code || *ret_fits) return code;
+    code = tb__memtable_flush(store, err);
     return code ? code : tb__usage_compact_all(store, err);
 }

@@ -1,6 +1,6 @@
 /* The virtual table `countries`: a row for each pull zone, day and country. Companion of buckets.c;
- * here the rows to unpack are those of country_day, one for each zone and day, beside what waits of
- * them in runs: two sequences ascending by zone and day, shown as one. */
+ * here the rows to unpack are those of country_day, one for each zone and day, beside the pending entries of runs: two
+ * sequences ascending by zone and day, shown as one. */
 #include "store/usage/plan.h"
 #include "store/usage/entry.h"
 
@@ -24,8 +24,8 @@ typedef struct cursor {
     sqlite3_stmt *days;
     bool row, rows_end; /* days stands on a row that was not shown yet; it has no more */
     tb__lsm lsm;
-    tb__lsm_merged waiting;
-    tb__lsm_entry entry; /* the next that waits, within the bounds */
+    tb__lsm_merged pending;
+    tb__lsm_entry entry; /* the next pending one within the bounds */
     bool entries_end;
     tb__bounds bounds;
     tb__lsm_key key; /* of what is shown: zone and day */
@@ -46,7 +46,7 @@ static int on_close(sqlite3_vtab_cursor *base)
 {
     cursor *c = (cursor *)base;
     sqlite3_finalize(c->days);
-    tb__lsm_merged_release(&c->waiting);
+    tb__lsm_merged_release(&c->pending);
     tb__lsm_release(&c->lsm);
     sqlite3_free(c);
     return SQLITE_OK;
@@ -57,14 +57,14 @@ static int fail_with(cursor *c, const tb_error *err)
     return tb__vtable_fail_with(tb__vtable_of(&c->head), err);
 }
 
-/* On to the next entry that waits within the bounds. */
+/* On to the next pending entry within the bounds. */
 static int next_entry(cursor *c)
 {
     const tb__bounds *b = &c->bounds;
     bool more = true;
     tb_error err;
     do {
-        if (tb__lsm_merged_next(&c->waiting, &c->entry, &more, &err)) return fail_with(c, &err);
+        if (tb__lsm_merged_next(&c->pending, &c->entry, &more, &err)) return fail_with(c, &err);
         if (more && b->owner >= 0 && c->entry.key.owner > b->owner) more = false;
     } while (more && (c->entry.key.index < b->first || c->entry.key.index > b->last));
     c->entries_end = !more;
@@ -98,7 +98,7 @@ static int show_entry(cursor *c)
     tb_error err;
     if (!tb__entry_get_list(c->entry.data, c->entry.len, more, &n))
         return tb__vtable_fail(tb__vtable_of(&c->head), SQLITE_CORRUPT_VTAB,
-                               "Waiting countries are damaged.");
+                               "Pending countries are damaged.");
     if (tb__country_merge(c->list, c->n, more, n, sum, &n_sum, &err)) return fail_with(c, &err);
     memcpy(c->list, sum, n_sum * sizeof *sum);
     c->n = n_sum;
@@ -117,23 +117,23 @@ static int find_row(cursor *c)
         tb__lsm_key row = c->row ? (tb__lsm_key){sqlite3_column_int64(c->days, 0),
                                                  sqlite3_column_int64(c->days, 1)}
                                  : last;
-        tb__lsm_key waits = c->entries_end ? last : c->entry.key;
-        c->key = tb__lsm_compare(row, waits) <= 0 ? row : waits;
+        tb__lsm_key pending = c->entries_end ? last : c->entry.key;
+        c->key = tb__lsm_compare(row, pending) <= 0 ? row : pending;
         c->at = c->n = 0;
         if (tb__lsm_compare(row, c->key) == 0) rc = show_row(c);
-        if (rc == SQLITE_OK && tb__lsm_compare(waits, c->key) == 0) rc = show_entry(c);
+        if (rc == SQLITE_OK && tb__lsm_compare(pending, c->key) == 0) rc = show_entry(c);
     }
     return rc;
 }
 
 /* The runs from the bounds' zone on. */
-static int begin_waiting(cursor *c)
+static int begin_pending(cursor *c)
 {
     tb_error err;
     const int64_t owner = c->bounds.owner >= 0 ? c->bounds.owner : INT64_MIN;
-    tb__lsm_merged_release(&c->waiting);
+    tb__lsm_merged_release(&c->pending);
     if (tb__lsm_load(&c->lsm, TB__LSM_COUNTRIES, &err) ||
-        tb__lsm_merged_begin(&c->waiting, &c->lsm, TB__LSM_COUNTRIES,
+        tb__lsm_merged_begin(&c->pending, &c->lsm, TB__LSM_COUNTRIES,
                             c->lsm.of[TB__LSM_COUNTRIES].run, c->lsm.of[TB__LSM_COUNTRIES].n,
                             owner, &err))
         return fail_with(c, &err);
@@ -159,7 +159,7 @@ static int on_filter(sqlite3_vtab_cursor *base, int plan, const char *unused, in
     c->head.over = c->row = c->rows_end = false;
     c->at = c->n = 0;
     int rc = next_row(c); /* the snapshot begins with it */
-    if (rc == SQLITE_OK) rc = begin_waiting(c);
+    if (rc == SQLITE_OK) rc = begin_pending(c);
     return rc == SQLITE_OK ? find_row(c) : rc;
 }
 

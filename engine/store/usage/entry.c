@@ -3,7 +3,11 @@
  * LEB128: an entry of one hour takes a dozen bytes where a chunk takes forty. */
 #include "store/usage/entry.h"
 
+#include "base/list.h"
+#include "tollbook/calendar.h"
+
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HOURS 0xffffff /* the slots of a day */
@@ -64,23 +68,16 @@ static bool skip_varints(const uint8_t **at, const uint8_t *end, unsigned n)
 
 /* --- grids --- */
 
-/* The metrics that hold something but zeros in the grid's slots. */
-static uint32_t used_metrics(const tb_grid *grid)
+size_t tb__entry_put_grid(const tb_grid *grid, uint8_t *out)
 {
-    uint32_t used = 0;
+    uint32_t metrics = 0; /* those that hold something but zeros */
     for (uint32_t left = grid->metrics; left; left &= left - 1) {
         unsigned m = (unsigned)__builtin_ctz(left);
         uint64_t any = 0;
         for (uint32_t s = grid->slots; s; s &= s - 1)
             any |= grid->v[m][__builtin_ctz(s)];
-        if (any) used |= TB_METRIC_BIT(m);
+        if (any) metrics |= TB_METRIC_BIT(m);
     }
-    return used;
-}
-
-size_t tb__entry_put_grid(const tb_grid *grid, uint8_t *out)
-{
-    uint32_t metrics = used_metrics(grid);
     uint8_t *p = put_varint(put_varint(out, metrics), grid->slots);
     for (; metrics; metrics &= metrics - 1) {
         const uint64_t *column = grid->v[__builtin_ctz(metrics)];
@@ -190,35 +187,19 @@ bool tb__entry_get_list(const uint8_t *data, size_t len, tb__country *list, size
     return true;
 }
 
-/* --- grid_sums --- */
+/* --- sums --- */
 
 tb_code tb__entry_damaged(tb_error *err)
 {
     return tb_fail(err, TB_E_CORRUPT, "usage_run",
-                   "An entry of waiting usage is damaged; restore a backup and ingest again.");
+                   "An entry of pending usage is damaged; restore a backup and ingest again.");
 }
 
-/* What several grids come to, by metric and slot: defined where both masks have it. */
+/* The sums of several grids, by metric and slot: defined where both masks have it. */
 typedef struct grid_sums {
     uint32_t metrics, slots;
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
 } grid_sums;
-
-static tb_code begin_sums(grid_sums *j, const tb__lsm_entry *list, size_t n, tb_error *err)
-{
-    j->metrics = j->slots = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint8_t *at = list[i].data;
-        uint32_t metrics, slots;
-        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return tb__entry_damaged(err);
-        j->metrics |= metrics;
-        j->slots |= slots;
-    }
-    for (uint32_t m = j->metrics; m; m &= m - 1)
-        for (uint32_t s = j->slots; s; s &= s - 1)
-            j->v[__builtin_ctz(m)][__builtin_ctz(s)] = 0;
-    return TB_OK;
-}
 
 /* Adds one grid. What overflows shows in the top bit, since none of two addends has it. */
 static bool add_grid(grid_sums *j, const tb__lsm_entry *entry, uint64_t *ret_over)
@@ -252,7 +233,18 @@ static tb_code sums_overflow(const grid_sums *j, tb_error *err)
 static tb_code sum_grids(const tb__lsm_entry *list, size_t n, uint8_t *out, size_t *ret_len, tb_error *err)
 {
     grid_sums j;
-    tb_code code = begin_sums(&j, list, n, err);
+    j.metrics = j.slots = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *at = list[i].data;
+        uint32_t metrics, slots;
+        if (!take_masks(&at, at + list[i].len, &metrics, &slots)) return tb__entry_damaged(err);
+        j.metrics |= metrics;
+        j.slots |= slots;
+    }
+    for (uint32_t m = j.metrics; m; m &= m - 1)
+        for (uint32_t s = j.slots; s; s &= s - 1)
+            j.v[__builtin_ctz(m)][__builtin_ctz(s)] = 0;
+    tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++) {
         uint64_t over = 0;
         if (!add_grid(&j, &list[i], &over)) code = tb__entry_damaged(err);
@@ -289,4 +281,103 @@ tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, size_t n, ui
                       tb_error *err)
 {
     return tb__usage_kinds[kind].sum(list, n, out, ret_len, err);
+}
+
+/* --- pending counters of one series --- */
+
+/* Where the index is, or would be. They mostly come ascending, so the place behind the last one is looked at first. */
+static size_t pending_place(const tb__pending *p, int64_t index)
+{
+    size_t lo = p->next, hi = p->n;
+    if (lo <= p->n && (lo == 0 || p->list[lo - 1].index < index) && (lo == p->n || p->list[lo].index >= index)) return lo;
+    for (lo = 0; lo < hi;) {
+        size_t mid = (lo + hi) / 2;
+        if (p->list[mid].index < index) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+tb_grid *tb__pending_find(const tb__pending *p, int64_t index)
+{
+    const size_t at = pending_place(p, index);
+    return at < p->n && p->list[at].index == index ? p->list[at].grid : NULL;
+}
+
+tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid, tb_error *err)
+{
+    const size_t lo = pending_place(p, index);
+    p->next = lo + 1;
+    if (lo < p->n && p->list[lo].index == index) {
+        *ret_grid = p->list[lo].grid;
+        return TB_OK;
+    }
+    const size_t before = p->cap;
+    tb_code code = tb__grow(&p->list, p->n, &p->cap, sizeof *p->list, err);
+    if (code) return code;
+    memset(p->list + before, 0, (p->cap - before) * sizeof *p->list);
+    tb_grid *spare = p->list[p->n].grid ? p->list[p->n].grid : malloc(sizeof *spare);
+    if (!spare) return tb_no_memory(err);
+    memmove(p->list + lo + 1, p->list + lo, (p->n - lo) * sizeof *p->list);
+    p->list[lo].index = index;
+    p->list[lo].grid = spare;
+    p->n++;
+    tb_grid_clear(spare);
+    *ret_grid = spare;
+    return TB_OK;
+}
+
+void tb__pending_clear(tb__pending *p)
+{
+    p->n = 0;
+}
+
+void tb__pending_release(tb__pending *p)
+{
+    for (size_t i = 0; i < p->cap; i++)
+        free(p->list[i].grid);
+    free(p->list);
+    *p = (tb__pending){0};
+}
+
+tb_code tb__pending_add(void *pending, const tb__lsm_entry *entry, tb_error *err)
+{
+    tb_grid more, *sum = NULL;
+    if (!tb__entry_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
+    tb_code code = tb__pending_at(pending, entry->key.index, &sum, err);
+    return code ? code : tb_grid_merge(sum, &more, err);
+}
+
+tb_code tb__pending_read(tb__pending *p, tb__lsm *lsm, int64_t first_key, int64_t last_key,
+                         tb_error *err)
+{
+    const tb__lsm_span span = {tb__entry_key_of(first_key), tb__entry_key_of(last_key)};
+    tb__pending_clear(p);
+    return tb__lsm_each(lsm, TB__LSM_COUNTERS, span, tb__pending_add, p, err);
+}
+
+static tb_code merge_hours(void *ctx, const tb__lsm_entry *entry, tb_error *err)
+{
+    tb_grid more;
+    if (!tb__entry_get_grid(entry->data, entry->len, &more)) return tb__entry_damaged(err);
+    return tb_grid_merge(ctx, &more, err);
+}
+
+static tb_code fold_day(void *ctx, const tb__lsm_entry *entry, tb_error *err)
+{
+    tb_grid hours, day;
+    if (!tb__entry_get_grid(entry->data, entry->len, &hours)) return tb__entry_damaged(err);
+    tb_grid_clear(&day);
+    tb_code code = tb_grid_fold(&day, (unsigned)tb_day_of_month(entry->key.index), &hours, err);
+    return code ? code : tb_grid_merge(ctx, &day, err);
+}
+
+tb_code tb__pending_merge(tb__lsm *lsm, int64_t key, tb_grid *into, tb_error *err)
+{
+    const int64_t series = tb__key_series(key), index = tb__key_index(key);
+    const bool hours = tb__key_grain(key) == TB__GRAIN_HOURS;
+    const int64_t first = hours ? index : tb_month_first_day(index);
+    const int64_t last = hours ? index : tb_month_first_day(index + 1) - 1;
+    return tb__lsm_each(lsm, TB__LSM_COUNTERS, (tb__lsm_span){{series, first}, {series, last}},
+                         hours ? merge_hours : fold_day, into, err);
 }

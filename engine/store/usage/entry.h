@@ -45,7 +45,7 @@ tb_code tb__entry_damaged(tb_error *err);
 TB_MUST_USE tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, size_t n, uint8_t *out,
                                   size_t *ret_len, tb_error *err);
 
-/* --- pending counters of one series, merged by day (pending.c) --- */
+/* --- pending counters of one series, merged by day --- */
 
 typedef struct tb__pending {
     size_t next; /* behind the one that was asked for last */

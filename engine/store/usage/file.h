@@ -1,5 +1,5 @@
-/* The file as the usage plane (core/plane.h): a series' counters are its rows of chunk and what waits of
- * them in runs. */
+/* The file as the usage plane (core/plane.h): a series' counters are its rows of chunk and their
+ * pending entries. */
 #ifndef TOLLBOOK_STORE_USAGE_FILE_H
 #define TOLLBOOK_STORE_USAGE_FILE_H
 
@@ -8,7 +8,7 @@
 
 /* Fills the columns of an initialised series from one series id; 0: zeros. */
 TB_MUST_USE tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err);
-/* The same without what waits in runs. */
+/* The same without pending entries. */
 TB_MUST_USE tb_code tb__read_rows(tb_store *store, int64_t id, tb_series *series, tb_error *err);
 
 /* The accounts of a month, where `series` is a JSON array of ids that have something of it beside the rows of

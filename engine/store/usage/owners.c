@@ -295,7 +295,7 @@ static tb_code insert_many(tb_store *store, const tb__series_row *rows, size_t n
 
 static size_t part_rows(const tb_store *store)
 {
-    return store->usage->batch.part ? store->usage->batch.part : PART;
+    return store->usage->test.part ? store->usage->test.part : PART;
 }
 
 /* Moves those behind the last that was moved, up to so many; behind the end it begins anew. */

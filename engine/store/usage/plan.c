@@ -33,24 +33,6 @@ static int kind_of(const tb__plan_table *table, int column, unsigned char op)
     }
 }
 
-/* Another collation compares otherwise than bytes do. */
-static bool is_binary(sqlite3_index_info *info, int i)
-{
-    const char *collation = sqlite3_vtab_collation(info, i);
-    return collation && strcmp(collation, "BINARY") == 0;
-}
-
-/* Which condition stands for each kind: its number plus 1, or 0. */
-static void choose(const tb__plan_table *table, sqlite3_index_info *info, int chosen[KINDS])
-{
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-        int kind = kind_of(table, c->iColumn, c->op);
-        if (kind == KINDS || !c->usable || chosen[kind]) continue;
-        if (kind == OWNER_IS || is_binary(info, i)) chosen[kind] = i + 1;
-    }
-}
-
 /* Rows come by owner, place, time. A column with one value only does not matter in an order. */
 static bool gives_order(const tb__plan_table *table, const sqlite3_index_info *info,
                         const int chosen[KINDS])
@@ -83,8 +65,14 @@ static void estimate(sqlite3_index_info *info, const int chosen[KINDS])
 
 int tb__plan(const tb__plan_table *table, sqlite3_index_info *info)
 {
-    int chosen[KINDS] = {0}, argument = 0;
-    choose(table, info, chosen);
+    int chosen[KINDS] = {0}, argument = 0; /* for each kind the condition's number plus 1, or 0 */
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+        const int kind = kind_of(table, c->iColumn, c->op);
+        if (kind == KINDS || !c->usable || chosen[kind]) continue;
+        const char *collation = sqlite3_vtab_collation(info, i); /* others than BINARY do not compare bytes */
+        if (kind == OWNER_IS || (collation && strcmp(collation, "BINARY") == 0)) chosen[kind] = i + 1;
+    }
     for (int kind = 0; kind < KINDS; kind++) {
         if (!chosen[kind]) continue;
         info->aConstraintUsage[chosen[kind] - 1].argvIndex = ++argument;
@@ -102,16 +90,6 @@ void tb__plan_text(const tb__plan_table *table, int64_t time, char out[20])
     tb_time_format(time * table->unit_us, out);
 }
 
-/* The order of a time's text and another, as SQLite compares texts. */
-static int compare(const tb__plan_table *table, int64_t time, const char *text, int len)
-{
-    char own[20];
-    tb__plan_text(table, time, own);
-    int common = len < table->text_len ? len : table->text_len;
-    int order = memcmp(own, text, (size_t)common);
-    return order ? order : (table->text_len > len) - (table->text_len < len);
-}
-
 /* One past the greatest time a chunk's key can hold. */
 static int64_t end_of_time(const tb__plan_table *table)
 {
@@ -126,7 +104,11 @@ static int64_t count_before(const tb__plan_table *table, sqlite3_value *value, b
     int64_t low = 0, high = end_of_time(table);
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        int order = text ? compare(table, middle, text, len) : 1;
+        char own[20];
+        tb__plan_text(table, middle, own);
+        const int common = len < table->text_len ? len : table->text_len;
+        int order = text ? memcmp(own, text, (size_t)common) : 1; /* as SQLite compares texts */
+        if (order == 0) order = (table->text_len > len) - (table->text_len < len);
         if (order < 0 || (or_equal && order == 0))
             low = middle + 1;
         else

@@ -81,7 +81,7 @@ int tb__vtable_fail(tb__vtable *t, int rc, const char *message);
 int tb__vtable_fail_in_sqlite(tb__vtable *t);
 /* An error of ours as SQLite's. */
 int tb__vtable_fail_with(tb__vtable *t, const tb_error *err);
-/* How waiting usage is read for a table: run.h's tb__lsm_fail. */
+/* A tb__lsm_fail (store/lsm/lsm.h) for pending usage. */
 tb_code tb__vtable_runs_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                         const tb__vshape *shape);

@@ -268,7 +268,7 @@ static tb_code look_at_rows(taking *t, const int64_t keys[2], bool hours, int64_
     sqlite3_stmt *s;
     bool row = true;
     *ret_n = 0;
-    tb_code code = tb__sql_ints(t->store, TB__SQL_RETAIN_CHUNKS, values, 3, &s, err);
+    tb_code code = tb__sql_ints(t->store, TB__SQL_CHUNK_SOME, values, 3, &s, err);
     while (!code && !(code = tb__step(t->store, s, &row, err)) && row) {
         *ret_last = sqlite3_column_int64(s, 0);
         ++*ret_n;
@@ -458,26 +458,22 @@ tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over, t
 
 tb_code tb__kept_days_copy(tb_store *store, int64_t from, int64_t to, tb_kept kept, tb_error *err)
 {
+    const int64_t span[2] = {tb__chunk_key(from, TB__GRAIN_DAYS, 0), tb__chunk_key(from, TB__GRAIN_DAYS, kept.hours - 1)};
+    tb__pending months = {0};
+    tb_grid *days = NULL;
     sqlite3_stmt *s;
     bool row = true;
     if (kept.hours <= 0) return TB_OK;
-    int rc = sqlite3_prepare_v2(store->db,
-                                "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY 1",
-                                -1, &s, NULL);
-    if (rc != SQLITE_OK) return tb__sqlite_fail(store->db, rc, store->path, err);
-    tb_code code = tb__landing_hold(store, err);
-    sqlite3_bind_int64(s, 1, tb__chunk_key(from, TB__GRAIN_DAYS, 0));
-    sqlite3_bind_int64(s, 2, tb__chunk_key(from, TB__GRAIN_DAYS, kept.hours - 1));
+    tb_code code = tb__sql_ints(store, TB__SQL_CHUNK_SPAN, span, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const int64_t key = sqlite3_column_int64(s, 0);
-        tb_grid days;
-        code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key,
-                                &days, err);
+        code = tb__pending_at(&months, tb__key_index(key), &days, err);
         if (!code)
-            code = tb__chunk_put(store, tb__chunk_key(to, TB__GRAIN_DAYS, tb__key_index(key)), &days,
-                                 err);
+            code = tb__chunk_decode(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), key, days, err);
+        if (code) sqlite3_reset(s);
     }
-    tb__landing_let_go(store);
-    sqlite3_finalize(s);
+    for (size_t i = 0; !code && i < months.n; i++)
+        code = tb__base_add_month(store, to, months.list[i].index, months.list[i].grid, err);
+    tb__pending_release(&months);
     return code;
 }

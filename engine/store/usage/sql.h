@@ -12,7 +12,7 @@
 
 #define TB__CHUNK_8 "(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?),(?,?)"
 
-/* A row that is there already is merged with what comes: usage/landing.c. */
+/* A row that is there already is merged with the new one: usage/write_buffer.c. */
 #define TB__CHUNK_JOINS                                                                            \
     " ON CONFLICT(key) DO UPDATE SET data=tb_chunk_join(key,data,excluded.data)"
 
@@ -39,6 +39,7 @@
     X(CHUNK_GET, "SELECT data FROM chunk WHERE key=?1")                                            \
     X(CHUNK_UPDATE, "UPDATE chunk SET data=?2 WHERE key=?1")                                       \
     X(CHUNK_SPAN, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key")           \
+    X(CHUNK_SOME, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")  \
     X(USAGE_RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM usage_run")                               \
     X(USAGE_RUN_INSERT, "INSERT INTO usage_run VALUES(?1,?2,?3,?4,?5,?6,?7)")                      \
     X(USAGE_RUN_DELETE, "DELETE FROM usage_run WHERE id=?1")                                       \
@@ -65,6 +66,8 @@
     X(EDGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM edge")                                         \
     X(EDGE_INSERT, "INSERT INTO edge(code,id,seal) VALUES(?1,?2," TB__UNSEALED ")")                \
     X(COUNTRY_GET, "SELECT data FROM country_day WHERE zone=?1 AND day=?2")                        \
+    X(COUNTRY_ADD, "INSERT INTO country_day VALUES(?,?,?) ON CONFLICT(zone,day) DO UPDATE SET"      \
+                   " data=tb_country_join(zone,day,data,excluded.data)")                           \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* what is kept of usage: usage/retain.c */                                                    \
     X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
@@ -86,7 +89,6 @@
     X(RETAIN_SELF, "SELECT id FROM account WHERE id=?1 AND id>=?2")                                \
     X(RETAIN_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>=?3"         \
                      " ORDER BY edge LIMIT 1")                                                     \
-    X(RETAIN_CHUNKS, "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3") \
     X(RETAIN_DELETE, "DELETE FROM chunk WHERE key BETWEEN ?1 AND ?2")                              \
     X(RETAIN_COUNTRIES,                                                                            \
       "SELECT day,data FROM country_day WHERE zone=?1 AND day<?2 ORDER BY day LIMIT ?3")           \

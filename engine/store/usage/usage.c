@@ -1,7 +1,6 @@
 /* Adding usage to the file: the days of a batch, ordered by (account, id, edge, day), stream into the
- * series they belong to. What a small batch changes is gathered and written as a run (batch.h). For a zone's edge
- * location a day is merged into the day's chunk of hours and folded into the month's chunk of days.
- * The zone's all-locations series and its account's series gather the same days in memory and are
+ * series they belong to: each becomes an entry of a run, or joins its rows of base (batch.h).
+ * The zone's all-locations series and its account's series sum the same days in memory and are
  * written when the zone, or the account, is done (or when too many wait): so each row is written once
  * however many lines touched it, and new rows ascend.
  *
@@ -10,7 +9,6 @@
  * holds is in memory there is nothing to copy, and that series is begun at its end. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
-#include "store/usage/overflow.h"
 #include "store/usage/owners.h"
 #include "store/usage/packed.h"
 #include "store/usage/retain.h"
@@ -27,9 +25,9 @@ typedef struct stream {
     int scope;
     tb__owner *owner; /* NULL: none yet */
     int64_t id;       /* of the owner that was streamed last */
-    size_t since;     /* what the batch had gathered when that one's part of it began */
+    size_t since;     /* entries of the memtable when that one's part of the batch began */
     bool fresh;       /* all that the owner holds is in all_days */
-    tb__placing placing;
+    tb_store *store;
     tb__pending all_days; /* days waiting for the owner's all-locations series */
 } stream;
 
@@ -37,13 +35,12 @@ typedef struct stream {
 static tb_code flush_all_days(stream *st, tb_error *err)
 {
     tb__owner *owner = st->owner;
-    tb_code code = !owner->all && owner->n > 1 ? tb__series_begin(st->placing.store, owner, 0, &owner->all, err) : TB_OK;
+    tb_code code = !owner->all && owner->n > 1 ? tb__series_begin(st->store, owner, 0, &owner->all, err) : TB_OK;
     for (size_t i = 0; owner->all && !code && i < st->all_days.n; i++)
-        code = tb__usage_put(&st->placing, owner->all, st->all_days.list[i].index,
-                             st->all_days.list[i].grid, err);
+        code = tb__batch_add_day(st->store, owner->all, st->all_days.list[i].index, st->all_days.list[i].grid, err);
     tb__pending_clear(&st->all_days);
     st->fresh = false;
-    return code ? code : tb__place_end(&st->placing, err);
+    return code;
 }
 
 static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
@@ -54,7 +51,7 @@ static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_err
     if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
     if (code) return code;
     const tb__owned_day of = {st->scope, st->owner->id, 0, day};
-    return tb__full_day(st->placing.store, tb_grid_merge(sum, hours, err), of, sum, err);
+    return tb__full_day(st->store, tb_grid_merge(sum, hours, err), of, sum, err);
 }
 
 static tb_code finish_owner(stream *st, tb_error *err)
@@ -86,28 +83,27 @@ static tb_code count_copies(tb_store *store, size_t n, tb_error *err)
 static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
     stream *st = ctx;
-    tb_code code = count_copies(st->placing.store, 1, err);
-    return code ? code : tb__usage_put(&st->placing, st->owner->all, day, hours, err);
+    tb_code code = count_copies(st->store, 1, err);
+    return code ? code : tb__batch_add_day(st->store, st->owner->all, day, hours, err);
 }
 
 /* The owner gets its second location: what the first one holds is what all locations hold. Of months
  * whose hours are gone the rows of days are copied, and of hours what no row holds yet. */
 static tb_code begin_all(stream *st, tb_error *err)
 {
-    tb_store *store = st->placing.store;
+    tb_store *store = st->store;
     size_t one = 0;
     const int64_t first = tb__owner_next(st->owner, &one)->series;
     tb_kept kept = {0, 0};
     tb_code code = count_copies(store, TB_COPY_COSTS, err);
-    if (!code) code = tb__place_end(&st->placing, err);
     if (!code) code = tb__series_begin(store, st->owner, 0, &st->owner->all, err);
     if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
     if (!code) code = tb__kept_days_copy(store, first, st->owner->all, kept, err);
     if (!code) {
         const tb__series_part part = {first, kept.hours > 0 ? tb_month_first_day(kept.hours) : 0, st->since};
-        code = tb__usage_each(store, part, copy_day, st, err);
+        code = tb__series_days(store, part, copy_day, st, err);
     }
-    return code ? code : tb__place_end(&st->placing, err);
+    return code;
 }
 
 /* The series of one of the owner's locations, made if there is none. */
@@ -120,15 +116,15 @@ static tb_code member_series(stream *st, int64_t edge, int64_t *ret_series, tb_e
         return TB_OK;
     }
     tb_code code = owner->n == 1 && !owner->all && !st->fresh ? begin_all(st, err) : TB_OK;
-    if (!code) code = tb__series_begin(st->placing.store, owner, edge, ret_series, err);
+    if (!code) code = tb__series_begin(st->store, owner, edge, ret_series, err);
     return code ? code : tb__owner_add(owner, (tb__member){edge, *ret_series}, err);
 }
 
 static tb_code begin_owner(stream *st, int64_t owner, tb_error *err)
 {
-    tb_store *store = st->placing.store;
+    tb_store *store = st->store;
     tb_code code = finish_owner(st, err);
-    if (st->id != owner) st->since = store->usage->batch.now.n[TB__LSM_COUNTERS];
+    if (st->id != owner) st->since = store->usage->memtable.now.n[TB__LSM_COUNTERS];
     st->id = owner;
     if (!code) code = tb__owner_get(store, st->scope, owner, &st->owner, err);
     st->fresh = !code && !st->owner->n && !st->owner->all;
@@ -141,7 +137,7 @@ static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, con
     int64_t series = 0;
     tb_code code = st->owner && st->owner->id == owner ? TB_OK : begin_owner(st, owner, err);
     if (!code) code = member_series(st, edge, &series, err);
-    if (!code) code = tb__usage_put(&st->placing, series, day, hours, err);
+    if (!code) code = tb__batch_add_day(st->store, series, day, hours, err);
     return code ? code : put_all_day(st, day, hours, err);
 }
 
@@ -180,12 +176,12 @@ static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64
     if (!code) code = tb__pending_at(&a->waiting, account_index(edge, day), &sum, err);
     if (code) return code;
     const tb__owned_day of = {TB__SCOPE_ACCOUNT, account, edge, day};
-    return tb__full_day(a->stream.placing.store, tb_grid_merge(sum, hours, err), of, sum, err);
+    return tb__full_day(a->stream.store, tb_grid_merge(sum, hours, err), of, sum, err);
 }
 
 static account_days account_days_of(tb_store *store)
 {
-    return (account_days){.stream = {.scope = TB__SCOPE_ACCOUNT, .placing.store = store}};
+    return (account_days){.stream = {.scope = TB__SCOPE_ACCOUNT, .store = store}};
 }
 
 static void account_days_release(account_days *a)
@@ -201,9 +197,6 @@ typedef struct batch {
     stream zones, balancers;
     account_days accounts;
     tb_u128 before[TB_METRIC_COUNT]; /* the segment's sums before it */
-    bool placed, ended;              /* all days have been put; all was written */
-    tb_code series_code;             /* of writing the new series, which the helper may do */
-    tb_error series_err;
 } batch;
 
 /* No counter of the batch grew by more: a day's bucket of one series by no more than the whole. */
@@ -223,19 +216,13 @@ static tb_code save_cell_max(tb_store *store, tb_error *err)
     return tb__meta_set(store, "cell_max", store->usage->cell_max, err);
 }
 
-/* The file has what batches gathered before. */
-static tb_code write_waiting(tb_store *store, tb_error *err)
-{
-    return store->usage->batch.now.due.batches ? tb__batches_write(store, err) : TB_OK;
-}
-
-/* Writes what batches gathered, and does their share of the work on runs. What fails is undone: to the mark, or all. */
+/* Flushes the memtable, and does its batches' share of the work on runs. What fails is undone: to the mark, or all. */
 static tb_code end_batches(tb_store *store, tb_error *err)
 {
-    tb__memtable_state *now = &store->usage->batch.now;
+    tb__memtable_state *now = &store->usage->memtable.now;
     if (!now->due.batches) return TB_OK;
     tb_code code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
-    if (!code) code = tb__batches_write(store, err);
+    if (!code) code = tb__memtable_flush(store, err);
     if (!code) code = tb__usage_maintain(store, &now->due, err);
     if (!code) code = save_cell_max(store, err);
     now->due = (tb__maintenance_due){0};
@@ -247,13 +234,12 @@ static tb_code batch_begin(tb_store *store, void **ret_batch, tb_error *err)
     batch *b = calloc(1, sizeof *b);
     if (!b) return tb_no_memory(err);
     b->store = store;
-    b->zones = (stream){.scope = TB__SCOPE_ZONE, .placing.store = store};
-    b->balancers = (stream){.scope = TB__SCOPE_BALANCER, .placing.store = store};
+    b->zones = (stream){.scope = TB__SCOPE_ZONE, .store = store};
+    b->balancers = (stream){.scope = TB__SCOPE_BALANCER, .store = store};
     b->accounts = account_days_of(store);
     memcpy(b->before, store->sums, sizeof b->before);
     *ret_batch = b;
     tb__batch_begin(store);
-    tb__landing_share(store, true);
     return tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
 }
 
@@ -261,52 +247,18 @@ static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, t
 {
     batch *b = to;
     stream *st = of->scope == TB__SCOPE_BALANCER ? &b->balancers : &b->zones;
-    tb_code code = write_waiting(b->store, err); /* what an owner holds is read in the file */
+    tb_code code = tb__memtable_flush(b->store, err); /* what an owner holds is read in the file */
     if (!code) code = put_day(st, of->owner, of->edge, of->day, hours, err);
     return code || !of->account
                ? code
                : account_put(&b->accounts, of->account, of->edge, of->day, hours, err);
 }
 
-/* May run in the helper's thread. */
-static void save_series_behind(void *of)
-{
-    batch *b = of;
-    b->series_code = tb__series_save(b->store, &b->series_err);
-}
-
-/* No day comes any more: what waits for the ends of its owners is put, and the new series are written behind
- * the last rows, while countries come. */
-static tb_code place_days(batch *b, tb_error *err)
-{
-    if (b->placed) return TB_OK;
-    b->placed = true;
-    tb_code code = finish_owner(&b->zones, err);
-    if (!code) code = finish_owner(&b->balancers, err);
-    if (!code) code = flush_account(&b->accounts, err);
-    if (code) return code;
-    tb__landing_share(b->store, !b->store->usage->batch.open); /* of a small batch no thread is worth its start */
-    b->store->rows_come = false;
-    return tb__landing_turn(b->store, save_series_behind, b, err);
-}
-
-/* All rows and series are there. */
-static tb_code await_rows(batch *b, tb_error *err)
-{
-    tb_code code = place_days(b, err);
-    if (!code) code = tb__landing_wait(b->store, err);
-    tb__landing_share(b->store, false);
-    if (code || !b->series_code) return code;
-    if (err) *err = b->series_err;
-    return b->series_code;
-}
-
 static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb__country *list,
                                    size_t n, tb_error *err)
 {
     batch *b = to;
-    tb_code code = place_days(b, err);
-    return code ? code : tb__country_put(b->store, zone, day, list, n, err);
+    return tb__batch_add_countries(b->store, zone, day, list, n, err);
 }
 
 /* --- a pack --- */
@@ -314,7 +266,7 @@ static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb
 static tb_code take_day(stream *st, int64_t series, const tb_usage_pack *pack, const tb__packed_day *day, tb_error *err)
 {
     const tb__lsm_entry entry = {{series, day->day}, pack->bytes + day->at, day->len};
-    return tb__entry_put(&st->placing, TB__LSM_COUNTERS, &entry, err);
+    return tb__batch_add_entry(st->store, TB__LSM_COUNTERS, &entry, err);
 }
 
 /* Whether an owner that holds days at one location gets its second one. */
@@ -342,12 +294,12 @@ static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packe
         code = member_series(st, st->scope == TB__SCOPE_BALANCER ? 0 : edges[day->edge], &series, err);
         if (!code) code = take_day(st, series, pack, day, err);
     }
-    if (!code && !owner->all && owner->n > 1) code = tb__series_begin(st->placing.store, owner, 0, &owner->all, err);
+    if (!code && !owner->all && owner->n > 1) code = tb__series_begin(st->store, owner, 0, &owner->all, err);
     for (uint32_t i = 0; !code && owner->all && i < of->all; i++, day++)
         code = take_day(st, owner->all, pack, day, err);
     st->owner = NULL;
     st->fresh = false;
-    return code ? code : tb__place_end(&st->placing, err);
+    return code;
 }
 
 static stream *stream_of(batch *b, int scope)
@@ -358,12 +310,11 @@ static stream *stream_of(batch *b, int scope)
 
 static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
 {
-    tb__placing placing = {.store = b->store};
-    tb_code code = place_days(b, err);
+    tb_code code = TB_OK;
     for (size_t i = 0; !code && i < pack->n_lists; i++) {
         const tb__packed_list *list = &pack->lists[i];
         const tb__lsm_entry entry = {{list->zone, list->day}, pack->bytes + list->at, list->len};
-        code = tb__entry_put(&placing, TB__LSM_COUNTRIES, &entry, err);
+        code = tb__batch_add_entry(b->store, TB__LSM_COUNTRIES, &entry, err);
     }
     return code;
 }
@@ -384,7 +335,7 @@ static tb_code batch_take(void *to, const tb_usage_pack *pack, const tb__packed_
 {
     batch *b = to;
     const tb__packed_day *day = pack->days;
-    tb_code code = has_second(pack, places) ? write_waiting(b->store, err) : TB_OK;
+    tb_code code = has_second(pack, places) ? tb__memtable_flush(b->store, err) : TB_OK;
     for (size_t i = 0; !code && i < pack->n_owners; i++) {
         const tb__packed_owner *of = &pack->owners[i];
         stream *st = stream_of(b, of->scope);
@@ -399,19 +350,19 @@ static tb_code batch_end(void *of, int64_t newest, tb_error *err)
 {
     batch *b = of;
     tb_store *store = b->store;
-    tb_code code = await_rows(b, err);
+    tb_code code = finish_owner(&b->zones, err);
+    if (!code) code = finish_owner(&b->balancers, err);
+    if (!code) code = flush_account(&b->accounts, err);
+    if (!code) code = tb__series_save(store, err);
     if (!code) code = tb__batch_end(store, grown_by(store, b->before), newest, err);
-    b->ended = !code;
     if (!code) code = save_cell_max(store, err);
-    return !code && tb__batches_full(store) ? end_batches(store, err) : code;
+    return !code && tb__memtable_is_due(store) ? end_batches(store, err) : code;
 }
 
 static void batch_free(void *of)
 {
     batch *b = of;
     if (!b) return;
-    if (!b->ended) tb__landing_drop(b->store);
-    tb__landing_share(b->store, false);
     tb__batch_drop(b->store);
     tb__pending_release(&b->zones.all_days);
     tb__pending_release(&b->balancers.all_days);
@@ -443,12 +394,12 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
     size_t at = 0;
     bool kept = false;
     adoption a = {.store = store, .accounts = account_days_of(store), .zone = zone, .account = account};
-    tb_code code = write_waiting(store, err);
+    tb_code code = tb__memtable_flush(store, err);
     if (!code) code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
     for (const tb__member *m; !code && (m = tb__owner_next(from, &at)) != NULL;) {
         a.edge = m->edge;
-        code = tb__usage_each(store, (tb__series_part){m->series, 0, 0}, adopt_day, &a, err);
+        code = tb__series_days(store, (tb__series_part){m->series, 0, 0}, adopt_day, &a, err);
     }
     if (!code) code = flush_account(&a.accounts, err);
     if (!code) code = tb__usage_reserve(store, 0, &kept, err);
@@ -462,21 +413,21 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
 
 static tb_code each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err)
 {
-    return tb__usage_each(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
+    return tb__series_days(store, (tb__series_part){series, 0, 0}, fn, ctx, err);
 }
 
-tb_code tb_store_gather(tb_store *store, bool gathers, tb_error *err)
+tb_code tb_store_group_batches(tb_store *store, bool grouped, tb_error *err)
 {
     tb_code code = tb__check_whole(store, err);
-    if (!code && !gathers) code = end_batches(store, err);
-    store->usage->batch.gathers = gathers && !code;
+    if (!code && !grouped) code = end_batches(store, err);
+    store->usage->memtable.grouped = grouped && !code;
     return code;
 }
 
 /* The file's own COMMIT has it; what readers keep of runs is no longer so (lsm/read.c). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
-    tb_code code = tb_store_gather(store, false, err);
+    tb_code code = tb_store_group_batches(store, false, err);
     if (code || !store->usage->rows_changed) return code;
     store->usage->rows_changed = false;
     return tb__run_ints(store, TB__SQL_ROWS_CHANGED, NULL, 0, err);
@@ -486,8 +437,8 @@ static void abandon(tb_store *store, bool whole)
 {
     if (whole) store->usage->rows_changed = false;
     tb__lsm_forget(&store->usage->lsm);
-    tb__landing_drop(store);
-    tb__batches_undo(store, whole);
+    tb__write_buffer_drop(store);
+    tb__memtable_undo(store, whole);
 }
 
 const tb__counters tb__file_counters = {
@@ -498,7 +449,7 @@ const tb__counters tb__file_counters = {
     .end = batch_end,
     .free = batch_free,
     .commit = commit,
-    .mark = tb__batches_mark,
+    .mark = tb__memtable_mark,
     .abandon = abandon,
     .adopt_zone = adopt_zone,
     .compact = tb__usage_compact_part,

@@ -43,9 +43,9 @@ static tb_code check_run(tb__verify *v, tb__lsm_kind kind, const tb__lsm_run *ru
     }
     tb__lsm_cursor_release(&c);
     if (code) return code;
-    if (wrong) tb__differs(v, "Run %lld of waiting usage has %s.", (long long)run->id, wrong);
+    if (wrong) tb__differs(v, "Run %lld of pending usage has %s.", (long long)run->id, wrong);
     if (entries != run->entries)
-        tb__differs(v, "Run %lld of waiting usage has %lld entries; it should have %lld.",
+        tb__differs(v, "Run %lld of pending usage has %lld entries; it should have %lld.",
                     (long long)run->id, (long long)entries, (long long)run->entries);
     return TB_OK;
 }
@@ -97,7 +97,7 @@ tb_code tb__verify_runs(tb__verify *v, tb_error *err)
     if (code == TB_E_CORRUPT) v->damaged = v->countries_damaged = true;
     return code ? code
                 : tb__verify_reference(v,
-                                       "SELECT format('A page of waiting usage, %d, belongs to no"
+                                       "SELECT format('A page of pending usage, %d, belongs to no"
                                        " run.',p.id) FROM usage_page p WHERE NOT EXISTS(SELECT 1"
                                        " FROM usage_run r WHERE r.id=p.id>>10"
                                        " AND length(r.directory)/16>(p.id&1023))",

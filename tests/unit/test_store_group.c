@@ -1,4 +1,4 @@
-/* Batches of one transaction that are gathered (tb_store_gather): they become one run, whatever is undone among
+/* Batches of one transaction that are grouped (tb_store_group_batches): they become one run, whatever is undone among
  * them, and nobody sees a difference. That every answer stays the same is prop_runs'. */
 #include "store_fixture.h"
 #include "store/core/internal.h"
@@ -39,13 +39,13 @@ static tb_code add_pack(fixture *f, const tb_row *rows, size_t n)
 enum { KEPT, UNDONE };
 
 /* A batch behind its mark, as a server's writer runs it. */
-static tb_code batch(fixture *f, const tb_row *rows, size_t n, bool gathers, int end)
+static tb_code batch(fixture *f, const tb_row *rows, size_t n, bool grouped, int end)
 {
     static uint64_t number;
     tb_error err = {0};
     tb_segment segment = {.kind = TB_BATCH_BUCKETS, .source = "test", .length = 1, .hash = {++number, 7},
                           .head = {number, 1}, .accepted = n, .final = true, .now_us = NOW_US};
-    ok(tb_store_gather(f->store, gathers, &err));
+    ok(tb_store_group_batches(f->store, grouped, &err));
     ok(tb_store_mark(f->store, &err));
     tb_code code = add_pack(f, rows, n);
     if (!code) code = tb_store_add_segment(f->store, &segment, NULL, &err);
@@ -152,7 +152,7 @@ START_TEST(others_find_what_waits_in_the_file)
     ok(add_rows(&f, &uk, 1, &err));
     ok(tb_store_add_segment(f.store, &segment, NULL, &err));
     ck_assert_int_eq(runs(&f), 1);
-    ok(tb_store_gather(f.store, false, &err));
+    ok(tb_store_group_batches(f.store, false, &err));
     ck_assert_int_eq(runs(&f), 2);
     ck_assert_uint_eq(total_of(&f, (tb_view){1, 1, -1}, all_hours, TB_M_BYTES), 111);
     ck_assert_int_eq(batch(&f, &more, 1, false, KEPT), TB_OK);
@@ -229,12 +229,12 @@ START_TEST(what_waits_is_not_written_behind_a_lost_transaction)
     tb_error err = {0};
     begin(&f);
     bytes(&f, 1, "DE", 1, KEPT);
-    ok(tb_store_gather(f.store, true, &err));
+    ok(tb_store_group_batches(f.store, true, &err));
     ok(tb_store_mark(f.store, &err));
     ck_assert_int_eq(sqlite3_exec(f.store->db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     tb_store_back_to_mark(f.store);
-    ck_assert_int_eq(tb_store_gather(f.store, false, &err), TB_E_IO);
-    ck_assert_int_eq(tb_store_gather(f.store, true, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_group_batches(f.store, false, &err), TB_E_IO);
+    ck_assert_int_eq(tb_store_group_batches(f.store, true, &err), TB_E_IO);
     ck_assert_int_eq(tb_store_mark(f.store, &err), TB_E_IO);
     tb_store_rollback(f.store);
     ck_assert_int_eq(runs(&f), 0);
@@ -318,7 +318,7 @@ int main(void)
     tcase_add_test(t, what_waits_is_not_written_behind_a_lost_transaction);
     tcase_add_test(t, runs_stay_few);
     tcase_add_test(t, a_location_that_is_new_has_its_name);
-    Suite *s = suite_create("store_gather");
+    Suite *s = suite_create("store_group");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
