@@ -107,7 +107,8 @@ void feed_run_workers(feed_run *run);
  * than one body may bring where others wait. */
 TB_MUST_USE tb_code feed_run_weigh(feed_run *run, tb_error *err);
 
-/* Days that it may copy; 0: any. */
+/* Days that it may copy; 0: any. A microsecond each: 400 milliseconds where it has its transaction alone. */
+#define FEED_COPIES_ALONE ((size_t)400000)
 size_t feed_run_copies(const feed_run *run);
 
 /* --- segment.c --- */

@@ -48,6 +48,7 @@ typedef struct tb__batch {
     size_t slice; /* for tests: rows compacted with a batch; 0: as many as is good */
     size_t load;  /* for tests: rows of a load (landing.c); 0: many */
     int64_t days; /* for tests: days that close before a compaction into base begins; 0: as many as is good */
+    bool apart;   /* for tests: no account shares the series of a pull zone */
     size_t part;  /* for tests: series that are moved at once, and a quarter of those that wait (owners.c); 0: many */
 } tb__batch;
 
@@ -68,6 +69,8 @@ struct tb__usage {
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
     size_t copies_most, copied; /* tb_store_bound_work */
+    bool copies_alone;
+    const struct tb__owner *copies_first; /* who copied first */
     int64_t placed[3]; /* scope, owner and edge of the series that was moved to its place last; 0: begin anew */
     size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;

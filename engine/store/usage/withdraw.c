@@ -203,7 +203,7 @@ static tb_code zone_take(tb__taking *t, const tb_grid *hours, tb_error *err)
     if (code || !zone->account) return code;
     const tb__late_of of = {TB__SCOPE_ZONE, zone->id, zone->account, edge, true};
     code = tb__owner_get(t->store, TB__SCOPE_ACCOUNT, zone->account, &account, err);
-    if (!code) code = owner_take(t, account, edge, hours, err);
+    if (!code && account->shares != zone->id) code = owner_take(t, account, edge, hours, err);
     return code ? code : tb__late_note(t->store, of, t->day->day, hours, err);
 }
 
