@@ -184,13 +184,14 @@ TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_agein
  * In quiet hours these calls move them, a part in each transaction of the caller's. *ret_more false: none was left. */
 TB_MUST_USE tb_code tb_store_place_series(tb_store *store, bool *ret_more, tb_error *err);
 /* What others wait for: some of the work that what is stored makes of what comes is bounded, from here on.
- * An owner's second edge location begins with a copy of what its first one holds: tb_store_add_usage and
- * tb_store_add_packed may copy so many days, of which each such owner costs TB_COPY_COSTS more; then they say TB_E_TOO_LARGE, of
- * the field "copies", and all of the transaction, or since the mark, is to be undone. Kept lines join the short blocks before them
- * a thousand times at most, and are left as they came after that. 0: any. */
+ * An owner's second edge location begins with a copy of what its first one holds, and an account's second pull zone with one of
+ * what the first one holds at each location: tb_store_add_usage and tb_store_add_packed may copy so many days, of which each
+ * copied location costs TB_COPY_COSTS more; then they say TB_E_TOO_LARGE, of the field "copies", and all of the transaction, or
+ * since the mark, is to be undone. alone: the first owner's copy is made even so, as no smaller body can do without it. Kept lines
+ * join the short blocks before them a thousand times at most, and are left as they came after that. 0: any. */
 #define TB_COPY_COSTS 8
 #define TB_JOINS_MOST 1000
-void tb_store_bound_work(tb_store *store, size_t copies);
+void tb_store_bound_work(tb_store *store, size_t copies, bool alone);
 /* The hour of the newest usage that was added since the transaction's last segment; INT64_MIN: none was. */
 int64_t tb_store_segment_newest(const tb_store *store);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,

@@ -476,9 +476,10 @@ tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report, bool 
     *ret_stale = !code && !so;
     if (code || !so) return code;
     if (run->options->piece) code = find_piece(run, run->options->piece, err);
-    tb_store_bound_work(store, feed_run_copies(run));
+    const size_t copies = feed_run_copies(run);
+    tb_store_bound_work(store, copies, copies == FEED_COPIES_ALONE);
     if (!code) code = take_all(run, err);
-    tb_store_bound_work(store, 0);
+    tb_store_bound_work(store, 0, false);
     *ret_report = run->report;
     return code;
 }

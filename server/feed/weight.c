@@ -9,10 +9,8 @@
 /* The limit for a body: on a machine whose processors all parse bodies it takes twice as long, less than a second. */
 #define WEIGHT_MAX ((size_t)400000000)
 
-/* How many days it will copy is not known before it is taken. A microsecond each: 20 milliseconds where it shares its transaction,
- * 400 where it is alone. */
-#define COPIES_FEW  ((size_t)20000)
-#define COPIES_MANY ((size_t)400000)
+/* How many days it will copy is not known before it is taken: 20 milliseconds where it shares its transaction. */
+#define COPIES_FEW ((size_t)20000)
 
 typedef enum kind { DAYS, HOURS, ACCOUNTS, EDGES, COUNTRIES, BLOCKS, EVENTS, PLACES, STANDING, BYTES, REFUSED, KINDS } kind;
 
@@ -141,5 +139,5 @@ tb_code feed_run_weigh(feed_run *run, tb_error *err)
 size_t feed_run_copies(const feed_run *run)
 {
     if (!run->options->bounded) return 0;
-    return run->options->many_copies || run->weight > FEED_HEAVY ? COPIES_MANY : COPIES_FEW;
+    return run->options->many_copies || run->weight > FEED_HEAVY ? FEED_COPIES_ALONE : COPIES_FEW;
 }

@@ -213,6 +213,7 @@ def late(m):
     m.tool("ledger", "close", "--month", "2026-10", "--reopen", now=DECEMBER)
     m.tool("book", "drop", "shadow-2", now=DECEMBER)
     m.tool("book", "activate", "shadow-3", "--anyway", now=DECEMBER)
+    m.take(usage(401, "2026-12-01", 1), now=DECEMBER)  # one more account shares the series of its pull zone
 
 
 def secrets(m):

@@ -1,5 +1,6 @@
 /* Runs against base: the same random steps are made in two stores, one that writes batches as runs and
- * compacts them, and one that writes each batch to base. After each
+ * compacts them, and one that writes each batch to base. In the first, accounts share the
+ * series of their one pull zone; in the second, each has its own. After each
  * step every answer of the two is the same. Steps are batches small and large, batches that are
  * undone, several in a transaction that are grouped, batches that are packed first or are not, batches that are
  * withdrawn, a catalogue that gives zones to accounts and takes them away, compaction, a crash, a reader beside,
@@ -23,6 +24,7 @@
 #define STEPS (240 / TB_PART)
 #define ROWS  40
 #define ZONES 12
+#define ACCOUNTS 4
 
 /* [0] writes runs, [1] base. The answers of one of them are asked of a reader's connection too. */
 static fixture both[2];
@@ -30,10 +32,11 @@ static fixture_helper helper[2];
 static tb_store *reader;
 static bool elsewhere; /* [1] has its usage on servers */
 static int64_t now_hour; /* of the newest usage */
-static int declared;     /* zones 1 .. declared belong to accounts 1 and 2 */
+static int declared;     /* zones 1 .. declared belong to accounts, by turns */
 static uint64_t segments, n_final;
 static const tb_directory *earlier; /* of a catalogue that was, NULL: none */
 static uint64_t n_packed, n_stale, n_grouped;
+static uint64_t n_began, n_ended; /* times that more accounts shared a series than before, and fewer */
 
 /* Folds take many batches, so that all answers are asked between their slices. */
 static void set_forms(void)
@@ -43,6 +46,7 @@ static void set_forms(void)
     both[0].store->usage->test.part = 2 + draw(9);
     both[1].store->usage->test.no_runs = true;
     both[1].store->usage->test.part = 1; /* no series waits */
+    both[1].store->usage->test.apart = true;
     for (int i = 0; i < 2; i++) {
         both[i].store->usage->test.buffer_rows = 1 + draw(9);
         fixture_lend(&both[i], &helper[i]);
@@ -84,13 +88,20 @@ static void add_book(fixture *f)
 
 static const char *const edges[] = {"DE", "UK", "NY", "SG"};
 
+/* Of the zones that have an account, and one or two that have none yet: so some of them find it before they have usage. */
+static int64_t random_zone(void)
+{
+    const int last = declared + 1 + (int)draw(2);
+    return 1 + (int64_t)draw((uint64_t)(last < ZONES ? last : ZONES));
+}
+
 /* Mostly of the last hours, sometimes of long ago, of any zone, of a balancer, with a maximum. */
 static tb_row random_row(void)
 {
     static const tb_metric metrics[] = {TB_M_REQUESTS, TB_M_BYTES, TB_M_ORIGIN_BYTES,
                                         TB_M_QUEUED_MAX, TB_M_OPTIMIZED};
     int64_t back = draw(10) ? (int64_t)draw(4) : (int64_t)draw(24 * 40);
-    tb_row row = {.id = 1 + (int64_t)draw(ZONES), .hour = (int32_t)(now_hour - back)};
+    tb_row row = {.id = random_zone(), .hour = (int32_t)(now_hour - back)};
     if (draw(8) == 0) row.id = 100 + (int64_t)draw(1 + segments); /* so that second locations go on to come */
     row.balancer = draw(12) == 0;
     if (row.balancer) row.id = 7;
@@ -109,7 +120,7 @@ static tb_hit random_hit(void)
 {
     static const uint16_t countries[] = {'D' << 8 | 'E', 'G' << 8 | 'B', 'U' << 8 | 'S'};
     const char *edge = edges[draw(4)];
-    return (tb_hit){.zone = 1 + (int64_t)draw(ZONES),
+    return (tb_hit){.zone = random_zone(),
                     .bytes = draw(100000),
                     .edge = edge,
                     .edge_len = (uint8_t)strlen(edge),
@@ -357,18 +368,20 @@ static void step_compact_runs(void)
 static void step_catalogue(void)
 {
     const uint64_t gone = draw(3) ? 0 : draw(1 << ZONES);
-    char text[4096] = "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],"
-                      "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"zones\":[";
+    char text[4096] = "{\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"accounts\":[";
     tb_error err = {0};
     const tb_directory *directory = NULL;
     ok(tb_store_directory(both[0].store, false, &directory, &err));
     tb_directory_release(earlier);
     earlier = tb_directory_retain(directory);
     if (declared < ZONES - 2) declared++;
+    for (int i = 1; i <= ACCOUNTS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s{\"id\":%d,\"name\":\"%c\"}", i > 1 ? "," : "", i, 'a' + i);
+    strcat(text, "],\"zones\":[");
     for (int i = 1; i <= declared; i++)
         if (i == 1 || i == declared || !(gone >> i & 1))
             snprintf(text + strlen(text), sizeof text - strlen(text),
-                     "%s{\"id\":%d,\"account\":%d,\"name\":\"%c%d\"}", i > 1 ? "," : "", i, 1 + i % 2,
+                     "%s{\"id\":%d,\"account\":%d,\"name\":\"%c%d\"}", i > 1 ? "," : "", i, 1 + i % ACCOUNTS,
                      "Zyx"[(unsigned)i % 3], i);
     strcat(text, "]}");
     for (int i = 0; i < 2; i++)
@@ -421,7 +434,7 @@ static bool issue(tb_store *store, int64_t account, int64_t month, tb_invoice *r
 /* An account's month becomes final in both, or is looked at as if: with all that is late of months before. */
 static void step_month(bool stays)
 {
-    const int64_t account = 1 + (int64_t)draw(2), month = tb_month_from_day(now_hour / 24) - (int64_t)draw(3);
+    const int64_t account = 1 + (int64_t)draw(ACCOUNTS), month = tb_month_from_day(now_hour / 24) - (int64_t)draw(3);
     tb_invoice invoice[2];
     tb_code code[2];
     bool made[2];
@@ -444,7 +457,8 @@ static void step_month(bool stays)
 static void step(void)
 {
     switch (draw(40)) {
-    case 0: step_catalogue(); break;
+    case 0:
+    case 18: step_catalogue(); break;
     case 1: step_reopen(); break;
     case 2: step_batch(UNMARKED); break;
     case 3: step_batch(ROLLED_BACK); break;
@@ -519,10 +533,10 @@ static void same_rows(const char *sql)
 /* A random view: the series and the bytes by region. */
 static void same_view(void)
 {
-    tb_view view = {.account = 1 + (int64_t)draw(2), .zone = TB_ALL, .region = TB_ALL};
+    tb_view view = {.account = 1 + (int64_t)draw(ACCOUNTS), .zone = TB_ALL, .region = TB_ALL};
     if (draw(2) && declared) {
         view.zone = 1 + (int64_t)draw((uint64_t)declared);
-        view.account = 1 + view.zone % 2;
+        view.account = 1 + view.zone % ACCOUNTS;
     }
     bool hourly = draw(2) != 0;
     int64_t last = hourly ? now_hour : now_hour / 24;
@@ -576,7 +590,7 @@ static void same_ranking(void)
     static const char *const orders[] = {"", "TotalBandwidthUsed", "-TotalBandwidthUsed", "CacheHitRate",
                                          "-CacheHitRate", "name", "-name", "TotalOriginTraffic",
                                          "AverageOriginResponseTime", "-TotalRequestsServed"};
-    tb_insights_ask ask = {.scope = {1 + (int64_t)draw(2), TB_ALL, draw(4) ? "" : "DE"},
+    tb_insights_ask ask = {.scope = {1 + (int64_t)draw(ACCOUNTS), TB_ALL, draw(4) ? "" : "DE"},
                            .period = random_period(),
                            .top = 1 + (int64_t)draw(6),
                            .page = 1 + (int64_t)draw(2)};
@@ -627,6 +641,9 @@ static void same_cells(void)
         tb_buf_release(&t[i]);
 }
 
+static const char all_series[] = "SELECT scope,owner,edge FROM series WHERE scope<>2 UNION ALL"
+                                 " SELECT 2,account,edge FROM account_series ORDER BY 1,2,3";
+
 static void compare_elsewhere(int at)
 {
     for (int i = 0; i < 4; i++)
@@ -634,9 +651,27 @@ static void compare_elsewhere(int at)
     same_accounts();
     if (at % 20) return;
     same_cells();
-    same_rows("SELECT scope,owner,edge FROM series ORDER BY 1,2,3");
+    same_rows(all_series);
     same_rows("SELECT value FROM meta WHERE name='newest_hour'");
     fixture_verify(&both[1]);
+}
+
+static bool on_count(void *ctx, int n, const char *const *cells, bool is_header)
+{
+    (void)n;
+    if (!is_header) *(int *)ctx = atoi(cells[0]);
+    return true;
+}
+
+static void count_shared(void)
+{
+    static int before;
+    int now = 0;
+    tb_error err = {0};
+    ok(tb_store_query(both[0].store, "SELECT count(*) FROM series_shared", on_count, &now, &err));
+    n_began += now > before;
+    n_ended += now < before;
+    before = now;
 }
 
 static void compare(int at)
@@ -662,7 +697,7 @@ static void compare(int at)
     same_rows("SELECT * FROM buckets");
     same_rows("SELECT * FROM balancer_buckets");
     same_rows("SELECT * FROM countries");
-    same_rows("SELECT scope,owner,edge FROM series ORDER BY 1,2,3");
+    same_rows(all_series);
     fixture_verify(&both[0]);
 }
 
@@ -681,12 +716,15 @@ START_TEST(runs_answer_like_base)
     for (int i = 0; i < steps; i++) {
         step();
         compare(i);
+        count_shared();
     }
     if (!elsewhere && steps >= 240) {
         ck_assert_uint_gt(n_final, 0);
         ck_assert_uint_gt(n_packed, 0);
         ck_assert_uint_gt(n_stale, 0);
         ck_assert_uint_gt(n_grouped, 0);
+        ck_assert_uint_gt(n_began, 0);
+        ck_assert_uint_gt(n_ended, 0);
     }
     tb_directory_release(earlier);
     tb_store_close(reader);

@@ -273,7 +273,7 @@ START_TEST(where_others_wait_few_are_joined)
     fixture_init(&f);
     for (int bounded = 0; bounded < 2 && !usage_plane_shards(); bounded++) {
         const int64_t zone = bounded ? 101 : 102;
-        tb_store_bound_work(f.store, (size_t)bounded);
+        tb_store_bound_work(f.store, (size_t)bounded, false);
         f.store->joins_left = 0;
         for (int i = 0; i < BLOCKS; i++)
             put(&f, zone, NOW_MS - 3600000 + i * 1000, 10, 3, i);
@@ -284,10 +284,10 @@ START_TEST(where_others_wait_few_are_joined)
     if (!usage_plane_shards()) {
         ck_assert_int_lt(blocks[0], BLOCKS / 2);
         ck_assert_int_eq(blocks[1], BLOCKS);
-        tb_store_bound_work(f.store, 1);
+        tb_store_bound_work(f.store, 1, false);
         put(&f, 101, NOW_MS, 10, 3, BLOCKS);
         ck_assert_uint_eq(f.store->joins_left, TB_JOINS_MOST - 1);
-        tb_store_bound_work(f.store, 0);
+        tb_store_bound_work(f.store, 0, false);
         ck_assert_uint_eq(lines(&f, 101), 3 * BLOCKS + 3);
     }
     ck_assert_uint_eq(differences(&f), 0);

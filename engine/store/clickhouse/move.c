@@ -10,6 +10,7 @@
 #include "store/usage/batch.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
+#include "store/usage/owners.h"
 #include "store/usage/retain.h"
 #include "tollbook/calendar.h"
 
@@ -361,6 +362,7 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     if (!code) code = tb__ch_meta_put(store, "usage_shards", m->kept[SHARDS], err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_NUMBER, tb__ch_of(store)->number, err);
     if (!code) code = tb__meta_set(store, "cell_max", (int64_t)most, err);
+    if (!code) code = tb__owners_unshare(store, err);
     return code ? code : tb__exec(store->db, store->path, drop, err);
 }
 

@@ -39,10 +39,15 @@
                    "9223372036854775807) AS most FROM (SELECT j.key AS name,CAST(j.value AS INTEGER)/1000000+1 AS millions" \
                    " FROM segment,json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key NOT IN('rung_seals','cells') AND" \
                    " NOT EXISTS(SELECT 1 FROM withdrawal WHERE segment=segment.id)) GROUP BY name)") \
-    X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) ORDER BY scope,owner LIMIT 1") \
-    X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 ORDER BY edge LIMIT 1") \
+    /* An account that shares the series of a pull zone has rows of its own there. */              \
+    X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) UNION ALL SELECT 2,account FROM" \
+                  " series_shared WHERE (2,account)>(?1,?2) ORDER BY 1,2 LIMIT 1")                 \
+    X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 UNION ALL SELECT s.edge,s.id FROM" \
+                   " series_shared h CROSS JOIN series s ON s.scope=1 AND s.owner=h.zone WHERE ?1=2 AND h.account=?2" \
+                   " AND s.edge>?3 ORDER BY 1 LIMIT 1")                                            \
     X(MOVE_BEFORE, "SELECT count(*) FROM (SELECT scope,owner FROM series_placed WHERE (scope,owner)<=(?1,?2) UNION" \
-                   " SELECT scope,owner FROM series_new WHERE (scope,owner)<=(?1,?2) ORDER BY 1,2)") \
+                   " SELECT scope,owner FROM series_new WHERE (scope,owner)<=(?1,?2) UNION SELECT 2,account FROM" \
+                   " series_shared WHERE (2,account)<=(?1,?2) ORDER BY 1,2)")                      \
     X(MOVE_COUNTRIES, "SELECT day,data FROM country_day WHERE zone=?1 ORDER BY day")               \
     X(SERIES_OWNERS_END, "SELECT owner FROM (SELECT owner FROM series_placed WHERE scope=?1 AND"   \
                          " owner>=?2 UNION SELECT owner FROM series_new WHERE scope=?1 AND"        \

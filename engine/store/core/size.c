@@ -9,7 +9,7 @@
 
 /* ?1: how many. Names of tables that belong to nothing listed are those of the catalogue and of keys. */
 static const char by_kind[] =
-    "SELECT CASE WHEN t IN('chunk','country_day','series_placed','series_new','edge','usage_run','usage_page','usage_gone','retention','usage_day') THEN 'usage'"
+    "SELECT CASE WHEN t IN('chunk','country_day','series_placed','series_new','series_shared','edge','usage_run','usage_page','usage_gone','retention','usage_day') THEN 'usage'"
     " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_*' THEN 'shield events'"
     " WHEN t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','closing','late','correction','month_run',"

@@ -97,14 +97,22 @@ static tb_code subtract_owner(adding *a, int scope, int64_t id, int64_t edge, co
     return code || !missing ? code : tb__too_little(day, missing, err);
 }
 
+/* An account that shares the zone's series has nothing of its own to subtract. */
+static tb_code subtract_account(adding *a, const tb__day_of *of, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
+{
+    tb__owner *account = NULL;
+    tb_code code = tb__owner_get(a->store, TB__SCOPE_ACCOUNT, of->account, &account, err);
+    if (code || account->shares == of->owner) return code;
+    return subtract_owner(a, TB__SCOPE_ACCOUNT, of->account, of->edge, day, hours, err);
+}
+
 /* A day of a zone's edge location or of a load balancer, and of the account. */
 static tb_code put_day(adding *a, const tb__day_of *of, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
 {
     const tb__late_of late = {of->scope, of->owner, of->account, of->edge, a->undo != NULL};
     tb_code code = a->undo ? subtract_owner(a, of->scope, of->owner, of->edge, day, hours, err)
                            : a->store->plane.counters->add(a->batch, of, hours, err);
-    if (!code && a->undo && of->account)
-        code = subtract_owner(a, TB__SCOPE_ACCOUNT, of->account, of->edge, day, hours, err);
+    if (!code && a->undo && of->account) code = subtract_account(a, of, day, hours, err);
     if (code || (of->scope == TB__SCOPE_ZONE && !of->account)) return code;
     return tb__late_note(a->store, late, day->day, hours, err);
 }

@@ -83,6 +83,8 @@ struct tb__usage {
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
     size_t copies_most, copied; /* tb_store_bound_work */
+    bool copies_alone;
+    const struct tb__owner *copies_first; /* who copied first */
     int64_t placed[3]; /* scope, owner and edge of the series that was moved to its place last; 0: begin anew */
     size_t marked, written; /* how many there were at the mark; how many of them are in the file by now */
     int64_t cell_max;
@@ -93,6 +95,7 @@ struct tb__usage {
         size_t step_rows;   /* of a step of compaction into base */
         size_t buffer_rows; /* of half of the write buffer */
         int64_t days;       /* that close before a compaction into base begins */
+        bool apart;         /* no account shares the series of a pull zone */
         size_t part;        /* series that are moved at once, and a quarter of those that are pending (owners.c) */
     } test;
 };

@@ -5,7 +5,10 @@
  * there. Those that come by so many at once go to their places.
  *
  * Invariant: a row stands in one of both tables, which are one to who reads (the view series); moving
- * changes neither what is read nor the seals in head. */
+ * changes neither what is read nor the seals in head.
+ *
+ * An account with usage of one pull zone has no series: a row of series_shared names the zone, and the view
+ * account_series has the zone's series as the account's. The zone's new locations are thus the account's too. */
 #include "store/usage/owners.h"
 
 #include "rollup/order.h"
@@ -163,16 +166,17 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     }
     if (!code && owner->scope == TB__SCOPE_ZONE)
         code = tb__int_of(store, TB__SQL_ZONE_ACCOUNT, &owner->id, 1, 0, &owner->account, err);
+    if (!code && owner->scope == TB__SCOPE_ACCOUNT && !owner->last)
+        code = tb__int_of(store, TB__SQL_SHARED_OF, &owner->id, 1, 0, &owner->shares, err);
     return code;
 }
 
-static tb_code new_row(tb_store *store, const tb__owner *owner, tb__member member, tb_error *err)
+static tb_code new_row(tb_store *store, tb__series_row row, tb_error *err)
 {
     struct tb__usage *u = store->usage;
     tb_code code = tb__grow(&u->new_series, u->n_new, &u->cap_new, sizeof *u->new_series, err);
     if (code) return code;
-    u->new_series[u->n_new++] =
-        (tb__series_row){{owner->scope, owner->id, member.edge, member.series}};
+    u->new_series[u->n_new++] = row;
     return TB_OK;
 }
 
@@ -201,7 +205,44 @@ tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t edge, int64_
         store->next_series = id + TB__SERIES_BLOCK;
     }
     note_series(owner, *ret_series = id);
-    return new_row(store, owner, (tb__member){edge, id}, err);
+    return new_row(store, (tb__series_row){{owner->scope, owner->id, edge, id}}, err);
+}
+
+#define SHARED 0 /* in place of a scope: a row of series_shared */
+
+tb_code tb__owner_share(tb_store *store, tb__owner *account, int64_t zone, tb_error *err)
+{
+    account->shares = zone;
+    return new_row(store, (tb__series_row){{SHARED, account->id, 0, zone}}, err);
+}
+
+tb_code tb__owner_unshare(tb_store *store, tb__owner *account, tb__owner **ret_zone, tb_error *err)
+{
+    size_t at = 0;
+    int64_t series = 0;
+    tb_code code = tb__owner_get(store, TB__SCOPE_ZONE, account->shares, ret_zone, err);
+    if (!code) code = tb__series_write(store, err); /* the row may be among the new ones */
+    if (!code) code = tb__run_ints(store, TB__SQL_SHARED_DELETE, &account->id, 1, err);
+    if (code) return code;
+    account->shares = 0;
+    for (const tb__member *m; !code && (m = tb__owner_next(*ret_zone, &at)) != NULL;) {
+        code = tb__series_begin(store, account, m->edge, &series, err);
+        if (!code) code = tb__owner_add(account, (tb__member){m->edge, series}, err);
+    }
+    return code || !(*ret_zone)->all ? code : tb__series_begin(store, account, 0, &account->all, err);
+}
+
+tb_code tb__owners_unshare(tb_store *store, tb_error *err)
+{
+    for (;;) {
+        int64_t id = 0;
+        tb__owner *account = NULL, *zone = NULL;
+        tb_code code = tb__int_of(store, TB__SQL_SHARED_FIRST, NULL, 0, 0, &id, err);
+        if (code || !id) return code ? code : tb__series_save(store, err);
+        code = tb__owner_get(store, TB__SCOPE_ACCOUNT, id, &account, err);
+        if (!code) code = tb__owner_unshare(store, account, &zone, err);
+        if (code) return code;
+    }
 }
 
 static int by_owner(const void *a, const void *b)
@@ -329,13 +370,17 @@ static tb_code place_some(tb_store *store, size_t most, bool *ret_more, tb_error
 static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *err)
 {
     tb__series_row *rows = store->usage->new_series + from;
-    const size_t n = to - from;
+    size_t n = to - from;
     uint64_t seals = 0;
     bool more = false;
+    tb_code code = TB_OK;
     sort_series(rows, n);
+    for (; !code && n && rows->value[0] == SHARED; rows++, n--)
+        code = tb__run_ints(store, TB__SQL_SHARED_INSERT, (int64_t[]){rows->value[1], rows->value[3]}, 2, err);
+    if (code || !n) return code;
     if (n >= TRIGGERED_MAX) return insert_many(store, rows, n, err);
     if (store->clickhouse || n >= part_rows(store)) return insert_all(store, &places, rows, n, &seals, err);
-    tb_code code = insert_all(store, &waiting, rows, n, &seals, err);
+    code = insert_all(store, &waiting, rows, n, &seals, err);
     return code ? code : place_some(store, PARTS * part_rows(store), &more, err);
 }
 

@@ -16,6 +16,7 @@ typedef struct tb__owner {
     int scope;
     int64_t id;
     int64_t account; /* zones: whose they are; 0 unassigned */
+    int64_t shares;  /* accounts: the pull zone that the account shares its series with, 0: none */
     int64_t all;     /* the all-locations series, 0: none */
     int64_t last;    /* the highest id of its series, 0: it has none */
     size_t n;        /* the others, each at a location */
@@ -36,6 +37,12 @@ const tb__member *tb__owner_at(const tb__owner *owner, int64_t edge);
 const tb__member *tb__owner_next(const tb__owner *owner, size_t *at);
 /* Adds a series at a location where it has none. */
 TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, tb__member member, tb_error *err);
+/* From here on an account that has no series has those of one of its pull zones, all there are and all to come. */
+TB_MUST_USE tb_code tb__owner_share(tb_store *store, tb__owner *account, int64_t zone, tb_error *err);
+/* From here on it has its own at the same locations, of which none holds anything yet. *ret_zone: the pull zone. */
+TB_MUST_USE tb_code tb__owner_unshare(tb_store *store, tb__owner *account, tb__owner **ret_zone, tb_error *err);
+/* The same for all accounts. */
+TB_MUST_USE tb_code tb__owners_unshare(tb_store *store, tb_error *err);
 /* A new series: it is in the file after tb__series_write (core/internal.h), and its id after tb__series_save. */
 TB_MUST_USE tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t edge, int64_t *ret_series,
                                      tb_error *err);

@@ -60,6 +60,11 @@
     X(SERIES_PLACED, "DELETE FROM series_new WHERE" TB__SERIES_PART)                               \
     X(SERIES_SEALED, "UPDATE head SET n=n+?1,seals=(seals+?2)&" TB__SEAL_MASK                      \
                      " WHERE name='series'")                                                       \
+    /* accounts that share their series with a pull zone */                                        \
+    X(SHARED_INSERT, "INSERT INTO series_shared VALUES(?1,?2)")                                    \
+    X(SHARED_DELETE, "DELETE FROM series_shared WHERE account=?1")                                 \
+    X(SHARED_OF, "SELECT zone FROM series_shared WHERE account=?1")                                \
+    X(SHARED_FIRST, "SELECT min(account) FROM series_shared")                                      \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
@@ -78,7 +83,7 @@
                 "days_month=excluded.days_month")                                                  \
     X(RETAIN_FIRST,                                                                                \
       "SELECT coalesce(min((SELECT min(key)&131071 FROM chunk WHERE key BETWEEN (s.id<<18)+131072" \
-      " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM series WHERE scope=2 AND owner=?1"        \
+      " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM account_series WHERE account=?1"          \
       " UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_placed s ON s.scope=3 AND s.owner=b.id" \
       " WHERE b.account=?1 UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_new s ON s.scope=3 AND" \
       " s.owner=b.id WHERE b.account=?1) AS s")                                                    \
@@ -109,7 +114,7 @@
       "SELECT s.edge,s.id,z.created_us FROM zone z"                                                \
       " JOIN series s ON s.scope=1 AND s.owner=z.id"                                               \
       " WHERE z.account=?1 AND z.id=?2 ORDER BY s.edge")                                           \
-    X(ACCOUNT_SERIES, "SELECT edge,id FROM series WHERE scope=2 AND owner=?1 ORDER BY edge")       \
+    X(ACCOUNT_SERIES, "SELECT edge,id FROM account_series WHERE account=?1 ORDER BY edge")         \
     X(PLACES,                                                                                      \
       "SELECT e.id,coalesce(r.id,0),coalesce(r.name,'Other: '||e.code||', '||e.code),"             \
       "e.code"                                                                                     \
@@ -140,7 +145,7 @@
       "SELECT id FROM account WHERE EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id"        \
       " AND z.created_us<?2 AND z.deleted_us>?1) OR EXISTS(SELECT 1 FROM balancer b"               \
       " WHERE b.account=account.id AND b.created_us<?2 AND min(b.deleted_us,b.ended_us)>?1)"       \
-      " OR EXISTS(SELECT 1 FROM series s WHERE s.scope=2 AND s.owner=account.id"                   \
+      " OR EXISTS(SELECT 1 FROM account_series s WHERE s.account=account.id"                       \
       " AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_placed s"      \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
       " OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_new s"                                \

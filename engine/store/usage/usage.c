@@ -6,7 +6,11 @@
  *
  * An owner with one location has no all-locations series. At its second location the first one's
  * chunks are copied under a new series id, and from there on both are kept. While all that an owner
- * holds is in memory there is nothing to copy, and that series is begun at its end. */
+ * holds is in memory there is nothing to copy, and that series is begun at its end.
+ *
+ * An account with usage of one pull zone has no series either: it shares the zone's (owners.h). At the second
+ * zone those are copied under new ids. An account's days wait until its zones are done, so one that is new and
+ * gets several zones at once copies nothing. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
 #include "store/usage/owners.h"
@@ -61,49 +65,64 @@ static tb_code finish_owner(stream *st, tb_error *err)
     return code;
 }
 
-void tb_store_bound_work(tb_store *store, size_t copies)
+void tb_store_bound_work(tb_store *store, size_t copies, bool alone)
 {
     store->joins_bounded = copies > 0;
     store->joins_left = TB_JOINS_MOST;
     if (!store->usage) return;
     store->usage->copies_most = copies;
     store->usage->copied = 0;
+    store->usage->copies_alone = alone;
+    store->usage->copies_first = NULL;
 }
 
-static tb_code count_copies(tb_store *store, size_t n, tb_error *err)
+static tb_code count_copies(stream *st, size_t n, tb_error *err)
 {
-    struct tb__usage *u = store->usage;
+    struct tb__usage *u = st->store->usage;
+    if (!u->copied) u->copies_first = st->owner;
     u->copied += n;
-    if (!u->copies_most || u->copied <= u->copies_most) return TB_OK;
+    if (!u->copies_most || u->copied <= u->copies_most || (u->copies_alone && u->copies_first == st->owner)) return TB_OK;
     return tb_fail(err, TB_E_TOO_LARGE, "copies",
-                   "This body brings a second edge location to too many pull zones or accounts with a long history. Nothing "
-                   "of it was taken. Send it in smaller parts.");
+                   "This body brings a second edge location, or an account's second pull zone, to too many pull zones or "
+                   "accounts with a long history. Nothing of it was taken. Send it in smaller parts.");
 }
+
+typedef struct copying {
+    stream *st;
+    int64_t to;
+} copying;
 
 static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
-    stream *st = ctx;
-    tb_code code = count_copies(st->store, 1, err);
-    return code ? code : tb__batch_add_day(st->store, st->owner->all, day, hours, err);
+    const copying *c = ctx;
+    tb_code code = count_copies(c->st, 1, err);
+    return code ? code : tb__batch_add_day(c->st->store, c->to, day, hours, err);
 }
 
-/* The owner gets its second location: what the first one holds is what all locations hold. Of months
+/* What a series holds, for the stream's owner: its new series `to` gets it. since: of tb__series_days. Of months
  * whose hours are gone the rows of days are copied, and of hours what no row holds yet. */
-static tb_code begin_all(stream *st, tb_error *err)
+static tb_code copy_series(stream *st, int64_t from, int64_t to, size_t since, tb_error *err)
 {
     tb_store *store = st->store;
-    size_t one = 0;
-    const int64_t first = tb__owner_next(st->owner, &one)->series;
+    copying c = {st, to};
     tb_kept kept = {0, 0};
-    tb_code code = count_copies(store, TB_COPY_COSTS, err);
-    if (!code) code = tb__series_begin(store, st->owner, 0, &st->owner->all, err);
+    tb_code code = count_copies(st, TB_COPY_COSTS, err);
     if (!code) code = tb__kept_of(store, st->scope, st->owner->id, &kept, err);
-    if (!code) code = tb__kept_days_copy(store, first, st->owner->all, kept, err);
+    if (!code) code = tb__kept_days_copy(store, from, to, kept, err);
     if (!code) {
-        const tb__series_part part = {first, kept.hours > 0 ? tb_month_first_day(kept.hours) : 0, st->since};
-        code = tb__series_days(store, part, copy_day, st, err);
+        const tb__series_part part = {from, kept.hours > 0 ? tb_month_first_day(kept.hours) : 0, since};
+        code = tb__series_days(store, part, copy_day, &c, err);
     }
     return code;
+}
+
+/* The owner gets its second location: what the first one holds is what all locations hold. */
+static tb_code begin_all(stream *st, tb_error *err)
+{
+    size_t one = 0;
+    const int64_t first = tb__owner_next(st->owner, &one)->series;
+    tb_code code = tb__series_begin(st->store, st->owner, 0, &st->owner->all, err);
+    return code ? code : copy_series(st, first, st->owner->all, st->since, err);
 }
 
 /* The series of one of the owner's locations, made if there is none. */
@@ -145,6 +164,9 @@ static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, con
 
 typedef struct account_days {
     int64_t account;
+    tb__owner *owner;    /* the account */
+    int64_t zone;        /* the pull zone that all that waits is of, 0: of several */
+    size_t since;        /* what the batch had gathered when the account's part of it began */
     tb__pending waiting; /* by edge location and day: account_index */
     stream stream;
 } account_days;
@@ -154,10 +176,36 @@ static int64_t account_index(int64_t edge, int64_t day)
     return edge << TB__INDEX_BITS | day;
 }
 
+/* An account without series gets usage of one pull zone, 0: of several, at so many locations: it shares the zone's
+ * series, unless they have more locations. Those are of usage that was withdrawn before the account got the zone. */
+static tb_code share_zone(tb_store *store, tb__owner *account, int64_t zone, size_t locations, tb_error *err)
+{
+    tb__owner *of = NULL;
+    if (!zone || account->last || account->shares || store->usage->test.apart) return TB_OK;
+    tb_code code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &of, err);
+    return code || of->n != locations ? code : tb__owner_share(store, account, zone, err);
+}
+
+/* The account gets usage of a second pull zone: what it shared is copied. since: of tb__series_days. */
+static tb_code end_sharing(stream *st, tb__owner *account, size_t since, tb_error *err)
+{
+    tb__owner *zone = NULL;
+    size_t at = 0;
+    tb_code code = begin_owner(st, account->id, err);
+    if (!code) code = tb__owner_unshare(st->store, account, &zone, err);
+    st->fresh = false;
+    for (const tb__member *m; !code && (m = tb__owner_next(zone, &at)) != NULL;)
+        code = copy_series(st, m->series, tb__owner_at(account, m->edge)->series, since, err);
+    return code || !zone->all ? code : copy_series(st, zone->all, account->all, since, err);
+}
+
 static tb_code flush_account(account_days *a, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < a->waiting.n; i++) {
+    size_t locations = 0;
+    for (size_t i = 0; i < a->waiting.n; i++)
+        locations += !i || a->waiting.list[i - 1].index >> TB__INDEX_BITS != a->waiting.list[i].index >> TB__INDEX_BITS;
+    tb_code code = locations ? share_zone(a->stream.store, a->owner, a->zone, locations, err) : TB_OK;
+    for (size_t i = 0; !code && i < a->waiting.n && !a->owner->shares; i++) {
         const int64_t index = a->waiting.list[i].index;
         code = put_day(&a->stream, a->account, index >> TB__INDEX_BITS, index & TB__INDEX_MAX,
                        a->waiting.list[i].grid, err);
@@ -166,17 +214,22 @@ static tb_code flush_account(account_days *a, tb_error *err)
     return code ? code : finish_owner(&a->stream, err);
 }
 
-static tb_code account_put(account_days *a, int64_t account, int64_t edge, int64_t day,
-                           const tb_grid *hours, tb_error *err)
+/* A day of a pull zone joins its account. */
+static tb_code account_put(account_days *a, const tb__day_of *day, const tb_grid *hours, tb_error *err)
 {
+    tb_store *store = a->stream.store;
     tb_grid *sum = NULL;
     tb_code code = TB_OK;
-    if (a->account != account || a->waiting.n >= WAITING_MAX) code = flush_account(a, err);
-    a->account = account;
-    if (!code) code = tb__pending_at(&a->waiting, account_index(edge, day), &sum, err);
+    if (a->account != day->account || a->waiting.n >= WAITING_MAX) code = flush_account(a, err);
+    if (!code && a->account != day->account)
+        code = tb__owner_get(store, TB__SCOPE_ACCOUNT, a->account = day->account, &a->owner, err);
+    if (!code && a->owner->shares == day->owner) return TB_OK;
+    if (!code && a->owner->shares) code = end_sharing(&a->stream, a->owner, a->since, err);
+    a->zone = !a->waiting.n || a->zone == day->owner ? day->owner : 0;
+    if (!code) code = tb__pending_at(&a->waiting, account_index(day->edge, day->day), &sum, err);
     if (code) return code;
-    const tb__owned_day of = {TB__SCOPE_ACCOUNT, account, edge, day};
-    return tb__full_day(a->stream.store, tb_grid_merge(sum, hours, err), of, sum, err);
+    const tb__owned_day of = {TB__SCOPE_ACCOUNT, day->account, day->edge, day->day};
+    return tb__full_day(store, tb_grid_merge(sum, hours, err), of, sum, err);
 }
 
 static account_days account_days_of(tb_store *store)
@@ -248,10 +301,9 @@ static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, t
     batch *b = to;
     stream *st = of->scope == TB__SCOPE_BALANCER ? &b->balancers : &b->zones;
     tb_code code = tb__memtable_flush(b->store, err); /* what an owner holds is read in the file */
+    if (of->account != b->accounts.account) b->accounts.since = b->store->usage->memtable.now.n[TB__LSM_COUNTERS];
     if (!code) code = put_day(st, of->owner, of->edge, of->day, hours, err);
-    return code || !of->account
-               ? code
-               : account_put(&b->accounts, of->account, of->edge, of->day, hours, err);
+    return code || !of->account ? code : account_put(&b->accounts, of, hours, err);
 }
 
 static tb_code batch_add_countries(void *to, int64_t zone, int64_t day, const tb__country *list,
@@ -288,7 +340,6 @@ static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packe
     tb__owner *owner = st->owner;
     int64_t series = 0;
     st->fresh = !owner->n && !owner->all;
-    st->since = SIZE_MAX;
     tb_code code = is_second(owner, of, day, edges) ? begin_all(st, err) : TB_OK;
     for (uint32_t i = 0; !code && i < of->days; i++, day++) {
         code = member_series(st, st->scope == TB__SCOPE_BALANCER ? 0 : edges[day->edge], &series, err);
@@ -319,28 +370,78 @@ static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
     return code;
 }
 
+/* A pack's owner: the first of an account's part, which is its pull zones, then itself. */
+static bool begins_account(const tb_usage_pack *pack, size_t i)
+{
+    const tb__packed_owner *of = &pack->owners[i];
+    return of->scope == TB__SCOPE_ZONE && of->account &&
+           (!i || of[-1].scope != TB__SCOPE_ZONE || of[-1].account != of->account);
+}
+
+/* The one pull zone of the part that begins there, 0: it has several. *ret_account: the account's place. */
+static int64_t zone_of_part(const tb_usage_pack *pack, size_t i, size_t *ret_account)
+{
+    const size_t first = i;
+    while (pack->owners[i].scope == TB__SCOPE_ZONE)
+        i++;
+    *ret_account = i;
+    return i == first + 1 ? pack->owners[first].id : 0;
+}
+
+/* An account that shares the series of a pull zone, and gets usage of another. */
+static bool ends_sharing(const tb_usage_pack *pack, const tb__packed_places *places, size_t i, tb__owner **ret_account)
+{
+    size_t at = 0;
+    if (!begins_account(pack, i)) return false;
+    const int64_t zone = zone_of_part(pack, i, &at);
+    *ret_account = places->owner[at];
+    return places->owner[at]->shares && places->owner[at]->shares != zone;
+}
+
 /* Whether what any of its owners holds will be read. */
-static bool has_second(const tb_usage_pack *pack, const tb__packed_places *places)
+static bool reads_any(const tb_usage_pack *pack, const tb__packed_places *places)
 {
     const tb__packed_day *day = pack->days;
+    tb__owner *account = NULL;
     for (size_t i = 0; i < pack->n_owners; i++) {
         const tb__packed_owner *of = &pack->owners[i];
-        if (is_second(places->owner[i], of, day, places->edge)) return true;
+        if (is_second(places->owner[i], of, day, places->edge) || ends_sharing(pack, places, i, &account)) return true;
         day += of->days + of->all;
     }
     return false;
+}
+
+/* first: where its part of the pack begins. */
+static tb_code share_packed(tb_store *store, tb__owner *account, const tb_usage_pack *pack, size_t first,
+                            const tb__packed_day *day, tb_error *err)
+{
+    size_t at = 0, locations = 0;
+    const int64_t zone = zone_of_part(pack, first, &at);
+    for (uint32_t i = 0; i < pack->owners[at].days; i++)
+        locations += !i || day[i].edge != day[i - 1].edge;
+    return share_zone(store, account, zone, locations, err);
 }
 
 static tb_code batch_take(void *to, const tb_usage_pack *pack, const tb__packed_places *places, tb_error *err)
 {
     batch *b = to;
     const tb__packed_day *day = pack->days;
-    tb_code code = has_second(pack, places) ? tb__memtable_flush(b->store, err) : TB_OK;
+    tb__owner *account = NULL;
+    size_t first = 0;
+    tb_code code = reads_any(pack, places) ? tb__memtable_flush(b->store, err) : TB_OK;
     for (size_t i = 0; !code && i < pack->n_owners; i++) {
         const tb__packed_owner *of = &pack->owners[i];
+        const bool is_account = of->scope == TB__SCOPE_ACCOUNT;
+        tb__owner *owner = places->owner[i];
         stream *st = stream_of(b, of->scope);
-        st->owner = places->owner[i];
-        code = take_owner(st, pack, of, day, places->edge, err);
+        if (begins_account(pack, i)) first = i, b->accounts.stream.since = SIZE_MAX;
+        if (ends_sharing(pack, places, i, &account)) code = end_sharing(&b->accounts.stream, account, SIZE_MAX, err);
+        if (!code && is_account) code = share_packed(b->store, owner, pack, first, day, err);
+        if (!is_account) st->since = SIZE_MAX;
+        if (!code && !owner->shares) {
+            st->owner = owner;
+            code = take_owner(st, pack, of, day, places->edge, err);
+        }
         day += of->days + of->all;
     }
     return code ? code : take_lists(b, pack, err);
@@ -372,35 +473,58 @@ static void batch_free(void *of)
 
 /* --- a zone that finds its account --- */
 
-/* What is done with each day that a location of the zone holds already: it joins the account, and is late
- * where its month was run. */
+/* What is done with each day that a location of the zone holds already: it is late where its month was run, and joins
+ * the account. */
 typedef struct adoption {
     tb_store *store;
     account_days accounts;
-    int64_t zone, account, edge;
+    tb__day_of at;
+    size_t days; /* of the location */
 } adoption;
 
-static tb_code adopt_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
+static tb_code note_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
 {
     adoption *a = ctx;
-    const tb__late_of of = {TB__SCOPE_ZONE, a->zone, a->account, a->edge, false};
-    tb_code code = account_put(&a->accounts, a->account, a->edge, day, hours, err);
-    return code ? code : tb__late_note(a->store, of, day, hours, err);
+    const tb__late_of of = {TB__SCOPE_ZONE, a->at.owner, a->at.account, a->at.edge, false};
+    a->days++;
+    return tb__late_note(a->store, of, day, hours, err);
+}
+
+static tb_code join_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *err)
+{
+    adoption *a = ctx;
+    a->at.day = day;
+    return account_put(&a->accounts, &a->at, hours, err);
+}
+
+/* Calls fn for each day that the zone holds. *ret_locations: so many have days. */
+static tb_code adopt_days(adoption *a, const tb__owner *zone, tb__day_fn fn, size_t *ret_locations, tb_error *err)
+{
+    size_t at = 0;
+    tb_code code = TB_OK;
+    *ret_locations = 0;
+    for (const tb__member *m; !code && (m = tb__owner_next(zone, &at)) != NULL;) {
+        a->at.edge = m->edge;
+        a->days = 0;
+        code = tb__series_days(a->store, (tb__series_part){m->series, 0, 0}, fn, a, err);
+        *ret_locations += a->days > 0;
+    }
+    return code;
 }
 
 static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err)
 {
-    tb__owner *from = NULL;
-    size_t at = 0;
+    tb__owner *from = NULL, *to = NULL;
+    size_t locations = 0;
     bool kept = false;
-    adoption a = {.store = store, .accounts = account_days_of(store), .zone = zone, .account = account};
+    adoption a = {.store = store, .accounts = account_days_of(store), .at = {TB__SCOPE_ZONE, zone, 0, account, 0}};
     tb_code code = tb__memtable_flush(store, err);
     if (!code) code = tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
     if (!code) code = tb__owner_get(store, TB__SCOPE_ZONE, zone, &from, err);
-    for (const tb__member *m; !code && (m = tb__owner_next(from, &at)) != NULL;) {
-        a.edge = m->edge;
-        code = tb__series_days(store, (tb__series_part){m->series, 0, 0}, adopt_day, &a, err);
-    }
+    if (!code) code = tb__owner_get(store, TB__SCOPE_ACCOUNT, account, &to, err);
+    if (!code) code = adopt_days(&a, from, note_day, &locations, err);
+    if (!code && locations) code = share_zone(store, to, zone, locations, err);
+    if (!code && to->shares != zone) code = adopt_days(&a, from, join_day, &locations, err);
     if (!code) code = flush_account(&a.accounts, err);
     if (!code) code = tb__usage_reserve(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);

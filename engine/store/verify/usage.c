@@ -574,21 +574,30 @@ static void say_location(pass *p, int64_t edge, const char *what)
     tb__differs(p->v, "%s: %s.", name, what);
 }
 
-/* Zones whose usage was withdrawn before the account got them have series of which nothing is left: then
- * the account needs none. */
-static tb_code missing_series(pass *p, const member *zones, size_t n, int64_t edge, tb_error *err)
+/* Pull zones at a location of which the account has no series. There may be series of which nothing is left: of usage that
+ * was withdrawn before the account got the zone. */
+static tb_code missing_series(pass *p, const member *zones, size_t n, int64_t edge, const char *what, tb_error *err)
 {
     span months = no_months;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++)
         code = widen_by(p, zones[i], &months, err);
-    if (!code && months.first <= months.last)
-        say_location(p, edge, "the account has no series; its pull zones have usage there");
+    if (!code && months.first <= months.last) say_location(p, edge, what);
     return code;
 }
 
-/* Both lists ascend by edge: at each edge, the zones there against the account there. */
-static tb_code verify_locations(pass *p, const members *zones, const member *own, size_t n,
+/* The account has the series of one of these pull zones, and nothing of the others. */
+static tb_code verify_shared(pass *p, member *zones, size_t n, const member *shared, tb_error *err)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < n; i++)
+        if (zones[i].series != shared->series) zones[others++] = zones[i];
+    return missing_series(p, zones, others, shared->edge,
+                          "the account shares the series of one pull zone; others have usage there", err);
+}
+
+/* Both lists ascend by edge: at each edge, the zones there against the account there. shares: its series are a pull zone's. */
+static tb_code verify_locations(pass *p, const members *zones, const member *own, size_t n, bool shares,
                                 tb_error *err)
 {
     tb_code code = TB_OK;
@@ -601,7 +610,12 @@ static tb_code verify_locations(pass *p, const members *zones, const member *own
             i++;
         const member *whole = j < n && own[j].edge == edge ? &own[j++] : NULL;
         if (!whole) {
-            code = missing_series(p, zones->list + begin, i - begin, edge, err);
+            code = missing_series(p, zones->list + begin, i - begin, edge,
+                                  "the account has no series; its pull zones have usage there", err);
+            continue;
+        }
+        if (shares) {
+            code = verify_shared(p, zones->list + begin, i - begin, whole, err);
             continue;
         }
         if (begin == i) say_location(p, edge, "the account has a series; no pull zone of it does");
@@ -613,16 +627,20 @@ static tb_code verify_locations(pass *p, const members *zones, const member *own
 
 static tb_code verify_account(pass *p, members *zones, members *own, tb_error *err)
 {
-    const int64_t values[2] = {TB__SCOPE_ACCOUNT, p->owner.id};
+    sqlite3_stmt *s;
+    bool shares = false;
     tb_code code = load_kept(p, err);
-    if (!code) code = load(p, TB__V_OWN_MEMBERS, values, 2, own, err);
+    if (!code) code = load(p, TB__V_ACCOUNT_MEMBERS, &p->owner.id, 1, own, err);
     if (!code) code = load(p, TB__V_ZONES_OF_ACCOUNT, &p->owner.id, 1, zones, err);
+    if (!code) code = tb__verify_sql(p->v, TB__V_ACCOUNT_SHARES, &p->owner.id, 1, &s, err);
+    if (!code) code = tb__step(p->v->store, s, &shares, err);
     if (code) return code;
+    if (shares) sqlite3_reset(s);
     const member *all = all_of(own);
     size_t skip = all ? 1 : 0;
-    check_presence(p, own->n - skip, all != NULL);
-    code = verify_locations(p, zones, own->list + skip, own->n - skip, err);
-    if (code || !all) return code;
+    if (!shares) check_presence(p, own->n - skip, all != NULL);
+    code = verify_locations(p, zones, own->list + skip, own->n - skip, shares, err);
+    if (code || !all || shares) return code;
     comparison c = {own->list + 1, own->n - 1, false, all, "its locations make", NULL};
     return compare_all(p, &c, no_months, err);
 }

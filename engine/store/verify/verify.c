@@ -91,6 +91,10 @@ static const char *const references[] = {
     " HAVING count(*)>1",
     "SELECT format('Series %d and %d are of one owner at one location.',min(p.id,n.id),max(p.id,n.id)) FROM series_new n"
     " CROSS JOIN series_placed p ON p.scope=n.scope AND p.owner=n.owner AND p.edge=n.edge WHERE p.id<>n.id",
+    "SELECT format('Account %d shares the series of pull zone %d, which is not its own or has none, or it has others.',"
+    "h.account,h.zone) FROM series_shared h WHERE NOT EXISTS(SELECT 1 FROM zone z WHERE z.id=h.zone AND z.account=h.account)"
+    " OR NOT EXISTS(SELECT 1 FROM series s WHERE s.scope=1 AND s.owner=h.zone)"
+    " OR EXISTS(SELECT 1 FROM series s WHERE s.scope=2 AND s.owner=h.account)",
     "SELECT format('Series %d is newer than the last one given, %d.',max(s.id),m.value)"
     " FROM meta m, series s WHERE m.name='series_id' GROUP BY m.name HAVING max(s.id)>m.value",
     "SELECT format('Load balancer %d is attached to pull zone %d, which does not exist.',balancer,"

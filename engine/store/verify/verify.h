@@ -7,7 +7,8 @@
 /* Statements of one run, so they are not among the store's own. */
 #define TB__VERIFY_STATEMENTS(X)                                                                   \
     X(MEMBERS, "SELECT owner,edge,id FROM series WHERE scope=?1 ORDER BY owner,edge")              \
-    X(OWN_MEMBERS, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge")         \
+    X(ACCOUNT_MEMBERS, "SELECT edge,id FROM account_series WHERE account=?1 ORDER BY edge")        \
+    X(ACCOUNT_SHARES, "SELECT zone FROM series_shared WHERE account=?1")                           \
     X(ACCOUNTS, "SELECT owner FROM series WHERE scope=2 UNION SELECT account FROM zone"            \
                 " WHERE EXISTS(SELECT 1 FROM series WHERE scope=1 AND owner=zone.id) ORDER BY 1")  \
     /* CROSS: the account's zones first, else all series are walked for each account */            \
