@@ -3,17 +3,23 @@
 
     tests/bench/zone_day.py TOLLBOOK [ACCOUNTS [DAYS]]
 
-Each zone has traffic at two locations in most hours, imported a day at a time. `waiting` is a part of `usage`: rows that were not
-compacted yet, which take less in their places. Then each account gets a second zone, which begins with a copy."""
+Each zone has traffic at two locations in most hours, imported a day at a time. Pending rows are a
+part of `usage`; they take less once they are compacted. Then each account gets a second zone, which begins with a copy.
+"""
+import argparse
 import json
 import random
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-tollbook, accounts, days = sys.argv[1], *map(int, (*sys.argv[2:], 300, 60)[:2])
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("tollbook")
+parser.add_argument("accounts", nargs="?", type=int, default=300)
+parser.add_argument("days", nargs="?", type=int, default=60)
+options = parser.parse_args()
+tollbook, accounts, days = options.tollbook, options.accounts, options.days
 METRICS = {"requests": 9000, "bytes": 10**10, "cached_bytes": 10**10, "status_3xx": 900, "status_4xx": 300,
            "origin_bytes": 10**9, "origin_time_ms_sum": 10**6, "origin_time_count": 900}
 
@@ -42,7 +48,7 @@ def day_of(zone, day):
 def say(db, zone_days, what):
     kinds = dict(re.findall(r"^(\S.*?)\s+(\d+)$", run(db, "size"), re.M))
     waiting = dict(re.findall(r"^(\S+)\s+(\d+)$", run(db, "size", "--by", "month"), re.M)).get("waiting", 0)
-    print(f"{what}: {int(kinds['usage']) / zone_days:.0f} bytes a zone-day (of them {int(waiting) / zone_days:.0f} waiting)")
+    print(f"{what}: {int(kinds['usage']) / zone_days:.0f} bytes a zone-day (of them {int(waiting) / zone_days:.0f} pending)")
 
 
 with tempfile.TemporaryDirectory() as folder:
