@@ -637,16 +637,49 @@ START_TEST(verify_finds_what_is_wrong_with_it)
 }
 END_TEST
 
-/* As before usage moves to servers, where all accounts have their own. */
+/* All owners, and of each its series' locations, as a move to servers walks them. */
+static void say_moved(tb_buf *out, tb_store *store)
+{
+    int64_t place[2] = {0, INT64_MIN};
+    tb_error err = {0};
+    for (bool row = true; row;) {
+        sqlite3_stmt *s;
+        int64_t edge = -1;
+        ok(tb__sql_ints(store, TB__SQL_MOVE_OWNER, place, 2, &s, &err));
+        ok(tb__step(store, s, &row, &err));
+        for (int i = 0; row && i < 2; i++)
+            place[i] = sqlite3_column_int64(s, i);
+        sqlite3_reset(s);
+        for (bool more = row; more;) {
+            ok(tb__sql_ints(store, TB__SQL_MOVE_SERIES, (int64_t[]){place[0], place[1], edge}, 3, &s, &err));
+            ok(tb__step(store, s, &more, &err));
+            if (more) edge = sqlite3_column_int64(s, 0);
+            sqlite3_reset(s);
+            if (more) tb_buf_fmt(out, "%lld %lld %lld, ", (long long)place[0], (long long)place[1], (long long)edge);
+        }
+    }
+}
+
+/* When usage moves to servers, where all accounts have their own. */
 START_TEST(all_accounts_get_series_of_their_own)
 {
     tb_error err = {0};
+    tb_buf moved[2];
     begin();
     add_one(1, "DE", 0, 10);
     add_one(1, "UK", 0, 10);
     add_one(4, "DE", 0, 10);
     apply(with_4);
     shared(2);
+    for (int i = 0; i < 2; i++) {
+        tb_buf_init(&moved[i], 1 << 16, NULL);
+        say_moved(&moved[i], both[i].store);
+        tb_buf_add(&moved[i], "", 1);
+    }
+    ck_assert_str_eq(moved[0].data, moved[1].data);
+    ck_assert_str_eq(moved[0].data, "1 1 0, 1 1 1, 1 1 2, 1 4 1, 2 1 0, 2 1 1, 2 1 2, 2 2 1, ");
+    for (int i = 0; i < 2; i++)
+        tb_buf_release(&moved[i]);
     ok(tb_store_begin(both[0].store, &err));
     ok(tb__owners_unshare(both[0].store, &err));
     ok(tb_store_commit(both[0].store, &err));

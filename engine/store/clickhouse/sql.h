@@ -40,8 +40,8 @@
                    " FROM segment,json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key NOT IN('rung_seals','cells') AND" \
                    " NOT EXISTS(SELECT 1 FROM withdrawal WHERE segment=segment.id)) GROUP BY name)") \
     /* An account that shares the series of a pull zone has rows of its own there. */              \
-    X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) UNION ALL SELECT 2,account FROM" \
-                  " series_shared WHERE (2,account)>(?1,?2) ORDER BY 1,2 LIMIT 1")                 \
+    X(MOVE_OWNER, "SELECT scope,owner FROM series WHERE (scope,owner)>(?1,?2) UNION ALL SELECT 2,account FROM (SELECT account" \
+                  " FROM series_shared WHERE ?1<=2 AND account>iif(?1<2,0,?2) ORDER BY account LIMIT 1) ORDER BY 1,2 LIMIT 1") \
     X(MOVE_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>?3 UNION ALL SELECT s.edge,s.id FROM" \
                    " series_shared h CROSS JOIN series s ON s.scope=1 AND s.owner=h.zone WHERE ?1=2 AND h.account=?2" \
                    " AND s.edge>?3 ORDER BY 1 LIMIT 1")                                            \
