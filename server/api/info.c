@@ -87,14 +87,14 @@ void api_readyz(request *r)
     server *s = r->worker->server;
     uint64_t version;
     tb_error err;
-    if (!server_look(s)) {
+    if (!server_check_database(s)) {
         request_fail(r, TB_E_GONE, NULL, NULL);
     } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
         request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
     } else if (s->options.usage &&
                (!usage_servers_up(s->options.usage, &err) || tb_store_usage_look(r->worker->store, &err))) {
-        request_fail_named(r, &err);
+        request_fail_verbatim(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
     } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {

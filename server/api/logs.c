@@ -19,7 +19,7 @@ void logs_free(log_answer *a)
 {
     if (!a) return;
     tb_log_cursor_free(a->cursor);
-    if (a->store) worker_take_back(a->worker, a->account, a->held, a->store);
+    if (a->store) worker_return_reader(a->worker, a->account, a->held, a->store);
     tb_buf_release(&a->first);
     free(a);
 }
@@ -224,7 +224,7 @@ static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
 
 static tb_code start(request *r, log_answer *a, tb_error *err)
 {
-    tb_code code = worker_lend_reader(r->worker, a->account, &a->store, err);
+    tb_code code = worker_take_reader(r->worker, a->account, &a->store, err);
     if (!code) code = tb_store_read_begin(a->store, err);
     if (!code)
         code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);
@@ -240,7 +240,7 @@ static bool is_whole(const log_answer *a)
 static tb_code hold(request *r, log_answer *a, tb_error *err)
 {
     const size_t bytes = is_whole(a) ? 0 : tb_log_cursor_bytes(a->cursor);
-    tb_code code = bytes ? places_hold(r->worker->server->places, a->account, bytes, err) : TB_OK;
+    tb_code code = bytes ? stream_slots_hold(r->worker->server->stream_slots, a->account, bytes, err) : TB_OK;
     if (!code) a->held = bytes;
     return code;
 }

@@ -24,7 +24,7 @@ typedef struct op_work {
     char from[REQUEST_PEER_TEXT];
     /* The secret in force when the request began. The job pool and the writer use it after the worker may have
      * seen another, so the request holds it itself. */
-    latest_view secret;
+    published_view secret;
     const uint8_t *key_secret; /* NULL: none */
 } op_work;
 
@@ -38,7 +38,7 @@ static void work_release(void *kept)
     op_work *w = kept;
     tb_args_release(&w->args);
     tb_reply_release(&w->reply);
-    latest_release(&w->secret);
+    published_release(&w->secret);
     free(w->texts);
     free(w);
 }
@@ -50,7 +50,7 @@ static op_work *work_new(request *r, const tb_operation *operation)
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
     request_peer_text(r, w->from);
-    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
+    w->key_secret = published_get(r->worker->server->secret, &w->secret);
     r->kept = w;
     r->release_kept = work_release;
     return w;

@@ -239,7 +239,7 @@ void api_console_open(request *r)
     }
     request_answer_empty(r, 303);
     r->reply.location = CONSOLE_ADDRESS;
-    if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
+    if (r->method != HTTP_GET || !sessions_redeem(r->worker->server->sessions, code, &s)) return;
     s.until_us = request_now_us(r) + SESSION_US;
     open_session(r, &s);
     if (r->worker->server->sign_in_used) r->worker->server->sign_in_used();

@@ -9,7 +9,7 @@
 #define SENT                                                                                       \
     "AccessKey, Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-None-Match"
 #define EXPOSED "ETag, X-Request-Id, Retry-After, Content-Disposition"
-#define MAX_AGE "600" /* seconds that a browser may go by a preflight's answer */
+#define MAX_AGE "600" /* seconds that a browser may keep a preflight's answer */
 
 bool cors_origin_valid(const char *text)
 {

@@ -1,6 +1,5 @@
-/* For each id the moments of its last `count` requests, in a ring: one more fits when the oldest of
- * them has left the window. The table is of fixed size, in sets of eight under a lock each; where a
- * set is full, the id not seen for longest gives its place up. */
+/* A ring of the times of each id's last `count` requests: another one is allowed when the oldest has left the window. The
+ * table has a fixed size, in sets of eight with a lock each; in a full set the id not seen for longest is evicted. */
 #include "http/window.h"
 
 #include <pthread.h>
@@ -12,7 +11,7 @@
 typedef struct ring {
     int64_t id; /* 0: free */
     int64_t seen_us;
-    unsigned n, next; /* moments held, and where the next one goes: the oldest, once n is count */
+    unsigned n, next; /* times in the ring, and the index of the next one: the oldest, once n is count */
     int64_t at_us[WINDOW_COUNT_MAX];
 } ring;
 
@@ -71,14 +70,14 @@ static ring *find_ring(set *s, int64_t id)
     return oldest;
 }
 
-/* How long until one more fits; 0 or less: it does. */
+/* How long until another request is allowed; 0 or less: it is. */
 static int64_t wait_of(const window *w, const ring *r, int64_t now_us)
 {
     if (r->n < w->count) return 0;
     return r->at_us[r->next] + w->span_us - now_us;
 }
 
-static bool is_over(int64_t wait_us, unsigned *ret_wait_s)
+static bool report_wait(int64_t wait_us, unsigned *ret_wait_s)
 {
     if (wait_us > 0) *ret_wait_s = (unsigned)((wait_us + 999999) / 1000000);
     return wait_us <= 0;
@@ -97,7 +96,7 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
         if (r->n < w->count) r->n++;
     }
     pthread_mutex_unlock(&s->lock);
-    return is_over(wait_us, ret_wait_s);
+    return report_wait(wait_us, ret_wait_s);
 }
 
 bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
@@ -107,5 +106,5 @@ bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_
     const ring *r = look_for_ring(s, id);
     const int64_t wait_us = r ? wait_of(w, r, mono_us) : 0;
     pthread_mutex_unlock(&s->lock);
-    return is_over(wait_us, ret_wait_s);
+    return report_wait(wait_us, ret_wait_s);
 }

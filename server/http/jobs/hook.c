@@ -1,7 +1,6 @@
-/* The program gets a process group of its own, so that ending it ends what it started, and nothing of
- * the server's but its environment: signals as they are at a program's start, standard input empty,
- * no other descriptor open. Waiting is one poll over its output, its end (a pidfd) and the order to
- * stop. Ended it is asked to first, then made to. */
+/* The program has a process group of its own, so that its children end with it. It inherits only the server's environment:
+ * signals are at their defaults, standard input is empty, no other descriptor is open. One poll waits for its output, its end
+ * (a pidfd) and the stop. It gets SIGTERM first and SIGKILL later. */
 #include "http/jobs/hook.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 
 #include "http/clock.h"
 
-#define GRACE_US  INT64_C(2000000) /* between asking it to end and making it */
+#define GRACE_US  INT64_C(2000000) /* between SIGTERM and SIGKILL */
 #define LINE_MAX_BYTES 500
 #define LINES_MAX 1000
 
@@ -55,7 +54,7 @@ static void take_output(running *h, const char *bytes, size_t n)
     }
 }
 
-/* What is there; closes the pipe at its end. */
+/* Reads the available output; closes the pipe at its end. */
 static void read_output(running *h)
 {
     char bytes[4096];
@@ -78,7 +77,7 @@ static char **join_environment(char *const *more)
         m++;
     char **all = malloc((n + m + 1) * sizeof *all);
     if (!all) return NULL;
-    memcpy(all, more, m * sizeof *all); /* first: of two of a name the first is found */
+    memcpy(all, more, m * sizeof *all); /* first: of two variables of one name the first counts */
     memcpy(all + m, environ, (n + 1) * sizeof *all);
     return all;
 }
@@ -112,7 +111,7 @@ static int spawn(running *h, int output, char *const *environment)
     return rc;
 }
 
-/* An errno, 0: it runs. */
+/* Returns an errno, or 0 if the program runs. */
 static int start(running *h)
 {
     int ends[2];
@@ -133,8 +132,8 @@ static int start(running *h)
 
 /* --- waiting --- */
 
-/* Its time is over, or the server stops: first asked to end, then, after the grace, made to. */
-static void ask_to_end(running *h, int64_t now_us, bool stop)
+/* Its time is over, or the server stops: SIGTERM, then SIGKILL after the grace period. */
+static void terminate(running *h, int64_t now_us, bool stop)
 {
     const bool first = !h->late && !h->stopped;
     if (first && stop) h->stopped = true;
@@ -148,31 +147,25 @@ static void ask_to_end(running *h, int64_t now_us, bool stop)
     }
 }
 
-static int poll_ms(const running *h, int64_t now_us)
-{
-    const int64_t left_us = h->until_us - now_us;
-    if (left_us <= 0) return 0;
-    return left_us > INT64_C(60000000) ? 60000 : (int)(left_us / 1000) + 1;
-}
-
 static void wait_for_end(running *h)
 {
     for (;;) {
         const bool asked = h->late || h->stopped;
         struct pollfd fds[3] = {{.fd = h->end, .events = POLLIN}, {.fd = h->out, .events = POLLIN},
                                 {.fd = asked ? -1 : h->call->stop_fd, .events = POLLIN}};
-        poll(fds, 3, poll_ms(h, clock_mono_us()));
+        const int64_t left_us = h->until_us - clock_mono_us();
+        poll(fds, 3, left_us <= 0 ? 0 : left_us > INT64_C(60000000) ? 60000 : (int)(left_us / 1000) + 1);
         read_output(h);
         if (fds[0].revents) break;
         const int64_t now_us = clock_mono_us();
-        if (fds[2].revents || now_us >= h->until_us) ask_to_end(h, now_us, fds[2].revents != 0);
+        if (fds[2].revents || now_us >= h->until_us) terminate(h, now_us, fds[2].revents != 0);
     }
-    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* what it left running; its id still holds */
+    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* children that it left running; the process id is still its own */
     read_output(h);
     end_line(h);
 }
 
-static hook_end explain_end(const running *h, int status, char reason[HOOK_REASON])
+static hook_end judge_end(const running *h, int status, char reason[HOOK_REASON])
 {
     if (h->stopped) return HOOK_STOPPED;
     if (h->late)
@@ -203,5 +196,5 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
     if (call->ret_status && WIFEXITED(status)) *call->ret_status = WEXITSTATUS(status);
-    return explain_end(&h, status, reason);
+    return judge_end(&h, status, reason);
 }
