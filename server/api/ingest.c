@@ -212,14 +212,6 @@ static unsigned threads_for(const request *r)
     return each ? each : 1;
 }
 
-/* On one of the intake's threads. */
-static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
-{
-    api_ingest *in = api_ingest_of(job->owner);
-    in->options.threads = threads_for(job->owner);
-    return parse_body(in, &in->body, reader, err);
-}
-
 /* On the writer's thread. */
 static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
 {
@@ -231,7 +223,8 @@ static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
     return code;
 }
 
-void api_ingest_submit_parsed(request *r)
+/* Makes r->job the writer's. */
+static void prepare_take(request *r)
 {
     api_ingest *in = api_ingest_of(r);
     in->taken = true;
@@ -243,7 +236,24 @@ void api_ingest_submit_parsed(request *r)
     if (in->options.many_copies && r->job.weight <= WRITER_ALONE) r->job.weight = WRITER_ALONE + 1;
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));
+}
+
+void api_ingest_submit_parsed(request *r)
+{
+    prepare_take(r);
     request_submit(r);
+}
+
+/* On a thread of LANE_PARSE. The writer is next, without a detour through the worker. */
+static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
+{
+    request *r = job->owner;
+    api_ingest *in = api_ingest_of(r);
+    in->options.threads = threads_for(r);
+    tb_code code = parse_body(in, &in->body, reader, err);
+    r->write_next = !code && !in->withdraws;
+    if (r->write_next) prepare_take(r);
+    return code;
 }
 
 /* What is packed may turn out to be large; it is left to the intake then. */

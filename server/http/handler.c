@@ -215,9 +215,15 @@ static enum MHD_Result large_body_call(request *r, size_t *size)
 
 /* --- the answer --- */
 
+/* On the thread that ran the job. A body that the pool parsed goes on to the writer; else the worker goes on. */
 static void job_done(write_job *job)
 {
     request *r = job->owner;
+    if (r->write_next && !job->code) {
+        r->write_next = false; /* before: once it is submitted the request is the writer's */
+        if (!writer_submit(r->worker->server->writer, job, &job->err)) return;
+        job->code = job->err.code;
+    }
     MHD_resume_connection(r->mhd);
 }
 

@@ -74,6 +74,7 @@ typedef struct request {
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
+    bool write_next; /* set by a pool job's run: the writer runs r->job next, as run left it */
     bool retried; /* the job runs the handler again, which has to ask a usage server */
     struct stream *stream; /* the answer, if it is a stream */
     bool over;    /* the body outgrew its limit: the rest is discarded */
