@@ -1,5 +1,5 @@
-/* GET /apikey: the account's valid keys, page by page. A key sealed under the server's
- * secret is shown, others are masked. */
+/* GET /apikey: the account's valid keys, page by page. A key that the server's secret
+ * decrypts is shown, others are masked. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>

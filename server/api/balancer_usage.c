@@ -22,7 +22,7 @@ static const query_spec specs[] = {
 
 typedef struct question {
     int64_t account, balancer, month, now_us;
-    bool running; /* the month is now_us's */
+    bool running; /* it is the month of now_us */
 } question;
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -30,8 +30,8 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_PERIOD, field, "%s", sentence);
 }
 
-/* *ret_month: the running one; where another is asked for, that. */
-static tb_code asked_month(const params *p, int64_t *ret_month, tb_error *err)
+/* *ret_month is the running month; it is replaced if the query names another one. */
+static tb_code read_month(const params *p, int64_t *ret_month, tb_error *err)
 {
     if (p->year == ABSENT && p->month == ABSENT) return TB_OK;
     if (p->year == ABSENT) return bad(err, "year", "month is given without year.");
@@ -61,7 +61,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     }
     const int64_t this_month = tb_month_from_us(q->now_us);
     q->month = this_month;
-    if (!code) code = asked_month(&p, &q->month, err);
+    if (!code) code = read_month(&p, &q->month, err);
     q->running = q->month == this_month;
     return code;
 }

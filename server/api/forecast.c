@@ -1,5 +1,5 @@
 /* GET /billing/forecast: the running month of the key's account. Answers are cached by the store's
- * version, the account, the hour, the seed and the paths: the same question is drawn once. */
+ * version, the account, the hour, the seed and the paths: the same question is computed once. */
 #include <string.h>
 
 #include "api/cached.h"

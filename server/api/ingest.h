@@ -1,4 +1,4 @@
-/* What a body of logs or usage rows is, for who takes it in and who takes it back. */
+/* A body of logs or usage rows, for ingest.c and withdraw.c. */
 #ifndef TOLLBOOK_SERVER_API_INGEST_H
 #define TOLLBOOK_SERVER_API_INGEST_H
 
@@ -8,7 +8,7 @@
 
 #define API_SOURCE_MAX 255
 
-/* Kept with the request. */
+/* The state of the request (request.kept). */
 typedef struct api_ingest {
     feed_options options;
     feed_body body;
@@ -40,12 +40,13 @@ static inline api_ingest *api_ingest_of(const request *r)
     return r->kept;
 }
 
-/* Makes it, and reads parameters and headers. */
+/* Makes the state, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
-/* The name by which the store knows the batch that this request's key calls `id`. field: the parameter or header that holds the id, for the error. */
+/* The store's name of the batch that this request's account calls `id`. field: the parameter or header of the id, for the
+ * error. */
 TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text id,
                                    char name[TB_BATCH_NAME_MAX + 1], tb_error *err);
-/* Parses the body, here or on the intake's threads, and then gives it to the writer. */
+/* Parses the body with the newest directory, here or on the job pool, and submits it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);
 /* Gives one that is withdrawn to the writer, once what waits is in its place. */
