@@ -278,25 +278,19 @@ static void verify_logs(follow *f, int64_t now_ms)
 
 /* --- packed logs --- */
 
-/* The packed log that is under way, or else the first that is due. */
-static follow_log *next_packed(const follow *f, int64_t now_ms)
-{
-    follow_log *first = NULL;
-    for (size_t i = 0; i < f->table.n; i++) {
-        follow_log *log = f->table.logs[i];
-        if (log->source) return log;
-        if (!first && is_packed_due(f, log, now_ms)) first = log;
-    }
-    return first;
-}
-
 static tb_code ship_packed(follow *f, int64_t now_ms, uint64_t end, bool *ret_more, tb_error *err)
 {
     uint64_t unpacked = 0;
     tb_code code = TB_OK;
     *ret_more = true;
     while (code == TB_OK && unpacked < PACKED_A_ROUND && f->shared.totals.pieces < end && goes_on(f, now_ms)) {
-        follow_log *log = next_packed(f, now_ms);
+        follow_log *log = NULL; /* the one that is being unpacked, else the first that is due */
+        for (size_t i = 0; i < f->table.n; i++) {
+            follow_log *one = f->table.logs[i];
+            if (one->source) log = one;
+            else if (!log && is_packed_due(f, one, now_ms)) log = one;
+            if (one->source) break;
+        }
         *ret_more = log != NULL;
         if (!log) break;
         unpacked += log->source ? LOG_PIECE_MAX / 4 : log->size;

@@ -229,16 +229,6 @@ static entry *detach_oldest(shard *s)
     return e;
 }
 
-static void insert(shard *s, entry *e)
-{
-    entry **chain = chain_of(s, e->hash);
-    e->chain = *chain;
-    *chain = e;
-    make_newest(s, e);
-    s->bytes += e->charge;
-    s->entries++;
-}
-
 /* The bytes that an answer in memory of this size counts for. */
 static size_t charge_of(size_t cap)
 {
@@ -271,7 +261,12 @@ void cache_put(cache *c, const cache_key *key, answer *a)
             old->chain = gone;
             gone = old;
         }
-        insert(s, e);
+        entry **chain = chain_of(s, e->hash);
+        e->chain = *chain;
+        *chain = e;
+        make_newest(s, e);
+        s->bytes += e->charge;
+        s->entries++;
     }
     pthread_mutex_unlock(&s->lock);
     for (entry *next; gone; gone = next) {

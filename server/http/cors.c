@@ -43,21 +43,18 @@ bool cors_is_preflight(const request *r)
            cors_allowed(r);
 }
 
-static bool add_preflight(const request *r, struct MHD_Response *m)
-{
-    char methods[ROUTER_ALLOW_MAX];
-    router_allow(r->allow, methods);
-    return MHD_add_response_header(m, "Access-Control-Allow-Methods", methods) == MHD_YES &&
-           MHD_add_response_header(m, "Access-Control-Allow-Headers", SENT) == MHD_YES &&
-           MHD_add_response_header(m, "Access-Control-Max-Age", MAX_AGE) == MHD_YES;
-}
-
 bool cors_add(const request *r, struct MHD_Response *m)
 {
     const char *origin = origin_of(r);
     if (!origin) return true;
     if (MHD_add_response_header(m, "Access-Control-Allow-Origin", origin) != MHD_YES) return false;
-    if (r->reply.status == 204 && cors_is_preflight(r)) return add_preflight(r, m);
+    if (r->reply.status == 204 && cors_is_preflight(r)) {
+        char methods[ROUTER_ALLOW_MAX];
+        router_allow(r->allow, methods);
+        return MHD_add_response_header(m, "Access-Control-Allow-Methods", methods) == MHD_YES &&
+               MHD_add_response_header(m, "Access-Control-Allow-Headers", SENT) == MHD_YES &&
+               MHD_add_response_header(m, "Access-Control-Max-Age", MAX_AGE) == MHD_YES;
+    }
     return MHD_add_response_header(m, "Access-Control-Expose-Headers", EXPOSED) == MHD_YES;
 }
 

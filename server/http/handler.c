@@ -34,17 +34,11 @@
 
 /* --- the request line --- */
 
-static conn *conn_of(struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
 static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
     worker *w = cls;
-    conn *k = conn_of(mhd);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    conn *k = info ? info->socket_context : NULL;
     if (!k || !uri) return NULL;
     if (!k->request) {
         k->request = calloc(1, sizeof *k->request);
@@ -400,29 +394,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     return last_call(r);
 }
 
-/* --- afterwards --- */
-
-static void log_request(const request *r, unsigned status, uint64_t duration_us)
-{
-    worker *w = r->worker;
-    char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
-    request_id_text(r, id);
-    request_peer_text(r, peer);
-    accesslog_line line = {
-        .method = http_method_name(r->method),
-        .path = r->target,
-        .path_len = r->path_len ? r->path_len : strcspn(r->target, "?"),
-        .id = id,
-        .peer = peer,
-        .status = status,
-        .bytes = r->sent,
-        .duration_us = duration_us,
-        .wall_us = clock_wall_us(),
-        .account = r->account,
-        .key = r->key,
-    };
-    accesslog_write(w->server->log, w->index, &line);
-}
+/* --- the end of a request --- */
 
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
                          enum MHD_RequestTerminationCode how)
@@ -442,7 +414,25 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         metrics_count(&w->metrics, (unsigned)index, status, took);
         if (answered) metrics_add(&w->metrics.sent_bytes, r->sent);
         if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
-        if (s->log) log_request(r, status, took);
+        if (s->log) {
+            char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
+            request_id_text(r, id);
+            request_peer_text(r, peer);
+            const accesslog_line line = {
+                .method = http_method_name(r->method),
+                .path = r->target,
+                .path_len = r->path_len ? r->path_len : strcspn(r->target, "?"),
+                .id = id,
+                .peer = peer,
+                .status = status,
+                .bytes = r->sent,
+                .duration_us = took,
+                .wall_us = clock_wall_us(),
+                .account = r->account,
+                .key = r->key,
+            };
+            accesslog_write(s->log, w->index, &line);
+        }
     }
     count_received(r);
     body_drop(r);

@@ -44,23 +44,20 @@ void limit_free(limit *l)
     free(l);
 }
 
-static bucket *find_bucket(limit *l, set *s, int64_t account, int64_t now_us)
-{
-    bucket *oldest = &s->ways[0];
-    for (int i = 0; i < WAYS; i++) {
-        bucket *b = &s->ways[i];
-        if (b->used && b->account == account) return b;
-        if (!b->used || (oldest->used && b->seen_us < oldest->seen_us)) oldest = b;
-    }
-    *oldest = (bucket){account, l->full, now_us, true};
-    return oldest;
-}
-
 bool limit_take(limit *l, int64_t account, int64_t mono_us, unsigned *ret_wait_s)
 {
     set *s = &l->sets[((uint64_t)account * UINT64_C(0x9E3779B97F4A7C15)) >> 54];
     pthread_mutex_lock(&s->lock);
-    bucket *b = find_bucket(l, s, account, mono_us);
+    bucket *b = NULL, *oldest = &s->ways[0];
+    for (int i = 0; i < WAYS && !b; i++) {
+        bucket *way = &s->ways[i];
+        if (way->used && way->account == account) b = way;
+        if (!way->used || (oldest->used && way->seen_us < oldest->seen_us)) oldest = way;
+    }
+    if (!b) {
+        b = oldest;
+        *b = (bucket){account, l->full, mono_us, true};
+    }
     int64_t passed = mono_us - b->seen_us;
     if (passed > 0) {
         b->seen_us = mono_us;

@@ -123,26 +123,18 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
     return good;
 }
 
-static bool add_claims(jwt_t *jwt, const token_claims *claims)
-{
-    char scope[512] = "", sub[24];
-    size_t used = 0;
-    for (tb_role role = 0; role < TB_ROLE_COUNT; role++)
-        if (claims->roles >> role & 1)
-            used += (size_t)snprintf(scope + used, sizeof scope - used, "%s%s", used ? " " : "",
-                                     tb_role_name(role));
-    snprintf(sub, sizeof sub, "%lld", (long long)claims->account);
-    return jwt_add_grant(jwt, "sub", sub) == 0 && jwt_add_grant(jwt, "scope", scope) == 0 &&
-           jwt_add_grant_int(jwt, "iat", claims->from_s) == 0 &&
-           jwt_add_grant_int(jwt, "nbf", claims->from_s) == 0 &&
-           jwt_add_grant_int(jwt, "exp", claims->until_s) == 0;
-}
-
 tb_code token_issue(const token_key *key, const token_claims *claims, tb_buf *out, tb_error *err)
 {
     jwt_t *jwt = NULL;
-    char *text = NULL;
-    if (jwt_new(&jwt) != 0 || !add_claims(jwt, claims)) {
+    char *text = NULL, scope[512] = "", sub[24];
+    size_t used = 0;
+    for (tb_role role = 0; role < TB_ROLE_COUNT; role++)
+        if (claims->roles >> role & 1)
+            used += (size_t)snprintf(scope + used, sizeof scope - used, "%s%s", used ? " " : "", tb_role_name(role));
+    snprintf(sub, sizeof sub, "%lld", (long long)claims->account);
+    if (jwt_new(&jwt) != 0 || jwt_add_grant(jwt, "sub", sub) != 0 || jwt_add_grant(jwt, "scope", scope) != 0 ||
+        jwt_add_grant_int(jwt, "iat", claims->from_s) != 0 || jwt_add_grant_int(jwt, "nbf", claims->from_s) != 0 ||
+        jwt_add_grant_int(jwt, "exp", claims->until_s) != 0) {
         jwt_free(jwt);
         return tb_no_memory(err);
     }

@@ -50,24 +50,11 @@ static set *set_of(window *w, int64_t id)
     return &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
 }
 
-static ring *look_for_ring(set *s, int64_t id)
+static ring *find_ring(set *s, int64_t id)
 {
     for (int i = 0; i < WAYS; i++)
         if (s->ways[i].id == id) return &s->ways[i];
     return NULL;
-}
-
-static ring *find_ring(set *s, int64_t id)
-{
-    ring *known = look_for_ring(s, id), *oldest = &s->ways[0];
-    if (known) return known;
-    for (int i = 0; i < WAYS; i++) {
-        ring *r = &s->ways[i];
-        if (r->id == 0 || (oldest->id != 0 && r->seen_us < oldest->seen_us)) oldest = r;
-    }
-    oldest->id = id;
-    oldest->n = oldest->next = 0;
-    return oldest;
 }
 
 /* How long until another request is allowed; 0 or less: it is. */
@@ -88,6 +75,15 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
     set *s = set_of(w, id);
     pthread_mutex_lock(&s->lock);
     ring *r = find_ring(s, id);
+    if (!r) { /* takes a free one, or the one not seen for longest */
+        r = &s->ways[0];
+        for (int i = 0; i < WAYS; i++) {
+            ring *way = &s->ways[i];
+            if (way->id == 0 || (r->id != 0 && way->seen_us < r->seen_us)) r = way;
+        }
+        r->id = id;
+        r->n = r->next = 0;
+    }
     const int64_t wait_us = wait_of(w, r, mono_us);
     r->seen_us = mono_us;
     if (wait_us <= 0) {
@@ -103,7 +99,7 @@ bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_
 {
     set *s = set_of(w, id);
     pthread_mutex_lock(&s->lock);
-    const ring *r = look_for_ring(s, id);
+    const ring *r = find_ring(s, id);
     const int64_t wait_us = r ? wait_of(w, r, mono_us) : 0;
     pthread_mutex_unlock(&s->lock);
     return report_wait(wait_us, ret_wait_s);

@@ -263,13 +263,6 @@ static bool is_maintenance_due(const writer *w, int64_t others)
     return w->hooks.maintain && !w->keys_pending && clock_mono_us() - w->maintained_us >= pause_us;
 }
 
-static int64_t idle_ms(const writer *w)
-{
-    if (w->keys_pending) return WRITER_AGAIN_MS;
-    if (w->more_maintenance || w->more_idle) return 1;
-    return w->hooks.maintain ? WRITER_MAINTAIN_MS : WRITER_IDLE_MS;
-}
-
 /* What the writer does while it has no jobs. */
 static void run_idle(writer *w)
 {
@@ -292,14 +285,6 @@ static void append_job(write_job ***last, write_job *job)
     job->next = NULL;
     **last = job;
     *last = &job->next;
-}
-
-/* Whether a job of the list has usage. */
-static bool has_usage(const write_job *jobs)
-{
-    while (jobs && !jobs->usage)
-        jobs = jobs->next;
-    return jobs != NULL;
 }
 
 /* With usage on servers: whether jobs with usage stay in the queue; then *ret_ms is when to look again. With the lock held. */
@@ -383,7 +368,8 @@ static write_job *next_jobs(writer *w)
     pthread_mutex_lock(&w->lock);
     const bool held = holds_usage(w, ready, &ms);
     write_job *jobs = w->hooks.gather_us ? take_gathered(w, held, ready ? NULL : &why, &over) : take_round(w);
-    if (!held && jobs) w->gathered_us = has_usage(jobs) ? clock_mono_us() : w->gathered_us;
+    for (const write_job *job = held ? NULL : jobs; job; job = job->next)
+        if (job->usage) w->gathered_us = clock_mono_us();
     if (over) {
         pthread_mutex_unlock(&w->lock);
         for (write_job *next; over; over = next) {
@@ -406,7 +392,10 @@ static write_job *next_jobs(writer *w)
 static void wait_for_work(writer *w)
 {
     while (!w->first && !w->stop) {
-        const struct timespec until = time_in_ms(w->broken ? WRITER_IDLE_MS : idle_ms(w));
+        int64_t ms = w->hooks.maintain ? WRITER_MAINTAIN_MS : WRITER_IDLE_MS;
+        if (w->more_maintenance || w->more_idle) ms = 1;
+        if (w->keys_pending) ms = WRITER_AGAIN_MS;
+        const struct timespec until = time_in_ms(w->broken ? WRITER_IDLE_MS : ms);
         if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0 || w->broken) continue;
         pthread_mutex_unlock(&w->lock);
         run_idle(w);

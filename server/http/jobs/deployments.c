@@ -111,25 +111,7 @@ static void deployment_done(write_job *job)
     pthread_mutex_unlock(&t->all->lock);
 }
 
-/* --- the next one --- */
-
-static bool is_running(const deployments *d, const tb_deployment *one)
-{
-    for (int i = 0; i < DEPLOY_THREADS; i++)
-        if (d->threads[i].busy && d->threads[i].at.account == one->account &&
-            strcmp(d->threads[i].at.app, one->app) == 0)
-            return true;
-    return false;
-}
-
-static void begin_deployment(deploying *t, const tb_deployment *one)
-{
-    t->at = *one;
-    t->end = (tb_deployment_end){.exit_status = -1};
-    tb_buf_init(&t->output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
-    t->job = (write_job){.run = deploy, .done = deployment_done, .owner = t};
-    t->busy = true;
-}
+/* --- the next deployment --- */
 
 /* The first queued deployment whose application is not being deployed. One more is read than there are other threads. */
 static write_job *next_deployment(void *ctx, unsigned thread, tb_store *reader, int64_t *wait_us)
@@ -143,8 +125,19 @@ static write_job *next_deployment(void *ctx, unsigned thread, tb_store *reader, 
         return NULL;
     }
     pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; i < n && !t->busy; i++)
-        if (!is_running(d, &waiting[i])) begin_deployment(t, &waiting[i]);
+    for (size_t i = 0; i < n && !t->busy; i++) {
+        const tb_deployment *one = &waiting[i];
+        bool running = false;
+        for (int k = 0; k < DEPLOY_THREADS; k++)
+            running |= d->threads[k].busy && d->threads[k].at.account == one->account &&
+                       strcmp(d->threads[k].at.app, one->app) == 0;
+        if (running) continue;
+        t->at = *one;
+        t->end = (tb_deployment_end){.exit_status = -1};
+        tb_buf_init(&t->output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+        t->job = (write_job){.run = deploy, .done = deployment_done, .owner = t};
+        t->busy = true;
+    }
     pthread_mutex_unlock(&d->lock);
     return t->busy ? &t->job : NULL;
 }

@@ -45,42 +45,23 @@ static void end_line(running *h)
     if (h->lines++ == LINES_MAX) h->call->line(h->call->ctx, "(more output, not shown)");
 }
 
-static void take_output(running *h, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)bytes[i];
-        if (c == '\n' || h->len == LINE_MAX_BYTES) end_line(h);
-        if (c != '\n' && c != '\r') h->line[h->len++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
-}
-
 /* Reads the available output; closes the pipe at its end. */
 static void read_output(running *h)
 {
     char bytes[4096];
     ssize_t n = 0;
     for (int i = 0; i < 64 && h->out >= 0 && (n = read(h->out, bytes, sizeof bytes)) > 0; i++)
-        take_output(h, bytes, (size_t)n);
+        for (ssize_t at = 0; at < n; at++) {
+            const unsigned char c = (unsigned char)bytes[at];
+            if (c == '\n' || h->len == LINE_MAX_BYTES) end_line(h);
+            if (c != '\n' && c != '\r') h->line[h->len++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        }
     if (h->out < 0 || n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) return;
     close(h->out);
     h->out = -1;
 }
 
 /* --- starting --- */
-
-static char **join_environment(char *const *more)
-{
-    size_t n = 0, m = 0;
-    while (environ[n])
-        n++;
-    while (more[m])
-        m++;
-    char **all = malloc((n + m + 1) * sizeof *all);
-    if (!all) return NULL;
-    memcpy(all, more, m * sizeof *all); /* first: of two variables of one name the first counts */
-    memcpy(all + m, environ, (n + 1) * sizeof *all);
-    return all;
-}
 
 static int spawn(running *h, int output, char *const *environment)
 {
@@ -115,8 +96,15 @@ static int spawn(running *h, int output, char *const *environment)
 static int start(running *h)
 {
     int ends[2];
-    char **environment = join_environment(h->call->environment);
+    size_t n = 0, m = 0;
+    while (environ[n])
+        n++;
+    while (h->call->environment[m])
+        m++;
+    char **environment = malloc((n + m + 1) * sizeof *environment);
     if (!environment) return ENOMEM;
+    memcpy(environment, h->call->environment, m * sizeof *environment); /* first: of two variables of one name the first counts */
+    memcpy(environment + m, environ, (n + 1) * sizeof *environment);
     if (pipe2(ends, O_CLOEXEC) != 0) {
         free(environment);
         return errno;
@@ -132,21 +120,6 @@ static int start(running *h)
 
 /* --- waiting --- */
 
-/* Its time is over, or the server stops: SIGTERM, then SIGKILL after the grace period. */
-static void terminate(running *h, int64_t now_us, bool stop)
-{
-    const bool first = !h->late && !h->stopped;
-    if (first && stop) h->stopped = true;
-    else if (first) h->late = true;
-    if (first) {
-        kill(-h->pid, SIGTERM);
-        h->until_us = now_us + GRACE_US;
-    } else if (now_us >= h->until_us) {
-        kill(-h->pid, SIGKILL);
-        h->until_us = INT64_MAX;
-    }
-}
-
 static void wait_for_end(running *h)
 {
     for (;;) {
@@ -158,25 +131,19 @@ static void wait_for_end(running *h)
         read_output(h);
         if (fds[0].revents) break;
         const int64_t now_us = clock_mono_us();
-        if (fds[2].revents || now_us >= h->until_us) terminate(h, now_us, fds[2].revents != 0);
+        if (!fds[2].revents && now_us < h->until_us) continue;
+        if (!asked) { /* its time is over, or the server stops */
+            *(fds[2].revents ? &h->stopped : &h->late) = true;
+            kill(-h->pid, SIGTERM);
+            h->until_us = now_us + GRACE_US;
+        } else if (now_us >= h->until_us) {
+            kill(-h->pid, SIGKILL);
+            h->until_us = INT64_MAX;
+        }
     }
     if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* children that it left running; the process id is still its own */
     read_output(h);
     end_line(h);
-}
-
-static hook_end judge_end(const running *h, int status, char reason[HOOK_REASON])
-{
-    if (h->stopped) return HOOK_STOPPED;
-    if (h->late)
-        snprintf(reason, HOOK_REASON, "it did not end within %lld ms",
-                 (long long)(h->call->limit_us / 1000));
-    else if (WIFSIGNALED(status))
-        snprintf(reason, HOOK_REASON, "signal %d ended it", WTERMSIG(status));
-    else if (WEXITSTATUS(status))
-        snprintf(reason, HOOK_REASON, "it ended with status %d", WEXITSTATUS(status));
-    else return HOOK_DONE;
-    return HOOK_FAILED;
 }
 
 hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
@@ -196,5 +163,13 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
     if (call->ret_status && WIFEXITED(status)) *call->ret_status = WEXITSTATUS(status);
-    return judge_end(&h, status, reason);
+    if (h.stopped) return HOOK_STOPPED;
+    if (h.late)
+        snprintf(reason, HOOK_REASON, "it did not end within %lld ms", (long long)(call->limit_us / 1000));
+    else if (WIFSIGNALED(status))
+        snprintf(reason, HOOK_REASON, "signal %d ended it", WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        snprintf(reason, HOOK_REASON, "it ended with status %d", WEXITSTATUS(status));
+    else return HOOK_DONE;
+    return HOOK_FAILED;
 }

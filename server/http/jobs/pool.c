@@ -80,14 +80,6 @@ static void run_job(const lane *l, write_job *job, tb_store *reader)
     job->done(job);
 }
 
-static unsigned count_running(const lane *l, int64_t account)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < l->options.threads; i++)
-        n += l->threads[i].busy && l->threads[i].account == account;
-    return n;
-}
-
 /* Takes the oldest job of the account with the fewest running jobs, unless that has its share; while stopping, any job, to
  * refuse it. */
 static write_job *take_queued(lane *l)
@@ -95,7 +87,9 @@ static write_job *take_queued(lane *l)
     write_job **found = NULL;
     unsigned fewest = l->options.threads_share;
     for (write_job **at = &l->first; *at; at = &(*at)->next) {
-        const unsigned n = lane_stopping(l) ? 0 : count_running(l, (*at)->account);
+        unsigned n = 0; /* running jobs of the account */
+        for (unsigned i = 0; !lane_stopping(l) && i < l->options.threads; i++)
+            n += l->threads[i].busy && l->threads[i].account == (*at)->account;
         if (n >= fewest) continue;
         fewest = n;
         found = at;
@@ -227,25 +221,22 @@ void job_pool_write(job_pool *p, job_lane which, writer *to, const write_job *jo
 
 /* --- start and stop --- */
 
-static bool init_lane(lane *l, const lane_options *options)
-{
-    l->options = *options;
-    l->last = &l->first;
-    pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->wake, NULL);
-    l->threads = calloc(options->threads + 1, sizeof *l->threads);
-    l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    for (unsigned i = 0; l->threads && i < options->threads; i++)
-        l->threads[i].lane = l;
-    return l->threads && l->stop_fd >= 0;
-}
-
 job_pool *job_pool_new(const lane_options options[LANES])
 {
     job_pool *p = calloc(1, sizeof *p);
     bool ok = p != NULL;
-    for (int i = 0; p && i < LANES; i++)
-        ok &= init_lane(&p->lanes[i], &options[i]);
+    for (int i = 0; p && i < LANES; i++) {
+        lane *l = &p->lanes[i];
+        l->options = options[i];
+        l->last = &l->first;
+        pthread_mutex_init(&l->lock, NULL);
+        pthread_cond_init(&l->wake, NULL);
+        l->threads = calloc(options[i].threads + 1, sizeof *l->threads);
+        l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        for (unsigned t = 0; l->threads && t < options[i].threads; t++)
+            l->threads[t].lane = l;
+        ok &= l->threads && l->stop_fd >= 0;
+    }
     if (ok) return p;
     job_pool_free(p);
     return NULL;
