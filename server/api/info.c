@@ -142,7 +142,7 @@ static void put_segment_age(const request *r, tb_buf *out, const char *kind, int
                age_seconds(r, moment_us));
 }
 
-/* Not by source, because there may be as many of these as there are logs. */
+/* Not by source, because each log may be one. */
 static void put_segment_ages(const request *r, const tb_store_figures *f, tb_buf *out)
 {
     tb_buf_str(out, "# HELP tollbook_newest_segment_age_seconds Time since something new was "

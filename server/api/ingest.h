@@ -49,7 +49,7 @@ TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text 
 /* Parses the body with the newest directory, here or on the job pool, and submits it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);
-/* Gives one that is withdrawn to the writer, once what waits is in its place. */
+/* Submits a withdrawal to the writer, after pending rows were compacted. */
 void api_withdraw_submit(request *r);
 /* On the writer's thread, of a body that is withdrawn. */
 TB_MUST_USE tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err);

@@ -8,7 +8,7 @@
 
 #define PIECES_HASH_TEXT 32
 
-/* The parameters beside format, zone, region and onError. start < 0: none of them is given. */
+/* The parameters of a piece. start < 0: none is given. */
 typedef struct piece_params {
     int64_t start, length, lines_before, known, behind;
     tb_text head, hash, rungs;

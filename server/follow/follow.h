@@ -57,7 +57,7 @@ typedef struct follow_options {
     size_t n_names;
     tb_log_layout layout;
     int64_t every_ms;
-    uint64_t bytes; /* a log with so many new bytes is shipped before every_ms is over */
+    uint64_t bytes; /* a log with this many new bytes is shipped before every_ms is over */
     bool once;      /* compressed logs are taken at first sight, logs that are gone are dropped */
     size_t descriptors; /* logs kept open at most */
     const atomic_bool

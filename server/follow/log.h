@@ -1,4 +1,4 @@
-/* One followed log: where it stands, and its next piece. */
+/* One followed log: its state, and shipping its next piece. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_LOG_H
 #define TOLLBOOK_SERVER_FOLLOW_LOG_H
 

@@ -221,7 +221,7 @@ static tb_code read_lines(follow_log *log, follow_shared *shared, bool *ret_end,
         code = feed_reader_next(reader, &block, &turn, err);
         if (code) break;
         *ret_end = turn == FEED_TURN_END;
-        /* An unterminated last line goes alone, for the sink to judge. */
+        /* An unterminated last line is a piece of its own: the sink decides whether it counts. */
         if (turn == FEED_TURN_TAIL && shared->piece.len > 0) break;
         if (turn != FEED_TURN_BLOCK) continue;
         cut = block.bytes[block.len - 1] != '\n' && !reader->tail;

@@ -209,7 +209,7 @@ static enum MHD_Result large_body_call(request *r, size_t *size)
 
 /* --- the answer --- */
 
-/* On the thread that ran the job. A body that the pool parsed goes on to the writer; else the worker goes on. */
+/* On the thread that ran the job. Submits a body that the pool parsed to the writer; otherwise resumes the connection. */
 static void job_done(write_job *job)
 {
     request *r = job->owner;

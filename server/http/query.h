@@ -16,7 +16,7 @@ typedef struct query_spec {
     size_t offset; /* of the field in the caller's struct */
 } query_spec;
 
-/* Reads the parameters that specs name into *out, whose fields hold the defaults beforehand.
+/* Reads the parameters that specs name into *out, which holds the defaults.
  * Unknown parameters are ignored, an empty value is an absent one, and of several the last wins.
  * Escapes are read ('+' is a space); texts point into scratch, which has at least len bytes.
  * TB_E_VALIDATION: err->field is the parameter's name as documented. */

@@ -63,7 +63,7 @@ typedef struct route {
     void (*finish)(struct request *request); /* NULL where handle always answers; may submit again */
 } route;
 
-/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL where the
+/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL if the
  * pattern has none). NULL: *ret_allow is the set of methods (bit m) that the path has; 0: no such
  * path. */
 const route *router_match(const route *routes, size_t n, http_method method, const char *path,
@@ -72,7 +72,7 @@ const route *router_match(const route *routes, size_t n, http_method method, con
 /* The first row of the path with any method, for its error family. NULL: no such path. */
 const route *router_match_path(const route *routes, size_t n, const char *path, size_t len);
 
-/* The path's n-th {}, from 0; data NULL where the row has no such one. */
+/* The path's n-th {}, from 0; data NULL if the row has fewer. */
 tb_text router_part(const route *row, const char *path, size_t len, unsigned n);
 
 /* "GET, HEAD" from a set of methods. out is terminated. */

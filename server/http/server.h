@@ -49,7 +49,7 @@ typedef struct server_options {
     bool cells;                   /* followers are asked for cells in place of lines */
     const char *listen[LISTEN_MAX];
     size_t n_listen;
-    const char *logging_listen; /* where the request logging API alone is answered, or NULL */
+    const char *logging_listen; /* an address only for the request logging API, or NULL */
     unsigned threads;
     size_t cache_bytes;
     uint32_t rate_limit;                /* requests a second and account; 0: off */

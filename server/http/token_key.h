@@ -30,8 +30,8 @@ struct token_key {
 typedef enum token_use { TOKEN_CHECKS, TOKEN_SIGNS } token_use;
 
 /* Reads a secret (HS256: the file's bytes without a line end) or a PEM key: the public one checks,
- * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE where the file
- * holds no key that the algorithm takes for this use. */
+ * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE if the file
+ * holds no key that fits the algorithm and this use. */
 TB_MUST_USE tb_code token_key_load(const char *path, const char *algorithm, token_use use,
                                    token_key **ret_key, tb_error *err);
 /* Whether the file holds a secret or a private key and others than its owner may read it. */

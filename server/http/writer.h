@@ -23,8 +23,8 @@
 #define WRITER_ROUND       ((size_t)400 << 20) /* weight of a round's long jobs; a single one may weigh more */
 /* With usage on servers: INSERTs should be few and large. */
 #define WRITER_GATHER_US    1000000             /* default of writer_hooks.gather_us: how long usage is gathered */
-#define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* so many queued bytes are written at once */
-#define WRITER_GATHER_CELLS 50000               /* so many queued cells, too */
+#define WRITER_GATHER_BYTES ((size_t)64 << 20)  /* queued bytes from which on they are written at once */
+#define WRITER_GATHER_CELLS 50000               /* the same for queued cells */
 #define WRITER_GATHER_GROUP ((size_t)256 << 20) /* a group of this size is committed, or after gather_us */
 #define WRITER_GATHER_JOBS  1024                /* most queued jobs, and most of one account */
 #define WRITER_GATHER_SHARE 768
@@ -88,7 +88,7 @@ typedef struct writer_hooks {
     bool (*ready)(void *ctx, tb_error *err);
 } writer_hooks;
 
-/* The store stays the caller's, who must not touch it until writer_stop. NULL: no thread. */
+/* Borrows the store: the caller must not use it until writer_stop. NULL: no thread. */
 writer *writer_start(tb_store *store, writer_hooks hooks);
 /* TB_OK: done will be called. TB_E_BUSY: the queue is full, or the account's share of it. TB_E_IO:
  * see above. */

@@ -13,7 +13,7 @@
 
 #include "http/request.h"
 
-/* Of a body that is too large so much is discarded, so that the client reads the answer. */
+/* Bytes of a too large body that are discarded, so that the client reads the answer. */
 #define BODY_DISCARD_MAX ((uint64_t)8 << 20)
 
 /* Makes room for more bytes. false: all bodies together have reached their limit, or there is no memory. Then the body is

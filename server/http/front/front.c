@@ -108,7 +108,7 @@ static void *run_acceptor(void *arg)
     p[n + 1] = (struct pollfd){.fd = pending_fd(f->pending), .events = POLLIN};
     for (;;) {
         if (poll(p, n + 2, wait_ms) < 0) continue;
-        const bool last = p[n].revents != 0; /* what is in the backlog already is still accepted */
+        const bool last = p[n].revents != 0; /* the backlog is still accepted */
         for (unsigned i = 0; i < n; i++)
             for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(f, i); k++)
                 ;

@@ -157,7 +157,7 @@ typedef bool (*front_hand_over)(void *ctx, unsigned worker, int fd, const struct
 typedef struct front_options {
     const char *const *listen; /* as listen_open takes them */
     size_t n_listen;
-    const char *logging_listen; /* where the request logging API alone is answered, or NULL; the last address */
+    const char *logging_listen; /* an address only for the request logging API, or NULL; the last one */
     conns_limits limits;
     unsigned pending_most;
     unsigned workers;

@@ -24,7 +24,7 @@
 #define HEAD_TARGET_MAX 4096  /* longest request target, bytes: longer is 414 */
 #define HEAD_LINES_MAX  64    /* most header lines: more is 431 */
 #define HEAD_VALUES_MAX 12288 /* most bytes of names and values together: more is 431 */
-#define HEAD_MAX        20480 /* a whole head: target, headers, and what stands between them */
+#define HEAD_MAX        20480 /* a whole head: target, headers and separators */
 
 /* Which line counts if a header comes more than once. A proxy may add its line after the client's, so of the headers that
  * proxies write the last one counts. */
@@ -32,7 +32,7 @@ typedef enum header_count {
     HEADER_ONE, /* a second line is a sign of request smuggling or of a confused client: refused */
     HEADER_FIRST,
     HEADER_LAST,
-    HEADER_EACH, /* a list that goes on over lines */
+    HEADER_EACH, /* a list that may span lines */
 } header_count;
 
 /* The headers that the server uses. X(ENUM, lower-case name, which line counts) */

@@ -5,7 +5,7 @@
 
 #include "http/clock.h"
 
-#define POLL_US INT64_C(200000) /* between two looks for what is due */
+#define POLL_US INT64_C(200000) /* between two checks for due messages */
 
 /* The message that a thread of the lane sends. `at` changes only with the lane's mutex held, so other
  * threads may read it under the mutex. */

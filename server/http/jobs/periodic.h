@@ -34,7 +34,7 @@ typedef struct periodic_task {
 
 typedef struct periodic periodic;
 
-/* Becomes the source of LANE_PERIODIC, whose thread has a reader where a task reads. fixed_now_us:
+/* Becomes the source of LANE_PERIODIC, whose thread has a reader if a task reads. fixed_now_us:
  * INT64_MIN: the clock's. NULL when out of memory. */
 periodic *periodic_new(const periodic_task tasks[], size_t n, int64_t fixed_now_us, writer *to,
                        job_pool *pool);

@@ -78,7 +78,7 @@ TB_MUST_USE tb_code job_pool_open(job_pool *p, const char *db, const tb_store_op
 /* The reader of a thread; the thread's own once the lane is started. */
 tb_store *job_pool_reader(job_pool *p, job_lane lane, unsigned thread);
 /* Sets where the jobs of a lane come from in place of its queue; before the start. `next` returns
- * the next job, or NULL: it is called again once the lane is woken, or after *wait_us where it sets
+ * the next job, or NULL: it is called again once the lane is woken, or after *wait_us if it sets
  * that. It is called on the thread that will run the job, with the lane's mutex held, so by one
  * thread at a time; reader is that of the lane's first thread, which may be used here alone. */
 void job_pool_set_source(job_pool *p, job_lane lane,
