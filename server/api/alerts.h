@@ -1,23 +1,23 @@
-/* Alerts and webhooks: a periodic task evaluates the alerts of accounts, in rounds, and puts messages into the store's outbox;
- * the outbox sender sends them. */
+/* Alerts and webhooks: a periodic task evaluates the alerts of accounts, in rounds, and puts messages into the store's
+ * outbox; the outbox sender sends them. */
 #ifndef TOLLBOOK_SERVER_API_ALERTS_H
 #define TOLLBOOK_SERVER_API_ALERTS_H
 
 #include "http/jobs/outbox_sender.h"
 #include "http/jobs/periodic.h"
 
-/* Sets up `serve --alert-url`. url and ca, a file of certificate authorities (NULL: the system's), are borrowed. TB_E_USAGE: it
- * is no URL. The returned parts share one state of the process. */
+/* Sets up `serve --alert-url`. url and ca, a file of certificate authorities (NULL: the system's), are borrowed.
+ * TB_E_USAGE: it is no URL. The returned parts share one state of the process. */
 TB_MUST_USE tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us,
                                outbox_work *ret_work, periodic_task *ret_task, tb_error *err);
 
-/* Accounts with usage without a price, as of the last round over all accounts: their alerts on money do not count it. Any
- * thread. */
+/* Accounts with usage without a price, as of the last round over all accounts: their alerts on money do not count it.
+ * Any thread. */
 uint64_t api_alerts_unpriced(void);
 
-/* When the next round begins. After a commit a round begins ROUND_PAUSE_US after the end of the last one, or later, up to
- * ROUND_PAUSE_MOST_US, so that rounds take at most a tenth of a thread's time. A round over all accounts begins every hour,
- * and after a round that did not note everything. */
+/* When the next round begins. After a commit a round begins ROUND_PAUSE_US after the end of the last one, or later, up
+ * to ROUND_PAUSE_MOST_US, so that rounds take at most a tenth of a thread's time. A round over all accounts begins
+ * every hour, and after a round that did not note everything. */
 #define ROUND_PAUSE_US      INT64_C(10000000)
 #define ROUND_PAUSE_MOST_US INT64_C(60000000)
 

@@ -1,5 +1,5 @@
-/* ETag and cache are checked with the store's version as of the last commit, before any work. A new answer is computed in one
- * snapshot and cached under the version of that snapshot. */
+/* ETag and cache are checked with the store's version as of the last commit, before any work. A new answer is computed
+ * in one snapshot and cached under the version of that snapshot. */
 #include "api/cached.h"
 
 #include <xxhash.h>
@@ -8,8 +8,8 @@
 
 #define SCRATCH_KEPT ((size_t)4 << 20) /* size of a worker's scratch buffer between answers */
 
-/* The id of this run of the server is part of the hash: the next run may have another program version, or a restored database
- * whose version counts up again. */
+/* The id of this run of the server is part of the hash: the next run may have another program version, or a restored
+ * database whose version counts up again. */
 static tb_hash128 hash_of(const worker *w, const cache_key *key)
 {
     XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
@@ -50,7 +50,8 @@ static void compute_answer(request *r, const cached_kind *kind, void *question)
         request_fail_as(r, &err);
         return;
     }
-    /* An answer for the cache is copied to memory of its exact length; another one takes the scratch buffer's memory. */
+    /* An answer for the cache is copied to memory of its exact length; another one takes the scratch buffer's
+     * memory. */
     answer *a = answer_new();
     if (a && !cache_takes(w->server->cache, w->scratch.len)) {
         answer_take(a, &w->scratch);

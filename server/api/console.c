@@ -1,5 +1,5 @@
-/* The console: a page and its files, compiled into the server as gzip. Every address of the console gets the same page, whose
- * scripts read the address and call the API. */
+/* The console: a page and its files, compiled into the server as gzip. Every address of the console gets the same page,
+ * whose scripts read the address and call the API. */
 #include "api/console.h"
 
 #include <string.h>

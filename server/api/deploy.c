@@ -1,8 +1,8 @@
-/* POST /mc/apps/{id}/deploy: requests a deployment, which makes the application `progressing`, and wakes the pool. The answer
- * only says that it was accepted; the list's status shows when it is done. Without a hook it is done at once.
+/* POST /mc/apps/{id}/deploy: requests a deployment, which makes the application `progressing`, and wakes the pool. The
+ * answer only says that it was accepted; the list's status shows when it is done. Without a hook it is done at once.
  *
- * GET /mc/apps/{id}/deployment: the output so far of a running deployment, else the result of the last one. The running ones
- * are asked before the store, because one that ends in between is found there. */
+ * GET /mc/apps/{id}/deployment: the output so far of a running deployment, else the result of the last one. The running
+ * ones are asked before the store, because one that ends in between is found there. */
 #include <string.h>
 
 #include "api/handlers.h"

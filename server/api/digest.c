@@ -1,6 +1,6 @@
-/* POST /mc/registries/digest. The worker reads the body and looks up the registry in the store; a job of the pool asks the
- * registry. A registry's password is a file in the folder of --registry-secrets, read each time, so that it can be changed
- * without a restart. */
+/* POST /mc/registries/digest. The worker reads the body and looks up the registry in the store; a job of the pool asks
+ * the registry. A registry's password is a file in the folder of --registry-secrets, read each time, so that it can be
+ * changed without a restart. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

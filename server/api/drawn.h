@@ -1,5 +1,5 @@
-/* Documents over HTTP. Pages and electronic invoices take long, so they are made as slow queries; forms that are the stored
- * text, or little more, are written on the worker's thread. */
+/* Documents over HTTP. Pages and electronic invoices take long, so they are made as slow queries; forms that are the
+ * stored text, or little more, are written on the worker's thread. */
 #ifndef TOLLBOOK_SERVER_API_DRAWN_H
 #define TOLLBOOK_SERVER_API_DRAWN_H
 
@@ -32,8 +32,8 @@ TB_MUST_USE tb_code drawn_take(const drawn_form *from, tb_text name, tb_text val
 /* Answers with the document of put, or its error. The route's finish is api_drawn_done. */
 void drawn_answer(request *r);
 
-/* This thread's printer, made at its first use and freed when the thread ends. NULL: it cannot be made. One document at a
- * time uses it. */
+/* This thread's printer, made at its first use and freed when the thread ends. NULL: it cannot be made. One document at
+ * a time uses it. */
 tb_printer *drawn_printer(void);
 /* Frees it, after a document failed halfway. */
 void drawn_drop_printer(void);

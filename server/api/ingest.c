@@ -1,7 +1,7 @@
-/* POST /ingest/logs, /ingest/cells and /ingest/buckets; withdraw.c shares the parsing. A small body is parsed on the worker, a
- * large one by the job pool while others write. The writer then stores what was parsed, and the answer is sent after the
- * commit. If another commit meanwhile changed what the parsing depended on, the body is parsed again. Usage rows are stored
- * all or nothing, logs too with onError=stop. */
+/* POST /ingest/logs, /ingest/cells and /ingest/buckets; withdraw.c shares the parsing. A small body is parsed on the
+ * worker, a large one by the job pool while others write. The writer then stores what was parsed, and the answer is
+ * sent after the commit. If another commit meanwhile changed what the parsing depended on, the body is parsed again.
+ * Usage rows are stored all or nothing, logs too with onError=stop. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,16 +177,17 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* How many threads parse the body. The parts of several threads have to be joined, which costs more, so if there is other work
- * each body has one thread. A large body, or a compressed one that may be, always has several, to fit in their memory. Cells
- * are read by one. */
+/* How many threads parse the body. The parts of several threads have to be joined, which costs more, so if there is
+ * other work each body has one thread. A large body, or a compressed one that may be, always has several, to fit in
+ * their memory. Cells are read by one. */
 static unsigned threads_for(const request *r)
 {
     server *s = r->worker->server;
     const api_ingest *in = api_ingest_of(r);
     if (in->cells || r->body_len <= SEVERAL_BODY) return 1;
     if (in->body.encoding != FEED_PLAIN || r->body_len > ALONE_BODY) return s->options.threads;
-    /* Bodies that are parsed, or wait for that or for the writer, and workers that answer, which more threads would slow down. */
+    /* Bodies that are parsed, or wait for that or for the writer, and workers that answer, which more threads would
+     * slow down. */
     const unsigned others = job_pool_unfinished(s->pool, LANE_PARSE) - 1 + writer_queued(s->writer) +
                             !writer_idle(s->writer) + workers_read_from(s);
     const unsigned each = s->options.threads / (1 + others);
@@ -237,7 +238,8 @@ static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
     return code;
 }
 
-/* Parses the body on the worker, unless it is large. A compressed body may turn out to be large: then the pool parses it. */
+/* Parses the body on the worker, unless it is large. A compressed body may turn out to be large: then the pool parses
+ * it. */
 static void parse_here(request *r)
 {
     api_ingest *in = api_ingest_of(r);
@@ -369,8 +371,8 @@ static void put_warning(tb_buf *out, const tb_log_layout *layout, const feed_rep
     tb_buf_release(&text);
 }
 
-/* A log shipper reads only the status, so a body of which nothing counts must not be answered with 200. Senders of pieces
- * (follow, ingest --server) read the counts, and go on. */
+/* A log shipper reads only the status, so a body of which nothing counts must not be answered with 200. Senders of
+ * pieces (follow, ingest --server) read the counts, and go on. */
 static bool is_all_refused(const api_ingest *in, const feed_report *report)
 {
     const bool known = report->known_lines > 0 && !report->known_refused; /* lines of this body were counted before */

@@ -42,8 +42,8 @@ static inline api_ingest *api_ingest_of(const request *r)
 
 /* Makes the state, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
-/* The store's name of the batch that this request's account calls `id`. field: the parameter or header of the id, for the
- * error. */
+/* The store's name of the batch that this request's account calls `id`. field: the parameter or header of the id, for
+ * the error. */
 TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text id,
                                    char name[TB_BATCH_NAME_MAX + 1], tb_error *err);
 /* Parses the body with the newest directory, here or on the job pool, and submits it to the writer. */

@@ -46,8 +46,8 @@ typedef struct question {
     char region[TB_EDGE_MAX + 1];
 } question;
 
-/* The account is a word of its own; the rest of the question, with its texts, is hashed to 128 bits. The fifth word tells the
- * kind. */
+/* The account is a word of its own; the rest of the question, with its texts, is hashed to 128 bits. The fifth word
+ * tells the kind. */
 static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;

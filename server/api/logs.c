@@ -1,5 +1,5 @@
-/* Writes lines from the store's cursor into a body. A short body is answered whole, with its length; a longer one is streamed,
- * with a reader and a snapshot of its own, so that a slow client does not hold its worker's. */
+/* Writes lines from the store's cursor into a body. A short body is answered whole, with its length; a longer one is
+ * streamed, with a reader and a snapshot of its own, so that a slow client does not hold its worker's. */
 #include "api/logs.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Shared by both versions of the request logging API: permission, rate limit, and writing the matching lines part by part. */
+/* Shared by both versions of the request logging API: permission, rate limit, and writing the matching lines part by
+ * part. */
 #ifndef TOLLBOOK_SERVER_API_LOGS_H
 #define TOLLBOOK_SERVER_API_LOGS_H
 
@@ -34,8 +35,8 @@ typedef struct log_answer {
     bool first_sent, ended;
 } log_answer;
 
-/* Begins the answer of a zone, without a filter, if the zone belongs to the caller, its logging is on and the rate allows it.
- * NULL: the request was answered with the reason. */
+/* Begins the answer of a zone, without a filter, if the zone belongs to the caller, its logging is on and the rate
+ * allows it. NULL: the request was answered with the reason. */
 log_answer *logs_begin(request *r, int64_t zone);
 /* Answers: a short body at once, a long one as a stream. Takes ownership of a. */
 void logs_answer(request *r, log_answer *a);

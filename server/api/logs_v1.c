@@ -1,5 +1,5 @@
-/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, columns between pipes, for days that overlap the last 72 hours; of the
- * oldest day only the lines that are still kept. */
+/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, columns between pipes, for days that overlap the last 72 hours;
+ * of the oldest day only the lines that are still kept. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

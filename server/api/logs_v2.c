@@ -1,5 +1,5 @@
-/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. All parameters are checked before the answer, so that
- * a client gets all errors at once. */
+/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. All parameters are checked before the answer,
+ * so that a client gets all errors at once. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -43,8 +43,8 @@ static const query_spec specs[] = {
 
 /* --- the window of time --- */
 
-/* Lines have whole milliseconds, so times are rounded up: a client that continues a microsecond after a line does not get it
- * again. */
+/* Lines have whole milliseconds, so times are rounded up: a client that continues a microsecond after a line does not
+ * get it again. */
 static bool read_time(tb_text text, int64_t *ret_us, int64_t *ret_ms)
 {
     tb_error err;

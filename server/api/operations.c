@@ -1,7 +1,7 @@
-/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The arguments are the query's
- * and the body's members, or the body is the operation's document. An operation that reads is a slow query, one that writes
- * a job of the writer; one that does both is first the one, then the other. Under a path of its own the answer is the
- * operation's JSON; under /operations it is the reply, with the text that a command line prints. */
+/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The arguments are the
+ * query's and the body's members, or the body is the operation's document. An operation that reads is a slow query, one
+ * that writes a job of the writer; one that does both is first the one, then the other. Under a path of its own the
+ * answer is the operation's JSON; under /operations it is the reply, with the text that a command line prints. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
 
-/* Without a document: JSON takes thirty times its text in memory. The state of a month run of 1.5 million accounts fits. */
+/* Without a document: JSON takes thirty times its text in memory. The state of a month run of 1.5 million accounts
+ * fits. */
 #define ARGUMENTS_MAX ((size_t)16 << 20)
 
 typedef struct op_work {
@@ -20,8 +21,8 @@ typedef struct op_work {
     bool written; /* the writer has it, or is next */
     char *texts;  /* of the query, decoded */
     char from[REQUEST_PEER_TEXT];
-    /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one already, so the
-     * request has a view of its own. */
+    /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one
+     * already, so the request has a view of its own. */
     published_view secret;
     const uint8_t *key_secret; /* NULL: none */
 } op_work;
@@ -163,8 +164,8 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
-    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.", (int)(SERVER_SLOW_US / 1000000),
-                   too_long_advice(r, w->args.operation));
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.",
+                   (int)(SERVER_SLOW_US / 1000000), too_long_advice(r, w->args.operation));
 }
 
 static tb_code run_write(write_job *job, tb_store *store, tb_error *err)

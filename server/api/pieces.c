@@ -1,5 +1,5 @@
-/* Checks the form of a piece's parameters. Whether it fits the known segments is checked by the feed, in the transaction that
- * takes it. */
+/* Checks the form of a piece's parameters. Whether it fits the known segments is checked by the feed, in the
+ * transaction that takes it. */
 #include "api/pieces.h"
 
 #include <inttypes.h>

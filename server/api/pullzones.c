@@ -1,6 +1,6 @@
-/* GET /pullzone, /pullzone/{id} and /pullzone/count. The answer is a page if `page` is 1 or more, or, with --search-paged, if
- * there is a search without `page`; else a bare list. The list is streamed, since an account may have any number of zones; so
- * is a page with many megabytes of settings. */
+/* GET /pullzone, /pullzone/{id} and /pullzone/count. The answer is a page if `page` is 1 or more, or, with
+ * --search-paged, if there is a search without `page`; else a bare list. The list is streamed, since an account may
+ * have any number of zones; so is a page with many megabytes of settings. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,8 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
     return code ? code : tb_buf_check(out, err);
 }
 
-/* The bare list, if it fits one page: then the loss of a usage server is answered with an error, and does not cut the list off. */
+/* The bare list, if it fits one page: then the loss of a usage server is answered with an error, and does not cut the
+ * list off. */
 static tb_code put_short_list(request *r, const params *p, tb_buf *out, tb_error *err)
 {
     const tb_zone_query q = {.account = r->account,

@@ -1,5 +1,6 @@
-/* POST /pullzone/{id}/purgeCache and POST /purge: the caches belong to the operator, so a hook purges them. It runs on the
- * outbound lane, and the client gets its result: otherwise old content could remain while the client believes it is gone. */
+/* POST /pullzone/{id}/purgeCache and POST /purge: the caches belong to the operator, so a hook purges them. It runs on
+ * the outbound lane, and the client gets its result: otherwise old content could remain while the client believes it is
+ * gone. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -71,8 +72,8 @@ static const query_spec specs[] = {
     {"exactPath", QUERY_BOOL, offsetof(params, exact)},
 };
 
-/* The host of "https://host:443/path*", or without a scheme. Empty if there is a user before the host, or a backslash, because
- * other programs may read another host there. */
+/* The host of "https://host:443/path*", or without a scheme. Empty if there is a user before the host, or a backslash,
+ * because other programs may read another host there. */
 static tb_text host_of(const char *url)
 {
     const char *mark = strstr(url, "://");

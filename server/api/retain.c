@@ -1,5 +1,6 @@
-/* Every round deletes expired request logs; usage is looked at once a UTC day, because a walk over all series takes some seconds
- * in a large file, even if nothing has expired. Warnings are printed when they are new, because most are the same every day. */
+/* Every round deletes expired request logs; usage is looked at once a UTC day, because a walk over all series takes
+ * some seconds in a large file, even if nothing has expired. Warnings are printed when they are new, because most are
+ * the same every day. */
 #include "api/retain.h"
 
 #include <stdlib.h>

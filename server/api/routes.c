@@ -12,8 +12,8 @@
         .name = name_, .handle = handle_, .finish = finish_                                        \
     }
 
-/* Limits of bodies with a known largest sensible size: JSON takes many times its text in memory while it is parsed, on a thread
- * that serves other connections, too. */
+/* Limits of bodies with a known largest sensible size: JSON takes many times its text in memory while it is parsed, on
+ * a thread that serves other connections, too. */
 #define EXPORT_BODY ((size_t)4 << 20)
 #define DIGEST_BODY ((size_t)64 << 10)
 #define PURGE_BODY  ((size_t)64 << 10)

@@ -1,5 +1,5 @@
-/* GET /ingest/segments: the known segments of a log or of a named batch, for a client that hashes its input as the feed does and
- * sends only what is new. */
+/* GET /ingest/segments: the known segments of a log or of a named batch, for a client that hashes its input as the feed
+ * does and sends only what is new. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -17,8 +17,8 @@
 
 #define COOKIE_MAX 192
 
-/* The parts of the console, by the routes that they show: a session with access to one of a part's routes is offered it. Rows
- * of one part are adjacent. */
+/* The parts of the console, by the routes that they show: a session with access to one of a part's routes is offered
+ * it. Rows of one part are adjacent. */
 static const struct {
     const char *offer, *route;
 } offers[] = {

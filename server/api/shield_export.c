@@ -1,6 +1,6 @@
-/* POST /shield/event-logs/{shieldZoneId}/export: the events of a window that pass the filters, as CSV, oldest first. It is
- * streamed: each piece is made from a few blocks, in a snapshot of its own, and begins after the key of the last one. An event
- * that is stored all the time is sent exactly once, whatever arrives meanwhile. */
+/* POST /shield/event-logs/{shieldZoneId}/export: the events of a window that pass the filters, as CSV, oldest first. It
+ * is streamed: each piece is made from a few blocks, in a snapshot of its own, and begins after the key of the last
+ * one. An event that is stored all the time is sent exactly once, whatever arrives meanwhile. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "http/stream.h"
 
 #define BLOCKS_AT_ONCE 64                  /* most blocks in a piece */
-#define WORK_AT_ONCE   (UINT64_C(16) << 20) /* bytes that filters compare in a piece, before other connections have a turn */
+#define WORK_AT_ONCE   (UINT64_C(16) << 20) /* bytes that filters compare in a piece */
 
 typedef struct export {
     tb_store *store;

@@ -1,6 +1,6 @@
 /* GET /shield/shield-zones: the shield zones that the account has now, page by page, with the pull zone that each
- * protects. Their settings are not tollbook's: of the configuration that the deployed service answers, only the identity
- * is here. */
+ * protects. Their settings are not tollbook's: of the configuration that the deployed service answers, only the
+ * identity is here. */
 #include <inttypes.h>
 
 #include "api/handlers.h"

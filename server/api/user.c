@@ -1,5 +1,5 @@
-/* Small answers that clients expect: the user of the key, the list of countries, and empty pages of things that tollbook does
- * not have, so that exporters of whole accounts work. */
+/* Small answers that clients expect: the user of the key, the list of countries, and empty pages of things that
+ * tollbook does not have, so that exporters of whole accounts work. */
 #include <inttypes.h>
 #include <string.h>
 

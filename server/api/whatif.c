@@ -1,5 +1,5 @@
-/* POST /billing/what-if. The computation is a slow query, so that the worker's other connections need not wait; a request is
- * bounded by number and by time. */
+/* POST /billing/what-if. The computation is a slow query, so that the worker's other connections need not wait; a
+ * request is bounded by number and by time. */
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/whatifrun.h"

@@ -7,9 +7,9 @@
  * unpacked some of them, so that lines that came meanwhile go first.
  *
  * A sink loses data only when it is restored from a backup: then it lacks what it took last. So before anything new is
- * sent, the follower asks for that segment after a failure, and after a while without a piece. If it is gone, or a log's
- * own turn finds that out, all logs are marked: after the logs with new lines, and for some logs a round, the sink is
- * asked whether it still has the log's last segment. A log that was withdrawn is left alone. */
+ * sent, the follower asks for that segment after a failure, and after a while without a piece. If it is gone, or a
+ * log's own turn finds that out, all logs are marked: after the logs with new lines, and for some logs a round, the
+ * sink is asked whether it still has the log's last segment. A log that was withdrawn is left alone. */
 #include "follow/follow.h"
 
 #include <inttypes.h>

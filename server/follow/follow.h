@@ -2,9 +2,9 @@
  *
  * A log is an inode. Its new whole lines go to a sink as a piece, which names its log and its byte range by the running
  * hash of everything up to its end (feed.h, "pieces"). The sink is a server or a database. It refuses pieces that it
- * already has, so the follower stores no state between two runs: at its start it reads each log once, asks the sink what
- * it knows of it, and continues after that. A piece that was not acknowledged is read and sent again. A sink that was
- * restored from a backup gets the data it lost again, also of logs that no longer grow.
+ * already has, so the follower stores no state between two runs: at its start it reads each log once, asks the sink
+ * what it knows of it, and continues after that. A piece that was not acknowledged is read and sent again. A sink that
+ * was restored from a backup gets the data it lost again, also of logs that no longer grow.
  *
  * One thread; nothing here reads a clock, waits or prints. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_H

@@ -39,7 +39,8 @@ void follow_log_restart(follow_log *log)
     log->n_starts = 0;
     log->window_len = 0;
     log->scanned = log->earlier_bytes = 0;
-    log->told_earlier = log->told_other_options = log->other_options = log->may_have_other_options = log->checked_options = false;
+    log->told_earlier = log->other_options = log->told_other_options = false;
+    log->may_have_other_options = log->checked_options = false;
     log->begun = log->ask = log->earlier = log->packed = log->damaged = log->unverified = false;
     log->proof = (follow_proof){.length = 0};
     log->fresh = true;

@@ -96,8 +96,8 @@ void follow_log_close(follow_log *log);
 /* Reads up to cap bytes from `at` on, less at the file's end. */
 TB_MUST_USE tb_code follow_log_read(const follow_log *log, uint64_t at, char *bytes, size_t cap,
                                     size_t *ret_n, tb_error *err);
-/* Keeps the last LOG_WINDOW bytes before what the sink has: those of a piece it took, or those before the end of what it
- * said it knows. follow_log_same compares them. */
+/* Keeps the last LOG_WINDOW bytes before what the sink has: those of a piece it took, or those before the end of what
+ * it said it knows. follow_log_same compares them. */
 void follow_log_note(follow_log *log, const char *bytes, size_t len);
 TB_MUST_USE tb_code follow_log_note_known(follow_log *log, tb_error *err);
 /* Whether the file still begins with what was read of it. */

@@ -1,5 +1,5 @@
-/* Exponential backoff with jitter, so that a thousand followers do not all reconnect at once when a server comes back. A
- * clock that jumps costs at most one wait: a time further ahead than any wait can be counts as past. */
+/* Exponential backoff with jitter, so that a thousand followers do not all reconnect at once when a server comes back.
+ * A clock that jumps costs at most one wait: a time further ahead than any wait can be counts as past. */
 #include "follow/pace.h"
 
 #define DOUBLINGS_MAX 6 /* PACE_FIRST_MS doubled so often is past PACE_MOST_MS */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define PACE_FIRST_MS 500   /* the first wait after a failure is at most this */
-#define PACE_MOST_MS  20000 /* and no wait is longer, unless the sink asks for more: a sink that comes back is tried within half a minute */
+#define PACE_MOST_MS  20000 /* the longest wait, unless the sink asks for more */
 #define PACE_LOOK_MS  250   /* between two rounds: how soon a fast log is noticed */
 
 typedef struct pace {

@@ -1,7 +1,7 @@
-/* A stream keeps two running hashes: of everything that came, and of everything up to the last line end. The text is what
- * came after the last byte that the sink has. Of a line that is too long only its beginning is kept, which the sink
- * refuses, and the hash after the bytes left out: the same bytes are hashed again when the sink is asked again, and those
- * left out do not come a second time. Until the sink was asked for the first time, the whole line is kept.
+/* A stream keeps two running hashes: of everything that came, and of everything up to the last line end. The text is
+ * what came after the last byte that the sink has. Of a line that is too long only its beginning is kept, which the
+ * sink refuses, and the hash after the bytes left out: the same bytes are hashed again when the sink is asked again,
+ * and those left out do not come a second time. Until the sink was asked for the first time, the whole line is kept.
  *
  * A sink that no longer knows what it acknowledged was restored from a backup, or that data was withdrawn. The stream
  * cannot send it again. If another sender brought it, and more, in one piece, the stream continues after that; else the
@@ -66,7 +66,7 @@ struct follow_stream {
     uint64_t known_lines;
     uint64_t base;      /* of all bytes that came: where the chain begins */
     bool withdrawn;     /* the bytes before were withdrawn, not lost */
-    uint64_t listed_at; /* the sink was asked for all segments because it lacks what it took up to here; 0: it was not */
+    uint64_t listed_at; /* all segments were listed because the sink lacks what it took up to here; 0: they were not */
 };
 
 follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *layout,

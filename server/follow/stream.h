@@ -29,8 +29,8 @@ typedef enum follow_stream_when {
     FOLLOW_STREAM_LATER, /* it was held back long enough: ship it unless it is a copy */
     FOLLOW_STREAM_END,   /* no more comes: ship also a last line without an end */
 } follow_stream_when;
-/* Stores the whole lines that came. A failure leaves them in the buffer. *ret_report: the result; zeros if there were no
- * lines. */
+/* Stores the whole lines that came. A failure leaves them in the buffer. *ret_report: the result; zeros if there were
+ * no lines. */
 TB_MUST_USE tb_code follow_stream_ship(follow_stream *s, follow_stream_when when, feed_report *ret_report,
                                        tb_error *err);
 /* Whether it counts as another log than the known one with the same beginning. */
@@ -41,9 +41,9 @@ uint64_t follow_stream_copied(const follow_stream *s, uint64_t *ret_same);
 void follow_stream_drop(follow_stream *s);
 /* Lines that were known when the stream began. */
 uint64_t follow_stream_known_lines(const follow_stream *s);
-/* Where the chain that is stored now begins: 0, or the number of bytes that had come when the sink was found to lack what
- * it had acknowledged. The bytes before are not all stored. *ret_withdrawn: they were withdrawn; else the sink lost
- * them. */
+/* Where the chain that is stored now begins: 0, or the number of bytes that had come when the sink was found to lack
+ * what it had acknowledged. The bytes before are not all stored. *ret_withdrawn: they were withdrawn; else the sink
+ * lost them. */
 uint64_t follow_stream_base(const follow_stream *s, bool *ret_withdrawn);
 
 #endif

@@ -1,5 +1,5 @@
-/* A followed log is an inode: a log that is renamed stays the same one, and two names of one file are one log. A pattern
- * is expanded at every scan; a name that exists is never a pattern, whatever its letters. */
+/* A followed log is an inode: a log that is renamed stays the same one, and two names of one file are one log. A
+ * pattern is expanded at every scan; a name that exists is never a pattern, whatever its letters. */
 #include "follow/table.h"
 
 #include <errno.h>

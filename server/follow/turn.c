@@ -1,12 +1,12 @@
 /* A turn opens the log, checks that it still begins with the bytes that were read, reads one piece, checks again, and
  * gives the piece to the sink.
  *
- * Always true: reader->known is a prefix of the log that the sink has acknowledged, or said to know. After any failure the
- * reader goes back there. A log that no longer begins with these bytes is another one, which is read from its beginning.
- * Its first line, the bytes before the end of what the sink has, and its length show that; they are checked after the
- * piece was read, so that a file truncated during the read cannot mix old and new bytes in one piece. A sink that no
- * longer knows what it acknowledged was restored from a backup: then the log is begun anew, and the sink is asked from
- * its first byte on.
+ * Always true: reader->known is a prefix of the log that the sink has acknowledged, or said to know. After any failure
+ * the reader goes back there. A log that no longer begins with these bytes is another one, which is read from its
+ * beginning. Its first line, the bytes before the end of what the sink has, and its length show that; they are checked
+ * after the piece was read, so that a file truncated during the read cannot mix old and new bytes in one piece. A sink
+ * that no longer knows what it acknowledged was restored from a backup: then the log is begun anew, and the sink is
+ * asked from its first byte on.
  *
  * A packed log is opened once it has stopped changing, and nothing of it is sent before all of it could be unpacked,
  * because its writer may not have finished it. One that is known to its end is unpacked once. */
@@ -107,7 +107,8 @@ static tb_code catch_up(follow_log *log, follow_shared *shared, tb_error *err)
      * the sink is asked again before more is sent. */
     log->ask = code != TB_OK || log->earlier;
     for (size_t i = 0; i < known.n; i++)
-        log->ask |= known.list[i].start == reader->known.bytes && !feed_source_reaches(reader->source, known.list[i].length);
+        log->ask |= known.list[i].start == reader->known.bytes &&
+                    !feed_source_reaches(reader->source, known.list[i].length);
     return code;
 }
 
@@ -135,8 +136,8 @@ static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, follow_kno
     return ask_sink(ctx, head, from, ret_known, err);
 }
 
-/* Checks whether more of the log is known under other options, and then reads it under those. Such a log is not sent: each
- * log is read in one way from its first line to its last, so that it can be withdrawn. */
+/* Checks whether more of the log is known under other options, and then reads it under those. Such a log is not sent:
+ * each log is read in one way from its first line to its last, so that it can be withdrawn. */
 static tb_code note_other_options(follow_log *log, follow_shared *shared, feed_source *source, const feed_otherwise *other,
                               tb_error *err)
 {
@@ -183,8 +184,8 @@ static tb_code begin_log(follow_log *log, follow_shared *shared, feed_source *so
     return code;
 }
 
-/* Before more of a plain file is sent: checks again whether it is known under other options, if too little of it was known
- * to tell, or if it begins like a log that is. The sink sees only the beginning of a pipe log. */
+/* Before more of a plain file is sent: checks again whether it is known under other options, if too little of it was
+ * known to tell, or if it begins like a log that is. The sink sees only the beginning of a pipe log. */
 static tb_code recheck_options(follow_log *log, follow_shared *shared, tb_error *err)
 {
     char bytes[FEED_READING_WINDOW];
@@ -196,12 +197,13 @@ static tb_code recheck_options(follow_log *log, follow_shared *shared, tb_error 
     const bool taken = known->taken || log->lines > log->rejected;
     if (log->packed || log->earlier || log->other_options || log->checked_options || !log->reader->seed) return TB_OK;
     if (known->bytes == 0) return TB_OK;
-    if (!log->may_have_other_options && (known->bytes >= FEED_READING_WINDOW || feed_reading_tells(known->bytes, known->lines, taken)))
-        return TB_OK;
+    const bool enough = known->bytes >= FEED_READING_WINDOW || feed_reading_tells(known->bytes, known->lines, taken);
+    if (enough && !log->may_have_other_options) return TB_OK;
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
     if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, own, &other, err);
     if (!code) code = note_other_options(log, shared, log->reader->source, &other, err);
-    if (!code && log->reader->known.bytes >= FEED_READING_WINDOW) log->may_have_other_options = false; /* the window is the same from now on */
+    /* The window is the same from now on. */
+    if (!code && log->reader->known.bytes >= FEED_READING_WINDOW) log->may_have_other_options = false;
     return code;
 }
 
@@ -304,8 +306,8 @@ static tb_code has_lines(follow_log *log, follow_shared *shared, bool *ret_has, 
     return code || !*ret_has ? code : feed_reader_rewind(log->reader, err);
 }
 
-/* A log that is known under other options: checks whether all of it is known. One that goes on after too few known bytes may
- * be another log, and is begun anew. */
+/* A log that is known under other options: checks whether all of it is known. One that goes on after too few known
+ * bytes may be another log, and is begun anew. */
 static tb_code skip_other_options(follow_log *log, follow_shared *shared, bool *ret_end, tb_error *err)
 {
     char sentence[200];
@@ -321,9 +323,9 @@ static tb_code skip_other_options(follow_log *log, follow_shared *shared, bool *
     if (log->later) return begin_log(log, shared, reader->source, err);
     if (more)
         return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,
-                       "Its first %llu bytes were taken in before, under %s: what follows them is not taken. Take it in with "
-                       "the options of then (tollbook ingest), or withdraw the log with them and start again. If it is another log that begins alike, take it in with "
-                       "`tollbook ingest --batch ID` and start again.",
+                       "Its first %llu bytes were taken in before, under %s: what follows them is not taken. Take it in "
+                       "with the options of then (tollbook ingest), or withdraw the log with them and start again. If it "
+                       "is another log that begins alike, take it in with `tollbook ingest --batch ID` and start again.",
                        known, log->options_text);
     if (log->told_other_options) return TB_OK;
     log->told_other_options = true;
@@ -352,8 +354,8 @@ static tb_code next_piece(follow_log *log, follow_shared *shared, bool *ret_end,
     return code ? code : ship(log, shared, err);
 }
 
-/* Ships a piece. Skips what another sender has sent, and halves a piece that is too long for the sink. After TRIES a later
- * turn goes on. TB_E_BATCH_CONFLICT: the sink lost data. */
+/* Ships a piece. Skips what another sender has sent, and halves a piece that is too long for the sink. After TRIES a
+ * later turn goes on. TB_E_BATCH_CONFLICT: the sink lost data. */
 static tb_code try_piece(follow_log *log, follow_shared *shared, bool *ret_end, tb_error *err)
 {
     bool conflict = false; /* and where the log stood at the last one */
@@ -483,8 +485,8 @@ static tb_code is_ready(follow_log *log, bool *ret_ready, tb_error *err)
     return TB_OK;
 }
 
-/* The turn of a log that is open. Its source tells whether it is packed; a packed log is begun in its next turn, because
- * packed logs have their turns one after the other. */
+/* The turn of a log that is open. Its source tells whether it is packed; a packed log is begun in its next turn,
+ * because packed logs have their turns one after the other. */
 static tb_code turn_open(follow_log *log, follow_shared *shared, bool *ret_more, tb_error *err)
 {
     bool ready = true, same = true;

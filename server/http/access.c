@@ -172,8 +172,8 @@ tb_code access_check(request *r, const char **ret_why)
     const bool keyed = r->route->keyed && r->worker->server->options.metrics_key;
     if (r->route->access == TB_ACCESS_NONE && !keyed) return TB_OK;
     if (!find_holder(r, keyed)) {
-        /* A missing, an unknown and a revoked key get the same sentence; the request logging API answers 403 to any wrong
-         * credentials (seed, "Authentication", 3). */
+        /* A missing, an unknown and a revoked key get the same sentence; the request logging API answers 403 to any
+         * wrong credentials (seed, "Authentication", 3). */
         if (!r->route->logging || !has_credentials(r)) return TB_E_UNAUTHORIZED;
         *ret_why = "The credentials are not valid.";
         return TB_E_FORBIDDEN;

@@ -4,8 +4,8 @@
 
 #include "http/request.h"
 
-/* Authenticates the request and checks that its roles open the route; fills in key, account, roles and session. Else 401 or
- * 403; *ret_why is set if there is a better sentence than the code's own. */
+/* Authenticates the request and checks that its roles open the route; fills in key, account, roles and session. Else
+ * 401 or 403; *ret_why is set if there is a better sentence than the code's own. */
 TB_MUST_USE tb_code access_check(request *r, const char **ret_why);
 
 /* The session that a key or a token may open, or false. */

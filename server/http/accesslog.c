@@ -1,6 +1,6 @@
-/* A ring is a byte array with two counters that only grow: the worker advances `head` after it copied a whole line in, the
- * logger advances `tail` after it wrote bytes out. The logger looks at all rings a few times a second, or again at once
- * while there was something.
+/* A ring is a byte array with two counters that only grow: the worker advances `head` after it copied a whole line in,
+ * the logger advances `tail` after it wrote bytes out. The logger looks at all rings a few times a second, or again at
+ * once while there was something.
  *
  * It empties a ring up to the head that it read, which is the end of a line. It switches files only between two passes
  * over the rings, so no line is cut in two. */

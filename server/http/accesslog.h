@@ -28,8 +28,8 @@ TB_MUST_USE tb_code accesslog_open(const char *path, unsigned n_workers, accessl
                                    tb_error *err);
 /* Only from the worker's own thread. NULL log: nothing. */
 void accesslog_write(accesslog *log, unsigned worker, const accesslog_line *line);
-/* Switches to the file that has this name now. TB_OK: lines written before are whole in the old file, later ones go to the
- * new one. Else nothing changes. Only if accesslog_open was given a file; one thread at a time. */
+/* Switches to the file that has this name now. TB_OK: lines written before are whole in the old file, later ones go to
+ * the new one. Else nothing changes. Only if accesslog_open was given a file; one thread at a time. */
 TB_MUST_USE tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err);
 uint64_t accesslog_dropped(const accesslog *log);
 /* Writes what is left and ends the thread. NULL is fine. */

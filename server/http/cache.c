@@ -1,7 +1,7 @@
-/* Sixteen shards, each with a mutex, hash chains and a list in order of arrival. Eviction is CLOCK ("second chance"): the
- * oldest entry leaves, unless it was used, and then becomes the newest. So a hit writes to its own entry only, not to two
- * list neighbours that are in no processor's cache. Memory is freed outside the lock. The gzip form is charged beforehand
- * at an eighth of the body, about what these answers compress to. */
+/* Sixteen shards, each with a mutex, hash chains and a list in order of arrival. Eviction is CLOCK ("second chance"):
+ * the oldest entry leaves, unless it was used, and then becomes the newest. So a hit writes to its own entry only, not
+ * to two list neighbours that are in no processor's cache. Memory is freed outside the lock. The gzip form is charged
+ * beforehand at an eighth of the body, about what these answers compress to. */
 #include "http/cache.h"
 
 #include <pthread.h>

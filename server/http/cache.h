@@ -1,10 +1,10 @@
 /* Encoded answers and the bounded cache of them.
  *
  * An answer is immutable once it is shared; its gzip form is made at the first request for it and kept. Answers are
- * reference-counted: the caller of cache_get and answer_new owns a reference and releases it with answer_drop. Keys hold
- * the store's version, which every commit raises, so a hit is never stale; entries of earlier versions are not found again
- * and are evicted in their turn. Whole keys are compared, not hashes, so that no account gets another one's answer. Any
- * thread. */
+ * reference-counted: the caller of cache_get and answer_new owns a reference and releases it with answer_drop. Keys
+ * hold the store's version, which every commit raises, so a hit is never stale; entries of earlier versions are not
+ * found again and are evicted in their turn. Whole keys are compared, not hashes, so that no account gets another one's
+ * answer. Any thread. */
 #ifndef TOLLBOOK_SERVER_HTTP_CACHE_H
 #define TOLLBOOK_SERVER_HTTP_CACHE_H
 
@@ -32,8 +32,8 @@ void answer_take(answer *a, tb_buf *bytes);
 /* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
 const tb_buf *answer_gzip(answer *a, gzip *gz);
 
-/* Objects that live with an answer, a slot for each thread and form, freed with it by drop. Only the slot's own thread may
- * touch it. NULL: out of memory; *slot NULL: nothing yet. */
+/* Objects that live with an answer, a slot for each thread and form, freed with it by drop. Only the slot's own thread
+ * may touch it. NULL: out of memory; *slot NULL: nothing yet. */
 void **answer_slot(answer *a, unsigned slot, unsigned n_slots, void (*drop)(void *thing));
 
 typedef struct cache cache;

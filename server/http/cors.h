@@ -1,5 +1,5 @@
-/* Cross-origin requests: pages of the origins that the operator names may read answers, none by default. Keys are sent in a
- * header, never by the browser itself, so an origin gets nothing that its user's key does not open. */
+/* Cross-origin requests: pages of the origins that the operator names may read answers, none by default. Keys are sent
+ * in a header, never by the browser itself, so an origin gets nothing that its user's key does not open. */
 #ifndef TOLLBOOK_SERVER_HTTP_CORS_H
 #define TOLLBOOK_SERVER_HTTP_CORS_H
 

@@ -1,5 +1,5 @@
-/* The bodies of refusals. Each route belongs to a family of the interface; a table gives the body of each family at each
- * status. */
+/* The bodies of refusals. Each route belongs to a family of the interface; a table gives the body of each family at
+ * each status. */
 #ifndef TOLLBOOK_SERVER_HTTP_ERRORS_H
 #define TOLLBOOK_SERVER_HTTP_ERRORS_H
 

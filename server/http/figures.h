@@ -1,5 +1,5 @@
-/* The cached figures of the store for /metrics: counting them walks tables that grow with the zones, which a scraper should
- * not cause each time. */
+/* The cached figures of the store for /metrics: counting them walks tables that grow with the zones, which a scraper
+ * should not cause each time. */
 #ifndef TOLLBOOK_SERVER_HTTP_FIGURES_H
 #define TOLLBOOK_SERVER_HTTP_FIGURES_H
 
@@ -17,8 +17,8 @@ typedef struct figures {
     bool there;
 } figures;
 
-/* Whether they should be counted again: the store has changed, or they are FIGURES_AGE_US old; but not before FIGURES_SHARE
- * times the cost of the last count has passed. */
+/* Whether they should be counted again: the store has changed, or they are FIGURES_AGE_US old; but not before
+ * FIGURES_SHARE times the cost of the last count has passed. */
 bool figures_due(const figures *f, uint64_t version, int64_t now_us);
 void figures_keep(figures *f, const tb_store_figures *values, uint64_t version, int64_t from_us,
                   int64_t to_us);

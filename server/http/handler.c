@@ -53,8 +53,9 @@ static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
     r->head.target = (tb_text){r->target, strnlen(uri, HEAD_TARGET_MAX)};
     memcpy(r->target, uri, r->head.target.len);
     r->target[r->head.target.len] = 0;
-    /* Ends the query at its beginning, in the library's own copy of the line: else it would decode every parameter into its
-     * pool for nothing, and give no answer if there are a thousand. It has found the '?' already and goes on after it. */
+    /* Ends the query at its beginning, in the library's own copy of the line: else it would decode every parameter into
+     * its pool for nothing, and give no answer if there are a thousand. It has found the '?' already and goes on after
+     * it. */
     char *mark = strchr((char *)(uintptr_t)uri, '?');
     if (mark) mark[1] = 0;
     conn_begin(k, clock_coarse_us());
@@ -150,9 +151,10 @@ static void check_request(request *r, const char *method, const char *version)
         r->reply.retry_after = wait_s;
         return;
     }
-    /* A file that replaced the database may be an old state, or another one: no data of it is sent. The writer, /readyz and
-     * the idle server find that out; here it is only checked whether the database is back. */
-    if (atomic_load_explicit(&s->gone, memory_order_relaxed) && r->route->access != TB_ACCESS_NONE && !server_check_database(s)) {
+    /* A file that replaced the database may be an old state, or another one: no data of it is sent. The writer, /readyz
+     * and the idle server find that out; here it is only checked whether the database is back. */
+    if (atomic_load_explicit(&s->gone, memory_order_relaxed) && r->route->access != TB_ACCESS_NONE &&
+        !server_check_database(s)) {
         refuse_request(r, TB_E_GONE, NULL, NULL);
         return;
     }
@@ -209,7 +211,8 @@ static enum MHD_Result large_body_call(request *r, size_t *size)
 
 /* --- the answer --- */
 
-/* On the thread that ran the job. Submits a body that the pool parsed to the writer; otherwise resumes the connection. */
+/* On the thread that ran the job. Submits a body that the pool parsed to the writer; otherwise resumes the
+ * connection. */
 static void job_done(write_job *job)
 {
     request *r = job->owner;
@@ -356,8 +359,8 @@ static enum MHD_Result last_call(request *r)
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conn_set_phase(r->conn, CONN_WORK, 0, r->start_us);
-        /* Most answers need no usage server, and it is not known beforehand which do: so the worker begins, and if it would
-         * have to wait for one, with all its other connections, the handler runs again on the job pool. */
+        /* Most answers need no usage server, and it is not known beforehand which do: so the worker begins, and if it
+         * would have to wait for one, with all its other connections, the handler runs again on the job pool. */
         size_t shard = 0;
         if (r->worker->server->options.usage) usage_refuse();
         r->route->handle(r);
@@ -485,9 +488,9 @@ void handler_received(request *r)
 struct MHD_Daemon *handler_start(worker *w)
 {
     const server_options *o = &w->server->options;
-    /* The library's inactivity timeout is off: the sweeper's deadlines cover every phase, and the library would take a lock and
-     * read the clock for each piece read or sent. Its strict mode is off, too: head_read refuses the same requests, with an
-     * answer that says why. */
+    /* The library's inactivity timeout is off: the sweeper's deadlines cover every phase, and the library would take a
+     * lock and read the clock for each piece read or sent. Its strict mode is off, too: head_read refuses the same
+     * requests, with an answer that says why. */
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
                                 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,

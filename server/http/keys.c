@@ -1,5 +1,5 @@
-/* Open addressing at no more than half load, by the first bytes of the SHA-256. A text is hashed before it is looked up, so
- * timing tells nothing about stored keys. All the same every comparison runs over all 32 bytes. */
+/* Open addressing at no more than half load, by the first bytes of the SHA-256. A text is hashed before it is looked
+ * up, so timing tells nothing about stored keys. All the same every comparison runs over all 32 bytes. */
 #include "http/keys.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* A fixed table of buckets by account, in sets of eight: in a full set the account not seen for longest loses its bucket,
- * which was most likely full again. So memory is bounded, whatever accounts there are. Tokens are counted in millionths: a
- * bucket gains per_second of them each microsecond. */
+/* A fixed table of buckets by account, in sets of eight: in a full set the account not seen for longest loses its
+ * bucket, which was most likely full again. So memory is bounded, whatever accounts there are. Tokens are counted in
+ * millionths: a bucket gains per_second of them each microsecond. */
 #include "http/limit.h"
 
 #include <pthread.h>

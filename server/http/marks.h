@@ -1,6 +1,6 @@
-/* When a database was last backed up, and last verified. `backup` and `verify` only read the database, beside a server that
- * holds the writer's lock, so they note the time in a file beside it: FILE.last-backup or FILE.last-verify, as RFC 3339 and
- * a line end. */
+/* When a database was last backed up, and last verified. `backup` and `verify` only read the database, beside a server
+ * that holds the writer's lock, so they note the time in a file beside it: FILE.last-backup or FILE.last-verify, as RFC
+ * 3339 and a line end. */
 #ifndef TOLLBOOK_SERVER_HTTP_MARKS_H
 #define TOLLBOOK_SERVER_HTTP_MARKS_H
 

@@ -1,5 +1,5 @@
-/* Request counters, one block a worker: only its own thread writes it, and /metrics adds the blocks up. So counting costs a
- * plain addition. */
+/* Request counters, one block a worker: only its own thread writes it, and /metrics adds the blocks up. So counting
+ * costs a plain addition. */
 #ifndef TOLLBOOK_SERVER_HTTP_METRICS_H
 #define TOLLBOOK_SERVER_HTTP_METRICS_H
 

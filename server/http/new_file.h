@@ -1,6 +1,6 @@
-/* Atomic file writes: a file is written under a temporary name in the same folder and then renamed. A file or symbolic link
- * of either name is replaced, never written to or followed. The temporary name begins with a dot, has the process id and
- * ends in ".part", so that programs that look for files by their ending do not see half a file. */
+/* Atomic file writes: a file is written under a temporary name in the same folder and then renamed. A file or symbolic
+ * link of either name is replaced, never written to or followed. The temporary name begins with a dot, has the process
+ * id and ends in ".part", so that programs that look for files by their ending do not see half a file. */
 #ifndef TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 #define TOLLBOOK_SERVER_HTTP_NEW_FILE_H
 

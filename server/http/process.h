@@ -30,8 +30,8 @@ bool process_read(process_figure which, uint64_t *ret_value);
 /* The free bytes, for this user, of the file system of a path. */
 bool process_disk_free(const char *path, uint64_t *ret_bytes);
 
-/* Writes "tollbook serve: " and the message as a line on standard error. Control bytes that a message quotes are escaped
- * (tb_buf_shown), so they do nothing to a terminal; its own tabs and line ends stay. */
+/* Writes "tollbook serve: " and the message as a line on standard error. Control bytes that a message quotes are
+ * escaped (tb_buf_shown), so they do nothing to a terminal; its own tabs and line ends stay. */
 void process_say(const char *fmt, ...) TB_PRINTF(1, 2);
 /* Sets the function that puts the database's path into the hints at a message's end; before the first message. */
 void process_use_hints(void (*put)(const char *text, tb_buf *out));

@@ -1,5 +1,6 @@
-/* A version counts its references: the publisher holds one while it is the newest, and each view that has seen it. A view
- * takes its reference under the lock under which the newest is replaced, so it never takes one of a freed version. */
+/* A version counts its references: the publisher holds one while it is the newest, and each view that has seen it. A
+ * view takes its reference under the lock under which the newest is replaced, so it never takes one of a freed
+ * version. */
 #include "http/published.h"
 
 #include <pthread.h>

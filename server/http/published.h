@@ -1,9 +1,9 @@
-/* A published object: many threads read it and one replaces it now and then, in the way of RCU. Examples are the table of
- * keys, a token key, a secret.
+/* A published object: many threads read it and one replaces it now and then, in the way of RCU. Examples are the table
+ * of keys, a token key, a secret.
  *
- * A published version never changes. Each reading thread has a view of its own, which keeps the version that it saw until
- * the next published_get; a version that was replaced is freed with its last view. If nothing is new, published_get is one
- * atomic read. */
+ * A published version never changes. Each reading thread has a view of its own, which keeps the version that it saw
+ * until the next published_get; a version that was replaced is freed with its last view. If nothing is new,
+ * published_get is one atomic read. */
 #ifndef TOLLBOOK_SERVER_HTTP_PUBLISHED_H
 #define TOLLBOOK_SERVER_HTTP_PUBLISHED_H
 

@@ -1,5 +1,5 @@
-/* A query string is walked once; each name is looked up in the caller's table, and its value is stored in the field that the
- * table gives. Header values are walked by a cursor in the same way. */
+/* A query string is walked once; each name is looked up in the caller's table, and its value is stored in the field
+ * that the table gives. Header values are walked by a cursor in the same way. */
 #include "http/query.h"
 
 #include <string.h>
@@ -56,7 +56,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes escapes into out; returns the length. An invalid escape stays as it is; request heads with one are refused before. */
+/* Decodes escapes into out; returns the length. An invalid escape stays as it is; request heads with one are refused
+ * before. */
 static size_t decode(const char *text, size_t len, char *out)
 {
     size_t n = 0;

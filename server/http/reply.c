@@ -1,10 +1,10 @@
-/* Turns the reply into libmicrohttpd's response object: the body, perhaps its gzip form, and the headers. Bodies are never
- * copied: the library borrows them until the last byte is sent.
+/* Turns the reply into libmicrohttpd's response object: the body, perhaps its gzip form, and the headers. Bodies are
+ * never copied: the library borrows them until the last byte is sent.
  *
- * A response object costs two dozen allocations, most of them for headers that are the same each time. So a cached answer
- * keeps one for each worker and form; of its headers only the request id and the date change, and they are overwritten in
- * place, as their length is fixed. That is safe because the library copies the headers out when the handler returns, on the
- * same thread. The library would add a date itself, but formats it for each answer. */
+ * A response object costs two dozen allocations, most of them for headers that are the same each time. So a cached
+ * answer keeps one for each worker and form; of its headers only the request id and the date change, and they are
+ * overwritten in place, as their length is fixed. That is safe because the library copies the headers out when the
+ * handler returns, on the same thread. The library would add a date itself, but formats it for each answer. */
 #include "http/reply.h"
 
 #include <microhttpd.h>
@@ -31,8 +31,8 @@ typedef struct body {
 
 /* --- the body --- */
 
-/* An answer keeps its gzip form; other bodies are compressed into an answer of their own. If that fails the body is sent
- * plain. */
+/* An answer keeps its gzip form; other bodies are compressed into an answer of their own. If that fails the body is
+ * sent plain. */
 static body choose_body(request *r)
 {
     worker *w = r->worker;
@@ -95,8 +95,8 @@ static bool is_console(const request *r)
     return strncasecmp(r->target, path, n) == 0 && strchr("/?", r->target[n]); /* or its end */
 }
 
-/* The console's page runs its own scripts and styles, sends requests to its own server, frames only its documents, and may
- * not be framed. */
+/* The console's page runs its own scripts and styles, sends requests to its own server, frames only its documents, and
+ * may not be framed. */
 static const char *const console_headers[] = {
     "Content-Security-Policy",
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -107,8 +107,8 @@ static const char *const console_headers[] = {
     NULL,
 };
 
-/* Invoices and what-if pages: documents with styles of their own and no scripts. A browser that is signed in to the console
- * opens them under the server's address, so they must not act in its name. */
+/* Invoices and what-if pages: documents with styles of their own and no scripts. A browser that is signed in to the
+ * console opens them under the server's address, so they must not act in its name. */
 static const char *const document_headers[] = {
     "Content-Security-Policy",
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox",

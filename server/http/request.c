@@ -1,8 +1,8 @@
 /* The answering calls only set the reply; reply.c sends it. An ETag is
  *     "<32 hex digits of a hash>-<length in hex>[g]"
- * with g for the gzip form. The hash covers the account, the question and the version of the store, as well as that length
- * and form. So a tag can be checked before any work, and a 304 can carry the Content-Length that the 200 would have had, as
- * RFC 9110, 8.6 wants. */
+ * with g for the gzip form. The hash covers the account, the question and the version of the store, as well as that
+ * length and form. So a tag can be checked before any work, and a 304 can carry the Content-Length that the 200 would
+ * have had, as RFC 9110, 8.6 wants. */
 #include "http/request.h"
 
 #include <arpa/inet.h>

@@ -2,8 +2,8 @@
  * exactly one of the answering calls below, or submits a job to the writer or the job pool and answers in the route's
  * `finish`. It does not depend on libmicrohttpd.
  *
- * A request and all it holds belong to its worker's thread, except the job while it runs elsewhere. Texts live until the
- * answer is sent. */
+ * A request and all it holds belong to its worker's thread, except the job while it runs elsewhere. Texts live until
+ * the answer is sent. */
 #ifndef TOLLBOOK_SERVER_HTTP_REQUEST_H
 #define TOLLBOOK_SERVER_HTTP_REQUEST_H
 
@@ -26,13 +26,14 @@ typedef enum reply_kind {
     REPLY_STREAM,       /* the pieces of request.reply.source */
 } reply_kind;
 
-/* The source of a long answer. fill appends the next piece, of about STREAM_PIECE bytes, and sets *ret_done with the last
- * one; a fill that took long may append nothing. The first piece is made before the head is sent, so that its failure is the
- * answer; a later failure cuts the answer off. Both run on the worker's thread, fill not after the request's end; each fill
- * reads the worker's store in a snapshot of its own. release may be NULL and is called once in any case.
+/* The source of a long answer. fill appends the next piece, of about STREAM_PIECE bytes, and sets *ret_done with the
+ * last one; a fill that took long may append nothing. The first piece is made before the head is sent, so that its
+ * failure is the answer; a later failure cuts the answer off. Both run on the worker's thread, fill not after the
+ * request's end; each fill reads the worker's store in a snapshot of its own. release may be NULL and is called once in
+ * any case.
  *
- * If `asks` is set a fill may run on a thread of LANE_REMOTE, with request.worker a remote worker, and must be repeatable
- * after a failure: then no piece blocks a worker for a usage server. The handler makes the first one. */
+ * If `asks` is set a fill may run on a thread of LANE_REMOTE, with request.worker a remote worker, and must be
+ * repeatable after a failure: then no piece blocks a worker for a usage server. The handler makes the first one. */
 typedef struct stream_source {
     tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
     void (*release)(void *ctx);
@@ -149,8 +150,8 @@ void request_log_failure(const request *r, const tb_error *err);
  * object is kept with it. */
 void request_answer(request *r, answer *what, bool again);
 
-/* If If-None-Match has the tag of the answer of this hash, answers 304 and returns true, before any work. "*" never matches:
- * whether anything exists is not known yet. Keeps the hash for the ETag of a full answer. */
+/* If If-None-Match has the tag of the answer of this hash, answers 304 and returns true, before any work. "*" never
+ * matches: whether anything exists is not known yet. Keeps the hash for the ETag of a full answer. */
 bool request_not_modified(request *r, tb_hash128 hash);
 
 /* The ETag, quoted and terminated, of an answer of this length and form; returns its length. */
@@ -162,15 +163,15 @@ void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 /* The client's address as text, terminated. */
 #define REQUEST_PEER_TEXT 46
 void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
-/* A number for the client's address, for limits; not 0. An IPv6 network of 64 bits counts as one address. Behind a proxy on
- * this machine it is the address that the proxy names last. */
+/* A number for the client's address, for limits; not 0. An IPv6 network of 64 bits counts as one address. Behind a
+ * proxy on this machine it is the address that the proxy names last. */
 int64_t request_visitor(const request *r);
 
-/* Submits r->job (run, bytes set) to the writer and suspends the connection; `finish` is called when the job is done, also if
- * the writer refuses it (r->job.code). */
+/* Submits r->job (run, bytes set) to the writer and suspends the connection; `finish` is called when the job is done,
+ * also if the writer refuses it (r->job.code). */
 void request_submit(request *r);
-/* The same to a lane of the job pool (jobs/pool.h): a long computation, a request to another computer or a hook, a large
- * body to parse. */
+/* The same to a lane of the job pool (jobs/pool.h): a long computation, a request to another computer or a hook, a
+ * large body to parse. */
 void request_submit_slow(request *r);
 void request_submit_outbound(request *r);
 void request_submit_parse(request *r);

@@ -1,5 +1,5 @@
-/* The rows are compared in order: nearly all differ in the byte after the slash, which is compared first. At this size that is
- * cheaper than an index. */
+/* The rows are compared in order: nearly all differ in the byte after the slash, which is compared first. At this size
+ * that is cheaper than an index. */
 #include "http/router.h"
 
 #include <limits.h>

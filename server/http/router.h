@@ -1,6 +1,6 @@
-/* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no other spelling of a path reaches
- * another resource. Literal parts match in any letter case, and a trailing slash is ignored, as clients send both. The text
- * of a {id} is taken as it is. */
+/* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no other spelling of a path
+ * reaches another resource. Literal parts match in any letter case, and a trailing slash is ignored, as clients send
+ * both. The text of a {id} is taken as it is. */
 #ifndef TOLLBOOK_SERVER_HTTP_ROUTER_H
 #define TOLLBOOK_SERVER_HTTP_ROUTER_H
 

@@ -1,7 +1,7 @@
-/* Start and stop. A graceful stop has this order: no new connections; idle connections are closed and running requests get
- * their answer with "Connection: close"; then slow, outbound and remote jobs end and the writer finishes its queue, which
- * resumes every suspended connection (the library aborts the process if one is left); then the event loops end; then the
- * file is checkpointed. */
+/* Start and stop. A graceful stop has this order: no new connections; idle connections are closed and running requests
+ * get their answer with "Connection: close"; then slow, outbound and remote jobs end and the writer finishes its queue,
+ * which resumes every suspended connection (the library aborts the process if one is left); then the event loops end;
+ * then the file is checkpointed. */
 #include "http/server.h"
 
 #include <malloc.h>
@@ -375,14 +375,14 @@ bool server_check_database(server *s)
 
 /* --- starting --- */
 
-/* On the writer's thread, before any client is told of the commit: a client that has its answer and asks again must not get
- * a cached answer from before. */
+/* On the writer's thread, before any client is told of the commit: a client that has its answer and asks again must not
+ * get a cached answer from before. */
 static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
 {
     server *s = ctx;
     uint64_t version;
-    /* If the version cannot be read, one is taken that no cached answer has yet: answers are computed and cached under the
-     * version that they really have. */
+    /* If the version cannot be read, one is taken that no cached answer has yet: answers are computed and cached under
+     * the version that they really have. */
     if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
     if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
@@ -401,7 +401,8 @@ typedef struct retention {
     bool more; /* expired data is left */
 } retention;
 
-/* Deletes expired data and moves a part of the new series to its place, in small steps: a request that comes now waits for one. */
+/* Deletes expired data and moves a part of the new series to its place, in small steps: a request that comes now waits
+ * for one. */
 static tb_code expire_data(tb_store *store, void *ctx, tb_error *err)
 {
     retention *a = ctx;
@@ -414,8 +415,8 @@ static tb_code expire_data(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Deletes request logs, shield events and the text of refused lines that have expired, also if nothing new comes in. A failure
- * is tried again the next time. */
+/* Deletes request logs, shield events and the text of refused lines that have expired, also if nothing new comes in. A
+ * failure is tried again the next time. */
 static bool on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
@@ -529,8 +530,8 @@ tb_code server_start(server *s, tb_error *err)
 
 #define GIVE_UP_US INT64_C(5000000) /* time for a running ingest to abort */
 
-/* Waits until every connection is closed, or nothing was written for the time of a stop. A writer at work gets three times
- * that, is then told to abort its input, and is not waited for if it does not. */
+/* Waits until every connection is closed, or nothing was written for the time of a stop. A writer at work gets three
+ * times that, is then told to abort its input, and is not waited for if it does not. */
 static bool wait_for_clients(server *s)
 {
     const int64_t stop_us = s->options.stop_us, start_us = clock_mono_us();

@@ -5,8 +5,8 @@
  *     body receiver --whole large bodies--> the worker that suspended the connection
  *     job pool --messages sent, deployments ended, steps of periodic tasks--> writer
  *
- * server_open does everything that can fail with a message for the operator; server_start starts the threads, server_stop
- * ends them; server_free releases it. Signals assume one server a process; this code does not. */
+ * server_open does everything that can fail with a message for the operator; server_start starts the threads,
+ * server_stop ends them; server_free releases it. Signals assume one server a process; this code does not. */
 #ifndef TOLLBOOK_SERVER_HTTP_SERVER_H
 #define TOLLBOOK_SERVER_HTTP_SERVER_H
 
@@ -62,7 +62,7 @@ typedef struct server_options {
     int64_t deploy_us;            /* how long one deployment may take */
     const char *purge_hook;       /* a program that purges caches, or NULL */
     int64_t purge_us;             /* how long one purge may take */
-    const char *ca;               /* certificate authorities for registries and the alerts' receiver; NULL: the system's */
+    const char *ca;               /* certificate authorities for outgoing requests; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
     periodic_task tasks[PERIODIC_TASKS_MAX];
@@ -149,20 +149,20 @@ typedef struct server {
     atomic_bool abort_writes;                    /* a running ingest must abort */
 } server;
 
-/* Takes a reader for an account's answer that is sent over many calls. On the worker's own thread. TB_E_RATE_LIMITED: too
- * many at once. */
+/* Takes a reader for an account's answer that is sent over many calls. On the worker's own thread. TB_E_RATE_LIMITED:
+ * too many at once. */
 TB_MUST_USE tb_code worker_take_reader(worker *w, int64_t account, tb_store **ret_store,
                                        tb_error *err);
 /* Returns it. bytes: what stream_slots_hold booked for it, or 0. */
 void worker_return_reader(worker *w, int64_t account, size_t bytes, tb_store *store);
 
-/* Makes a one-time sign-in, for the first client that sends its text, to an account with all its data, or for account 0 as
- * the operator. It is bound to no key, since whoever may open the database file needs none. used, which may be NULL, is called
- * on a worker's thread when it is redeemed. */
+/* Makes a one-time sign-in, for the first client that sends its text, to an account with all its data, or for account 0
+ * as the operator. It is bound to no key, since whoever may open the database file needs none. used, which may be NULL,
+ * is called on a worker's thread when it is redeemed. */
 void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char out[SESSION_TEXT + 1]);
 
-/* Whether the database is still the file that was opened. Reports on standard error when that changes, and once if it has a
- * second name. Any thread. */
+/* Whether the database is still the file that was opened. Reports on standard error when that changes, and once if it
+ * has a second name. Any thread. */
 bool server_check_database(server *s);
 /* Notes that the database is gone, as the caller has just found. */
 void server_lost(server *s, const tb_error *err);
@@ -172,8 +172,8 @@ worker *server_remote_worker(server *s, const tb_store *store);
 /* The metrics of all workers, SERVER_BLOCKS_MAX at most; returns how many. */
 size_t server_metrics(const server *s, const metrics **ret_blocks);
 
-/* Replaces the key for bearer tokens, which it takes over, and the secret that encrypts the texts of keys, also while the
- * server runs. A running request keeps the ones that it saw. */
+/* Replaces the key for bearer tokens, which it takes over, and the secret that encrypts the texts of keys, also while
+ * the server runs. A running request keeps the ones that it saw. */
 TB_MUST_USE tb_code server_use_token_key(server *s, token_key *key, tb_error *err);
 TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET],
                                       tb_error *err);
@@ -192,7 +192,8 @@ TB_MUST_USE tb_code server_open(const server_options *options, const route *rout
                                 server **ret_server, tb_error *err);
 /* Starts all threads. */
 TB_MUST_USE tb_code server_start(server *s, tb_error *err);
-/* Accepts no more, finishes running requests, ends all threads and checkpoints. false: something did not finish in time. */
+/* Accepts no more, finishes running requests, ends all threads and checkpoints. false: something did not finish in
+ * time. */
 bool server_stop(server *s);
 void server_free(server *s); /* after server_stop, or if it never started */
 

@@ -1,6 +1,6 @@
-/* A table of fixed size with chains by the first bytes of the hash. Texts carry 256 random bits and are hashed before they
- * are looked up, so timing tells nothing about stored ones. Sign-ins are rare: each walks the whole table once, removes
- * expired sessions, and finds the one to evict. */
+/* A table of fixed size with chains by the first bytes of the hash. Texts carry 256 random bits and are hashed before
+ * they are looked up, so timing tells nothing about stored ones. Sign-ins are rare: each walks the whole table once,
+ * removes expired sessions, and finds the one to evict. */
 #include "http/sessions.h"
 
 #include <pthread.h>

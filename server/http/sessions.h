@@ -1,5 +1,5 @@
-/* Sessions of the console: each is named by an opaque text in a browser's cookie. They are kept in memory only, as hashes, so
- * a restart ends them all and a memory dump reveals none. The caller gives the time. Any thread.
+/* Sessions of the console: each is named by an opaque text in a browser's cookie. They are kept in memory only, as
+ * hashes, so a restart ends them all and a memory dump reveals none. The caller gives the time. Any thread.
  *
  * The number of sessions is bounded, in all and for each key: the oldest is evicted. */
 #ifndef TOLLBOOK_SERVER_HTTP_SESSIONS_H
@@ -40,8 +40,8 @@ void sessions_put_one_time(sessions *s, const session *what, const uint8_t rando
 /* Redeems the one-time sign-in, if this is its text. */
 bool sessions_redeem(sessions *s, tb_text text, session *ret_session);
 
-/* The next session text for a server with this port in the value of a Cookie header (RFC 6265, 4.2.1), from *at on, which
- * begins as 0; data NULL: there is none. A name may come twice: a page of a sibling host can set it, too. */
+/* The next session text for a server with this port in the value of a Cookie header (RFC 6265, 4.2.1), from *at on,
+ * which begins as 0; data NULL: there is none. A name may come twice: a page of a sibling host can set it, too. */
 tb_text sessions_cookie(tb_text cookies, unsigned port, size_t *at);
 
 #endif

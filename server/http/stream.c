@@ -1,9 +1,9 @@
-/* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source makes the next one. So
- * each connection has at most one piece, and its gzip form, in memory, and a slow client slows its own source only.
+/* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source makes the next one.
+ * So each connection has at most one piece, and its gzip form, in memory, and a slow client slows its own source only.
  *
- * The first piece is made before the head is sent: a source that fails at once is answered with an error. A later failure
- * cuts the answer off in a way that the client can detect: the chunk that ends a body is not sent, and without chunks
- * (HTTP/1.0) the connection is reset. */
+ * The first piece is made before the head is sent: a source that fails at once is answered with an error. A later
+ * failure cuts the answer off in a way that the client can detect: the chunk that ends a body is not sent, and without
+ * chunks (HTTP/1.0) the connection is reset. */
 #include "http/stream.h"
 
 #include <microhttpd.h>
@@ -39,8 +39,8 @@ tb_code stream_fill(stream *s, tb_error *err)
     return code;
 }
 
-/* Ends the answer. The end of a body without chunks is the connection's end, which must not look like success: connecting a
- * socket to AF_UNSPEC makes Linux reset it. */
+/* Ends the answer. The end of a body without chunks is the connection's end, which must not look like success:
+ * connecting a socket to AF_UNSPEC makes Linux reset it. */
 static ssize_t fail_stream(const stream *s, const tb_error *err)
 {
     const struct sockaddr unspecified = {.sa_family = AF_UNSPEC};

@@ -1,6 +1,6 @@
-/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread, or on one of the job pool if a
- * piece needs a usage server, and compressed if the client takes gzip. A client that reads too slowly meets its deadline
- * (conn_piece). */
+/* Answers too long for memory: made piece by piece while they are sent, on the worker's thread, or on one of the job
+ * pool if a piece needs a usage server, and compressed if the client takes gzip. A client that reads too slowly meets
+ * its deadline (conn_piece). */
 #ifndef TOLLBOOK_SERVER_HTTP_STREAM_H
 #define TOLLBOOK_SERVER_HTTP_STREAM_H
 
@@ -11,8 +11,8 @@
 
 struct MHD_Response;
 
-/* Takes over reply.source, makes its first piece and the response object. The caller answers a failure of that. zipped: send
- * it as gzip. */
+/* Takes over reply.source, makes its first piece and the response object. The caller answers a failure of that. zipped:
+ * send it as gzip. */
 TB_MUST_USE tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_response,
                                     tb_error *err);
 

@@ -1,7 +1,7 @@
-/* libjwt checks the signature, and everything that it is lax about is checked here. It takes the algorithm from the token, so
- * a token signed "HS256" with the text of a public key would pass: the algorithm is compared with the configured one. It
- * accepts padding, other spellings of a signature, unknown extensions, and an algorithm in any letter case: the form is
- * checked first. It reads the clock: here the caller gives the time. */
+/* libjwt checks the signature, and everything that it is lax about is checked here. It takes the algorithm from the
+ * token, so a token signed "HS256" with the text of a public key would pass: the algorithm is compared with the
+ * configured one. It accepts padding, other spellings of a signature, unknown extensions, and an algorithm in any
+ * letter case: the form is checked first. It reads the clock: here the caller gives the time. */
 #include "http/token.h"
 
 #include <jansson.h>
@@ -86,8 +86,9 @@ static json_t *read_part(const char *part, size_t len)
     return NULL;
 }
 
-/* Checks the form, header and claims of a token: three parts with a dot between. The algorithm must have its exact spelling.
- * No extension is supported, and `crit` names those that must be (RFC 7515, 4.1.11). The signature is only decoded. */
+/* Checks the form, header and claims of a token: three parts with a dot between. The algorithm must have its exact
+ * spelling. No extension is supported, and `crit` names those that must be (RFC 7515, 4.1.11). The signature is only
+ * decoded. */
 static bool read_token(const char *text, const char *algorithm, token_claims *claims)
 {
     unsigned char bytes[TOKEN_TEXT_MAX];
@@ -115,7 +116,8 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
         return false;
     memcpy(copy, text.data, text.len);
     copy[text.len] = 0;
-    bool good = read_token(copy, jwt_alg_str(algorithms[key->algorithm]), &claims) && claims.from_s <= now_s && now_s < claims.until_s &&
+    bool good = read_token(copy, jwt_alg_str(algorithms[key->algorithm]), &claims) && claims.from_s <= now_s &&
+                now_s < claims.until_s &&
                 jwt_decode(&jwt, copy, key->bytes, key->len) == 0 && jwt &&
                 jwt_get_alg(jwt) == algorithms[key->algorithm];
     jwt_free(jwt);

@@ -1,6 +1,6 @@
-/* Checks a token key's file before it is used. libjwt refuses every token under a key that it cannot use and does not say
- * why, so the file must hold what its algorithm takes: a secret, or a PEM key of the right half, kind and strength. A PEM key
- * is never a secret: under HS256 anyone who knows the public half could sign. */
+/* Checks a token key's file before it is used. libjwt refuses every token under a key that it cannot use and does not
+ * say why, so the file must hold what its algorithm takes: a secret, or a PEM key of the right half, kind and strength.
+ * A PEM key is never a secret: under HS256 anyone who knows the public half could sign. */
 #include "http/token_key.h"
 
 #include <errno.h>

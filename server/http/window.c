@@ -1,5 +1,6 @@
-/* A ring of the times of each id's last `count` requests: another one is allowed when the oldest has left the window. The
- * table has a fixed size, in sets of eight with a lock each; in a full set the id not seen for longest is evicted. */
+/* A ring of the times of each id's last `count` requests: another one is allowed when the oldest has left the window.
+ * The table has a fixed size, in sets of eight with a lock each; in a full set the id not seen for longest is
+ * evicted. */
 #include "http/window.h"
 
 #include <pthread.h>

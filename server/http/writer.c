@@ -1,5 +1,5 @@
-/* A queue under a mutex, and a thread that takes as much of it as one commit should hold. Group commit makes durable ingest
- * fast: one fsync for all queued jobs. */
+/* A queue under a mutex, and a thread that takes as much of it as one commit should hold. Group commit makes durable
+ * ingest fast: one fsync for all queued jobs. */
 #include "http/writer.h"
 
 #include <pthread.h>
@@ -58,9 +58,9 @@ bool write_job_over(write_job *job)
     return true;
 }
 
-/* A heavy job is alone in its transaction, which is rolled back if it fails. Behind a savepoint each statement that inserts
- * several rows, or has triggers, would cost as much as all earlier changes of the transaction. On usage servers a batch costs
- * little. */
+/* A heavy job is alone in its transaction, which is rolled back if it fails. Behind a savepoint each statement that
+ * inserts several rows, or has triggers, would cost as much as all earlier changes of the transaction. On usage servers
+ * a batch costs little. */
 static bool is_heavy(const group *g, const write_job *job)
 {
     return !g->w->hooks.gather_us && job->weight > WRITER_ALONE;
@@ -91,9 +91,9 @@ static bool is_short(const write_job *job)
     return job->weight <= WRITER_SHORT;
 }
 
-/* Whether `next` may be in the group of `job`. With usage on servers, jobs with usage and others are not mixed, because the
- * usage's INSERT may fail. Elsewhere jobs whose usage is written at the group's end, which may fail, too, are not mixed with
- * others; and short jobs are answered before a long one begins. */
+/* Whether `next` may be in the group of `job`. With usage on servers, jobs with usage and others are not mixed, because
+ * the usage's INSERT may fail. Elsewhere jobs whose usage is written at the group's end, which may fail, too, are not
+ * mixed with others; and short jobs are answered before a long one begins. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
     if (g->w->hooks.gather_us) return job->usage == next->usage;
@@ -112,8 +112,8 @@ static write_job *take_all(writer *w)
     return all;
 }
 
-/* With usage on servers: jobs with usage that came since the group began join it, since an INSERT costs as much for one batch
- * as for many. Not if other jobs wait for the group's end. */
+/* With usage on servers: jobs with usage that came since the group began join it, since an INSERT costs as much for one
+ * batch as for many. Not if other jobs wait for the group's end. */
 static write_job *take_more(writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -271,8 +271,9 @@ static void run_idle(writer *w)
         publish(w, false);
         return;
     }
-    if (w->hooks.maintain && (w->more_maintenance || now_us - w->maintained_us >= WRITER_MAINTAIN_MS * INT64_C(1000))) maintain(w);
-    if (w->hooks.idle && (w->more_idle || !w->hooks.maintain || now_us - w->busy_us >= WRITER_IDLE_MS * INT64_C(1000))) {
+    const int64_t quiet_us = now_us - w->maintained_us, idle_us = now_us - w->busy_us;
+    if (w->hooks.maintain && (w->more_maintenance || quiet_us >= WRITER_MAINTAIN_MS * INT64_C(1000))) maintain(w);
+    if (w->hooks.idle && (w->more_idle || !w->hooks.maintain || idle_us >= WRITER_IDLE_MS * INT64_C(1000))) {
         w->busy_us = now_us;
         w->more_idle = w->hooks.idle(w->hooks.ctx, w->store);
     }
@@ -287,7 +288,8 @@ static void append_job(write_job ***last, write_job *job)
     *last = &job->next;
 }
 
-/* With usage on servers: whether jobs with usage stay in the queue; then *ret_ms is when to look again. With the lock held. */
+/* With usage on servers: whether jobs with usage stay in the queue; then *ret_ms is when to look again. With the lock
+ * held. */
 static bool holds_usage(writer *w, bool ready, int64_t *ret_ms)
 {
     const int64_t left_us = w->gathered_us + w->hooks.gather_us - clock_mono_us();
@@ -315,7 +317,8 @@ static void stay_queued(writer *w, write_job *job)
     w->queued_bytes += job->bytes;
 }
 
-/* With usage on servers: takes the jobs that can run now. Jobs with usage that stay, but have waited too long, go to *ret_over. */
+/* With usage on servers: takes the jobs that can run now. Jobs with usage that stay, but have waited too long, go to
+ * *ret_over. */
 static write_job *take_gathered(writer *w, bool held, const tb_error *unready, write_job **ret_over)
 {
     job_list taken = {.last = &taken.first};
@@ -356,7 +359,8 @@ static write_job *take_round(writer *w)
     return none.first;
 }
 
-/* Takes the jobs that can run now. NULL: none, and it has waited. The lock is held, except in calls of hooks and jobs. */
+/* Takes the jobs that can run now. NULL: none, and it has waited. The lock is held, except in calls of hooks and
+ * jobs. */
 static write_job *next_jobs(writer *w)
 {
     tb_error why;

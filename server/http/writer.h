@@ -1,12 +1,14 @@
 /* The writer: the one thread that owns the one writing store.
  *
- * Jobs wait in a bounded queue. Queued jobs are committed together, each behind a savepoint so that one bad job does not lose
- * the others; done is called for each only after the commit is durable, or has failed. A heavy job has a transaction of its
- * own, without a savepoint. Jobs are taken in rounds: first all short ones, then the oldest of the others, up to the weight
- * of a round. So a short job waits for what runs, not for the whole queue, and a long one waits for older jobs and short ones.
+ * Jobs wait in a bounded queue. Queued jobs are committed together, each behind a savepoint so that one bad job does
+ * not lose the others; done is called for each only after the commit is durable, or has failed. A heavy job has a
+ * transaction of its own, without a savepoint. Jobs are taken in rounds: first all short ones, then the oldest of the
+ * others, up to the weight of a round. So a short job waits for what runs, not for the whole queue, and a long one
+ * waits for older jobs and short ones.
  *
- * A commit that failed for an I/O error is never retried: the state on disk is then unknown until a restart recovers it, and
- * every later job is refused. A commit that failed because the file is gone is retried: the file may come back. */
+ * A commit that failed for an I/O error is never retried: the state on disk is then unknown until a restart recovers
+ * it, and every later job is refused. A commit that failed because the file is gone is retried: the file may come
+ * back. */
 #ifndef TOLLBOOK_SERVER_HTTP_WRITER_H
 #define TOLLBOOK_SERVER_HTTP_WRITER_H
 
@@ -58,33 +60,35 @@ bool write_job_over(write_job *job);
 
 typedef struct writer writer;
 
-/* committed is called on the writer's thread after every commit, before any done. false: the new keys could not be put in
- * force. Then the jobs that changed them end with TB_E_BUSY, and it is called again, with changed_keys, after WRITER_AGAIN_MS
- * and after every commit, until it returns true. */
+/* committed is called on the writer's thread after every commit, before any done. false: the new keys could not be put
+ * in force. Then the jobs that changed them end with TB_E_BUSY, and it is called again, with changed_keys, after
+ * WRITER_AGAIN_MS and after every commit, until it returns true. */
 #define WRITER_AGAIN_MS 100
 #define WRITER_IDLE_MS  60000
 #define WRITER_MAINTAIN_MS  1000
-#define WRITER_MAINTAIN_US  5000000 /* under load: the pause between two steps, or a multiple of the last step's duration if that is less */
-#define WRITER_MAINTAIN_HELD 2      /* that multiple while usage is gathered: a third of the time */
-#define WRITER_MAINTAIN_BUSY 4      /* after a group: a fifth of the time */
+#define WRITER_MAINTAIN_US  5000000 /* under load: the longest pause between two steps */
+#define WRITER_MAINTAIN_HELD 2      /* it is at most twice the last step while usage is gathered: a third of the time */
+#define WRITER_MAINTAIN_BUSY 4      /* and four times after a group: a fifth of the time */
 typedef struct writer_hooks {
     bool (*committed)(void *ctx, tb_store *store, bool changed_keys);
     void *ctx;
-    /* Called on the writer's thread when it had no job for WRITER_IDLE_MS; may write, in a transaction of its own. true: there is
-     * more to do when the queue is empty. May be NULL. */
+    /* Called on the writer's thread when it had no job for WRITER_IDLE_MS; may write, in a transaction of its own.
+     * true: there is more to do when the queue is empty. May be NULL. */
     bool (*idle)(void *ctx, tb_store *store);
     bool more_idle; /* it has more to do at the start */
     /* A short step of maintenance, called likewise when there was no job for WRITER_MAINTAIN_MS, and under load every
-     * WRITER_MAINTAIN_US, or sooner if the last step left more to do. true: there is more to do at once. May be NULL. */
+     * WRITER_MAINTAIN_US, or sooner if the last step left more to do. true: there is more to do at once. May be
+     * NULL. */
     bool (*maintain)(void *ctx, tb_store *store);
-    /* Called on the writer's thread, before any done, when a commit found that the database file is gone (TB_E_GONE). Later jobs
-     * try again. May be NULL. */
+    /* Called on the writer's thread, before any done, when a commit found that the database file is gone (TB_E_GONE).
+     * Later jobs try again. May be NULL. */
     void (*lost)(void *ctx, const tb_error *err);
-    /* With usage on servers: jobs with usage have groups of their own, which begin at least gather_us apart, or as soon as
-     * WRITER_GATHER_BYTES or WRITER_GATHER_CELLS are queued. Other jobs do not wait for them. 0: usage lies in the file. */
+    /* With usage on servers: jobs with usage have groups of their own, which begin at least gather_us apart, or as soon
+     * as WRITER_GATHER_BYTES or WRITER_GATHER_CELLS are queued. Other jobs do not wait for them. 0: usage lies in the
+     * file. */
     int64_t gather_us;
-    /* Whether the usage servers are ready; if not, err says why. Until then jobs with usage wait, no longer than wait_us: then
-     * they fail with that error. On the writer's thread. NULL: always ready. */
+    /* Whether the usage servers are ready; if not, err says why. Until then jobs with usage wait, no longer than
+     * wait_us: then they fail with that error. On the writer's thread. NULL: always ready. */
     bool (*ready)(void *ctx, tb_error *err);
 } writer_hooks;
 

@@ -57,8 +57,8 @@ static bool take_value(const char *line, size_t len, const char *name, char *out
     return true;
 }
 
-/* The beginning of the challenge "Bearer" among those of one header: outside quotes, at the start or after a comma. NULL: there is
- * none. */
+/* The beginning of the challenge "Bearer" among those of one header: outside quotes, at the start or after a comma.
+ * NULL: there is none. */
 static const char *find_bearer(const char *value)
 {
     bool quoted = false, start = true;
@@ -136,8 +136,8 @@ static void prepare(fetch *f, const fetch_request *request, struct curl_slist *l
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    /* An abandoned name look-up ends on its own thread. Waiting for it could block this thread, and a stop, for the resolver's half
-     * a minute. */
+    /* An abandoned name look-up ends on its own thread. Waiting for it could block this thread, and a stop, for the
+     * resolver's half a minute. */
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, left_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, left_ms < CONNECT_MS ? left_ms : CONNECT_MS);

@@ -1,5 +1,5 @@
-/* One HTTP exchange with an address that the operator configured: no redirect is followed, the size and time of the answer are
- * bounded, and only the headers that matter for a registry are kept. */
+/* One HTTP exchange with an address that the operator configured: no redirect is followed, the size and time of the
+ * answer are bounded, and only the headers that matter for a registry are kept. */
 #ifndef TOLLBOOK_SERVER_REGISTRY_FETCH_H
 #define TOLLBOOK_SERVER_REGISTRY_FETCH_H
 

@@ -1,7 +1,8 @@
-/* HEAD first, which is cheapest for the registry and does not count against pull quotas. If the registry wants a token, one is
- * fetched from the declared realm, for pulling this repository and nothing else, whatever scope the registry names, and the
- * request is repeated once. If the answer has no usable digest, the manifest itself is fetched and hashed; a registry that
- * claims another digest for it is an error. A manifest of several platforms is hashed itself: that is what the tag names. */
+/* HEAD first, which is cheapest for the registry and does not count against pull quotas. If the registry wants a token,
+ * one is fetched from the declared realm, for pulling this repository and nothing else, whatever scope the registry
+ * names, and the request is repeated once. If the answer has no usable digest, the manifest itself is fetched and
+ * hashed; a registry that claims another digest for it is an error. A manifest of several platforms is hashed itself:
+ * that is what the tag names. */
 #include "registry/registry.h"
 
 #include <jansson.h>

@@ -22,8 +22,8 @@ typedef struct registry_question {
     void *ctx;
 } registry_question;
 
-/* TB_E_IMAGE: there is no such tag, or not for these credentials. TB_E_REGISTRY: no answer, or not one of a registry; err has the
- * details for the operator. */
+/* TB_E_IMAGE: there is no such tag, or not for these credentials. TB_E_REGISTRY: no answer, or not one of a registry;
+ * err has the details for the operator. */
 TB_MUST_USE tb_code registry_digest(const registry_question *question,
                                     char ret_digest[REGISTRY_DIGEST + 1], tb_error *err);
 

@@ -60,7 +60,8 @@ static bool is(const char *text, size_t len, const char *word)
     return len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
-/* Reads the options after '?', before the hosts, whose default port depends on them. *ret_shards is only set if given. */
+/* Reads the options after '?', before the hosts, whose default port depends on them. *ret_shards is only set if
+ * given. */
 static tb_code read_options(const char *at, usage_address *a, size_t *ret_shards, tb_error *err)
 {
     while (*at) {

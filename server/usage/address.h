@@ -1,5 +1,5 @@
-/* The address of usage servers: clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?OPTION[&OPTION]]. The ports are those
- * of ClickHouse's HTTP interface. Each host is a shard; their order gives its number.
+/* The address of usage servers: clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?OPTION[&OPTION]]. The ports are
+ * those of ClickHouse's HTTP interface. Each host is a shard; their order gives its number.
  *
  *     secure=1    HTTPS
  *     shards=N    the number of hosts, so that a list that lost one is refused */

@@ -65,7 +65,8 @@ typedef struct usage_reply {
 
 /* Sets the handle up for a request to a shard, which fills in reply. */
 void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long limit_ms, usage_reply *reply);
-/* true: ClickHouse answered. Else ret_why tells why not; *ret_closed: the server will most likely answer no other statement. */
+/* true: ClickHouse answered. Else ret_why tells why not; *ret_closed: the server will most likely answer no other
+ * statement. */
 bool usage_judge(CURLcode rc, const usage_reply *reply, bool *ret_closed, char ret_why[USAGE_WHY_MAX]);
 /* "a.example:8123 (shard 1 of 2)". */
 void usage_name(const usage_servers *s, size_t shard, char *out, size_t size);
@@ -74,7 +75,8 @@ void usage_note(usage_servers *s, size_t shard, const char *why, bool away);
 
 bool usage_watch_start(usage_servers *s);
 void usage_watch_stop(usage_servers *s);
-/* A statement begins, with an id of its own, and ends; abandoned: the server may still run it, and is told to end it. */
+/* A statement begins, with an id of its own, and ends; abandoned: the server may still run it, and is told to end
+ * it. */
 void usage_watch_begin(usage_servers *s, size_t shard, usage_running *r);
 void usage_watch_end(usage_servers *s, usage_running *r, bool abandoned);
 /* A shard took too long: probes all shards now. */

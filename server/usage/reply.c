@@ -1,5 +1,5 @@
-/* An answer counts only if it is ClickHouse's and complete: otherwise another program on that port, or a connection that breaks
- * in the middle, could make counters vanish silently. */
+/* An answer counts only if it is ClickHouse's and complete: otherwise another program on that port, or a connection
+ * that breaks in the middle, could make counters vanish silently. */
 #include "usage/internal.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Each statement takes a handle from a pool, because handles keep their connections. The state of a server is noted for all
- * threads (usage_note). */
+/* Each statement takes a handle from a pool, because handles keep their connections. The state of a server is noted for
+ * all threads (usage_note). */
 #include "usage/internal.h"
 
 #include <inttypes.h>
@@ -179,8 +179,8 @@ static bool reads(const statement *st)
     return strncasecmp(st->of->sql, "SELECT", 6) == 0;
 }
 
-/* Whether it has the same effect if it runs twice: CREATE has IF NOT EXISTS. An INSERT would store its rows twice, and libcurl
- * itself sends a request again if a kept connection turns out to be closed. */
+/* Whether it has the same effect if it runs twice: CREATE has IF NOT EXISTS. An INSERT would store its rows twice, and
+ * libcurl itself sends a request again if a kept connection turns out to be closed. */
 static bool may_repeat(const statement *st)
 {
     return reads(st) || strncasecmp(st->of->sql, "CREATE", 6) == 0;
@@ -193,8 +193,9 @@ static long limit_of(const statement *st)
 }
 
 /* ClickHouse appends an error that comes after a good status to the answer, as text. An answer that is buffered whole
- * (wait_end_of_query) has the right status; so has one shorter than buffer_size, of which nothing is sent before its end, and
- * which takes ClickHouse less memory. A query also has a time limit at the server, in case KILL QUERY does not reach it. */
+ * (wait_end_of_query) has the right status; so has one shorter than buffer_size, of which nothing is sent before its
+ * end, and which takes ClickHouse less memory. A query also has a time limit at the server, in case KILL QUERY does not
+ * reach it. */
 static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *err)
 {
     const usage_servers *s = st->s;
@@ -335,8 +336,8 @@ static void *send_one(void *arg)
     return NULL;
 }
 
-/* This happens a few times a second and then takes as long as an INSERT, so threads need not be kept for it. Without a thread the
- * rows are sent at once. */
+/* This happens a few times a second and then takes as long as an INSERT, so threads need not be kept for it. Without a
+ * thread the rows are sent at once. */
 static tb_code start_rows(void *ctx, const tb_usage_statement *list, size_t n, void **ret_token, tb_error *err)
 {
     sending *all = calloc(n + 1, sizeof *all);

@@ -1,12 +1,12 @@
 /* The usage servers: statements to ClickHouse's HTTP interface, for a store whose counters lie there
- * (tollbook/usageclient.h). Sent by libcurl, only to the addresses that the operator named: no redirect is followed; time and
- * answers are bounded.
+ * (tollbook/usageclient.h). Sent by libcurl, only to the addresses that the operator named: no redirect is followed;
+ * time and answers are bounded.
  *
- * A watch thread probes every server once a second. A server that is away gets only probes: other statements fail at once
- * (TB_E_AWAY), running ones are given up, until it answers a probe.
+ * A watch thread probes every server once a second. A server that is away gets only probes: other statements fail at
+ * once (TB_E_AWAY), running ones are given up, until it answers a probe.
  *
- * Each statement has an id. One that is given up, because of its time limit or because the answer is not needed any more, is
- * also ended at the server (KILL QUERY). */
+ * Each statement has an id. One that is given up, because of its time limit or because the answer is not needed any
+ * more, is also ended at the server (KILL QUERY). */
 #ifndef TOLLBOOK_SERVER_USAGE_SERVERS_H
 #define TOLLBOOK_SERVER_USAGE_SERVERS_H
 
@@ -44,11 +44,11 @@ void usage_servers_close(usage_servers *s); /* after the last statement; NULL is
 /* For tb_store_options.usage. NULL gives NULL. */
 const tb_usage_client *usage_servers_client(const usage_servers *s);
 
-/* From now on this thread's statements end when `over` returns true. It is called on this thread, about once a second. NULL: only
- * the time limit ends them. */
+/* From now on this thread's statements end when `over` returns true. It is called on this thread, about once a second.
+ * NULL: only the time limit ends them. */
 void usage_wait_for(bool (*over)(void *ctx), void *ctx);
-/* From now on until usage_refused this thread's statements are refused (TB_E_BUSY), because it must not wait. One to a server that
- * is away still fails with TB_E_AWAY, which takes no time. */
+/* From now on until usage_refused this thread's statements are refused (TB_E_BUSY), because it must not wait. One to a
+ * server that is away still fails with TB_E_AWAY, which takes no time. */
 void usage_refuse(void);
 /* Ends that. Whether a statement was refused; *ret_shard is then the server of the last one. */
 bool usage_refused(size_t *ret_shard);

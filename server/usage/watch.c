@@ -1,9 +1,10 @@
 /* One thread for all servers: it probes each once a second, all at the same time, and sends the KILL QUERY of abandoned
  * statements.
  *
- * Abandoned statements are not listed one by one: they are those that a server runs for this process and that are not running
- * here. So each server has one flag, and one KILL QUERY ends all of its abandoned statements. It names ids up to the newest
- * one, which ascend, so that it ends no later statement. The flag is set again until a KILL QUERY was answered. */
+ * Abandoned statements are not listed one by one: they are those that a server runs for this process and that are not
+ * running here. So each server has one flag, and one KILL QUERY ends all of its abandoned statements. It names ids up
+ * to the newest one, which ascend, so that it ends no later statement. The flag is set again until a KILL QUERY was
+ * answered. */
 #include "usage/internal.h"
 
 #include <inttypes.h>

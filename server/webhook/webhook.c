@@ -1,5 +1,5 @@
-/* libcurl and libsodium. A status counts only with a complete answer, or with one longer than the limit: a connection that breaks
- * in the middle may be a crash of the receiver. */
+/* libcurl and libsodium. A status counts only with a complete answer, or with one longer than the limit: a connection
+ * that breaks in the middle may be a crash of the receiver. */
 #include "webhook/webhook.h"
 
 #include <curl/curl.h>

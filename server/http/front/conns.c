@@ -220,7 +220,8 @@ static bool is_open(const conn *k)
     return k && k->fd >= 0 && k->opened && !k->shut;
 }
 
-/* An idle connection is ended by closing its reading half: a request that arrived just before is still read and answered. */
+/* An idle connection is ended by closing its reading half: a request that arrived just before is still read and
+ * answered. */
 static void end_conn(conn *k)
 {
     const conn_phase phase = conn_phase_of(k);
@@ -231,8 +232,8 @@ static void end_conn(conn *k)
 
 /* --- making room --- */
 
-/* Measures the rate of bodies and answers since the last measurement, because a connection that was fast may stall later. An
- * old measurement, from an earlier need for room, does not count. */
+/* Measures the rate of bodies and answers since the last measurement, because a connection that was fast may stall
+ * later. An old measurement, from an earlier need for room, does not count. */
 static void measure_rate(conn *k, int64_t now_us)
 {
     const conn_phase phase = conn_phase_of(k);

@@ -1,9 +1,9 @@
 /* Connections and their deadlines.
  *
- * libmicrohttpd 0.9.75 has only an inactivity timeout, which a byte every few seconds evades. Here every connection has an
- * absolute deadline for its phase; the sweeper shuts down the socket of a late one, and the library then closes it. The
- * library sends its CLOSED notice before it closes the descriptor, and that notice frees the slot under the same lock as
- * shutdowns: so a descriptor that is shut down always belongs to that connection.
+ * libmicrohttpd 0.9.75 has only an inactivity timeout, which a byte every few seconds evades. Here every connection has
+ * an absolute deadline for its phase; the sweeper shuts down the socket of a late one, and the library then closes it.
+ * The library sends its CLOSED notice before it closes the descriptor, and that notice frees the slot under the same
+ * lock as shutdowns: so a descriptor that is shut down always belongs to that connection.
  *
  * Life of a connection: conns_admit (acceptor) -> conns_opened -> phases -> conn_closed, the last three on the worker's
  * thread. A connection that the library drops between the first two is noticed when its descriptor is used again. */
@@ -34,12 +34,12 @@ void conns_stop(conns *c); /* ends it */
 conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **ret_conn);
 /* The slot of a descriptor that the library has just taken over. */
 conn *conns_opened(conns *c, int fd);
-/* The library's connection of this descriptor, on its worker's thread. NULL: it is another socket of the worker, such as one
- * whose number a connection of another worker had a moment ago. */
+/* The library's connection of this descriptor, on its worker's thread. NULL: it is another socket of the worker, such
+ * as one whose number a connection of another worker had a moment ago. */
 conn *conns_at(const conns *c, int fd);
-/* Evicts connections until `wanted` are leaving: first heads, bodies and answers that make no progress, then idle ones, the
- * longest idle first; then bodies and answers below bytes_per_s, the slowest first. Never one whose request the server works
- * on. */
+/* Evicts connections until `wanted` are leaving: first heads, bodies and answers that make no progress, then idle ones,
+ * the longest idle first; then bodies and answers below bytes_per_s, the slowest first. Never one whose request the
+ * server works on. */
 void conns_make_room(conns *c, unsigned wanted);
 /* The same for one more connection of this address: evicts an idle one of the same address. false: there is none. */
 bool conns_make_room_of(conns *c, const struct sockaddr *peer);

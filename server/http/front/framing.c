@@ -51,8 +51,8 @@ static void begin_body(framing *f, const head *h)
     }
 }
 
-/* Skips empty lines, or reads the head that begins here and writes its canonical form to `to`, which may lie before it. Returns
- * the bytes that were read; 0: the head is incomplete, or bad. */
+/* Skips empty lines, or reads the head that begins here and writes its canonical form to `to`, which may lie before it.
+ * Returns the bytes that were read; 0: the head is incomplete, or bad. */
 static size_t take_head(framing *f, const char *bytes, size_t len, char *to, size_t *passed)
 {
     const size_t empty = head_empty_lines(bytes, len);
@@ -120,7 +120,8 @@ static bool expect(framing *f, char c, char wanted, framing_state next)
     return true;
 }
 
-/* Reads a byte of a chunked body's framing. *ret_passes: it is passed on, unlike extensions and trailers. false: it is wrong. */
+/* Reads a byte of a chunked body's framing. *ret_passes: it is passed on, unlike extensions and trailers. false: it is
+ * wrong. */
 static bool take_byte(framing *f, char c, bool *ret_passes)
 {
     *ret_passes = true;

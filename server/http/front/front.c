@@ -1,6 +1,6 @@
-/* We accept ourselves, because in libmicrohttpd's thread pool chance decides which thread gets a connection, often the same
- * for all of them. Giving each to the worker with the fewest makes up to twice the requests a second. The acceptor polls the
- * listening sockets, an eventfd that ends it, and the pending connections. */
+/* We accept ourselves, because in libmicrohttpd's thread pool chance decides which thread gets a connection, often the
+ * same for all of them. Giving each to the worker with the fewest makes up to twice the requests a second. The acceptor
+ * polls the listening sockets, an eventfd that ends it, and the pending connections. */
 #include "http/front/front.h"
 
 #include <errno.h>

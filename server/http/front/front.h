@@ -1,5 +1,5 @@
-/* The front: takes a connection from accept to a request in the handler, and closes it. The rest of the server uses this header,
- * head.h (a request's head) and body.h (its body).
+/* The front: takes a connection from accept to a request in the handler, and closes it. The rest of the server uses
+ * this header, head.h (a request's head) and body.h (its body).
  *
  * The path of a connection
  *
@@ -13,10 +13,10 @@
  *     body.c           the body: small ones through the library, large ones through the body receiver
  *
  * Invariants
- * - One reading: no byte reaches the library but of a head that was validated whole and written in one canonical form, or
- *   of the body that it announced. So no two parsers can disagree about where a request ends.
- * - An invalid request is answered once, after all requests before it, and is the last of its connection. Nothing after the
- *   last request is read as a request.
+ * - One reading: no byte reaches the library but of a head that was validated whole and written in one canonical form,
+ *   or of the body that it announced. So no two parsers can disagree about where a request ends.
+ * - An invalid request is answered once, after all requests before it, and is the last of its connection. Nothing after
+ *   the last request is read as a request.
  * - A connection always has a deadline, except while the server works on its request.
  *
  * Deadlines (--header-timeout-ms and so on; conns.c)
@@ -128,14 +128,14 @@ const char *conn_phase_name(conn_phase phase);
 void conn_begin(conn *k, int64_t now_us);
 /* Begins a phase at now_us (monotonic). bytes: the length of its answer. */
 void conn_set_phase(conn *k, conn_phase phase, uint64_t bytes, int64_t now_us);
-/* A stream has its next piece, which the server made from began_us to now_us; that time does not count. The client has at most
- * body_us in reserve, and the time of the bytes at a fourth of bytes_per_s, because many may share its line. So a client that
- * reads only a little now and then is cut off. */
+/* A stream has its next piece, which the server made from began_us to now_us; that time does not count. The client has
+ * at most body_us in reserve, and the time of the bytes at a fourth of bytes_per_s, because many may share its line. So
+ * a client that reads only a little now and then is cut off. */
 void conn_piece(conn *k, uint64_t bytes, int64_t began_us, int64_t now_us);
 /* More of a body has arrived: moves its deadline by the time for these bytes. */
 void conn_extend(conn *k, uint64_t bytes_before, uint64_t bytes_now);
-/* Fills in the head that the library has just read: version, headers, the body's framing and, if it was refused, why. The
- * caller has set the other fields of h, or zero. */
+/* Fills in the head that the library has just read: version, headers, the body's framing and, if it was refused, why.
+ * The caller has set the other fields of h, or zero. */
 void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h);
 /* The answer that is sent now is the connection's last: no further input passes or is answered. */
 void conn_set_last(conn *k);
@@ -151,7 +151,8 @@ bool conns_loopback(const struct in6_addr *a);
 
 typedef struct front front;
 
-/* Gives the socket to this worker's event loop, which also closes it if this returns false. On the acceptor's thread. */
+/* Gives the socket to this worker's event loop, which also closes it if this returns false. On the acceptor's
+ * thread. */
 typedef bool (*front_hand_over)(void *ctx, unsigned worker, int fd, const struct sockaddr *peer, socklen_t len);
 
 typedef struct front_options {
@@ -178,8 +179,8 @@ void front_stop(front *f);
 /* After front_stop, or if it never started; NULL is fine. drop frees a connection's request and its content. */
 void front_free(front *f, void (*drop)(struct request *request));
 
-/* On a worker's thread: the library has taken the socket over, and from now on gets only bytes that pass. NULL: the socket was
- * not handed over. Later conn_closed is called. */
+/* On a worker's thread: the library has taken the socket over, and from now on gets only bytes that pass. NULL: the
+ * socket was not handed over. Later conn_closed is called. */
 conn *front_opened(front *f, int fd);
 
 /* On a worker's thread, with the connection suspended: the receiver takes over a request with a large body. false: see

@@ -102,9 +102,9 @@ static const char *check_path(tb_text path)
     return others == 0 && (dots == 1 || dots == 2) ? dot_segment : NULL;
 }
 
-/* Checks a target of at most HEAD_TARGET_MAX bytes; NULL: it is valid. It has bytes 0x21..0x7E, begins with '/', has no fragment,
- * every '%' begins a valid escape, none is %00; in the path no slash or backslash is escaped, and there is no dot segment in
- * any spelling. */
+/* Checks a target of at most HEAD_TARGET_MAX bytes; NULL: it is valid. It has bytes 0x21..0x7E, begins with '/', has no
+ * fragment, every '%' begins a valid escape, none is %00; in the path no slash or backslash is escaped, and there is no
+ * dot segment in any spelling. */
 static const char *check_target(tb_text target)
 {
     bool good = true;

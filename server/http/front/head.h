@@ -7,8 +7,8 @@
  *     Expect:100-continue               if the client waits for it before it sends the body
  *     Connection:close                  if the client sent it; Keep-Alive with HTTP/1.0
  *
- * No client can name a header by its letter, because no client's names are copied. The output is never longer than the input.
- * The handler gets the same struct back from it (head_restore).
+ * No client can name a header by its letter, because no client's names are copied. The output is never longer than the
+ * input. The handler gets the same struct back from it (head_restore).
  *
  * Pure functions, without allocations or the library. Texts of a head are borrowed. */
 #ifndef TOLLBOOK_SERVER_HTTP_FRONT_HEAD_H
@@ -26,8 +26,8 @@
 #define HEAD_VALUES_MAX 12288 /* most bytes of names and values together: more is 431 */
 #define HEAD_MAX        20480 /* a whole head: target, headers and separators */
 
-/* Which line counts if a header comes more than once. A proxy may add its line after the client's, so of the headers that
- * proxies write the last one counts. */
+/* Which line counts if a header comes more than once. A proxy may add its line after the client's, so of the headers
+ * that proxies write the last one counts. */
 typedef enum header_count {
     HEADER_ONE, /* a second line is a sign of request smuggling or of a confused client: refused */
     HEADER_FIRST,
@@ -90,13 +90,13 @@ size_t head_empty_lines(const char *bytes, size_t len);
 /* Whether these bytes, with empty lines first, are enough to read a head or to refuse it. */
 bool head_is_due(const char *bytes, size_t len);
 
-/* Reads a head of the length that head_end returned. false: there is no valid request line, or the head has no end; then only
- * code and why are set. true: a refused head has a code, and its method, its target and the headers up to the fault are
- * known. */
+/* Reads a head of the length that head_end returned. false: there is no valid request line, or the head has no end;
+ * then only code and why are set. true: a refused head has a code, and its method, its target and the headers up to the
+ * fault are known. */
 bool head_read(head *h, const char *bytes, size_t len);
 
-/* Writes the canonical form, with a body of this length unless it is chunked, to HEAD_MAX bytes at `to`. Returns its length. A
- * refused head is written without a body. */
+/* Writes the canonical form, with a body of this length unless it is chunked, to HEAD_MAX bytes at `to`. Returns its
+ * length. A refused head is written without a body. */
 size_t head_write(const head *h, uint64_t body_bytes, char *to);
 /* Reads one header of the canonical form. */
 void head_restore(head *h, const char *name, size_t name_len, const char *value, size_t value_len);

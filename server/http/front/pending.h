@@ -1,10 +1,10 @@
-/* Pending connections: sockets that have not sent a whole head yet. Each costs a descriptor and a few hundred bytes. Their
- * input stays in the kernel; libmicrohttpd gets a socket when its head is complete, so a client that sends no request takes
- * no connection.
+/* Pending connections: sockets that have not sent a whole head yet. Each costs a descriptor and a few hundred bytes.
+ * Their input stays in the kernel; libmicrohttpd gets a socket when its head is complete, so a client that sends no
+ * request takes no connection.
  *
- * A socket with a complete head is never closed to make room for another. One without leaves at its deadline, or earlier if
- * the table is full: then the oldest, within the eviction sample, of the address with the most sockets. Only the acceptor's
- * thread calls these functions, except pending_count. */
+ * A socket with a complete head is never closed to make room for another. One without leaves at its deadline, or
+ * earlier if the table is full: then the oldest, within the eviction sample, of the address with the most sockets. Only
+ * the acceptor's thread calls these functions, except pending_count. */
 #ifndef TOLLBOOK_SERVER_HTTP_FRONT_PENDING_H
 #define TOLLBOOK_SERVER_HTTP_FRONT_PENDING_H
 

@@ -3,8 +3,8 @@
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_BACKGROUND_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_BACKGROUND_H
 
-/* The calling thread, and those that it starts from now on, get a fifth of the share of other threads on the same processor,
- * and all of it if no other thread runs. */
+/* The calling thread, and those that it starts from now on, get a fifth of the share of other threads on the same
+ * processor, and all of it if no other thread runs. */
 void run_in_background(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Each thread has a slot with the application that it deploys, so that no other thread takes it. One that was requested again
- * meanwhile is found when the thread looks for its next job. */
+/* Each thread has a slot with the application that it deploys, so that no other thread takes it. One that was requested
+ * again meanwhile is found when the thread looks for its next job. */
 #include "http/jobs/deployments.h"
 
 #include <inttypes.h>
@@ -41,7 +41,8 @@ static void log_line(const tb_deployment *at, const char *text)
     process_say("deploying %s of account %" PRId64 ": %s", at->app, at->account, text);
 }
 
-/* Takes a line of output, for the log and for clients that ask. Output beyond the maximum is left out by whole lines. */
+/* Takes a line of output, for the log and for clients that ask. Output beyond the maximum is left out by whole
+ * lines. */
 static void take_line(void *ctx, const char *text)
 {
     deploying *t = ctx;
@@ -113,7 +114,8 @@ static void deployment_done(write_job *job)
 
 /* --- the next deployment --- */
 
-/* The first queued deployment whose application is not being deployed. One more is read than there are other threads. */
+/* The first queued deployment whose application is not being deployed. One more is read than there are other
+ * threads. */
 static write_job *next_deployment(void *ctx, unsigned thread, tb_store *reader, int64_t *wait_us)
 {
     deployments *d = ctx;

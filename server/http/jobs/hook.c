@@ -1,6 +1,6 @@
-/* The program has a process group of its own, so that its children end with it. It inherits only the server's environment:
- * signals are at their defaults, standard input is empty, no other descriptor is open. One poll waits for its output, its end
- * (a pidfd) and the stop. It gets SIGTERM first and SIGKILL later. */
+/* The program has a process group of its own, so that its children end with it. It inherits only the server's
+ * environment: signals are at their defaults, standard input is empty, no other descriptor is open. One poll waits for
+ * its output, its end (a pidfd) and the stop. It gets SIGTERM first and SIGKILL later. */
 #include "http/jobs/hook.h"
 
 #include <errno.h>
@@ -103,7 +103,8 @@ static int start(running *h)
         m++;
     char **environment = malloc((n + m + 1) * sizeof *environment);
     if (!environment) return ENOMEM;
-    memcpy(environment, h->call->environment, m * sizeof *environment); /* first: of two variables of one name the first counts */
+    /* The call's come first: of two variables of one name the first counts. */
+    memcpy(environment, h->call->environment, m * sizeof *environment);
     memcpy(environment + m, environ, (n + 1) * sizeof *environment);
     if (pipe2(ends, O_CLOEXEC) != 0) {
         free(environment);
@@ -141,7 +142,7 @@ static void wait_for_end(running *h)
             h->until_us = INT64_MAX;
         }
     }
-    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* children that it left running; the process id is still its own */
+    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* children left running; the process id is still its own */
     read_output(h);
     end_line(h);
 }

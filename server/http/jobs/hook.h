@@ -1,4 +1,5 @@
-/* Runs a program of the operator to its end, without a shell and with a time limit. The caller gets its output by lines. */
+/* Runs a program of the operator to its end, without a shell and with a time limit. The caller gets its output by
+ * lines. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 

@@ -1,6 +1,6 @@
-/* The outbox sender: sends the messages of the store's outbox, on LANE_OUTBOX. The store is the queue, so a stop or a crash
- * loses none; a message that was sent but not noted is sent again with the same id. Each thread takes a message that is due
- * and that no other thread sends, sends it, and has the writer note the result. */
+/* The outbox sender: sends the messages of the store's outbox, on LANE_OUTBOX. The store is the queue, so a stop or a
+ * crash loses none; a message that was sent but not noted is sent again with the same id. Each thread takes a message
+ * that is due and that no other thread sends, sends it, and has the writer note the result. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_OUTBOX_SENDER_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_OUTBOX_SENDER_H
 

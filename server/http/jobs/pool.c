@@ -1,5 +1,5 @@
-/* A queue is a list in the order of arrival. A lane has few threads and queued jobs, so the jobs of an account are counted when
- * needed. */
+/* A queue is a list in the order of arrival. A lane has few threads and queued jobs, so the jobs of an account are
+ * counted when needed. */
 #include "http/jobs/pool.h"
 
 #include <poll.h>
@@ -80,8 +80,8 @@ static void run_job(const lane *l, write_job *job, tb_store *reader)
     job->done(job);
 }
 
-/* Takes the oldest job of the account with the fewest running jobs, unless that has its share; while stopping, any job, to
- * refuse it. */
+/* Takes the oldest job of the account with the fewest running jobs, unless that has its share; while stopping, any job,
+ * to refuse it. */
 static write_job *take_queued(lane *l)
 {
     write_job **found = NULL;
