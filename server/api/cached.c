@@ -93,7 +93,7 @@ static cached_question *question_of(request *r)
     return (cached_question *)(void *)r->work;
 }
 
-/* The answer is kept in r->reply.what, so it is released with the request. */
+/* The answer is kept in r->reply.answer, so it is released with the request. */
 static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -108,7 +108,7 @@ static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
         code = tb_no_memory(err);
     }
     tb_buf_release(&out);
-    r->reply.what = made;
+    r->reply.answer = made;
     return code;
 }
 
@@ -125,8 +125,8 @@ void cached_answer_slow(request *r, const cached_kind *kind)
 void api_cached_done(request *r)
 {
     cached_question *q = question_of(r);
-    answer *made = r->reply.what;
-    r->reply.what = NULL;
+    answer *made = r->reply.answer;
+    r->reply.answer = NULL;
     if (r->job.code) request_fail_as(r, &r->job.err);
     else cache_answer(r, q->kind, q, q->version, made);
 }

@@ -1,4 +1,4 @@
-/* From the job on the answer is kept in r->reply.what, so it is released with the request. */
+/* From the job on the answer is kept in r->reply.answer, so it is released with the request. */
 #include "api/drawn.h"
 
 #include <pthread.h>
@@ -62,7 +62,7 @@ static tb_code put_answer(request *r, tb_store *store, tb_error *err)
     if (code)
         answer_drop(made);
     else
-        r->reply.what = made;
+        r->reply.answer = made;
     return code;
 }
 
@@ -74,12 +74,12 @@ static tb_code run_drawing(write_job *job, tb_store *store, tb_error *err)
 /* As an answer, since it may be longer than the text that a connection keeps. */
 static void send_made(request *r, tb_code code, const tb_error *err)
 {
-    answer *made = r->reply.what;
+    answer *made = r->reply.answer;
     if (code) {
         request_fail_as(r, err);
         return;
     }
-    r->reply.what = NULL;
+    r->reply.answer = NULL;
     request_answer(r, made, false);
     r->reply.content_type = drawing_of(r)->media_type;
     r->reply.tagged = false;

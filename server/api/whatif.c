@@ -40,7 +40,7 @@ static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
     if (!made) return tb_no_memory(err);
     tb_code code = tb_whatif_ask_put(store, &ask, answer_body(made), err);
     if (code) answer_drop(made);
-    else r->reply.what = made; /* released with the request */
+    else r->reply.answer = made; /* released with the request */
     return code == TB_E_STOPPED ? explain_stop(r, err) : code;
 }
 
@@ -59,12 +59,12 @@ void api_whatif_done(request *r)
 {
     static const char *const sent[] = {"application/json", "text/csv; charset=utf-8",
                                        "text/html; charset=utf-8"};
-    answer *made = r->reply.what;
+    answer *made = r->reply.answer;
     if (r->job.code) {
         request_fail_as(r, &r->job.err);
         return;
     }
-    r->reply.what = NULL;
+    r->reply.answer = NULL;
     request_answer(r, made, false);
     r->reply.content_type = sent[*form_of(r)];
     r->reply.tagged = false;

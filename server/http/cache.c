@@ -30,7 +30,7 @@ typedef struct entry {
     struct entry *chain, *newer, *older;
     cache_key key;
     uint64_t hash;
-    answer *what;
+    answer *answer;
     size_t charge;
     bool used; /* since it last became the newest */
 } entry;
@@ -145,7 +145,7 @@ cache *cache_new(size_t max_bytes)
 
 static void free_entry(entry *e)
 {
-    answer_drop(e->what);
+    answer_drop(e->answer);
     free(e);
 }
 
@@ -201,7 +201,7 @@ answer *cache_get(cache *c, const cache_key *key)
     shard *s = &c->shards[hash % SHARDS];
     pthread_mutex_lock(&s->lock);
     entry *e = find_entry(s, key, hash);
-    answer *a = e ? e->what : NULL;
+    answer *a = e ? e->answer : NULL;
     if (e) {
         answer_hold(a);
         e->used = true;
@@ -249,7 +249,7 @@ void cache_put(cache *c, const cache_key *key, answer *a)
     answer_hold(a);
     e->key = *key;
     e->hash = hash_key(key);
-    e->what = a;
+    e->answer = a;
     e->charge = charge;
     shard *s = &c->shards[e->hash % SHARDS];
     pthread_mutex_lock(&s->lock);

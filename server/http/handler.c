@@ -309,7 +309,7 @@ static tb_code run_handler(write_job *job, tb_store *store, tb_error *err)
 /* Resets the reply and the handler's state, as before the handler ran. */
 static void drop_answer(request *r)
 {
-    answer_drop(r->reply.what);
+    answer_drop(r->reply.answer);
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply = (reply){.close = r->reply.close};
     if (r->release_kept) r->release_kept(r->kept);

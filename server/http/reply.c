@@ -41,14 +41,14 @@ static body choose_body(request *r)
     if (r->reply.kind == REPLY_STATIC) plain = (body){r->reply.bytes, r->reply.len, r->reply.zipped};
     if (r->reply.kind == REPLY_NOT_MODIFIED) plain.len = r->reply.len;
     if (r->reply.kind == REPLY_ANSWER) {
-        const tb_buf *b = answer_body(r->reply.what);
+        const tb_buf *b = answer_body(r->reply.answer);
         plain = (body){b->data, b->len, false};
     }
     if (!r->reply.compressible || plain.zipped || r->reply.kind == REPLY_NOT_MODIFIED || plain.len < REPLY_GZIP_MIN ||
         !query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING)))
         return plain;
-    if (r->reply.what) {
-        const tb_buf *z = answer_gzip(r->reply.what, w->gzip);
+    if (r->reply.answer) {
+        const tb_buf *z = answer_gzip(r->reply.answer, w->gzip);
         return z ? (body){z->data, z->len, true} : plain;
     }
     answer *once = answer_new();
@@ -58,7 +58,7 @@ static body choose_body(request *r)
         answer_drop(once);
         return plain;
     }
-    r->reply.what = once;
+    r->reply.answer = once;
     return (body){z->data, z->len, true};
 }
 
@@ -214,7 +214,7 @@ static kept *make_kept(request *r, const body *b)
 static struct MHD_Response *kept_response(request *r, const body *b)
 {
     worker *w = r->worker;
-    void **slot = answer_slot(r->reply.what, w->index * 2 + b->zipped,
+    void **slot = answer_slot(r->reply.answer, w->index * 2 + b->zipped,
                                 w->server->options.threads * 2, drop_kept);
     if (!slot || (!*slot && !(*slot = make_kept(r, b)))) return NULL;
     kept *k = *slot;

@@ -74,10 +74,10 @@ void request_answer_empty(request *r, unsigned status)
     r->reply = (reply){.kind = REPLY_EMPTY, .status = status};
 }
 
-void request_answer(request *r, answer *what, bool again)
+void request_answer(request *r, answer *a, bool again)
 {
     r->reply = (reply){.kind = REPLY_ANSWER, .status = 200, .content_type = REPLY_JSON,
-                       .what = what, .compressible = true, .tagged = true,
+                       .answer = a, .compressible = true, .tagged = true,
                        .again = again};
 }
 

@@ -55,7 +55,7 @@ typedef struct reply {
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
     size_t len;              /* STATIC; NOT_MODIFIED: that of the 200 */
-    answer *what;            /* ANSWER, owned until the answer is sent */
+    answer *answer;          /* ANSWER, owned until the answer is sent */
     bool compressible;
     bool zipped; /* STATIC: the bytes are gzip */
     bool tagged; /* carries an ETag from request.tag_hash */
@@ -148,7 +148,7 @@ void request_answer_stream(request *r, stream_source source, const char *content
 void request_log_failure(const request *r, const tb_error *err);
 /* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. again: it is from the cache, so its response
  * object is kept with it. */
-void request_answer(request *r, answer *what, bool again);
+void request_answer(request *r, answer *a, bool again);
 
 /* If If-None-Match has the tag of the answer of this hash, answers 304 and returns true, before any work. "*" never
  * matches: whether anything exists is not known yet. Keeps the hash for the ETag of a full answer. */

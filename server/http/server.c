@@ -250,19 +250,19 @@ static tb_code open_front(server *s, tb_error *err)
 
 /* The lanes of the job pool; open_parts turns off those that a server does not need. */
 static const lane_options all_lanes[LANES] = {
-    [LANE_SLOW] = {.what = "computations",
+    [LANE_SLOW] = {.jobs_name = "computations",
                    .threads = SERVER_SLOW_THREADS,
                    .threads_share = SERVER_SLOW_THREADS,
                    .jobs = 32,
                    .jobs_share = 8, /* one account may wait for many documents */
                    .job_us = SERVER_SLOW_US,
                    .readers = SERVER_SLOW_THREADS},
-    [LANE_OUTBOUND] = {.what = "look-ups",
+    [LANE_OUTBOUND] = {.jobs_name = "look-ups",
                        .threads = 4,
                        .threads_share = 3, /* the other side may hang */
                        .jobs = 32,
                        .jobs_share = 16},
-    [LANE_REMOTE] = {.what = "questions to usage servers",
+    [LANE_REMOTE] = {.jobs_name = "questions to usage servers",
                      .threads = SERVER_REMOTE_THREADS,
                      .threads_share = SERVER_REMOTE_SHARE,
                      .jobs = 1024,
@@ -271,7 +271,7 @@ static const lane_options all_lanes[LANES] = {
     [LANE_OUTBOX] = {.threads = OUTBOX_THREADS, .readers = 1},
     [LANE_DEPLOY] = {.threads = DEPLOY_THREADS, .readers = 1},
     [LANE_PERIODIC] = {.threads = 1, .readers = 1},
-    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
+    [LANE_PARSE] = {.jobs_name = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
 static tb_code open_parts(server *s, tb_error *err)
@@ -332,11 +332,11 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
 void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char out[SESSION_TEXT + 1])
 {
     uint8_t random[SESSION_RANDOM];
-    const session what = {.account = account,
+    const session once = {.account = account,
                           .roles = UINT32_C(1) << (account ? TB_ROLE_USER : TB_ROLE_OPERATOR)};
     randombytes_buf(random, sizeof random);
     s->sign_in_used = used; /* written before sessions_redeem sees the sign-in: the table's lock orders them */
-    sessions_put_one_time(s->sessions, &what, random, out);
+    sessions_put_one_time(s->sessions, &once, random, out);
     sodium_memzero(random, sizeof random);
 }
 

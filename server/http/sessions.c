@@ -15,7 +15,7 @@ typedef struct slot {
     uint64_t order; /* of opening; 0: free */
     unsigned next;  /* in its chain, or of the free ones */
     uint8_t hash[TB_KEY_HASH];
-    session what;
+    session session;
 } slot;
 
 struct sessions {
@@ -77,17 +77,17 @@ static unsigned older_of(const sessions *s, unsigned a, unsigned b)
     return a == NONE || s->slots[b].order < s->slots[a].order ? b : a;
 }
 
-static void make_room(sessions *s, const session *what, int64_t now_us)
+static void make_room(sessions *s, const session *opened, int64_t now_us)
 {
     unsigned oldest = NONE, own_oldest = NONE, own = 0;
     for (unsigned i = 1; i <= SESSIONS_MAX; i++) {
         if (s->slots[i].order == 0) continue;
-        if (s->slots[i].what.until_us <= now_us) {
+        if (s->slots[i].session.until_us <= now_us) {
             remove_session(s, find_link(s, s->slots[i].hash));
             continue;
         }
         oldest = older_of(s, oldest, i);
-        if (s->slots[i].what.key != what->key || s->slots[i].what.account != what->account) continue;
+        if (s->slots[i].session.key != opened->key || s->slots[i].session.account != opened->account) continue;
         own_oldest = older_of(s, own_oldest, i);
         own++;
     }
@@ -102,18 +102,18 @@ static void make_text(const uint8_t random[SESSION_RANDOM], char out[SESSION_TEX
     tb_key_hash(out, SESSION_TEXT, ret_hash);
 }
 
-void sessions_open(sessions *s, const session *what, int64_t now_us,
+void sessions_open(sessions *s, const session *opened, int64_t now_us,
                    const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1])
 {
     uint8_t hash[TB_KEY_HASH];
     make_text(random, out, hash);
     pthread_mutex_lock(&s->lock);
-    make_room(s, what, now_us);
+    make_room(s, opened, now_us);
     const unsigned at = s->free;
     slot *p = &s->slots[at];
     unsigned *chain = chain_of(s, hash);
     s->free = p->next;
-    *p = (slot){.order = ++s->opened, .next = *chain, .what = *what};
+    *p = (slot){.order = ++s->opened, .next = *chain, .session = *opened};
     memcpy(p->hash, hash, sizeof hash);
     *chain = at;
     pthread_mutex_unlock(&s->lock);
@@ -126,8 +126,8 @@ bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_sessi
     tb_key_hash(text.data, text.len, hash);
     pthread_mutex_lock(&s->lock);
     const unsigned at = *find_link(s, hash);
-    const bool there = at != NONE && now_us < s->slots[at].what.until_us;
-    if (there) *ret_session = s->slots[at].what;
+    const bool there = at != NONE && now_us < s->slots[at].session.until_us;
+    if (there) *ret_session = s->slots[at].session;
     pthread_mutex_unlock(&s->lock);
     return there;
 }
@@ -142,11 +142,11 @@ void sessions_close(sessions *s, tb_text text)
     pthread_mutex_unlock(&s->lock);
 }
 
-void sessions_put_one_time(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
+void sessions_put_one_time(sessions *s, const session *opened, const uint8_t random[SESSION_RANDOM],
                     char out[SESSION_TEXT + 1])
 {
     pthread_mutex_lock(&s->lock);
-    s->one_time = (slot){.order = 1, .what = *what};
+    s->one_time = (slot){.order = 1, .session = *opened};
     make_text(random, out, s->one_time.hash);
     pthread_mutex_unlock(&s->lock);
 }
@@ -159,7 +159,7 @@ bool sessions_redeem(sessions *s, tb_text text, session *ret_session)
     pthread_mutex_lock(&s->lock);
     const bool there = s->one_time.order && tb_key_equal(s->one_time.hash, hash);
     if (there) {
-        *ret_session = s->one_time.what;
+        *ret_session = s->one_time.session;
         sodium_memzero(&s->one_time, sizeof s->one_time);
     }
     pthread_mutex_unlock(&s->lock);

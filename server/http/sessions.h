@@ -27,7 +27,7 @@ typedef struct sessions sessions;
 sessions *sessions_new(void); /* NULL when out of memory */
 void sessions_free(sessions *s); /* NULL is fine */
 /* Opens a session; out is its text, terminated, made from the caller's random bytes. */
-void sessions_open(sessions *s, const session *what, int64_t now_us,
+void sessions_open(sessions *s, const session *opened, int64_t now_us,
                    const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1]);
 /* Finds the session of this text. */
 bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_session);
@@ -35,7 +35,7 @@ bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_sessi
 void sessions_close(sessions *s, tb_text text);
 
 /* Makes a one-time sign-in, for the first client that sends its text. There is one at a time; the next replaces it. */
-void sessions_put_one_time(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
+void sessions_put_one_time(sessions *s, const session *opened, const uint8_t random[SESSION_RANDOM],
                            char out[SESSION_TEXT + 1]);
 /* Redeems the one-time sign-in, if this is its text. */
 bool sessions_redeem(sessions *s, tb_text text, session *ret_session);

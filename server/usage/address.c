@@ -9,12 +9,12 @@
 #define DIGITS      "0123456789"
 #define LETTERS     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-static tb_code bad_address(tb_error *err, const char *what)
+static tb_code bad_address(tb_error *err, const char *problem)
 {
     return tb_fail(err, TB_E_USAGE, "usage",
                    "%s An address is such as clickhouse://a.example:8123,b.example:8123/tollbook: up to %d hosts, and "
                    "a database's name of letters, digits and underscores; \"?secure=1\" after it asks for TLS.",
-                   what, USAGE_SHARDS_MAX);
+                   problem, USAGE_SHARDS_MAX);
 }
 
 /* 1..65535; 0: it is no port. */

@@ -35,11 +35,11 @@ static const struct {
 };
 
 /* Finds a text in bytes without a terminator. */
-static const char *find(const char *in, size_t len, const char *what)
+static const char *find(const char *in, size_t len, const char *text)
 {
-    const size_t n = strlen(what);
+    const size_t n = strlen(text);
     for (; len >= n; in++, len--)
-        if (memcmp(in, what, n) == 0) return in;
+        if (memcmp(in, text, n) == 0) return in;
     return NULL;
 }
 

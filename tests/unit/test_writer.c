@@ -569,7 +569,7 @@ typedef struct tending {
     atomic_int steps;  /* while it did */
 } tending;
 
-static bool on_tend(void *ctx, tb_store *store)
+static bool on_maintain(void *ctx, tb_store *store)
 {
     tending *t = ctx;
     (void)store;
@@ -597,7 +597,7 @@ START_TEST(steps_go_on_while_usage_is_held)
     writer *w = writer_start(store, (writer_hooks){.committed = on_commit,
                                                    .ctx = &t,
                                                    .gather_us = WRITER_GATHER_US,
-                                                   .maintain = on_tend,
+                                                   .maintain = on_maintain,
                                                    .ready = after_three_steps});
     task one = {.job = {.usage = true}, .finished = &finished};
     sem_wait(&t.began);

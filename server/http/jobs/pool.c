@@ -166,7 +166,7 @@ tb_code job_pool_submit(job_pool *p, job_lane which, write_job *job, tb_error *e
     if (taken) pthread_cond_signal(&l->wake);
     if (taken) return TB_OK;
     return tb_fail(err, TB_E_BUSY, NULL, "%u %s %swait already, try again later.",
-                   full ? o->jobs : o->jobs_share, o->what, full ? "" : "of this account ");
+                   full ? o->jobs : o->jobs_share, o->jobs_name, full ? "" : "of this account ");
 }
 
 unsigned job_pool_queued(job_pool *p, job_lane which)

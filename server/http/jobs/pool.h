@@ -60,7 +60,7 @@ typedef enum job_lane {
 } job_lane;
 
 typedef struct lane_options {
-    const char *what;                /* the queued jobs, for messages: "look-ups" */
+    const char *jobs_name;           /* for messages: "look-ups" */
     unsigned threads, threads_share; /* the share is one account's; 0 threads: the lane is off */
     unsigned jobs, jobs_share;       /* the queue's length */
     int64_t job_us;                  /* how long a job may run; 0: no limit */
