@@ -25,7 +25,7 @@ static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
     return drawn_take(&form_of, name, value, &a->form, &a->pages, err);
 }
 
-static tb_code read_question(request *r, question *a, tb_error *err)
+static tb_code read_account_range(request *r, question *a, tb_error *err)
 {
     tb_text query = request_query(r);
     a->form = drawn_accepted(r, &form_of);
@@ -51,7 +51,7 @@ void api_account_statement(request *r)
     question *a = (question *)(void *)r->work;
     tb_error err;
     *a = (question){.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
-    if (read_question(r, a, &err)) {
+    if (read_account_range(r, a, &err)) {
         request_fail_as(r, &err);
         return;
     }

@@ -66,7 +66,7 @@ static const query_spec specs[] = {
     {"nextCursor", QUERY_TEXT, offsetof(params, cursor)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_charge_params(request *r, params *p, tb_error *err)
 {
     tb_text query = request_query(r);
     *p = (params){.limit = LIMIT_DEFAULT};
@@ -134,7 +134,7 @@ void api_mc_apps(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_charge_params(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_page(r, &p, &err);

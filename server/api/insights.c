@@ -102,7 +102,7 @@ static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_
 
 _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
-static tb_code read_question(request *r, question *q, tb_error *err)
+static tb_code read_insights_ask(request *r, question *q, tb_error *err)
 {
     params p = {.zone = TB_ALL, .top = TOP_DEFAULT, .page = 1};
     const tb_text query = request_query(r);
@@ -142,7 +142,7 @@ void api_insights(request *r)
     question *q = (question *)(void *)r->work;
     bool slow = false;
     tb_error err;
-    if (read_question(r, q, &err) != TB_OK || is_long(r, q, &slow, &err) != TB_OK) request_fail_as(r, &err);
+    if (read_insights_ask(r, q, &err) != TB_OK || is_long(r, q, &slow, &err) != TB_OK) request_fail_as(r, &err);
     else if (slow) cached_answer_slow(r, &cached);
     else cached_answer(r, &cached, q);
 }

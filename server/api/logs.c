@@ -168,7 +168,7 @@ bool logs_refused(request *r, const log_details *d)
 /* --- lines --- */
 
 /* One step: a line, or a block without a match. */
-static tb_code step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
+static tb_code answer_step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
 {
     tb_log_step where;
     tb_logrow row;
@@ -200,7 +200,7 @@ static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, t
     bool paused = false;
     tb_code code = TB_OK;
     for (unsigned used = 0; !code && !a->ended && out->len < enough && used < turns * TURN_LINES;) {
-        code = step(a, out, &paused, err);
+        code = answer_step(a, out, &paused, err);
         used += paused ? TURN_LINES : 1;
     }
     return code ? code : tb_buf_check(out, err);

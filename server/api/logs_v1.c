@@ -132,7 +132,7 @@ static const char *attachment(request *r, int64_t zone)
     return text;
 }
 
-static void read_params(request *r, log_answer *a, const params *p, bool *ret_download, log_details *d)
+static void read_log_params(request *r, log_answer *a, const params *p, bool *ret_download, log_details *d)
 {
     *ret_download = true;
     read_window(a, request_path(r), request_now_us(r) / 1000, d);
@@ -163,7 +163,7 @@ void api_logs_v1(request *r)
     }
     log_answer *a = logs_begin(r, zone);
     if (!a) return;
-    read_params(r, a, &p, &download, &wrong);
+    read_log_params(r, a, &p, &download, &wrong);
     if (logs_refused(r, &wrong)) {
         logs_free(a);
         return;

@@ -30,7 +30,7 @@ static const query_spec specs[] = {
     {"includeCertificate", QUERY_BOOL, offsetof(params, certificates)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_page_params(request *r, params *p, tb_error *err)
 {
     tb_text query = request_query(r);
     *p = (params){.page = ABSENT, .per_page = PER_PAGE_MAX};
@@ -248,7 +248,7 @@ void api_pullzones(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else if (p.page > 0)
         answer_with(r, &p, put_page);
@@ -276,7 +276,7 @@ void api_pullzone(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else
         answer_with(r, &p, put_zone);
@@ -296,7 +296,7 @@ void api_pullzone_count(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else
         answer_with(r, &p, put_count);

@@ -34,7 +34,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
 }
 
-static tb_code read_question(request *r, question *a, tb_error *err)
+static tb_code read_segment_params(request *r, question *a, tb_error *err)
 {
     tb_text query = request_query(r);
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, a,
@@ -134,7 +134,7 @@ void api_ingest_segments(request *r)
     question a = {0};
     tb_error err;
     tb_store *store = r->worker->store;
-    tb_code code = read_question(r, &a, &err);
+    tb_code code = read_segment_params(r, &a, &err);
     if (code == TB_OK) code = tb_store_read_begin(store, &err);
     if (code) {
         request_fail_as(r, &err);

@@ -82,7 +82,7 @@ static bool put_block(void *ctx, const void *block, size_t len)
     return !e->stopped;
 }
 
-static tb_code fill(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
+static tb_code write_rows(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
 {
     export *e = ctx;
     tb_code code = tb_store_read_begin(e->store, err);
@@ -133,7 +133,8 @@ void api_shield_export(request *r)
     }
     snprintf(r->scratch, sizeof r->scratch, "attachment; filename=\"event-logs-%" PRId64 ".csv\"",
              e->zone);
-    request_answer_stream(r, (stream_source){.fill = fill, .release = release, .ctx = e}, "text/csv; charset=utf-8");
+    request_answer_stream(r, (stream_source){.fill = write_rows, .release = release, .ctx = e},
+                          "text/csv; charset=utf-8");
     r->reply.disposition = r->scratch;
     // cppcheck-suppress memleak ; the stream frees it
 }

@@ -20,7 +20,7 @@ static const query_spec specs[] = {
     {"perPage", QUERY_INT, offsetof(params, per_page)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_zone_params(request *r, params *p, tb_error *err)
 {
     const tb_text query = request_query(r);
     *p = (params){.page = 1, .per_page = PER_PAGE_DEFAULT};
@@ -81,7 +81,7 @@ void api_shield_zones(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_zone_params(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_zones(r, &p, &err);

@@ -55,15 +55,15 @@ static cache_key key_of(const void *asked, uint64_t version)
                             (uint64_t)q->kind << 1 | q->range.hourly}};
 }
 
-static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code answer_view(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
     return tb_statistics_in(store, &q->view, q->range, q->kind, q->now_us, NULL, out, err);
 }
 
-static const cached_kind cached = {key_of, fill};
+static const cached_kind cached = {key_of, answer_view};
 
-static bool read_params(request *r, size_t n_specs, params *p)
+static bool read_statistics_params(request *r, size_t n_specs, params *p)
 {
     tb_error err;
     tb_text query = request_query(r);
@@ -78,7 +78,7 @@ static void answer_kind(request *r, tb_answer_kind kind)
     bool statistics = kind == TB_ANSWER_STATISTICS;
     params p = {.zone = TB_ALL, .region = TB_ALL};
     if (!statistics && !router_id(r->id, &p.zone)) p.zone = 0;
-    if (!read_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
+    if (!read_statistics_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
     question q = {
         .kind = kind, .view = {r->account, p.zone, p.region}, .now_us = request_now_us(r)};
     tb_range_query range = {.from = p.from,

@@ -15,7 +15,7 @@ static size_t *form_of(request *r)
 
 /* --- on the slow-query lane --- */
 
-static bool step(void *ctx, uint64_t done, uint64_t total)
+static bool check_time_left(void *ctx, uint64_t done, uint64_t total)
 {
     request *r = ctx;
     (void)done, (void)total;
@@ -35,7 +35,7 @@ static tb_code run_whatif(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     const tb_whatif_ask ask = {.body = r->body ? r->body : "", .len = r->body_len,
                                .form = forms[*form_of(r)], .account = r->account,
-                               .now_us = request_now_us(r), .step = step, .ctx = r};
+                               .now_us = request_now_us(r), .step = check_time_left, .ctx = r};
     answer *made = answer_new();
     if (!made) return tb_no_memory(err);
     tb_code code = tb_whatif_ask_put(store, &ask, answer_body(made), err);

@@ -77,7 +77,7 @@ static unsigned older_of(const sessions *s, unsigned a, unsigned b)
     return a == NONE || s->slots[b].order < s->slots[a].order ? b : a;
 }
 
-static void make_room(sessions *s, const session *opened, int64_t now_us)
+static void make_room_for_session(sessions *s, const session *opened, int64_t now_us)
 {
     unsigned oldest = NONE, own_oldest = NONE, own = 0;
     for (unsigned i = 1; i <= SESSIONS_MAX; i++) {
@@ -108,7 +108,7 @@ void sessions_open(sessions *s, const session *opened, int64_t now_us,
     uint8_t hash[TB_KEY_HASH];
     make_text(random, out, hash);
     pthread_mutex_lock(&s->lock);
-    make_room(s, opened, now_us);
+    make_room_for_session(s, opened, now_us);
     const unsigned at = s->free;
     slot *p = &s->slots[at];
     unsigned *chain = chain_of(s, hash);
