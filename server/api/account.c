@@ -5,27 +5,27 @@
 #include "http/query.h"
 #include "tollbook/ledger.h"
 
-typedef struct asked {
+typedef struct question {
     drawing how;
     int64_t first, last;
     tb_shown_form form;
     tb_print_options pages;
-} asked;
-_Static_assert(sizeof(asked) <= sizeof((request *)0)->work, "it fits the handler's room");
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
 static const tb_shown_form forms[] = {TB_SHOWN_JSON, TB_SHOWN_CSV, TB_SHOWN_HTML, TB_SHOWN_PDF};
 static const drawn_form form_of = {forms, sizeof forms / sizeof *forms, TB_ACCOUNT_WORDS};
 
 static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
-    asked *a = ctx;
+    question *a = ctx;
     if (drawn_is_word(name, "from"))
         return tb_account_day(value.data, value.len, "from", &a->first, err);
     if (drawn_is_word(name, "to")) return tb_account_day(value.data, value.len, "to", &a->last, err);
     return drawn_take(&form_of, name, value, &a->form, &a->pages, err);
 }
 
-static tb_code read_asked(request *r, asked *a, tb_error *err)
+static tb_code read_account_range(request *r, question *a, tb_error *err)
 {
     tb_text query = request_query(r);
     a->form = drawn_accepted(r, &form_of);
@@ -34,7 +34,7 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
 
 static tb_code put_statement(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
-    const asked *a = (const asked *)(const void *)r->work;
+    const question *a = (const question *)(const void *)r->work;
     tb_account_reading reading;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
@@ -48,10 +48,10 @@ static tb_code put_statement(request *r, tb_store *store, tb_buf *out, tb_error 
 
 void api_account_statement(request *r)
 {
-    asked *a = (asked *)(void *)r->work;
+    question *a = (question *)(void *)r->work;
     tb_error err;
-    *a = (asked){.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
-    if (read_asked(r, a, &err)) {
+    *a = (question){.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
+    if (read_account_range(r, a, &err)) {
         request_fail_as(r, &err);
         return;
     }

@@ -1,4 +1,4 @@
-/* The moment of a round is that of its steps: the writer's clock, or the fixed one of the tests. */
+/* Steps take the time of the round from the writer's clock, or from the fixed one of tests. */
 #include "api/accrue.h"
 
 #include <stdatomic.h>
@@ -11,15 +11,15 @@
 
 #define OPERATION "ledger accrue"
 #define ORIGIN    "serve"
-#define PAST_S    300 /* behind midnight: the last logs of the day have come */
+#define PAST_S    300 /* after midnight, when the last logs of the day have come */
 #define SAID_MAX  ((size_t)16 << 20)
 
 typedef struct accruing {
     tb_args args;
-    int64_t day; /* of the last whole round; -1: none */
-    /* In this round. */
+    int64_t day; /* of the last complete round; -1: none */
+    /* Of the running round: */
     int64_t round_day;
-    bool taken, changed, left_out;
+    bool began, changed, left_out;
     tb_buf said;
     _Atomic int64_t done_us;
     _Atomic uint64_t failures;
@@ -45,18 +45,7 @@ static int64_t until_midnight(void *ctx, int64_t now_us)
     return next_us - now_us + TB_US_PER_S;
 }
 
-static tb_code begin_round(accruing *a, tb_error *err)
-{
-    tb_args_release(&a->args);
-    tb_args_init(&a->args, tb_operation_find(OPERATION, strlen(OPERATION)));
-    tb_buf_release(&a->said);
-    tb_buf_init(&a->said, SAID_MAX, NULL);
-    a->taken = true;
-    a->changed = a->left_out = false;
-    return tb_args_end(&a->args, false, err);
-}
-
-static tb_code one_step(accruing *a, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
+static tb_code run_step(accruing *a, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
 {
     tb_ops ops = {.store = store, .now_us = now_us, .from = ORIGIN, .shared = true};
     const uint64_t before = tb_store_changes(store);
@@ -80,19 +69,25 @@ static tb_code take_step(void *ctx, tb_store *store, bool again, int64_t now_us,
     accruing *a = ctx;
     tb_code code = TB_OK;
     if (!again) {
-        a->taken = false;
+        a->began = false;
         if (accrued_day_of(now_us) == a->day) return TB_OK;
         a->round_day = accrued_day_of(now_us);
-        code = begin_round(a, err);
+        tb_args_release(&a->args);
+        tb_args_init(&a->args, tb_operation_find(OPERATION, strlen(OPERATION)));
+        tb_buf_release(&a->said);
+        tb_buf_init(&a->said, SAID_MAX, NULL);
+        a->began = true;
+        a->changed = a->left_out = false;
+        code = tb_args_end(&a->args, false, err);
     }
-    return code ? code : one_step(a, store, now_us, ret_more, err);
+    return code ? code : run_step(a, store, now_us, ret_more, err);
 }
 
-/* All of it is committed now. A round that changed nothing says nothing. */
+/* After the commit. A round that changed nothing prints nothing. */
 static void end_round(void *ctx, int64_t now_us, bool failed)
 {
     accruing *a = ctx;
-    if (!a->taken && !failed) return;
+    if (!a->began && !failed) return;
     if (!failed && (a->changed || a->left_out)) api_say(OPERATION, &a->said, NULL);
     tb_buf_release(&a->said);
     if (failed || a->left_out) {

@@ -1,6 +1,6 @@
 /* ledger accrue as a periodic task of every server: at its start, for the days that were missed, and then daily at
- * five past midnight, UTC. A round whose accounts were not all done, or that failed, is taken again within
- * the hour. */
+ * five past midnight, UTC. A round that failed, or did not finish all accounts, is repeated within the
+ * hour. */
 #ifndef TOLLBOOK_SERVER_API_ACCRUE_H
 #define TOLLBOOK_SERVER_API_ACCRUE_H
 
@@ -9,10 +9,10 @@
 /* Its ctx lives as long as the program. */
 periodic_task api_accrue(void);
 
-/* Of this process, for /metrics. Any thread. */
+/* Figures of this process, for /metrics. Any thread. */
 typedef struct accrue_figures {
-    int64_t done_us;   /* when a round last ended that left nothing out; INT64_MIN: none has */
-    uint64_t failures; /* rounds that failed, or left something out */
+    int64_t done_us;   /* when the last complete round ended; INT64_MIN: none has */
+    uint64_t failures; /* rounds that failed, or were incomplete */
 } accrue_figures;
 accrue_figures api_accrue_figures(void);
 

@@ -1,4 +1,4 @@
-/* The library looks at alerts, the webhook sends messages; the job pool has the threads. */
+/* The engine evaluates alerts, webhook.h sends messages; the job pool has the threads. */
 #include "api/alerts.h"
 
 #include <inttypes.h>
@@ -12,16 +12,16 @@
 #include "http/clock.h"
 #include "http/process.h"
 
-#define POLL_US INT64_C(200000)     /* between two looks for a commit */
-#define ALL_US  INT64_C(3600000000) /* between two rounds over all */
+#define POLL_US INT64_C(200000)     /* between two checks for a commit */
+#define ALL_US  INT64_C(3600000000) /* between two rounds over all accounts */
 
 typedef struct alerting {
     const char *url, *ca;
     int64_t limit_us;
     webhook *senders[OUTBOX_THREADS]; /* made when they are first needed */
-    /* The periodic task's. */
+    /* Of the periodic task: */
     alert_rounds rounds;
-    bool looks, all, moved; /* the running round: it is one, over all, and did not note everything */
+    bool running, all, moved; /* a round runs; it covers all accounts; alerts moved, so it could not note everything */
     int64_t began_us;       /* monotonic */
     tb_alert_watch *watch;
     tb_alert_changes changes;
@@ -52,11 +52,11 @@ static tb_delivery send_message(void *ctx, unsigned thread, const job_pool *pool
     return (tb_delivery){answer.status, error,
                          (answer.after_s < most_s ? answer.after_s : most_s) * 1000000};
 }
-_Static_assert(WEBHOOK_ERROR_MAX == TB_MESSAGE_ERROR_MAX, "what is said fits");
+_Static_assert(WEBHOOK_ERROR_MAX == TB_MESSAGE_ERROR_MAX, "a message fits");
 
-/* --- wanting --- */
+/* --- enabling the outbox --- */
 
-/* As the command does it, so that the audit log has it where it changes something. */
+/* As the command `alerts --on`, so that the audit log records a change. */
 static tb_code want_messages(void *ctx, tb_store *store, int64_t now_us, tb_error *err)
 {
     tb_ops ops = {.store = store, .now_us = now_us, .from = "serve", .shared = true};
@@ -88,29 +88,29 @@ void alert_round_over(alert_rounds *r, bool all, bool again, bool failed, int64_
     const int64_t share_us = 9 * (ended_us - began_us);
     const int64_t pause_us = share_us < ROUND_PAUSE_US ? ROUND_PAUSE_US : share_us;
     r->again = failed || again;
-    /* What changes after a round over all need not wait. */
+    /* A change after a round over all accounts need not wait. */
     if (!all || failed) r->next_us = ended_us + (pause_us < ROUND_PAUSE_MOST_US ? pause_us : ROUND_PAUSE_MOST_US);
     if (all) r->last_all_us = began_us;
 }
 
-static int64_t until_next_look(void *ctx, int64_t now_us)
+static int64_t poll_wait(void *ctx, int64_t now_us)
 {
     (void)ctx;
     (void)now_us;
     return POLL_US;
 }
 
-/* In most of its rounds the task finds that none is due. */
+/* Begins a round if one is due; most of the task's rounds find none. */
 static tb_code begin_round(alerting *a, tb_store *store, tb_error *err)
 {
     uint64_t version;
     a->began_us = clock_mono_us();
-    a->looks = false;
+    a->running = false;
     tb_code code = tb_store_version(store, &version, err);
     if (code || !alert_round_due(&a->rounds, a->began_us, version, &a->all)) return code;
     if (!a->watch) a->watch = tb_alert_watch_new();
     if (!a->watch) return tb_no_memory(err);
-    a->looks = true;
+    a->running = true;
     a->moved = false;
     a->counting = 0;
     a->rounds.version = version;
@@ -118,21 +118,21 @@ static tb_code begin_round(alerting *a, tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-static void say_trouble(void *ctx, const char *sentence)
+static void report_problem(void *ctx, const char *sentence)
 {
     (void)ctx;
     process_say("%s", sentence);
 }
 
-static tb_code look_at_alerts(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_found, bool *ret_more,
+static tb_code read_alerts(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_found, bool *ret_more,
                               tb_error *err)
 {
     alerting *a = ctx;
     bool over = true;
     tb_code code = again ? TB_OK : begin_round(a, store, err);
-    if (code || !a->looks) return code;
+    if (code || !a->running) return code;
     tb_alert_changes_release(&a->changes);
-    code = tb_alerts_look(store, a->watch, now_us, a->all ? say_trouble : NULL, NULL, &a->changes, &over, err);
+    code = tb_alerts_look(store, a->watch, now_us, a->all ? report_problem : NULL, NULL, &a->changes, &over, err);
     *ret_found = a->changes.n > 0;
     *ret_more = !over;
     a->counting += a->changes.n_unpriced;
@@ -150,13 +150,13 @@ static tb_code note_alerts(void *ctx, tb_store *store, bool again, int64_t now_u
     return code;
 }
 
-/* Usage without a price is said once, and again when it had gone away in between. */
+/* Usage without a price is reported once, and again if it had gone meanwhile. */
 static void end_round(void *ctx, int64_t now_us, bool failed)
 {
     alerting *a = ctx;
     (void)now_us;
-    if (!a->looks) return;
-    a->looks = false;
+    if (!a->running) return;
+    a->running = false;
     alert_round_over(&a->rounds, a->all, a->moved, failed, a->began_us, clock_mono_us());
     if (failed || !a->all) return;
     if (a->counting && !atomic_load(&a->unpriced))
@@ -166,7 +166,7 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
     atomic_store(&a->unpriced, a->counting);
 }
 
-/* --- all --- */
+/* --- setup --- */
 
 static alerting state;
 
@@ -193,7 +193,7 @@ tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pa
     state = (alerting){.url = url, .ca = ca, .limit_us = limit_us, .rounds = alert_no_round};
     *ret_work = (outbox_work){.want = want_messages, .send = send_message, .end = end_alerts, .ctx = &state,
                               .pause_us = pause_us};
-    *ret_task = (periodic_task){.name = "alerts", .read = look_at_alerts, .write = note_alerts, .over = end_round,
-                                .wait_us = until_next_look, .ctx = &state};
+    *ret_task = (periodic_task){.name = "alerts", .read = read_alerts, .write = note_alerts, .over = end_round,
+                                .wait_us = poll_wait, .ctx = &state};
     return TB_OK;
 }

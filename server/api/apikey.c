@@ -1,5 +1,5 @@
-/* GET /apikey: the account's valid keys, page by page. A key sealed under the server's
- * secret is shown, others are masked. */
+/* GET /apikey: the account's valid keys, page by page. A key that the server's secret
+ * decrypts is shown, others are masked. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const query_spec specs[] = {
     {"perPage", QUERY_INT, offsetof(params, per_page)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_key_params(request *r, params *p, tb_error *err)
 {
     tb_text query = request_query(r);
     *p = (params){.page = 1, .per_page = PER_PAGE_MAX};
@@ -75,7 +75,7 @@ void api_apikey(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_key_params(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_page(r, &p, &err);

@@ -22,7 +22,7 @@ static const query_spec specs[] = {
 
 typedef struct question {
     int64_t account, balancer, month, now_us;
-    bool running; /* the month is now_us's */
+    bool running; /* it is the month of now_us */
 } question;
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -30,8 +30,8 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_PERIOD, field, "%s", sentence);
 }
 
-/* *ret_month: the running one; where another is asked for, that. */
-static tb_code asked_month(const params *p, int64_t *ret_month, tb_error *err)
+/* *ret_month is the running month; it is replaced if the query names another one. */
+static tb_code read_month_params(const params *p, int64_t *ret_month, tb_error *err)
 {
     if (p->year == ABSENT && p->month == ABSENT) return TB_OK;
     if (p->year == ABSENT) return bad(err, "year", "month is given without year.");
@@ -46,7 +46,7 @@ static tb_code asked_month(const params *p, int64_t *ret_month, tb_error *err)
 }
 
 /* A number that does not parse is an invalid period too. */
-static tb_code read_question(request *r, question *q, tb_error *err)
+static tb_code read_balancer_month(request *r, question *q, tb_error *err)
 {
     params p = {ABSENT, ABSENT};
     tb_text query = request_query(r);
@@ -61,7 +61,7 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     }
     const int64_t this_month = tb_month_from_us(q->now_us);
     q->month = this_month;
-    if (!code) code = asked_month(&p, &q->month, err);
+    if (!code) code = read_month_params(&p, &q->month, err);
     q->running = q->month == this_month;
     return code;
 }
@@ -75,19 +75,19 @@ static cache_key key_of(const void *asked, uint64_t version)
                         q->running ? (uint64_t)tb_hour_from_us(q->now_us) : 0, TAG}};
 }
 
-static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code answer_usage(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
     return tb_usage_answer(store, q->account, q->balancer, q->month, q->now_us, out, err);
 }
 
-static const cached_kind kind = {key_of, fill};
+static const cached_kind kind = {key_of, answer_usage};
 
 void api_balancer_usage(request *r)
 {
     question q;
     tb_error err;
-    if (read_question(r, &q, &err) == TB_OK)
+    if (read_balancer_month(r, &q, &err) == TB_OK)
         cached_answer(r, &kind, &q);
     else
         request_fail_as(r, &err);

@@ -1,5 +1,5 @@
 /* GET /billing and /billing/summary: the running month through the one rating function, the ledger,
- * and what the catalogue says of the account. */
+ * and the account's catalogue entry. */
 #include <stdlib.h>
 #include <string.h>
 

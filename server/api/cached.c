@@ -1,15 +1,15 @@
-/* The store's version as of the last commit -> ETag and cache, before any work -> the answer,
- * computed in one snapshot and filed under the version that this snapshot really has. */
+/* ETag and cache are checked with the store's version as of the last commit, before any work. A new answer is computed
+ * in one snapshot and cached under the version of that snapshot. */
 #include "api/cached.h"
 
 #include <xxhash.h>
 
 #include "api/handlers.h"
 
-#define SCRATCH_KEPT ((size_t)4 << 20) /* of a worker's scratch, between answers */
+#define SCRATCH_KEPT ((size_t)4 << 20) /* size of a worker's scratch buffer between answers */
 
-/* This run of the server is part of what an ETag stands for: the next one may be another version,
- * or stand on a restored database whose data version counts the same again. */
+/* The id of this run of the server is part of the hash: the next run may have another program version, or a restored
+ * database whose version counts up again. */
 static tb_hash128 hash_of(const worker *w, const cache_key *key)
 {
     XXH128_hash_t h = XXH3_128bits_withSeed(key, sizeof *key, w->server->id_seed);
@@ -27,24 +27,7 @@ static tb_code compute(tb_store *store, const cached_kind *kind, void *question,
     return code;
 }
 
-/* What the cache keeps is copied to memory of just its length. What it does not goes out in the
- * scratch's own memory. */
-static answer *keep_scratch(worker *w)
-{
-    answer *a = answer_new();
-    if (!a) return NULL;
-    if (!cache_takes(w->server->cache, w->scratch.len)) {
-        answer_take(a, &w->scratch);
-        return a;
-    }
-    bool kept = answer_set(a, w->scratch.data, w->scratch.len);
-    if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
-    if (kept) return a;
-    answer_drop(a);
-    return NULL;
-}
-
-static void file_answer(request *r, const cached_kind *kind, void *question, uint64_t version,
+static void cache_answer(request *r, const cached_kind *kind, void *question, uint64_t version,
                         answer *a)
 {
     worker *w = r->worker;
@@ -55,8 +38,8 @@ static void file_answer(request *r, const cached_kind *kind, void *question, uin
     request_answer(r, a, false);
 }
 
-/* Encoded into the worker's scratch, which is warm and large enough for the encoder's worst case. */
-static void answer_anew(request *r, const cached_kind *kind, void *question)
+/* Encodes the answer into the worker's scratch buffer, which is large enough for the encoder's worst case. */
+static void compute_answer(request *r, const cached_kind *kind, void *question)
 {
     worker *w = r->worker;
     uint64_t version = 0;
@@ -67,13 +50,25 @@ static void answer_anew(request *r, const cached_kind *kind, void *question)
         request_fail_as(r, &err);
         return;
     }
-    answer *a = keep_scratch(w);
-    if (a) file_answer(r, kind, question, version, a);
+    /* An answer for the cache is copied to memory of its exact length; another one takes the scratch buffer's
+     * memory. */
+    answer *a = answer_new();
+    if (a && !cache_takes(w->server->cache, w->scratch.len)) {
+        answer_take(a, &w->scratch);
+    } else if (a) {
+        const bool copied = answer_set(a, w->scratch.data, w->scratch.len);
+        if (w->scratch.cap > SCRATCH_KEPT) tb_buf_release(&w->scratch);
+        if (!copied) {
+            answer_drop(a);
+            a = NULL;
+        }
+    }
+    if (a) cache_answer(r, kind, question, version, a);
     else request_fail(r, TB_E_NOMEM, NULL, NULL);
 }
 
-/* true: there was one, or nothing needs to be sent. */
-static bool answer_at_once(request *r, const cached_kind *kind, void *question)
+/* Answers from the cache or with 304, if possible. */
+static bool answer_cached(request *r, const cached_kind *kind, void *question)
 {
     worker *w = r->worker;
     uint64_t version = atomic_load_explicit(&w->server->version, memory_order_acquire);
@@ -88,7 +83,7 @@ static bool answer_at_once(request *r, const cached_kind *kind, void *question)
 
 void cached_answer(request *r, const cached_kind *kind, void *question)
 {
-    if (!answer_at_once(r, kind, question)) answer_anew(r, kind, question);
+    if (!answer_cached(r, kind, question)) compute_answer(r, kind, question);
 }
 
 /* --- slow queries --- */
@@ -98,7 +93,7 @@ static cached_question *question_of(request *r)
     return (cached_question *)(void *)r->work;
 }
 
-/* The answer is kept in r->reply.what, so it goes with the request, whatever becomes of the client. */
+/* The answer is kept in r->reply.answer, so it is released with the request. */
 static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -113,14 +108,14 @@ static tb_code run_cached(write_job *job, tb_store *store, tb_error *err)
         code = tb_no_memory(err);
     }
     tb_buf_release(&out);
-    r->reply.what = made;
+    r->reply.answer = made;
     return code;
 }
 
 void cached_answer_slow(request *r, const cached_kind *kind)
 {
     cached_question *q = question_of(r);
-    if (answer_at_once(r, kind, q)) return;
+    if (answer_cached(r, kind, q)) return;
     q->kind = kind;
     r->job.run = run_cached;
     r->job.bytes = 0;
@@ -130,8 +125,8 @@ void cached_answer_slow(request *r, const cached_kind *kind)
 void api_cached_done(request *r)
 {
     cached_question *q = question_of(r);
-    answer *made = r->reply.what;
-    r->reply.what = NULL;
+    answer *made = r->reply.answer;
+    r->reply.answer = NULL;
     if (r->job.code) request_fail_as(r, &r->job.err);
-    else file_answer(r, q->kind, q, q->version, made);
+    else cache_answer(r, q->kind, q, q->version, made);
 }

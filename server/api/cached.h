@@ -1,4 +1,4 @@
-/* Answers of which there is one a question and version of the store, kept in the cache. */
+/* Cached answers: one for each question and version of the store. */
 #ifndef TOLLBOOK_SERVER_API_CACHED_H
 #define TOLLBOOK_SERVER_API_CACHED_H
 
@@ -6,10 +6,9 @@
 #include "http/server.h"
 
 typedef struct cached_kind {
-    /* Everything that the answer depends on; the words of no other kind's question are the same. */
+    /* Everything that the answer depends on; it differs from the keys of all other kinds. */
     cache_key (*key)(const void *question, uint64_t version);
-    /* Encodes the answer into `out`, from a store that stands in one snapshot. Where it may run as a slow query
-     * it runs on any thread. */
+    /* Encodes the answer into `out`, from a store in one snapshot. On any thread, if it may run as a slow query. */
     tb_code (*fill)(tb_store *store, void *question, tb_buf *out, tb_error *err);
 } cached_kind;
 
@@ -19,9 +18,9 @@ typedef struct cached_question {
     uint64_t version;
 } cached_question;
 
-/* 200 or 304 with the answer, or what fill failed with. */
+/* 200 or 304 with the answer, or the error of fill. */
 void cached_answer(request *r, const cached_kind *kind, void *question);
-/* The same; what the cache does not have is computed on the slow-query lane. The route's finish is api_cached_done. */
+/* The same; an answer that is not cached is computed on the slow-query lane. The route's finish is api_cached_done. */
 void cached_answer_slow(request *r, const cached_kind *kind);
 
 #endif

@@ -1,5 +1,5 @@
-/* The console: a page and its files, as they were when the server was built. One page answers every
- * address of the console; its scripts read the address and ask the API. */
+/* The console: a page and its files, compiled into the server as gzip. Every address of the console gets the same page,
+ * whose scripts read the address and call the API. */
 #include "api/console.h"
 
 #include <string.h>
@@ -10,25 +10,19 @@
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 
-/* Files are kept as gzip; who does not take that gets them unpacked. */
-static tb_code answer_content(request *r, const console_file *f, tb_error *err)
-{
-    if (query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))) {
-        request_answer_static(r, f->bytes, f->len, f->type);
-        r->reply.zipped = true;
-        return TB_OK;
-    }
-    tb_code code = gzip_decode(f->bytes, f->len, f->plain_len, request_text(r), err);
-    if (!code) request_answer_text(r, 200, f->type);
-    return code;
-}
-
 static void answer_file(request *r, const console_file *f, const char *caching)
 {
     tb_error err;
-    if (!request_not_modified(r, f->tag) && answer_content(r, f, &err)) {
-        request_fail_as(r, &err);
-        return;
+    if (!request_not_modified(r, f->tag)) {
+        if (query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))) {
+            request_answer_static(r, f->bytes, f->len, f->type);
+            r->reply.zipped = true;
+        } else if (gzip_decode(f->bytes, f->len, f->plain_len, request_text(r), &err) == TB_OK) {
+            request_answer_text(r, 200, f->type);
+        } else {
+            request_fail_as(r, &err);
+            return;
+        }
     }
     r->reply.tagged = true;
     r->reply.cache = caching;
@@ -51,7 +45,7 @@ void api_console_asset(request *r)
                  "The console has no such file now. Reload the page: a newer server has other files.");
 }
 
-/* A browser comes to see something. Others are told what they always were. */
+/* Browsers are redirected to the console; other clients get the 404 that they always got. */
 void api_root(request *r)
 {
     static const char *const types[] = {"application/json", "text/html"};

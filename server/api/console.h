@@ -8,7 +8,7 @@
 #include "tollbook/store.h"
 
 typedef struct console_file {
-    const char *name; /* as it is served: it has the hash of its content */
+    const char *name; /* as in its address: with the hash of its content */
     const char *type;
     const char *bytes; /* gzip */
     size_t len, plain_len;

@@ -1,5 +1,5 @@
-/* GET /mc/apps, /mc/registries and /mc/limits. A cursor is the last id of a page, with a check over it
- * and the account, so that one that was made up, cut or is another account's is refused. */
+/* GET /mc/apps, /mc/registries and /mc/limits. A cursor is the last id of a page with a checksum over it
+ * and the account, so that a forged or truncated one, or one of another account, is refused. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
 
-#define LIMIT_USUAL 20
+#define LIMIT_DEFAULT 20
 #define LIMIT_MAX   1000
 
 /* --- cursors --- */
@@ -37,7 +37,7 @@ static void put_cursor(int64_t account, const char *id, tb_buf *out)
     tb_buf_fmt(out, "\"%s\"", text);
 }
 
-/* The id in a cursor, within `bytes`. */
+/* Decodes a cursor into `bytes`; *ret_id lies there. */
 static bool read_cursor(int64_t account, tb_text cursor, unsigned char bytes[CURSOR_BYTES],
                         tb_text *ret_id)
 {
@@ -66,10 +66,10 @@ static const query_spec specs[] = {
     {"nextCursor", QUERY_TEXT, offsetof(params, cursor)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_charge_params(request *r, params *p, tb_error *err)
 {
     tb_text query = request_query(r);
-    *p = (params){.limit = LIMIT_USUAL};
+    *p = (params){.limit = LIMIT_DEFAULT};
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, p,
                                r->scratch, err);
     if (code) return code;
@@ -101,16 +101,7 @@ static void put_endpoint(tb_buf *out, const tb_app *app)
     put_text(out, ",\"status\":", app->status);
 }
 
-static void put_app(tb_buf *out, const tb_app *app)
-{
-    put_text(out, "{\"id\":", app->id);
-    put_text(out, ",\"name\":", app->name);
-    put_text(out, ",\"description\":", app->description);
-    put_endpoint(out, app);
-    tb_buf_str(out, "}");
-}
-
-/* One more is read than is shown: whether there is a next page. */
+/* One more application is read than shown, to know whether there is a next page. */
 static tb_code put_page(request *r, const params *p, tb_error *err)
 {
     tb_app_page page;
@@ -125,7 +116,11 @@ static tb_code put_page(request *r, const params *p, tb_error *err)
     tb_buf_str(out, "{\"items\":[");
     for (size_t i = 0; i < shown; i++) {
         if (i) tb_buf_str(out, ",");
-        put_app(out, &page.apps[i]);
+        put_text(out, "{\"id\":", page.apps[i].id);
+        put_text(out, ",\"name\":", page.apps[i].name);
+        put_text(out, ",\"description\":", page.apps[i].description);
+        put_endpoint(out, &page.apps[i]);
+        tb_buf_str(out, "}");
     }
     tb_buf_fmt(out, "],\"meta\":{\"totalItems\":%" PRId64 "},\"cursor\":", total);
     if (more) put_cursor(r->account, page.apps[shown - 1].id, out);
@@ -139,7 +134,7 @@ void api_mc_apps(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_charge_params(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_page(r, &p, &err);
@@ -151,7 +146,7 @@ void api_mc_apps(request *r)
 
 /* --- one application --- */
 
-/* What runs where is not tollbook's: the lists of it are empty. */
+/* tollbook does not know what runs where: those lists are empty. */
 void api_mc_app(request *r)
 {
     tb_app_page page;
@@ -185,8 +180,8 @@ static tb_text host_of(tb_text url)
     return mark ? (tb_text){mark + 3, url.len - (size_t)(mark + 3 - url.data)} : url;
 }
 
-/* Clients read `id` as an integer: only one that is a number is shown as such, and every one is the
- * displayName, which POST /mc/registries/digest takes. */
+/* Clients read `id` as an integer, so only numbers are shown as such. Every id is the displayName, which POST
+ * /mc/registries/digest takes. */
 static void put_registry(void *ctx, tb_text id, tb_text url, tb_text username)
 {
     registries *all = ctx;

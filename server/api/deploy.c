@@ -1,9 +1,8 @@
-/* POST /mc/apps/{id}/deploy: the deployment is noted, which makes the application
- * `progressing`, and the pool is woken. The answer says that it was taken on, not that it is
- * done: the list's status shows that. Where no hook is set there is nothing to wait for.
+/* POST /mc/apps/{id}/deploy: requests a deployment, which makes the application `progressing`, and wakes the pool. The
+ * answer only says that it was accepted; the list's status shows when it is done. Without a hook it is done at once.
  *
- * GET /mc/apps/{id}/deployment: what the running one printed so far, else how the last one ended. The
- * deployments that run are asked before the store: one that ends in between is found there. */
+ * GET /mc/apps/{id}/deployment: the output so far of a running deployment, else the result of the last one. The running
+ * ones are asked before the store, because one that ends in between is found there. */
 #include <string.h>
 
 #include "api/handlers.h"
@@ -35,7 +34,7 @@ void api_mc_deployed(request *r)
     request_answer_empty(r, 200);
 }
 
-/* --- how it stands --- */
+/* --- the state --- */
 
 static void put_lines(tb_buf *out, const tb_buf *text)
 {

@@ -1,6 +1,6 @@
-/* POST /mc/registries/digest. The body is read and the registry looked up on the
- * worker's thread; asking it is a job of the pool. A registry's password is a file of the folder that
- * --registry-secrets names, read anew each time, so that it can be changed without a restart. */
+/* POST /mc/registries/digest. The worker reads the body and looks up the registry in the store; a job of the pool asks
+ * the registry. A registry's password is a file in the folder of --registry-secrets, read each time, so that it can be
+ * changed without a restart. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -25,7 +25,7 @@ static const char *const fields[FIELDS] = {"registryId", "imageName", "imageName
 typedef struct digest_work {
     char text[FIELDS][TEXT_MAX + 1];
     tb_registry registry;
-    int64_t until_us; /* monotonic: whoever asks waits no longer, in the queue or for the registry */
+    int64_t until_us; /* monotonic: the deadline, with the time in the queue */
     char digest[REGISTRY_DIGEST + 1];
 } digest_work;
 
@@ -40,14 +40,7 @@ static void refuse_digest(request *r, const char *detail, const error_entry *ent
     request_answer_text(r, 422, "application/json");
 }
 
-static bool is_blank(const char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (!strchr(" \t\r\n\f\v", text[i])) return false;
-    return true;
-}
-
-/* What is wrong with a field, or NULL: then it is in the work. */
+/* Stores a field in the work. Returns NULL, or what is wrong with it. */
 static const char *take_field(const json_t *document, int field, digest_work *work)
 {
     const json_t *value = json_object_get(document, fields[field]);
@@ -55,7 +48,10 @@ static const char *take_field(const json_t *document, int field, digest_work *wo
     const size_t len = json_string_length(value);
     if (!value || json_is_null(value)) return "This field is required.";
     if (!text) return "This field is a string.";
-    if (is_blank(text, len)) return "This field must not be empty.";
+    size_t blank = 0;
+    while (blank < len && strchr(" \t\r\n\f\v", text[blank]))
+        blank++;
+    if (blank == len) return "This field must not be empty.";
     if (len > TEXT_MAX) return "This field has at most 100 characters.";
     if (field == TAG && !registry_is_tag(text, len)) return "This is not the tag of an image.";
     if ((field == NAME || field == NAMESPACE) && !registry_is_name(text, len))
@@ -65,7 +61,7 @@ static const char *take_field(const json_t *document, int field, digest_work *wo
     return NULL;
 }
 
-/* false: answered with what is wrong. */
+/* false: the request was answered with all that is wrong. */
 static bool read_body(request *r, digest_work *work)
 {
     error_entry wrong[FIELDS];
@@ -132,14 +128,14 @@ static bool stopping(void *ctx)
     return job_pool_stopping(ctx, LANE_OUTBOUND);
 }
 
-static tb_code check_digest_reader(write_job *job, tb_store *store, tb_error *err)
+static tb_code run_digest(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     request *r = job->owner;
     digest_work *work = r->kept;
     const server *s = r->worker->server;
     const int64_t left_us = work->until_us - clock_mono_us();
-    if (left_us < s->options.registry_us / 4) /* no registry is asked for an answer in no time */
+    if (left_us < s->options.registry_us / 4) /* too little time is left to ask a registry */
         return tb_fail(err, TB_E_BUSY, NULL, "Too many look-ups wait already, try again later.");
     char password[SECRET_MAX + 2], repository[2 * TEXT_MAX + 2];
     snprintf(repository, sizeof repository, "%s/%s", work->text[NAMESPACE], work->text[NAME]);
@@ -166,7 +162,7 @@ void api_mc_digest(request *r)
     r->kept = work;
     if (!read_body(r, work) || !find_registry(r, work)) return;
     work->until_us = clock_mono_us() + r->worker->server->options.registry_us;
-    r->job.run = check_digest_reader;
+    r->job.run = run_digest;
     request_submit_outbound(r);
 }
 

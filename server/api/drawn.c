@@ -1,5 +1,4 @@
-/* The answer is kept in r->reply.what from the job on, so it goes with the request,
- * whatever becomes of the client. */
+/* From the job on the answer is kept in r->reply.answer, so it is released with the request. */
 #include "api/drawn.h"
 
 #include <pthread.h>
@@ -63,7 +62,7 @@ static tb_code put_answer(request *r, tb_store *store, tb_error *err)
     if (code)
         answer_drop(made);
     else
-        r->reply.what = made;
+        r->reply.answer = made;
     return code;
 }
 
@@ -72,15 +71,15 @@ static tb_code run_drawing(write_job *job, tb_store *store, tb_error *err)
     return put_answer(job->owner, store, err);
 }
 
-/* Answers can be longer than what a connection keeps for small ones. */
+/* As an answer, since it may be longer than the text that a connection keeps. */
 static void send_made(request *r, tb_code code, const tb_error *err)
 {
-    answer *made = r->reply.what;
+    answer *made = r->reply.answer;
     if (code) {
         request_fail_as(r, err);
         return;
     }
-    r->reply.what = NULL;
+    r->reply.answer = NULL;
     request_answer(r, made, false);
     r->reply.content_type = drawing_of(r)->media_type;
     r->reply.tagged = false;
@@ -108,7 +107,7 @@ void api_drawn_done(request *r)
 
 static pthread_once_t printer_once = PTHREAD_ONCE_INIT;
 static pthread_key_t printer_key;
-static bool printer_keyed; /* else each document makes its own */
+static bool printer_keyed; /* false: each document makes its own printer */
 
 static void free_printer(void *printer)
 {

@@ -1,5 +1,5 @@
 /* GET /billing/forecast: the running month of the key's account. Answers are cached by the store's
- * version, the account, the hour, the seed and the paths: the same question is drawn once. */
+ * version, the account, the hour, the seed and the paths: the same question is computed once. */
 #include <string.h>
 
 #include "api/cached.h"
@@ -23,7 +23,7 @@ typedef struct question {
     uint32_t paths;
 } question;
 
-static tb_code read_question(request *r, question *q, tb_error *err)
+static tb_code read_forecast_params(request *r, question *q, tb_error *err)
 {
     params p = {TB_FORECAST_SEED, TB_FORECAST_PATHS};
     tb_text query = request_query(r);
@@ -50,19 +50,19 @@ static cache_key key_of(const void *asked, uint64_t version)
                         q->seed, q->paths, TAG}};
 }
 
-static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code answer_forecast(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
     return tb_forecast_answer(store, q->account, q->now_us, q->seed, q->paths, out, err);
 }
 
-static const cached_kind kind = {key_of, fill};
+static const cached_kind kind = {key_of, answer_forecast};
 
 void api_forecast(request *r)
 {
     question q;
     tb_error err;
-    if (read_question(r, &q, &err) == TB_OK)
+    if (read_forecast_params(r, &q, &err) == TB_OK)
         cached_answer(r, &kind, &q);
     else
         request_fail_as(r, &err);

@@ -1,11 +1,11 @@
-/* The handlers that the route table names; request.h says what a handler does. */
+/* The handlers of the route table; request.h explains handlers. */
 #ifndef TOLLBOOK_SERVER_API_HANDLERS_H
 #define TOLLBOOK_SERVER_API_HANDLERS_H
 
 #include "http/request.h"
 #include "http/server.h"
 
-#define CONSOLE_ADDRESS "/console/" /* where browsers are led */
+#define CONSOLE_ADDRESS "/console/" /* where browsers are redirected */
 
 /* insights.c */
 void api_insights(request *r);
@@ -69,7 +69,6 @@ void api_ingest_segments(request *r);
 /* logs_v2.c, logs_v1.c */
 void api_logs_v2(request *r);
 void api_logs_v1(request *r);
-
 
 /* operations.c */
 void api_operations(request *r);

@@ -1,4 +1,4 @@
-/* What needs no key as a rule: regions, health, metrics and the API's own description. */
+/* Routes without a key: regions, health, metrics and the API's description. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void put_degrees(tb_buf *out, const char *name, double value)
 
 static void put_region(tb_buf *out, const tb_region *region)
 {
-    /* A file of an older tollbook may hold "007.5", which is no number of JSON's. */
+    /* A file of an older tollbook may hold "007.5", which is no JSON number. */
     const char *price = region->price[0] ? region->price : "0";
     while (price[0] == '0' && price[1] >= '0' && price[1] <= '9')
         price++;
@@ -69,7 +69,7 @@ void api_region(request *r)
 
 /* --- health --- */
 
-static void say_status(request *r, const char *status)
+static void answer_status(request *r, const char *status)
 {
     tb_buf_fmt(request_text(r), "{\"status\":\"%s\"}", status);
     request_answer_text(r, 200, "application/json");
@@ -77,30 +77,30 @@ static void say_status(request *r, const char *status)
 
 void api_healthz(request *r)
 {
-    say_status(r, "alive");
+    answer_status(r, "alive");
 }
 
-/* Ready: the database lies where it was opened, this worker's store answers, the writer can write,
- * and no stop is under way. */
+/* Ready: the database is where it was opened, this worker's store answers, the writer can write, and the server is not
+ * stopping. */
 void api_readyz(request *r)
 {
     server *s = r->worker->server;
     uint64_t version;
     tb_error err;
-    if (!server_look(s)) {
+    if (!server_check_database(s)) {
         request_fail(r, TB_E_GONE, NULL, NULL);
     } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
-        request_fail_as(r, &err); /* for the operator's eyes; then what the prober is told */
+        request_fail_as(r, &err); /* logs it; the answer is set below */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
     } else if (s->options.usage &&
                (!usage_servers_up(s->options.usage, &err) || tb_store_usage_look(r->worker->store, &err))) {
-        request_fail_named(r, &err);
+        request_fail_verbatim(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
     } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
         request_fail(r, TB_E_BUSY, NULL, "The server is stopping.");
     } else {
-        say_status(r, "ready");
+        answer_status(r, "ready");
     }
 }
 
@@ -128,7 +128,7 @@ static const tb_store_figures *count_figures(worker *w)
     return &w->figures.values;
 }
 
-/* A clock that was set back makes no age below zero. */
+/* A clock that was set back gives no negative age. */
 static uint64_t age_seconds(const request *r, int64_t moment_us)
 {
     int64_t age_s = (request_now_us(r) - moment_us) / TB_US_PER_S;
@@ -142,7 +142,7 @@ static void put_segment_age(const request *r, tb_buf *out, const char *kind, int
                age_seconds(r, moment_us));
 }
 
-/* Not by source: there may be as many of these as there are logs. */
+/* Not by source, because each log may be one. */
 static void put_segment_ages(const request *r, const tb_store_figures *f, tb_buf *out)
 {
     tb_buf_str(out, "# HELP tollbook_newest_segment_age_seconds Time since something new was "
@@ -174,7 +174,7 @@ static void put_store(request *r, tb_buf *out)
               age_seconds(r, f.newest_hour * TB_US_PER_HOUR));
 }
 
-/* Where messages are sent. */
+/* Only if messages are sent. */
 static void put_outbox(request *r, tb_buf *out)
 {
     const server *s = r->worker->server;

@@ -1,7 +1,7 @@
-/* POST /ingest/logs and /ingest/buckets, and what withdraw.c has of them. A small body is parsed here, a large one by the intake,
- * while others write; the writer then takes what was parsed in its transaction, and the answer is
- * sent after the commit. Where somebody else changed meanwhile what it was parsed by, it is parsed
- * again. Usage rows are taken whole or not at all, logs too where onError=stop. */
+/* POST /ingest/logs, /ingest/cells and /ingest/buckets; withdraw.c shares the parsing. A small body is parsed on the
+ * worker, a large one by the job pool while others write. The writer then stores what was parsed, and the answer is
+ * sent after the commit. If another commit meanwhile changed what the parsing depended on, the body is parsed again.
+ * Usage rows are stored all or nothing, logs too with onError=stop. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +14,13 @@
 #include "tollbook/json.h"
 #include "tollbook/intake.h"
 
-/* What is parsed on a worker's own thread keeps its other connections waiting: a millisecond. */
+/* Parsing on a worker delays its other connections: these take about a millisecond. */
 #define SMALL_BODY  ((size_t)128 << 10)
 #define SMALL_PLAIN ((size_t)256 << 10)
-/* Several threads parse one that is longer; where bodies wait, only one that is longer than many senders send. */
+/* Longer bodies are parsed by several threads; while other bodies wait, only those above ALONE_BODY. */
 #define SEVERAL_BODY ((size_t)1 << 20)
 #define ALONE_BODY   ((size_t)8 << 20)
-/* Of kept lines, by each thread: what lies in memory until the writer comes to it. */
+/* Bytes of packed lines that each thread keeps in memory until the writer stores them. */
 #define BODY_PACKED ((size_t)32 << 20)
 #define TRIES_MAX   4
 
@@ -69,26 +69,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
 }
 
-/* --- what is asked --- */
-
-static tb_code read_layout(api_ingest *in, const params *p, tb_error *err)
-{
-    const int64_t now_ms = in->options.layout.now_ms;
-    const tb_log_spec spec = {p->format, p->map, p->region, p->zone};
-    tb_code code = tb_log_layout_init(&in->options.layout, &spec, err);
-    in->options.layout.now_ms = now_ms;
-    return code;
-}
-
-static tb_code read_policy(api_ingest *in, tb_text on_error, tb_error *err)
-{
-    bool rows = in->options.kind == TB_BATCH_BUCKETS;
-    if (on_error.len && !is(on_error, "skip") && !is(on_error, "stop"))
-        return bad(err, "onError", "onError must be skip or stop.");
-    in->options.stop_on_error = on_error.len ? is(on_error, "stop") : rows;
-    in->options.whole = rows;
-    return TB_OK;
-}
+/* --- parameters --- */
 
 tb_code api_batch_name(const request *r, const char *field, tb_text id, char name[TB_BATCH_NAME_MAX + 1],
                        tb_error *err)
@@ -110,15 +91,7 @@ tb_code api_batch_name(const request *r, const char *field, tb_text id, char nam
     return code;
 }
 
-static tb_code read_batch(const request *r, api_ingest *in, tb_error *err)
-{
-    tb_text id = request_header(r, HEADER_IDEMPOTENCY_KEY);
-    if (!id.data) return TB_OK;
-    in->options.batch = in->batch;
-    return api_batch_name(r, "Idempotency-Key", id, in->batch, err);
-}
-
-/* A log's body is an input of its own, or the piece of one that these parameters name. */
+/* The body is a whole input, or the piece of a log that these parameters name. */
 static tb_code read_piece(api_ingest *in, const piece_params *p, tb_error *err)
 {
     if (p->start < 0 && !p->head.len && !p->hash.len) return TB_OK;
@@ -141,7 +114,7 @@ static feed_encoding encoding_of(const request *r)
     }
 }
 
-/* Each sender has a key of its own: by it people tell where something came from, and who has gone silent. */
+/* The name of the sender, by its key: it tells the origin of an input, and which senders have gone silent. */
 static const char *sender(const request *r, char text[API_SOURCE_MAX + 1])
 {
     if (r->key > 0) snprintf(text, API_SOURCE_MAX + 1, "http, key %" PRId64, r->key);
@@ -173,9 +146,21 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                r->scratch, err);
     in->source = p.source;
     in->entry = p.entry;
-    if (code == TB_OK && kind == TB_BATCH_LOG) code = read_layout(in, &p, err);
-    if (code == TB_OK) code = read_policy(in, p.on_error, err);
-    if (code == TB_OK) code = read_batch(r, in, err);
+    if (code == TB_OK && kind == TB_BATCH_LOG) {
+        const tb_log_spec spec = {p.format, p.map, p.region, p.zone};
+        code = tb_log_layout_init(&in->options.layout, &spec, err);
+        in->options.layout.now_ms = now_us / 1000;
+    }
+    const bool rows = kind == TB_BATCH_BUCKETS;
+    if (code == TB_OK && p.on_error.len && !is(p.on_error, "skip") && !is(p.on_error, "stop"))
+        code = bad(err, "onError", "onError must be skip or stop.");
+    in->options.stop_on_error = p.on_error.len ? is(p.on_error, "stop") : rows;
+    in->options.whole = rows;
+    const tb_text id = request_header(r, HEADER_IDEMPOTENCY_KEY);
+    if (code == TB_OK && id.data) {
+        in->options.batch = in->batch;
+        code = api_batch_name(r, "Idempotency-Key", id, in->batch, err);
+    }
     if (code == TB_OK && kind == TB_BATCH_LOG) code = read_piece(in, &p.piece, err);
     return code;
 }
@@ -192,32 +177,21 @@ static tb_code parse_body(api_ingest *in, const feed_body *body, tb_store *reade
     return code;
 }
 
-/* Bodies beside this one that are parsed, wait for that, or wait for the writer, which more threads would not make
- * come sooner; and workers that answer who reads, who would wait for them. */
-static unsigned count_others(server *s)
-{
-    return job_pool_unfinished(s->pool, LANE_PARSE) - 1 + writer_queued(s->writer) + !writer_idle(s->writer) + workers_read_from(s);
-}
-
-/* Where there are others, each thread has one for itself: what several have added up in parts costs more, since it
- * has to be joined. What is large, or may turn out to be, is not held to what one thread can hold because of others. Cells
- * are read by one. */
+/* How many threads parse the body. The parts of several threads have to be joined, which costs more, so if there is
+ * other work each body has one thread. A large body, or a compressed one that may be, always has several, to fit in
+ * their memory. Cells are read by one. */
 static unsigned threads_for(const request *r)
 {
     server *s = r->worker->server;
     const api_ingest *in = api_ingest_of(r);
     if (in->cells || r->body_len <= SEVERAL_BODY) return 1;
     if (in->body.encoding != FEED_PLAIN || r->body_len > ALONE_BODY) return s->options.threads;
-    const unsigned each = s->options.threads / (1 + count_others(s));
+    /* Bodies that are parsed, or wait for that or for the writer, and workers that answer, which more threads would
+     * slow down. */
+    const unsigned others = job_pool_unfinished(s->pool, LANE_PARSE) - 1 + writer_queued(s->writer) +
+                            !writer_idle(s->writer) + workers_read_from(s);
+    const unsigned each = s->options.threads / (1 + others);
     return each ? each : 1;
-}
-
-/* On one of the intake's threads. */
-static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
-{
-    api_ingest *in = api_ingest_of(job->owner);
-    in->options.threads = threads_for(job->owner);
-    return parse_body(in, &in->body, reader, err);
 }
 
 /* On the writer's thread. */
@@ -231,7 +205,8 @@ static tb_code take_parsed(write_job *job, tb_store *store, tb_error *err)
     return code;
 }
 
-void api_ingest_submit_parsed(request *r)
+/* Makes r->job the writer's. */
+static void prepare_take(request *r)
 {
     api_ingest *in = api_ingest_of(r);
     in->taken = true;
@@ -243,10 +218,28 @@ void api_ingest_submit_parsed(request *r)
     if (in->options.many_copies && r->job.weight <= WRITER_ALONE) r->job.weight = WRITER_ALONE + 1;
     r->job.bytes = r->body_len + (in->withdraws ? feed_withdraw_bytes(in->withdrawing)
                                                 : feed_run_bytes(in->run));
+}
+
+void api_ingest_submit_parsed(request *r)
+{
+    prepare_take(r);
     request_submit(r);
 }
 
-/* What is packed may turn out to be large; it is left to the intake then. */
+/* On a thread of LANE_PARSE. The writer is next, without a detour through the worker. */
+static tb_code parse_large(write_job *job, tb_store *reader, tb_error *err)
+{
+    request *r = job->owner;
+    api_ingest *in = api_ingest_of(r);
+    in->options.threads = threads_for(r);
+    tb_code code = parse_body(in, &in->body, reader, err);
+    r->write_next = !code && !in->withdraws;
+    if (r->write_next) prepare_take(r);
+    return code;
+}
+
+/* Parses the body on the worker, unless it is large. A compressed body may turn out to be large: then the pool parses
+ * it. */
 static void parse_here(request *r)
 {
     api_ingest *in = api_ingest_of(r);
@@ -267,7 +260,6 @@ static void parse_here(request *r)
     }
 }
 
-/* By the newest directory. */
 void api_ingest_parse(request *r)
 {
     api_ingest *in = api_ingest_of(r);
@@ -292,7 +284,7 @@ void api_ingest_logs(request *r)
     submit(r, TB_BATCH_LOG);
 }
 
-/* A piece of a log, as its cells. */
+/* A piece of a log in the form of its cells. */
 static tb_code prepare_cells(request *r, tb_error *err)
 {
     const size_t most = r->worker->server->options.plain_max;
@@ -322,7 +314,7 @@ void api_ingest_buckets(request *r)
     submit(r, TB_BATCH_BUCKETS);
 }
 
-/* --- afterwards --- */
+/* --- the answer --- */
 
 static void put_first_reject(tb_buf *out, const feed_report *report)
 {
@@ -336,7 +328,7 @@ static void put_first_reject(tb_buf *out, const feed_report *report)
     tb_buf_str(out, "}");
 }
 
-/* What the refused lines that were looked at are. */
+/* What the refused lines that were examined are. */
 static void put_fits(tb_buf *out, const feed_fits *fits)
 {
     if (fits->looked == 0) {
@@ -363,7 +355,7 @@ static void put_refused(tb_buf *text, const feed_report *report)
     tb_buf_str(text, ".");
 }
 
-/* A log that was taken for another is noticed by who reads nothing else. */
+/* So that a wrong format is noticed also by people who read nothing else. */
 static void put_warning(tb_buf *out, const tb_log_layout *layout, const feed_report *report)
 {
     char place[FEED_PLACE_WARNING];
@@ -379,11 +371,11 @@ static void put_warning(tb_buf *out, const tb_log_layout *layout, const feed_rep
     tb_buf_release(&text);
 }
 
-/* A shipper reads no more than the status: where nothing of a body counts, it must not be told that all is well. What sends
- * pieces (follow, ingest --server) reads the counts, and goes on behind them. */
+/* A log shipper reads only the status, so a body of which nothing counts must not be answered with 200. Senders of
+ * pieces (follow, ingest --server) read the counts, and go on. */
 static bool is_all_refused(const api_ingest *in, const feed_report *report)
 {
-    const bool known = report->known_lines > 0 && !report->known_refused; /* of this body, and counted before */
+    const bool known = report->known_lines > 0 && !report->known_refused; /* lines of this body were counted before */
     return in->options.kind == TB_BATCH_LOG && !in->options.piece && feed_all_refused(report) && !known;
 }
 
@@ -395,7 +387,7 @@ static void put_error(tb_buf *out, tb_code code, bool named)
                tb_code_key(code), tb_code_text(code), named ? " and under another batch id" : "");
 }
 
-/* Which of the keys that the body asked about may come as cells. */
+/* The keys of the body's request that may be sent as cells. */
 static void put_granted(tb_buf *out, const feed_run *run)
 {
     size_t n;
@@ -432,7 +424,7 @@ static void answer_report(request *r, const feed_report *report)
     request_answer_text(r, (unsigned)tb_code_http(code), "application/json");
 }
 
-static void count(request *r, const feed_report *report)
+static void count_lines(request *r, const feed_report *report)
 {
     metrics *m = &r->worker->metrics;
     metrics_add(&m->batches, 1);
@@ -457,7 +449,7 @@ static void parse_again(request *r)
 
 _Static_assert(FEED_HEAVY == WRITER_ALONE, "a run that may copy much is alone");
 
-/* It copies more than it may while others share its transaction. */
+/* Whether the job copied more than allowed while it shared a transaction. */
 static bool needs_more_copies(const request *r)
 {
     const api_ingest *in = api_ingest_of(r);
@@ -478,7 +470,7 @@ void api_ingest_done(request *r)
     } else if (in->stale) {
         parse_again(r);
     } else {
-        count(r, &in->report);
+        count_lines(r, &in->report);
         answer_report(r, &in->report);
     }
 }

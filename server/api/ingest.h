@@ -1,4 +1,4 @@
-/* A body of logs or usage rows that is taken or withdrawn. */
+/* A body of logs or usage rows, for ingest.c and withdraw.c. */
 #ifndef TOLLBOOK_SERVER_API_INGEST_H
 #define TOLLBOOK_SERVER_API_INGEST_H
 
@@ -8,7 +8,7 @@
 
 #define API_SOURCE_MAX 255
 
-/* Kept with the request. */
+/* The state of the request (request.kept). */
 typedef struct api_ingest {
     feed_options options;
     feed_body body;
@@ -20,13 +20,13 @@ typedef struct api_ingest {
     const tb_directory *directory; /* retained */
     bool withdraws;
     feed_run *run;                 /* parsed, until it is taken */
-    feed_withdrawing *withdrawing; /* in place of run where the body is withdrawn */
+    feed_withdrawing *withdrawing; /* the same where the body is withdrawn */
     unsigned tries;
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
     bool compacting; /* pending rows are compacted first */
-    feed_withdrawn round; /* the last round */
-    int64_t entry; /* the parameter: the audit entry of the undo that this withdrawal continues */
+    feed_withdrawn round; /* that was withdrawn last */
+    int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */
     tb_compact_walk pending;
     bool stale;
     union {
@@ -40,15 +40,16 @@ static inline api_ingest *api_ingest_of(const request *r)
     return r->kept;
 }
 
-/* Makes it, and reads parameters and headers. */
+/* Makes the state, and reads parameters and headers. */
 TB_MUST_USE tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err);
-/* The name by which the store knows the batch that this request's key calls `id`. field: the parameter or header that holds the id, for the error. */
+/* The store's name of the batch that this request's account calls `id`. field: the parameter or header of the id, for
+ * the error. */
 TB_MUST_USE tb_code api_batch_name(const request *r, const char *field, tb_text id,
                                    char name[TB_BATCH_NAME_MAX + 1], tb_error *err);
-/* Parses the body, here or on the intake's threads, and then gives it to the writer. */
+/* Parses the body with the newest directory, here or on the job pool, and submits it to the writer. */
 void api_ingest_parse(request *r);
 void api_ingest_submit_parsed(request *r);
-/* Gives a body that is withdrawn to the writer, after pending rows were compacted. */
+/* Submits a withdrawal to the writer, after pending rows were compacted. */
 void api_withdraw_submit(request *r);
 /* On the writer's thread, of a body that is withdrawn. */
 TB_MUST_USE tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err);

@@ -1,5 +1,4 @@
-/* GET /insights: parameters -> times, order and page, by the engine's rules -> the answer, cached as
- * statistics are. */
+/* GET /insights: resolves times, order and page by the engine's rules; answers are cached like statistics. */
 #include <inttypes.h>
 #include <string.h>
 #include <xxhash.h>
@@ -12,8 +11,8 @@
 #define TOP_DEFAULT 20
 #define PAGE_MAX    1000000
 #define SEARCH_MAX  255
-#define MANY_ZONES  300 /* of an account, from which on it is a slow query */
-#define MANY_HOURS  240 /* the same */
+#define MANY_ZONES  300 /* more zones of an account make it a slow query */
+#define MANY_HOURS  240 /* more hours, too */
 
 typedef struct params {
     tb_period_query times;
@@ -40,15 +39,15 @@ static const query_spec specs[] = {
     SPEC("account", INT, account),
 };
 
-/* In r->work. */
+/* Lies in r->work. */
 typedef struct question {
     cached_question cached;
     tb_insights_ask ask;
     char region[TB_EDGE_MAX + 1];
 } question;
 
-/* The account stands whole; what else is asked, texts too, is in 128 bits. The fifth word is no
- * other kind's. */
+/* The account is a word of its own; the rest of the question, with its texts, is hashed to 128 bits. The fifth word
+ * tells the kind. */
 static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
@@ -90,7 +89,7 @@ static tb_code check_bounds(const params *p, tb_error *err)
     return TB_OK;
 }
 
-/* A customer's key asks for its own account; the operator's names one. */
+/* A customer's key sees its own account; an operator's key names one. */
 static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
 {
     *ret = r->account ? r->account : asked;
@@ -101,9 +100,9 @@ static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_
     return tb_fail(err, TB_E_VALIDATION, "account", "An operator's key names an account, such as account=1.");
 }
 
-_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "a question lies in a request's work");
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
-static tb_code read_question(request *r, question *q, tb_error *err)
+static tb_code read_insights_ask(request *r, question *q, tb_error *err)
 {
     params p = {.zone = TB_ALL, .top = TOP_DEFAULT, .page = 1};
     const tb_text query = request_query(r);
@@ -125,30 +124,25 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     return TB_OK;
 }
 
-static bool has_many_hours(const question *q)
-{
-    return q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
-}
-
-/* What is kept is asked for first: to see how many zones an account has, that many are read. */
+/* Whether it is a slow query. The engine's cache is asked first, because counting an account's zones reads them. */
 static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_error *err)
 {
     tb_store *store = r->worker->store;
     bool known = false;
     tb_code code = tb_insights_known(store, &q->ask, &known, err);
-    *ret_long = !known && has_many_hours(q);
+    *ret_long = !known && q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
     if (!code && !known && !*ret_long && q->ask.scope.zone == TB_ALL)
         code = tb_store_has_zones(store, q->ask.scope.account, MANY_ZONES, ret_long, err);
     return code;
 }
 
-/* To sum many zones, or many hours of each, takes milliseconds, which the worker's other connections would wait. */
+/* Summing many zones, or many hours of each, takes milliseconds, in which the worker's other connections would wait. */
 void api_insights(request *r)
 {
     question *q = (question *)(void *)r->work;
     bool slow = false;
     tb_error err;
-    if (read_question(r, q, &err) != TB_OK || is_long(r, q, &slow, &err) != TB_OK) request_fail_as(r, &err);
+    if (read_insights_ask(r, q, &err) != TB_OK || is_long(r, q, &slow, &err) != TB_OK) request_fail_as(r, &err);
     else if (slow) cached_answer_slow(r, &cached);
     else cached_answer(r, &cached, q);
 }

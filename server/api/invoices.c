@@ -1,5 +1,5 @@
-/* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one taken
- * apart. Another account's invoice is answered like one that does not exist. */
+/* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one in
+ * detail. Another account's invoice is answered like one that does not exist. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +42,16 @@ static bool number_of(const request *r, char number[24])
     return true;
 }
 
-typedef struct asked {
+typedef struct question {
     drawing how;
     tb_shown shown;
     char number[24];
-} asked;
-_Static_assert(sizeof(asked) <= sizeof((request *)0)->work, "it fits the handler's room");
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
-static asked *asked_of(request *r)
+static question *question_of(request *r)
 {
-    return (asked *)(void *)r->work;
+    return (question *)(void *)r->work;
 }
 
 static tb_code no_invoice(tb_error *err)
@@ -62,8 +62,8 @@ static tb_code no_invoice(tb_error *err)
 static tb_code put_form(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
     tb_invoice invoice;
-    tb_shown shown = asked_of(r)->shown;
-    tb_code code = tb_store_invoice(store, r->account, asked_of(r)->number, &invoice, err);
+    tb_shown shown = question_of(r)->shown;
+    tb_code code = tb_store_invoice(store, r->account, question_of(r)->number, &invoice, err);
     if (code) return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
     shown.store = store;
     if (shown.form == TB_SHOWN_PDF) shown.printer = drawn_printer();
@@ -89,8 +89,8 @@ static tb_code take_param(void *ctx, tb_text name, tb_text value, tb_error *err)
     return tb_fail(err, TB_E_VALIDATION, "audit", "It is not true or false.");
 }
 
-/* What the query asks for goes before Accept. */
-static tb_code read_shown(request *r, tb_shown *shown, tb_error *err)
+/* The query takes precedence over Accept. */
+static tb_code read_form(request *r, tb_shown *shown, tb_error *err)
 {
     tb_text query = request_query(r);
     shown->form = drawn_accepted(r, &form_of);
@@ -99,10 +99,10 @@ static tb_code read_shown(request *r, tb_shown *shown, tb_error *err)
 
 void api_invoice(request *r)
 {
-    asked *a = asked_of(r);
+    question *a = question_of(r);
     tb_error err;
-    *a = (asked){.shown.now_us = request_now_us(r)};
-    if (read_shown(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
+    *a = (question){.shown.now_us = request_now_us(r)};
+    if (read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
         request_fail_as(r, &err);
         return;
     }
@@ -119,8 +119,8 @@ typedef struct explain_params {
 } explain_params;
 static const query_spec explain_specs[] = {{"day", QUERY_TEXT, offsetof(explain_params, day)}};
 
-/* The day whose hours are asked for; TB_EXPLAIN_NO_DAY: none is. */
-static tb_code asked_day(request *r, int64_t *ret_day, tb_error *err)
+/* The day to explain by hours; TB_EXPLAIN_NO_DAY: none. */
+static tb_code read_day(request *r, int64_t *ret_day, tb_error *err)
 {
     explain_params p = {{NULL, 0}};
     int64_t us;
@@ -152,7 +152,7 @@ void api_invoice_explain(request *r)
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
-    tb_code code = asked_day(r, &day, &err);
+    tb_code code = read_day(r, &day, &err);
     if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
         code = tb_explain_invoice_day(store, r->account, number, (uint32_t)line, day, request_text(r),

@@ -1,6 +1,5 @@
-/* Lines out of the store's cursor into a body. A body that is done within a few blocks and a little
- * memory is answered whole, with its length; a longer one is streamed, from a reader and a snapshot
- * of its own, so that a slow client holds nothing of its worker's. */
+/* Writes lines from the store's cursor into a body. A short body is answered whole, with its length; a longer one is
+ * streamed, with a reader and a snapshot of its own, so that a slow client does not hold its worker's. */
 #include "api/logs.h"
 
 #include <stdlib.h>
@@ -10,8 +9,8 @@
 #include "tollbook/monthbill.h"
 
 #define FIRST_MAX   ((size_t)256 << 10) /* made before sending begins */
-#define FIRST_TURNS 8                   /* blocks read before sending begins, or lines passed over */
-#define TURN_LINES  4096                /* passed over, take as long as a block without an answer */
+#define FIRST_TURNS 8                   /* turns before sending begins */
+#define TURN_LINES  4096                /* skipped lines that count as a turn, like a block without a match */
 #define PART_BYTES  ((size_t)32 << 10)
 #define BUFFER_MAX  ((size_t)64 << 20)
 
@@ -19,7 +18,7 @@ void logs_free(log_answer *a)
 {
     if (!a) return;
     tb_log_cursor_free(a->cursor);
-    if (a->store) worker_take_back(a->worker, a->account, a->held, a->store);
+    if (a->store) worker_return_reader(a->worker, a->account, a->held, a->store);
     tb_buf_release(&a->first);
     free(a);
 }
@@ -29,9 +28,9 @@ static void free_answer(void *ctx)
     logs_free(ctx);
 }
 
-/* --- who may, and how often --- */
+/* --- permission and rate --- */
 
-/* What a client is told whose zone is disabled, so that it knows what opens its logs. */
+/* Why a zone's logs are not available, and how to change that. */
 static const char *const closed[] = {
     [TB_ZONE_SET_OFF] = "The pull zone is disabled or suspended by its settings.",
     [TB_ZONE_AT_LIMIT] = "The pull zone is disabled: it has reached its MonthlyBandwidthLimit.",
@@ -39,7 +38,7 @@ static const char *const closed[] = {
                          "A payment enables it.",
 };
 
-/* How the zone's logs stand, and whether it is enabled now, in one snapshot. */
+/* Reads the zone's logging settings, and whether it is enabled now, in one snapshot. */
 static tb_code look_up(request *r, int64_t zone, tb_log_zone *how, tb_zone_state *state, tb_error *err)
 {
     tb_store *store = r->worker->store;
@@ -168,8 +167,8 @@ bool logs_refused(request *r, const log_details *d)
 
 /* --- lines --- */
 
-/* One step: a line, or a block in which nothing was found. *ret_end: the body is closed. */
-static tb_code step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
+/* One step: a line, or a block without a match. */
+static tb_code answer_step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
 {
     tb_log_step where;
     tb_logrow row;
@@ -193,15 +192,15 @@ static tb_code step(log_answer *a, tb_buf *out, bool *ret_paused, tb_error *err)
     return TB_OK;
 }
 
-/* Steps until there are `bytes` more, so many turns were used up, or the end. Lines that are passed
- * over use turns up too: there may be millions, and others wait. */
+/* Steps until `bytes` more are written, so many turns are used, or the end. Skipped lines use turns, too: there may be
+ * millions, and other requests wait. */
 static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, tb_error *err)
 {
     const size_t enough = out->len + bytes;
     bool paused = false;
     tb_code code = TB_OK;
     for (unsigned used = 0; !code && !a->ended && out->len < enough && used < turns * TURN_LINES;) {
-        code = step(a, out, &paused, err);
+        code = answer_step(a, out, &paused, err);
         used += paused ? TURN_LINES : 1;
     }
     return code ? code : tb_buf_check(out, err);
@@ -224,7 +223,7 @@ static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
 
 static tb_code start(request *r, log_answer *a, tb_error *err)
 {
-    tb_code code = worker_lend_reader(r->worker, a->account, &a->store, err);
+    tb_code code = worker_take_reader(r->worker, a->account, &a->store, err);
     if (!code) code = tb_store_read_begin(a->store, err);
     if (!code)
         code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);
@@ -236,11 +235,11 @@ static bool is_whole(const log_answer *a)
     return a->ended && a->first.len <= 2 * FIRST_MAX;
 }
 
-/* What a stream holds is known once it has begun. */
-static tb_code hold(request *r, log_answer *a, tb_error *err)
+/* Books the memory of a stream, which is known once it has begun. */
+static tb_code book_memory(request *r, log_answer *a, tb_error *err)
 {
     const size_t bytes = is_whole(a) ? 0 : tb_log_cursor_bytes(a->cursor);
-    tb_code code = bytes ? places_hold(r->worker->server->places, a->account, bytes, err) : TB_OK;
+    tb_code code = bytes ? stream_slots_hold(r->worker->server->stream_slots, a->account, bytes, err) : TB_OK;
     if (!code) a->held = bytes;
     return code;
 }
@@ -249,7 +248,7 @@ void logs_answer(request *r, log_answer *a)
 {
     tb_error err;
     tb_code code = start(r, a, &err);
-    if (!code) code = hold(r, a, &err);
+    if (!code) code = book_memory(r, a, &err);
     if (code) {
         request_fail_as(r, &err);
         logs_free(a);

@@ -1,5 +1,5 @@
-/* What both versions of the request logging API do: whose logs they are, how many requests are let
- * through, and lines that are found and written part by part. */
+/* Shared by both versions of the request logging API: permission, rate limit, and writing the matching lines part by
+ * part. */
 #ifndef TOLLBOOK_SERVER_API_LOGS_H
 #define TOLLBOOK_SERVER_API_LOGS_H
 
@@ -8,7 +8,7 @@
 
 typedef enum log_verdict { LOG_SKIP, LOG_TAKE, LOG_ENOUGH } log_verdict;
 
-/* An answer in the making. `line` is asked for each line in turn; `end` closes the body. */
+/* An answer in the making. `line` is called for each line in turn; `end` closes the body. */
 typedef struct log_answer {
     int64_t account, zone;
     tb_log_zone how;
@@ -16,43 +16,41 @@ typedef struct log_answer {
     bool descending;
     char text[2 * HEAD_TARGET_MAX]; /* the filter's texts, decoded and folded */
     size_t text_len;
-    /* Set by the version: writes the line, or not. row is NULL where skips says that it need not be
-     * read. */
+    /* Set by the version: writes the line, or skips it. */
     log_verdict (*line)(struct log_answer *a, tb_logrow *row, tb_buf *out);
     void (*end)(struct log_answer *a, tb_buf *out);
-    uint64_t skip;      /* lines to pass over unread */
-    uint64_t left;      /* lines that may still be written */
+    uint64_t skip;      /* lines to skip unread */
+    uint64_t left;      /* lines still to write */
     uint64_t offset, limit, returned;
     bool more;          /* there are lines past the last one written */
-    int64_t from_us, to_us; /* v2: the window as it was asked for */
+    int64_t from_us, to_us; /* v2: the window of the query */
     tb_text search;     /* v1 */
     const char *content_type;
-    /* logs.c's own: */
+    /* Of logs.c: */
     worker *worker;
     tb_store *store;
-    size_t held; /* by the place that the store took */
+    size_t held; /* bytes booked in its stream slot */
     tb_log_cursor *cursor;
-    tb_buf first; /* what was made before sending began */
+    tb_buf first; /* the part made before sending begins */
     bool first_sent, ended;
 } log_answer;
 
-/* A zone's answer, still without a filter, once the zone is the caller's, its logging is on and the
- * rate allows it. NULL: the request is answered with why not. */
+/* Begins the answer of a zone, without a filter, if the zone belongs to the caller, its logging is on and the rate
+ * allows it. NULL: the request was answered with the reason. */
 log_answer *logs_begin(request *r, int64_t zone);
-/* Answers: at once where the body is short, else streamed. Owns a. */
+/* Answers: a short body at once, a long one as a stream. Takes ownership of a. */
 void logs_answer(request *r, log_answer *a);
 void logs_free(log_answer *a);
 
 /* A copy of the text in the answer's own memory, in lower case where fold. */
 tb_text logs_keep(log_answer *a, tb_text text, bool fold);
 
-/* The next item of a comma list, which is moved behind it; false: there is none. A comma at the list's
- * end has none behind it. */
+/* Takes the next item from a comma-separated list; false: there is none. A comma at the end is ignored. */
 bool logs_next_item(tb_text *rest, tb_text *ret_item);
-/* Lets a status pass: "404", or "5xx" for a class. false: it is none. */
+/* Adds a status to the filter: "404", or "5xx" for a class. false: it is none. */
 bool logs_status(tb_log_filter *filter, tb_text text);
 
-/* What is wrong with a request's parameters. */
+/* Errors in a request's parameters. */
 #define LOG_DETAILS_MAX 16
 typedef struct log_details {
     size_t n;

@@ -1,5 +1,5 @@
-/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, one a line, columns between pipes. The days that touch the last 72 hours can be asked for; of the oldest, the lines that are
- * still kept are answered. */
+/* GET /{MM}-{DD}-{YY}/{id}.log: a day's lines as text, columns between pipes, for days that overlap the last 72 hours;
+ * of the oldest day only the lines that are still kept. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +24,7 @@ static const query_spec specs[] = {
     SPEC("status", status), SPEC("search", search), SPEC("download", download),
 };
 
-/* "11-20-26": the first of the path's two parts. false: no such day. */
+/* Reads "11-20-26", the first part of the path. false: there is no such day. */
 static bool read_day(tb_text path, int64_t *ret_day)
 {
     int32_t part[3];
@@ -57,7 +57,7 @@ static void read_window(log_answer *a, tb_text path, int64_t now_ms, log_details
     if (a->filter.from_ms < oldest_ms) a->filter.from_ms = oldest_ms;
 }
 
-/* "2,3": classes; older clients write them as 200,300. Codes and 4xx as in v2. */
+/* Reads a class of "2,3"; older clients write 200,300. Codes and 4xx as in v2. */
 static bool read_class(tb_log_filter *f, tb_text item)
 {
     char of[3] = {0, 'x', 'x'};
@@ -81,7 +81,7 @@ static bool is(tb_text text, const char *word)
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
-/* end is the last line's index, so it is in. */
+/* end is the last line's index, inclusive. */
 static void read_page(log_answer *a, const params *p, log_details *d)
 {
     int64_t start = 0, end = INT64_MAX;
@@ -107,7 +107,7 @@ static log_verdict put_line(log_answer *a, tb_logrow *row, tb_buf *out)
         out->len = from;
         return LOG_SKIP;
     }
-    if (a->offset > 0) { /* counted here and not skipped unread, for the search must see them */
+    if (a->offset > 0) { /* counted here, since the search has to see skipped lines */
         a->offset--;
         out->len = from;
         return LOG_SKIP;
@@ -122,7 +122,7 @@ static void put_end(log_answer *a, tb_buf *out)
     (void)out;
 }
 
-/* The answer as a file, in the request's own memory. */
+/* Makes the answer a download; the text lies in request.work. */
 static const char *attachment(request *r, int64_t zone)
 {
     const tb_text path = request_path(r);
@@ -132,7 +132,7 @@ static const char *attachment(request *r, int64_t zone)
     return text;
 }
 
-static void read_all(request *r, log_answer *a, const params *p, bool *ret_download, log_details *d)
+static void read_log_params(request *r, log_answer *a, const params *p, bool *ret_download, log_details *d)
 {
     *ret_download = true;
     read_window(a, request_path(r), request_now_us(r) / 1000, d);
@@ -141,7 +141,7 @@ static void read_all(request *r, log_answer *a, const params *p, bool *ret_downl
     if (p->download.len && !query_bool(p->download.data, p->download.len, ret_download))
         logs_wrong(d, "download must be true or false.");
     a->search = logs_keep(a, p->search, false);
-    if (!a->search.len) { /* then lines that are passed over need not be read */
+    if (!a->search.len) { /* then skipped lines need not be read */
         a->skip = a->offset;
         a->offset = 0;
     }
@@ -155,7 +155,7 @@ void api_logs_v1(request *r)
     log_details wrong = {0};
     bool download;
     const tb_text query = request_query(r);
-    if (!router_id(r->id, &zone)) zone = 0; /* nobody's: answered like one that is not there */
+    if (!router_id(r->id, &zone)) zone = 0; /* answered like a zone that does not exist */
     if (query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p, r->scratch,
                     &err) != TB_OK) {
         request_fail_as(r, &err);
@@ -163,7 +163,7 @@ void api_logs_v1(request *r)
     }
     log_answer *a = logs_begin(r, zone);
     if (!a) return;
-    read_all(r, a, &p, &download, &wrong);
+    read_log_params(r, a, &p, &download, &wrong);
     if (logs_refused(r, &wrong)) {
         logs_free(a);
         return;

@@ -1,5 +1,5 @@
-/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. Every
- * parameter is looked at before any is complained of, so that a client hears all at once. */
+/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. All parameters are checked before the answer,
+ * so that a client gets all errors at once. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@
 #include "tollbook/json.h"
 
 #define MS_PER_DAY INT64_C(86400000)
-/* A client that asks for the last three days computed that a moment ago. */
+/* Tolerance for a client that computed "three days ago" a moment ago. */
 #define LATE_MS INT64_C(300000)
 
 typedef struct params {
@@ -43,9 +43,8 @@ static const query_spec specs[] = {
 
 /* --- the window of time --- */
 
-/* Lines have whole milliseconds: those from 0.0001 s on are those from 0.001 s on, and those before
- * it are those before 0.001 s. So a client that goes on a microsecond behind a line does not get it
- * again. */
+/* Lines have whole milliseconds, so times are rounded up: a client that continues a microsecond after a line does not
+ * get it again. */
 static bool read_time(tb_text text, int64_t *ret_us, int64_t *ret_ms)
 {
     tb_error err;
@@ -81,21 +80,12 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
 
 /* --- lists --- */
 
-static void read_statuses(log_answer *a, tb_text list, log_details *d)
-{
-    tb_text item;
-    bool ok = true;
-    for (tb_text rest = list.len ? list : (tb_text){0}; logs_next_item(&rest, &item);)
-        ok &= logs_status(&a->filter, item);
-    if (!ok) logs_wrong(d, "status must be codes from 100 to 599 or classes such as 4xx.");
-}
-
 static bool is_letter(char c)
 {
     return (unsigned char)((c | 32) - 'a') < 26;
 }
 
-/* Kept in lower case. */
+/* Items are kept in lower case. */
 static bool read_list(log_answer *a, tb_text list, size_t least, size_t most, bool letters,
                       tb_log_list *out)
 {
@@ -113,8 +103,8 @@ static bool read_list(log_answer *a, tb_text list, size_t least, size_t most, bo
 
 /* --- texts --- */
 
-/* Characters, not bytes: continuation bytes of UTF-8 count with the one before. */
-static size_t characters(tb_text text)
+/* Counts characters, not bytes: continuation bytes of UTF-8 do not count. */
+static size_t count_characters(tb_text text)
 {
     size_t n = 0;
     for (size_t i = 0; i < text.len; i++)
@@ -133,13 +123,13 @@ static void read_search(log_answer *a, tb_text text, log_details *d)
         const tb_text token = {text.data + from, i - from};
         i++;
         if (!token.len) continue;
-        ok = tokens->n < TB_LOG_TOKENS && characters(token) <= TB_LOG_TOKEN_MAX;
+        ok = tokens->n < TB_LOG_TOKENS && count_characters(token) <= TB_LOG_TOKEN_MAX;
         if (ok) tokens->item[tokens->n++] = logs_keep(a, token, true);
     }
     if (!ok) logs_wrong(d, "search must be at most 16 words of at most 128 characters.");
 }
 
-/* Compared as far as addresses of this zone are shown; not at all where they are not. */
+/* Compares only the part of addresses that this zone shows, or nothing if it shows none. */
 static void read_ip(log_answer *a, tb_text text, log_details *d)
 {
     tb_log_filter *f = &a->filter;
@@ -154,13 +144,6 @@ static void read_ip(log_answer *a, tb_text text, log_details *d)
     f->by_ip = true;
     f->ip_bits = tb_log_ip_bits(a->how.privacy, f->ip, &family);
     f->ip_is_v4 = family == 4;
-}
-
-static void read_id(log_answer *a, tb_text text, log_details *d)
-{
-    if (!text.len) return;
-    a->filter.by_id = tb_log_id_parse(text, a->filter.id);
-    if (!a->filter.by_id) logs_wrong(d, "requestId must be a UUID, with or without hyphens.");
 }
 
 static bool is(tb_text text, const char *word)
@@ -187,7 +170,11 @@ static void read_filter(log_answer *a, const params *p, log_details *d)
 {
     tb_log_filter *f = &a->filter;
     bool shield;
-    read_statuses(a, p->status, d);
+    tb_text item;
+    bool ok = true;
+    for (tb_text rest = p->status.len ? p->status : (tb_text){0}; logs_next_item(&rest, &item);)
+        ok &= logs_status(f, item);
+    if (!ok) logs_wrong(d, "status must be codes from 100 to 599 or classes such as 4xx.");
     if (!read_list(a, p->cache, 1, 32, false, &f->cache))
         logs_wrong(d, "cacheStatus must be values such as HIT, at most 64 of them.");
     if (!read_list(a, p->country, 2, 2, true, &f->country))
@@ -198,7 +185,8 @@ static void read_filter(log_answer *a, const params *p, log_details *d)
     f->referer = logs_keep(a, p->referer, true);
     read_search(a, p->search, d);
     read_ip(a, p->ip, d);
-    read_id(a, p->id, d);
+    f->by_id = p->id.len > 0 && tb_log_id_parse(p->id, f->id);
+    if (p->id.len && !f->by_id) logs_wrong(d, "requestId must be a UUID, with or without hyphens.");
     if (p->shield.len && !query_bool(p->shield.data, p->shield.len, &shield))
         logs_wrong(d, "includeOriginShield must be true or false.");
 }
@@ -246,7 +234,7 @@ void api_logs_v2(request *r)
     tb_error err;
     log_details wrong = {0};
     const tb_text query = request_query(r);
-    if (!router_id(r->id, &zone)) zone = 0; /* nobody's: answered like one that is not there */
+    if (!router_id(r->id, &zone)) zone = 0; /* answered like a zone that does not exist */
     if (query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p, r->scratch,
                     &err) != TB_OK) {
         request_fail_as(r, &err);

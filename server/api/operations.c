@@ -1,8 +1,7 @@
-/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The
- * arguments are the query's and the body's members, or the body is the operation's document. One
- * that reads is a slow query, one that writes is a job of the writer; one that does both is first the one, then the
- * other. Under its own path the answer is the operation's JSON; under /operations it is the reply,
- * with what a command line prints. */
+/* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The arguments are the
+ * query's and the body's members, or the body is the operation's document. An operation that reads is a slow query, one
+ * that writes a job of the writer; one that does both is first the one, then the other. Under a path of its own the
+ * answer is the operation's JSON; under /operations it is the reply, with the text that a command line prints. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +11,19 @@
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
 
-/* Of an operation that takes no document: JSON takes thirty times its text while it is read. How to
- * go on with a month of 1.5 million accounts fits. */
+/* Without a document: JSON takes thirty times its text in memory. The state of a month run of 1.5 million accounts
+ * fits. */
 #define ARGUMENTS_MAX ((size_t)16 << 20)
 
 typedef struct op_work {
     tb_args args;
     tb_reply reply;
-    bool written; /* or to be written next */
-    char *texts;  /* the query's, with escapes read */
+    bool written; /* the writer has it, or is next */
+    char *texts;  /* of the query, decoded */
     char from[REQUEST_PEER_TEXT];
-    /* The secret in force when the request began. The job pool and the writer use it after the worker may have
-     * seen another, so the request holds it itself. */
-    latest_view secret;
+    /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one
+     * already, so the request has a view of its own. */
+    published_view secret;
     const uint8_t *key_secret; /* NULL: none */
 } op_work;
 
@@ -38,7 +37,7 @@ static void work_release(void *kept)
     op_work *w = kept;
     tb_args_release(&w->args);
     tb_reply_release(&w->reply);
-    latest_release(&w->secret);
+    published_release(&w->secret);
     free(w->texts);
     free(w);
 }
@@ -50,7 +49,7 @@ static op_work *work_new(request *r, const tb_operation *operation)
     tb_args_init(&w->args, operation);
     tb_reply_init(&w->reply);
     request_peer_text(r, w->from);
-    w->key_secret = latest_look(r->worker->server->secret, &w->secret);
+    w->key_secret = published_get(r->worker->server->secret, &w->secret);
     r->kept = w;
     r->release_kept = work_release;
     return w;
@@ -65,22 +64,17 @@ static const tb_param *document_of(const tb_operation *operation)
     return NULL;
 }
 
-static tb_code add_flag(tb_args *args, const tb_param *p, tb_text value, tb_error *err)
-{
-    bool truth;
-    if (!query_bool(value.data, value.len, &truth))
-        return tb_fail(err, TB_E_VALIDATION, p->name, "It is not true or false.");
-    return truth ? tb_args_add(args, p, "", 0, err) : TB_OK;
-}
-
-/* Parameters that are none of the operation's are ignored, as everywhere. */
+/* Unknown parameters are ignored, as everywhere. */
 static tb_code add_param(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
     tb_args *args = ctx;
     const tb_param *p = tb_param_find(args->operation, name.data, name.len);
     if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED) return TB_OK;
-    if (p->kind == TB_PARAM_FLAG) return add_flag(args, p, value, err);
-    return tb_args_add(args, p, value.data, value.len, err);
+    if (p->kind != TB_PARAM_FLAG) return tb_args_add(args, p, value.data, value.len, err);
+    bool truth;
+    if (!query_bool(value.data, value.len, &truth))
+        return tb_fail(err, TB_E_VALIDATION, p->name, "It is not true or false.");
+    return truth ? tb_args_add(args, p, "", 0, err) : TB_OK;
 }
 
 static tb_code add_query(request *r, op_work *w, tb_error *err)
@@ -104,8 +98,7 @@ static tb_code add_body(request *r, op_work *w, tb_error *err)
     return r->body_len ? tb_args_json(&w->args, body, r->body_len, err) : TB_OK;
 }
 
-/* A path that can name nothing is not found, as one that names nothing is: what is no number counts
- * as 0, which no thing has. */
+/* A path whose id is invalid is not found, like one that does not exist: it is read as 0, which is no id. */
 static tb_code add_named(const request *r, tb_args *args, const tb_param *p, tb_error *err)
 {
     int64_t id;
@@ -115,14 +108,7 @@ static tb_code add_named(const request *r, tb_args *args, const tb_param *p, tb_
     return code;
 }
 
-static const tb_param *first_operand(const tb_operation *op)
-{
-    for (size_t i = 0; i < op->n_params; i++)
-        if (op->params[i].operand) return &op->params[i];
-    return NULL;
-}
-
-/* What the row of a path gives by itself: its {id}, and a flag. */
+/* Adds the arguments that the route's row sets: its {id}, and a flag. */
 static tb_code add_row(request *r, op_work *w, tb_error *err)
 {
     const route *row = r->route;
@@ -132,8 +118,9 @@ static tb_code add_row(request *r, op_work *w, tb_error *err)
     if (row->fixed)
         code = tb_args_add(&w->args, tb_param_find(op, row->fixed, strlen(row->fixed)), "", 0, err);
     if (code || !r->id.data) return code;
-    const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills))
-                                   : first_operand(op);
+    const tb_param *p = row->fills ? tb_param_find(op, row->fills, strlen(row->fills)) : NULL;
+    for (size_t i = 0; !p && i < op->n_params; i++)
+        if (op->params[i].operand) p = &op->params[i];
     return add_named(r, &w->args, p, err);
 }
 
@@ -161,8 +148,8 @@ static tb_ops ops_of(request *r, tb_store *store)
                     .key_secret = work_of(r)->key_secret};
 }
 
-/* Commands with --db cannot read usage that lies on servers. */
-static const char *instead_of(const request *r, const tb_operation *operation)
+/* The advice for an operation that takes too long. Commands with --db cannot read usage on servers. */
+static const char *too_long_advice(const request *r, const tb_operation *operation)
 {
     if (!r->worker->server->options.usage) return ", or run it with --db";
     return strcmp(operation->name, "verify") == 0 ? ", or verify with `backup --usage`, which takes its time" : "";
@@ -177,8 +164,8 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
-    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.", (int)(SERVER_SLOW_US / 1000000),
-                   instead_of(r, w->args.operation));
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.",
+                   (int)(SERVER_SLOW_US / 1000000), too_long_advice(r, w->args.operation));
 }
 
 static tb_code run_write(write_job *job, tb_store *store, tb_error *err)
@@ -196,11 +183,11 @@ static void submit_write(request *r, op_work *w)
     w->written = true;
     r->job.run = run_write;
     r->job.bytes = r->body_len;
-    r->job.alone = true; /* it reads what the last commit left */
+    r->job.alone = true; /* it reads the state of the last commit */
     request_submit(r);
 }
 
-/* "scenarios[1].patch.bandwidth" */
+/* The field is a path such as "scenarios[1].patch.bandwidth". */
 static void fail_about(request *r, const tb_arg *about, const tb_args *args, const tb_error *err)
 {
     tb_error placed;
@@ -217,7 +204,7 @@ static void fail_about(request *r, const tb_arg *about, const tb_args *args, con
     request_fail_at(r, &placed);
 }
 
-/* Fields as the wire spells them. */
+/* Fields are spelled as on the wire. */
 static void fail_args(request *r, const op_work *w, const tb_error *err)
 {
     tb_error placed = *err;
@@ -231,7 +218,7 @@ static void fail_args(request *r, const op_work *w, const tb_error *err)
         tb_param_wire(p, spelled);
         memcpy(placed.field, spelled, sizeof spelled);
     }
-    /* Where a document is wrong its sentence does not know: the path goes before it. */
+    /* The message of an error in a document does not contain its path, so that is put before it. */
     if (err->field[0] && !p && err->byte)
         snprintf(placed.message, sizeof placed.message, "%s: %.270s", err->field, err->message);
     request_fail_at(r, &placed);
@@ -260,7 +247,7 @@ static void put_reply(const request *r, const tb_reply *made, tb_buf *out)
     else tb_buf_add(out, made->json.data, made->json.len);
 }
 
-/* A key's text: wiped when it is sent. */
+/* The reply has a key's text, which is wiped after it is sent. */
 static void answer_secret(request *r, const tb_reply *made)
 {
     put_reply(r, made, request_text(r));
@@ -315,7 +302,7 @@ void api_operation(request *r)
     else request_fail(r, TB_E_NOT_FOUND, NULL, "There is no operation of this name.");
 }
 
-/* --- the list of them --- */
+/* --- the list of operations --- */
 
 static void put_param(const tb_param *p, tb_buf *out)
 {

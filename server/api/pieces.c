@@ -1,5 +1,5 @@
-/* Everything a client says of a piece is checked for its form here; whether it fits what is known,
- * the feed checks in the transaction that takes it. */
+/* Checks the form of a piece's parameters. Whether it fits the known segments is checked by the feed, in the
+ * transaction that takes it. */
 #include "api/pieces.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ void piece_put_hash(tb_buf *out, tb_hash128 hash)
     tb_buf_fmt(out, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
 }
 
-/* One "LENGTH:HASH". */
+/* Reads one "LENGTH:HASH". */
 static bool read_rung(tb_text text, tb_rung *ret_rung)
 {
     const char *colon = text.len ? memchr(text.data, ':', text.len) : NULL;

@@ -8,7 +8,7 @@
 
 #define PIECES_HASH_TEXT 32
 
-/* The parameters beside format, zone, region and onError. start < 0: none of them is given. */
+/* The parameters of a piece. start < 0: none is given. */
 typedef struct piece_params {
     int64_t start, length, lines_before, known, behind;
     tb_text head, hash, rungs;
@@ -16,7 +16,7 @@ typedef struct piece_params {
 } piece_params;
 #define PIECE_PARAMS_NONE {.start = -1, .length = -1, .known = -1, .behind = -1}
 
-/* *ret_piece without its rungs, which are checked. */
+/* The rungs are checked, but not in *ret_piece. */
 TB_MUST_USE tb_code piece_read(const piece_params *params, feed_piece *ret_piece, tb_error *err);
 /* "LENGTH:HASH,LENGTH:HASH", ascending; empty: none. */
 TB_MUST_USE tb_code piece_rungs(tb_text text, tb_rung ret_rungs[FEED_RUNGS_MAX], size_t *ret_n,

@@ -1,7 +1,6 @@
-/* GET /pullzone, /pullzone/{id} and /pullzone/count. Whether the answer is a bare
- * list or a page: a page where `page` is 1 or more, or, with --search-paged, if there is a
- * search and no page. The bare list is streamed, since an account may have any number of zones; so is
- * a page whose zones have settings of many megabytes. */
+/* GET /pullzone, /pullzone/{id} and /pullzone/count. The answer is a page if `page` is 1 or more, or, with
+ * --search-paged, if there is a search without `page`; else a bare list. The list is streamed, since an account may
+ * have any number of zones; so is a page with many megabytes of settings. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,9 @@
 #define ABSENT       INT64_MIN
 #define PER_PAGE_MIN 5
 #define PER_PAGE_MAX 1000
-#define TOGETHER     200 /* zones of a piece of what is streamed */
-#define PIECE_BYTES  ((size_t)1 << 20)  /* of settings and hostnames, about, in it */
-#define PAGE_BYTES   ((size_t)32 << 20) /* in a page that is not streamed */
+#define TOGETHER     200 /* zones in a piece of a stream */
+#define PIECE_BYTES  ((size_t)1 << 20)  /* settings and hostnames in a piece, about */
+#define PAGE_BYTES   ((size_t)32 << 20) /* settings and hostnames in a page that is not streamed */
 
 typedef struct params {
     int64_t page, per_page;
@@ -31,7 +30,7 @@ static const query_spec specs[] = {
     {"includeCertificate", QUERY_BOOL, offsetof(params, certificates)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_page_params(request *r, params *p, tb_error *err)
 {
     tb_text query = request_query(r);
     *p = (params){.page = ABSENT, .per_page = PER_PAGE_MAX};
@@ -79,7 +78,7 @@ static void put_page_end(tb_buf *out, int64_t page, int64_t total, bool more)
                page, total, more ? "true" : "false");
 }
 
-/* TB_E_TOO_MUCH: to be streamed. */
+/* TB_E_TOO_MUCH: it has to be streamed. */
 static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
 {
     tb_store *store = r->worker->store;
@@ -102,8 +101,9 @@ static tb_code put_page(request *r, const params *p, tb_buf *out, tb_error *err)
     return code ? code : tb_buf_check(out, err);
 }
 
-/* The bare list, as far as a page goes: a usage server that goes away meanwhile is an answer then, and cuts none off. */
-static tb_code put_whole(request *r, const params *p, tb_buf *out, tb_error *err)
+/* The bare list, if it fits one page: then the loss of a usage server is answered with an error, and does not cut the
+ * list off. */
+static tb_code put_short_list(request *r, const params *p, tb_buf *out, tb_error *err)
 {
     const tb_zone_query q = {.account = r->account,
                              .search = p->search.data,
@@ -123,7 +123,7 @@ static tb_code put_whole(request *r, const params *p, tb_buf *out, tb_error *err
 
 static void stream(request *r, const params *p);
 
-/* Runs put in one snapshot and answers with what it wrote. */
+/* Calls put in one snapshot and answers with its output. */
 static void answer_with(request *r, const params *p,
                         tb_code (*put)(request *r, const params *p, tb_buf *out, tb_error *err))
 {
@@ -145,34 +145,19 @@ static void answer_with(request *r, const params *p,
 /* --- the bare list, and long pages --- */
 
 typedef struct listing {
-    const request *r; /* its worker's store is read, which may be a remote worker's */
+    const request *r; /* r->worker may be a remote worker; its store is read */
     tb_zone_query query;
     int64_t page;               /* 0: the bare list */
-    int64_t left, total, after; /* of a page: zones to come, of all pages, that follow it */
+    int64_t left, total, after; /* of a page: its zones to come, zones on all pages, zones after it */
     int64_t now_us;
     bool certificates, begun;
-    tb_buf first; /* where usage servers are asked: the first piece */
+    tb_buf first; /* with usage on servers: the first piece */
     bool first_done;
     tb_zones_memo memo; /* as it was at the first piece that needed it */
-    char search[]; /* the query's */
+    char search[]; /* of the query */
 } listing;
 
-/* Where a page stands among all is what the first piece found. */
-static tb_code begin_list(listing *l, tb_buf *out, tb_error *err)
-{
-    tb_buf_str(out, l->page ? "{\"Items\":[" : "[");
-    tb_code code = l->page ? tb_store_count_zones(l->r->worker->store, &l->query, &l->total, err) : TB_OK;
-    l->after = l->total - l->query.skip - l->left;
-    return code;
-}
-
-static void end_list(const listing *l, tb_buf *out)
-{
-    if (l->page) put_page_end(out, l->page, l->total, l->after > 0);
-    else tb_buf_str(out, "]");
-}
-
-/* The next zones begin behind the last of these. */
+/* Puts the next zones, from the last one on. */
 static tb_code put_some(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
 {
     tb_zone_page page;
@@ -191,15 +176,22 @@ static tb_code put_some(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
     return code;
 }
 
-/* One that fails leaves the list as it was. */
+/* A failure leaves the list as it was. */
 static tb_code make_piece(listing *l, tb_buf *out, bool *ret_done, tb_error *err)
 {
     tb_store *store = l->r->worker->store;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    if (!l->begun) code = begin_list(l, out, err);
+    if (!l->begun) {
+        tb_buf_str(out, l->page ? "{\"Items\":[" : "[");
+        if (l->page) code = tb_store_count_zones(store, &l->query, &l->total, err);
+        l->after = l->total - l->query.skip - l->left;
+    }
     if (!code) code = put_some(l, out, ret_done, err);
-    if (!code && *ret_done) end_list(l, out);
+    if (!code && *ret_done) {
+        if (l->page) put_page_end(out, l->page, l->total, l->after > 0);
+        else tb_buf_str(out, "]");
+    }
     tb_store_read_end(store);
     return code;
 }
@@ -256,17 +248,17 @@ void api_pullzones(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else if (p.page > 0)
         answer_with(r, &p, put_page);
     else if (r->worker->server->options.usage)
-        answer_with(r, &p, put_whole);
+        answer_with(r, &p, put_short_list);
     else
         stream(r, &p);
 }
 
-/* --- one zone, and how many --- */
+/* --- one zone, and the count --- */
 
 static tb_code put_zone(request *r, const params *p, tb_buf *out, tb_error *err)
 {
@@ -284,7 +276,7 @@ void api_pullzone(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else
         answer_with(r, &p, put_zone);
@@ -304,7 +296,7 @@ void api_pullzone_count(request *r)
 {
     params p;
     tb_error err;
-    if (read_params(r, &p, &err))
+    if (read_page_params(r, &p, &err))
         request_fail_as(r, &err);
     else
         answer_with(r, &p, put_count);

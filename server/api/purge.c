@@ -1,6 +1,6 @@
-/* POST /pullzone/{id}/purgeCache and POST /purge: the caches are the operator's, so a program of his does
- * it, as one of his deploys. It runs on the outbound lane, and the client hears how it ended: a purge that was
- * only promised would leave the old content where the new one is believed to be. */
+/* POST /pullzone/{id}/purgeCache and POST /purge: the caches belong to the operator, so a hook purges them. It runs on
+ * the outbound lane, and the client gets its result: otherwise old content could remain while the client believes it is
+ * gone. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ typedef struct purge_work {
     char value[VALUE_MAX + 1];
 } purge_work;
 
-/* --- what is to be purged --- */
+/* --- parameters --- */
 
 static tb_code take_value(purge_work *work, const char *field, const char *text, size_t len,
                           tb_error *err)
@@ -34,14 +34,14 @@ static tb_code take_value(purge_work *work, const char *field, const char *text,
         return tb_fail(err, TB_E_VALIDATION, field,
                        "%s must be 1 to %d characters without control characters.", field,
                        VALUE_MAX);
-    if (text[0] == '-') /* programs that the hook hands it to would take it for an option */
+    if (text[0] == '-') /* programs that the hook calls would take it for an option */
         return tb_fail(err, TB_E_VALIDATION, field, "%s must not begin with \"-\".", field);
     memcpy(work->value, text, len);
     work->value[len] = 0;
     return TB_OK;
 }
 
-/* null, {}, {"CacheTag":null} and no body mean all of the zone. */
+/* null, {}, {"CacheTag":null} and an empty body mean the whole zone. */
 static tb_code read_tag(const request *r, purge_work *work, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -72,8 +72,8 @@ static const query_spec specs[] = {
     {"exactPath", QUERY_BOOL, offsetof(params, exact)},
 };
 
-/* The host of "https://host:443/path*", or of the same without a scheme. With a user before the host, or
- * a backslash, others may take something else for the host: there is none. */
+/* The host of "https://host:443/path*", or without a scheme. Empty if there is a user before the host, or a backslash,
+ * because other programs may read another host there. */
 static tb_text host_of(const char *url)
 {
     const char *mark = strstr(url, "://");
@@ -95,33 +95,23 @@ static tb_code read_url(request *r, purge_work *work, tb_error *err)
     return tb_store_zone_of_host(r->worker->store, r->account, host.data, host.len, &work->zone, err);
 }
 
-/* Whether the account has the zone; the page is not needed. */
-static tb_code find_zone(const request *r, purge_work *work, tb_error *err)
-{
-    tb_zone_page page;
-    if (!router_id(r->id, &work->zone)) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
-    tb_code code = tb_store_zone(r->worker->store, r->account, work->zone, &page, err);
-    if (!code) tb_zone_page_release(&page);
-    return code;
-}
-
 /* --- on the outbound lane --- */
 
-static void say_line(void *ctx, const char *text)
+static void log_line(void *ctx, const char *text)
 {
     const purge_work *work = ctx;
     process_say("purging zone %" PRId64 " of account %" PRId64 ": %s", work->zone,
             work->account, text);
 }
 
-static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
+static tb_code run_purge(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store;
     const request *r = job->owner;
     purge_work *work = r->kept;
     const server *s = r->worker->server;
     const int64_t left_us = work->until_us - clock_mono_us();
-    if (left_us < s->options.purge_us / 4) /* no program is started to be ended at once */
+    if (left_us < s->options.purge_us / 4) /* too little time is left to start a program */
         return tb_fail(err, TB_E_BUSY, NULL, "Too many purges wait already, try again later.");
     char account[24], zone[24], reason[HOOK_REASON];
     snprintf(account, sizeof account, "%" PRId64, work->account);
@@ -130,7 +120,7 @@ static tb_code check_purge(write_job *job, tb_store *store, tb_error *err)
     char *const arguments[] = {program, account, zone, kind, work->value[0] ? work->value : NULL, NULL};
     char *const environment[] = {NULL};
     const hook_call call = {.arguments = arguments, .environment = environment, .limit_us = left_us,
-                            .stop_fd = job_pool_stop_fd(s->pool, LANE_OUTBOUND), .line = say_line, .ctx = work};
+                            .stop_fd = job_pool_stop_fd(s->pool, LANE_OUTBOUND), .line = log_line, .ctx = work};
     switch (hook_run(&call, reason)) {
     case HOOK_DONE: return TB_OK;
     case HOOK_STOPPED: return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
@@ -158,7 +148,7 @@ static void begin(request *r, tb_code (*read)(request *r, purge_work *work, tb_e
         return;
     }
     work->until_us = clock_mono_us() + r->worker->server->options.purge_us;
-    r->job.run = check_purge;
+    r->job.run = run_purge;
     request_submit_outbound(r);
 }
 
@@ -168,10 +158,15 @@ static void end(request *r, unsigned status)
     else request_answer_empty(r, status);
 }
 
+/* Only whether the account has the zone is of interest, not its settings. */
 static tb_code read_zone(request *r, purge_work *work, tb_error *err)
 {
-    tb_code code = find_zone(r, work, err);
-    return code ? code : read_tag(r, work, err);
+    tb_zone_page page;
+    if (!router_id(r->id, &work->zone)) return tb_fail(err, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+    tb_code code = tb_store_zone(r->worker->store, r->account, work->zone, &page, err);
+    if (code) return code;
+    tb_zone_page_release(&page);
+    return read_tag(r, work, err);
 }
 
 void api_purge_zone(request *r)

@@ -1,6 +1,6 @@
-/* Request logs are looked at in every round, usage once a UTC day: a walk over all series that finds
- * nothing costs some seconds of a large file. What the operator is warned of is said when it is new: most of it
- * is the same the day after. */
+/* Every round deletes expired request logs; usage is looked at once a UTC day, because a walk over all series takes
+ * some seconds in a large file, even if nothing has expired. Warnings are printed when they are new, because most are
+ * the same every day. */
 #include "api/retain.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #define WARNED_MAX ((size_t)16 << 20)
 
 typedef struct retaining {
-    char part[3][16];      /* hours, days, logs; "": all is kept */
+    char part[3][16];      /* hours, days, logs; "": no limit */
     tb_args args;          /* of the running round */
-    int64_t day;           /* of the last round that looked at usage */
-    bool usage;            /* the running round does */
-    tb_buf warned, before; /* of, in it, and in the last one that did */
+    int64_t day;           /* of the last round with usage */
+    bool usage;            /* the running round includes usage */
+    tb_buf warned, before; /* warnings of this round, and of the last one with usage */
 } retaining;
 
 static const char *const names[3] = {"hours", "days", "logs"};
@@ -30,7 +30,7 @@ static tb_code add_part(retaining *r, int i, tb_error *err)
     return r->part[i][0] ? tb_args_add(&r->args, p, r->part[i], strlen(r->part[i]), err) : TB_OK;
 }
 
-/* usage: hours and days too. */
+/* usage: with hours and days. */
 static tb_code begin_round(retaining *r, bool usage, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -44,7 +44,7 @@ static tb_code begin_round(retaining *r, bool usage, tb_error *err)
     return code ? code : tb_args_end(&r->args, false, err);
 }
 
-static tb_code one_step(retaining *r, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
+static tb_code run_step(retaining *r, tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
 {
     tb_ops ops = {.store = store, .now_us = now_us, .from = ORIGIN, .shared = true};
     tb_reply reply;
@@ -70,8 +70,8 @@ static tb_code take_step(void *ctx, tb_store *store, bool again, int64_t now_us,
         code = begin_round(r, usage, err);
         if (!code && usage) r->day = day;
     }
-    if (!code) code = one_step(r, store, now_us, ret_more, err);
-    if (code) r->day = -1; /* what failed is tried again in the next round */
+    if (!code) code = run_step(r, store, now_us, ret_more, err);
+    if (code) r->day = -1; /* a failure is tried again in the next round */
     return code;
 }
 
@@ -86,7 +86,7 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
     tb_buf_init(&r->warned, WARNED_MAX, NULL);
 }
 
-/* One of three parts; behind it a comma, or at the last the end. */
+/* Reads one of three parts, separated by commas. */
 static bool read_part(retaining *r, int i, const char **at)
 {
     const size_t len = strcspn(*at, ",");

@@ -1,4 +1,4 @@
-/* The route table: what is answered, to whom, and under which name it is counted. */
+/* The route table: paths, access, handlers, and names for metrics. */
 #include "api/routes.h"
 
 #include <jansson.h>
@@ -12,8 +12,8 @@
         .name = name_, .handle = handle_, .finish = finish_                                        \
     }
 
-/* Longest bodies where the largest that makes sense is known: a document of JSON takes many times its
- * text while it is read, on the thread that serves others too. */
+/* Limits of bodies with a known largest sensible size: JSON takes many times its text in memory while it is parsed, on
+ * a thread that serves other connections, too. */
 #define EXPORT_BODY ((size_t)4 << 20)
 #define DIGEST_BODY ((size_t)64 << 10)
 #define PURGE_BODY  ((size_t)64 << 10)
@@ -26,7 +26,7 @@
         .finish = finish_                                                                          \
     }
 
-/* Open, or, as --metrics-key says, for the operator's keys alone. */
+/* Open, or with --metrics-key for the operator's keys only. */
 #define FIGURES(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
@@ -144,7 +144,7 @@ const route api_routes[] = {
     OPERATION(GET, "/keys", NO_BODY, "keys_list", "key list", NULL, NULL),
     OPERATION(POST, "/keys", JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
-    /* The console's come last, so that a server without one goes without them (API_CONSOLE_ROUTES). */
+    /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
     ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
     SIGN_IN("/console/session", "sign_in", api_sign_in),
     ROW(GET, "/console/session", ANY, NO_BODY, "session", api_session, NULL),
@@ -157,7 +157,7 @@ const route api_routes[] = {
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 
 _Static_assert(sizeof api_routes / sizeof *api_routes < METRICS_ROUTES_MAX,
-               "a row of the counters for each route and one for none");
+               "a row of counters for each route, and one for requests without a route");
 
 void api_start(void)
 {

@@ -6,9 +6,9 @@
 
 extern const route api_routes[];
 extern const size_t api_n_routes;
-#define API_CONSOLE_ROUTES 8 /* the last rows: the console's */
+#define API_CONSOLE_ROUTES 8 /* rows of the console, the last ones */
 
-/* Once, before any thread: seeds jansson's hash tables. */
+/* Once, before any thread: initialises jansson and libcurl. */
 void api_start(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define LINES 20
 
-/* The line at `at`, with its '\n'; 0: there is none. */
+/* The length of the line at `at`, with its '\n'; 0: there is none. */
 static size_t line_at(const tb_buf *lines, size_t at)
 {
     const char *stop = at < lines->len ? memchr(lines->data + at, '\n', lines->len - at) : NULL;

@@ -1,5 +1,5 @@
-/* GET /ingest/segments: what is known of a log or of a named batch, for a client that hashes its input
- * as the feed does and sends only what is new. */
+/* GET /ingest/segments: the known segments of a log or of a named batch, for a client that hashes its input as the feed
+ * does and sends only what is new. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 
 #define PAGE_MAX 10000 /* segments and rungs in one answer */
 
-typedef struct asked {
+typedef struct question {
     tb_text head, batch, kind;
     int64_t skip, from, end, lines;
     tb_hash128 hash;
     char name[TB_BATCH_NAME_MAX + 1];
-} asked;
+} question;
 
 static const query_spec specs[] = {
-    {"head", QUERY_TEXT, offsetof(asked, head)},
-    {"batch", QUERY_TEXT, offsetof(asked, batch)},
-    {"kind", QUERY_TEXT, offsetof(asked, kind)},
-    {"skip", QUERY_INT, offsetof(asked, skip)},
-    {"from", QUERY_INT, offsetof(asked, from)},
-    {"end", QUERY_INT, offsetof(asked, end)},
-    {"lines", QUERY_INT, offsetof(asked, lines)},
+    {"head", QUERY_TEXT, offsetof(question, head)},
+    {"batch", QUERY_TEXT, offsetof(question, batch)},
+    {"kind", QUERY_TEXT, offsetof(question, kind)},
+    {"skip", QUERY_INT, offsetof(question, skip)},
+    {"from", QUERY_INT, offsetof(question, from)},
+    {"end", QUERY_INT, offsetof(question, end)},
+    {"lines", QUERY_INT, offsetof(question, lines)},
 };
 
 static tb_code bad(tb_error *err, const char *field, const char *sentence)
@@ -34,7 +34,7 @@ static tb_code bad(tb_error *err, const char *field, const char *sentence)
     return tb_fail(err, TB_E_VALIDATION, field, "%s", sentence);
 }
 
-static tb_code read_asked(request *r, asked *a, tb_error *err)
+static tb_code read_segment_params(request *r, question *a, tb_error *err)
 {
     tb_text query = request_query(r);
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, a,
@@ -49,7 +49,7 @@ static tb_code read_asked(request *r, asked *a, tb_error *err)
     if (a->end > 0 && a->batch.len) return bad(err, "end", "end goes with head.");
     if (a->lines < 0) return bad(err, "lines", "lines is 0 or more.");
     if ((a->head.len > 0) == (a->batch.len > 0))
-        return bad(err, "head", "Give head, or batch: one of them.");
+        return bad(err, "head", "Give either head or batch.");
     if (a->head.len && !piece_hash(a->head, &a->hash))
         return bad(err, "head", "head must be 32 hexadecimal digits.");
     return a->batch.len ? api_batch_name(r, "batch", a->batch, a->name, err) : TB_OK;
@@ -87,8 +87,8 @@ static void put_rungs(tb_buf *out, const tb_rung *rungs, size_t n, bool cells)
     tb_buf_fmt(out, "],\"cells\":%d", cells ? TB_CELLS_VERSION : 0);
 }
 
-/* The segment that ends where it is asked is told, also where it begins before: others were folded into it. */
-static tb_code find_from(tb_store *store, const asked *a, uint64_t *ret_from, tb_error *err)
+/* The segment that ends at `end` is listed also if it begins before `from`, because others were merged into it. */
+static tb_code find_start(tb_store *store, const question *a, uint64_t *ret_from, tb_error *err)
 {
     bool there = false;
     uint64_t start = 0;
@@ -100,14 +100,14 @@ static tb_code find_from(tb_store *store, const asked *a, uint64_t *ret_from, tb
     return code;
 }
 
-static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *out, tb_error *err)
+static tb_code read_known(tb_store *store, const question *a, bool cells, tb_buf *out, tb_error *err)
 {
     tb_known *list = NULL;
     tb_rung *rungs = NULL;
     size_t n = 0, n_rungs = 0, skip;
     bool withdrawn = false;
     uint64_t from = 0;
-    tb_code code = find_from(store, a, &from, err);
+    tb_code code = find_start(store, a, &from, err);
     if (!code)
         code = a->batch.len ? tb_store_known_by_name(store, a->name, &list, &n, err)
                             : tb_store_known_from(store, TB_BATCH_LOG, a->hash, from, &list, &n, err);
@@ -131,10 +131,10 @@ static tb_code read_known(tb_store *store, const asked *a, bool cells, tb_buf *o
 
 void api_ingest_segments(request *r)
 {
-    asked a = {0};
+    question a = {0};
     tb_error err;
     tb_store *store = r->worker->store;
-    tb_code code = read_asked(r, &a, &err);
+    tb_code code = read_segment_params(r, &a, &err);
     if (code == TB_OK) code = tb_store_read_begin(store, &err);
     if (code) {
         request_fail_as(r, &err);

@@ -1,5 +1,5 @@
-/* Signing in to the console and out of it. A key is sent once, in a body; from then on the browser's
- * cookie stands for it (http/access.c), which scripts of the page cannot read. */
+/* Signing in to the console, and out. A key is sent once, in a body; after that the browser has a session cookie
+ * (http/access.c), which scripts of the page cannot read. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <sodium.h>
@@ -17,8 +17,8 @@
 
 #define COOKIE_MAX 192
 
-/* What the console can show, by a route that it is shown from: who may ask that is offered it. Rows of one
- * offer stand together; either is enough. */
+/* The parts of the console, by the routes that they show: a session with access to one of a part's routes is offered
+ * it. Rows of one part are adjacent. */
 static const struct {
     const char *offer, *route;
 } offers[] = {
@@ -29,27 +29,16 @@ static const struct {
 };
 #define OFFERS (sizeof offers / sizeof *offers)
 
-static const route *route_named(const server *s, const char *name)
-{
-    for (size_t i = 0; i < s->n_routes; i++)
-        if (strcmp(s->routes[i].name, name) == 0) return &s->routes[i];
-    return NULL;
-}
-
 static bool is_offered(const request *r, size_t i, uint32_t roles)
 {
-    const route *row = route_named(r->worker->server, offers[i].route);
-    return row && tb_roles_open(roles, row->access);
+    const server *s = r->worker->server;
+    size_t at = 0;
+    while (at < s->n_routes && strcmp(s->routes[at].name, offers[i].route) != 0)
+        at++;
+    return at < s->n_routes && tb_roles_open(roles, s->routes[at].access);
 }
 
-static bool is_offered_any(const request *r, uint32_t roles)
-{
-    for (size_t i = 0; i < OFFERS; i++)
-        if (is_offered(r, i, roles)) return true;
-    return false;
-}
-
-/* --- what a session is --- */
+/* --- the session --- */
 
 static void put_moment(tb_buf *out, const char *member, int64_t at_us)
 {
@@ -58,27 +47,22 @@ static void put_moment(tb_buf *out, const char *member, int64_t at_us)
     tb_buf_fmt(out, ",\"%s\":\"%s\"", member, text);
 }
 
-/* Limits are offered to an account that has them, not to every one that might. */
-static bool is_there(const request *r, int64_t account, const char *offer)
-{
-    int64_t limits[TB_LIMIT_COUNT];
-    return strcmp(offer, "limits") != 0 || !tb_store_limits(r->worker->store, account, limits, NULL);
-}
-
 static void put_offers(const request *r, const session *s, tb_buf *out)
 {
     const char *last = NULL;
+    int64_t limits[TB_LIMIT_COUNT];
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < OFFERS; i++) {
-        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, s->roles) ||
-            !is_there(r, s->account, offers[i].offer)) continue;
+        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, s->roles)) continue;
+        /* Limits are offered only to accounts that have some. */
+        if (strcmp(offers[i].offer, "limits") == 0 && tb_store_limits(r->worker->store, s->account, limits, NULL)) continue;
         tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
         last = offers[i].offer;
     }
     tb_buf_str(out, "]");
 }
 
-/* Keys have no names; accounts do. */
+/* Keys have no names, so the account's is shown. */
 static void put_holder(request *r, const session *s, tb_buf *out)
 {
     tb_buf name;
@@ -118,7 +102,7 @@ void api_session(request *r)
 
 /* --- the cookie --- */
 
-/* Where TLS ends at a proxy, the proxy or the page's own origin says so. */
+/* If a proxy ends TLS, its header or the page's origin shows it. */
 static bool is_secure(const request *r)
 {
     static const char https[] = "https";
@@ -149,8 +133,7 @@ static bool is_from_page(request *r)
 
 /* --- signing in --- */
 
-/* Notes the session, and tells the browser when the answer is sent. The one that it had is over: its cookie is
- * written over. */
+/* Opens a session and sets its cookie. The browser's previous session is closed, since its cookie is overwritten. */
 static void open_session(request *r, const session *s)
 {
     uint8_t random[SESSION_RANDOM];
@@ -166,7 +149,7 @@ static void open_session(request *r, const session *s)
     sodium_memzero(text, sizeof text);
 }
 
-/* One sentence for a key that never was and one that was revoked. */
+/* The same sentence for an unknown key and a revoked one. */
 static void refuse_sign_in(request *r)
 {
     unsigned wait_s;
@@ -180,7 +163,12 @@ static void sign_in_with(request *r, tb_text text)
     session s;
     if (!access_find(r, text, &s)) {
         refuse_sign_in(r);
-    } else if (!is_offered_any(r, s.roles)) {
+        return;
+    }
+    size_t offer = 0;
+    while (offer < OFFERS && !is_offered(r, offer, s.roles))
+        offer++;
+    if (offer == OFFERS) {
         request_fail(r, TB_E_FORBIDDEN, "key",
                      "A key of the role Ingest sends usage and may look at nothing. Sign in with another "
                      "one. Make it with: tollbook key create --account ID --role User");
@@ -200,7 +188,7 @@ static bool has_tries_left(request *r)
     return false;
 }
 
-/* What was pasted, without what people paste around it. */
+/* The key without white space around it, as people paste it. */
 static tb_text pasted_text(const json_t *value)
 {
     tb_text text = {json_string_value(value), json_string_length(value)};
@@ -225,7 +213,7 @@ void api_sign_in(request *r)
     json_decref(body);
 }
 
-/* The link that `tollbook console` makes. A second use leads to the same page, which asks for a key. */
+/* The link of `tollbook console`. A second use leads to the same page, which asks for a key. */
 void api_console_open(request *r)
 {
     static const query_spec specs[] = {{"code", QUERY_TEXT, 0}};
@@ -239,13 +227,13 @@ void api_console_open(request *r)
     }
     request_answer_empty(r, 303);
     r->reply.location = CONSOLE_ADDRESS;
-    if (r->method != HTTP_GET || !sessions_collect(r->worker->server->sessions, code, &s)) return;
+    if (r->method != HTTP_GET || !sessions_redeem(r->worker->server->sessions, code, &s)) return;
     s.until_us = request_now_us(r) + SESSION_US;
     open_session(r, &s);
     if (r->worker->server->sign_in_used) r->worker->server->sign_in_used();
 }
 
-/* Also where the session is over: the cookie goes. */
+/* Also if the session is over: the cookie is deleted. */
 void api_sign_out(request *r)
 {
     if (!is_from_page(r)) return;

@@ -1,7 +1,6 @@
 /* GET /shield/event-logs/{shieldZoneId}/{date}[/{continuationToken}]: a day's events,
- * newest first, 100 a page. A page begins at a key, not at a number: what arrives meanwhile neither
- * moves nor repeats anything. Errors of its own have the page's shape with the problem's members
- * beside, so that readers of either are satisfied. */
+ * newest first, 100 a page. A page begins at a key, not at a number, so new events neither move nor repeat
+ * others. Its errors have the members of a page and of a problem, for readers of either. */
 #include "api/shield.h"
 
 #include <string.h>
@@ -10,9 +9,9 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
-#define PAGE_BYTES ((size_t)8 << 20) /* a page with more than this ends early */
+#define PAGE_BYTES ((size_t)8 << 20) /* a longer page ends early */
 
-/* --- what is asked --- */
+/* --- parameters --- */
 
 tb_code shield_zone(request *r, int64_t *ret_zone, tb_error *err)
 {
@@ -24,8 +23,8 @@ tb_code shield_zone(request *r, int64_t *ret_zone, tb_error *err)
     return code;
 }
 
-/* The whole of text as n digits. */
-static bool digits(const char *text, int n, int32_t *ret)
+/* Reads n digits. */
+static bool read_digits(const char *text, int n, int32_t *ret)
 {
     *ret = 0;
     for (int i = 0; i < n; i++) {
@@ -40,8 +39,8 @@ static bool read_date(tb_text text, int64_t *ret_day)
 {
     tb_date d;
     if (text.len != 10 || text.data[2] != '-' || text.data[5] != '-' ||
-        !digits(text.data, 2, &d.month) || !digits(text.data + 3, 2, &d.day) ||
-        !digits(text.data + 6, 4, &d.year))
+        !read_digits(text.data, 2, &d.month) || !read_digits(text.data + 3, 2, &d.day) ||
+        !read_digits(text.data + 6, 4, &d.year))
         return false;
     if (d.year < 1 || d.month < 1 || d.month > 12 || d.day < 1 ||
         d.day > tb_days_in_month(d.year, d.month))
@@ -61,7 +60,7 @@ static tb_code read_day(request *r, int64_t *ret_day, tb_error *err)
     return TB_OK;
 }
 
-/* Where the page begins: at the day's end, or where the token says. */
+/* Where the page begins: at the day's end, or at the token's place. */
 static tb_code read_place(request *r, const tb_event_scope *scope, tb_event_place *ret,
                           tb_error *err)
 {
@@ -99,19 +98,14 @@ typedef struct page {
     uint32_t at[TB_EVENT_BLOCK / 16]; /* a record has at least that many bytes */
 } page;
 
-static bool wanted(const page *p, const tb_event_key *key)
-{
-    const int order = tb_event_key_compare(key, &p->place->key);
-    return order < 0 || (order == 0 && !p->place->after);
-}
-
-/* Puts one event. false: the page is full, or the day over. */
+/* Puts one event. false: the page is full, or the day is over. */
 static bool put_event(page *p, const tb_event_record *record)
 {
     tb_event_key key;
     tb_event_record_key(record, &key);
     if (record->time_ms < p->from_ms) return false;
-    if (!wanted(p, &key)) return true;
+    const int order = tb_event_key_compare(&key, &p->place->key);
+    if (order > 0 || (order == 0 && p->place->after)) return true; /* before the page's place */
     if (p->n == TB_EVENT_PAGE || (p->n && p->out->len - p->begin > PAGE_BYTES)) {
         p->more = true;
         return false;
@@ -171,7 +165,7 @@ static tb_code put_page(request *r, tb_error *err)
     return tb_buf_check(out, err);
 }
 
-static void fail(request *r, const tb_error *err)
+static void fail_page(request *r, const tb_error *err)
 {
     const unsigned status = (unsigned)tb_code_http(err->code);
     if (status != 400 && status != 404) {
@@ -200,7 +194,7 @@ void api_shield_events(request *r)
         tb_store_read_end(r->worker->store);
     }
     if (code)
-        fail(r, &err);
+        fail_page(r, &err);
     else
         request_answer_text(r, 200, "application/json");
 }

@@ -1,7 +1,6 @@
-/* POST /shield/event-logs/{shieldZoneId}/export: the events of a window that pass the
- * filters, as CSV, oldest first. Streamed: each piece is made from a few blocks, in a snapshot of its
- * own, and begins behind the key at which the one before ended. What is there all the while comes
- * exactly once, whatever arrives meanwhile. */
+/* POST /shield/event-logs/{shieldZoneId}/export: the events of a window that pass the filters, as CSV, oldest first. It
+ * is streamed: each piece is made from a few blocks, in a snapshot of its own, and begins after the key of the last
+ * one. An event that is stored all the time is sent exactly once, whatever arrives meanwhile. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +9,20 @@
 #include "api/shield.h"
 #include "http/stream.h"
 
-#define BLOCKS_AT_ONCE 64                  /* read without an answer */
-#define WORK_AT_ONCE   (UINT64_C(16) << 20) /* bytes that filters compare before others have a turn */
+#define BLOCKS_AT_ONCE 64                  /* most blocks in a piece */
+#define WORK_AT_ONCE   (UINT64_C(16) << 20) /* bytes that filters compare in a piece */
 
 typedef struct export {
     tb_store *store;
     tb_event_query *query;
     int64_t zone;
-    tb_event_key next; /* begin here, or behind it */
-    bool begun, behind;
+    tb_event_key next; /* the next piece begins here, or after it */
+    bool begun, after;
     tb_event_minute minute;
-    /* of the piece being made */
+    /* Of the piece being made: */
     tb_buf *out;
     int blocks;
-    uint64_t work; /* the query's, when the piece was begun */
+    uint64_t work; /* of the query, when the piece began */
     bool caught_up, ended, stopped;
     tb_code code;
 } export;
@@ -35,22 +34,22 @@ static void release(void *ctx)
     free(e);
 }
 
-/* Whether the record is one that earlier pieces have seen, or lies before the window. */
-static bool passed_over(export *e, const tb_event_record *record)
+/* Whether the record was in an earlier piece, or lies before the window. */
+static bool is_before(export *e, const tb_event_record *record)
 {
     tb_event_key key;
     if (e->caught_up) return false;
     tb_event_record_key(record, &key);
     const int order = tb_event_key_compare(&key, &e->next);
-    e->caught_up = order > 0 || (order == 0 && !e->behind);
+    e->caught_up = order > 0 || (order == 0 && !e->after);
     return !e->caught_up;
 }
 
-/* The next piece begins behind this record. */
+/* The next piece begins after this record. */
 static void note_place(export *e, const tb_event_record *record)
 {
     tb_event_record_key(record, &e->next);
-    e->behind = true;
+    e->after = true;
 }
 
 static bool put_block(void *ctx, const void *block, size_t len)
@@ -69,7 +68,7 @@ static bool put_block(void *ctx, const void *block, size_t len)
             e->ended = true;
             return false;
         }
-        if (passed_over(e, &record)) continue;
+        if (is_before(e, &record)) continue;
         if (all || tb_event_query_match(e->query, &record, &fits))
             tb_event_csv(&record, &e->minute, e->out);
         if (!fits) e->code = TB_E_NOMEM;
@@ -83,7 +82,7 @@ static bool put_block(void *ctx, const void *block, size_t len)
     return !e->stopped;
 }
 
-static tb_code fill(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
+static tb_code write_rows(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
 {
     export *e = ctx;
     tb_code code = tb_store_read_begin(e->store, err);
@@ -101,14 +100,6 @@ static tb_code fill(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
     return code;
 }
 
-/* A window that begins before what is kept is answered from there on. */
-static void set_start(export *e, int64_t now_ms)
-{
-    const int64_t kept = tb_event_first_day(now_ms) * TB_EVENT_MS_PER_DAY;
-    const int64_t from = tb_event_query_from(e->query);
-    tb_event_key_set(&e->next, from > kept ? from : kept, NULL, 0);
-}
-
 static tb_code prepare(request *r, export *e, tb_error *err)
 {
     const int64_t now_ms = request_now_us(r) / 1000;
@@ -118,7 +109,11 @@ static tb_code prepare(request *r, export *e, tb_error *err)
     tb_store_read_end(r->worker->store);
     if (!code)
         code = tb_event_query_parse(r->body ? r->body : "", r->body_len, now_ms, &e->query, err);
-    if (!code) set_start(e, now_ms);
+    if (code) return code;
+    /* A window that begins before the kept events is answered from the first kept day on. */
+    const int64_t kept = tb_event_first_day(now_ms) * TB_EVENT_MS_PER_DAY;
+    const int64_t from = tb_event_query_from(e->query);
+    tb_event_key_set(&e->next, from > kept ? from : kept, NULL, 0);
     return code;
 }
 
@@ -138,7 +133,8 @@ void api_shield_export(request *r)
     }
     snprintf(r->scratch, sizeof r->scratch, "attachment; filename=\"event-logs-%" PRId64 ".csv\"",
              e->zone);
-    request_answer_stream(r, (stream_source){.fill = fill, .release = release, .ctx = e}, "text/csv; charset=utf-8");
+    request_answer_stream(r, (stream_source){.fill = write_rows, .release = release, .ctx = e},
+                          "text/csv; charset=utf-8");
     r->reply.disposition = r->scratch;
     // cppcheck-suppress memleak ; the stream frees it
 }

@@ -1,6 +1,6 @@
 /* GET /shield/shield-zones: the shield zones that the account has now, page by page, with the pull zone that each
- * protects. What a shield zone is set to is not tollbook's: of the configuration that the deployed service
- * answers, this is who it is. */
+ * protects. Their settings are not tollbook's: of the configuration that the deployed service answers, only the
+ * identity is here. */
 #include <inttypes.h>
 
 #include "api/handlers.h"
@@ -8,7 +8,7 @@
 #include "tollbook/logstore.h"
 #include "tollbook/json.h"
 
-#define PER_PAGE_USUAL 10
+#define PER_PAGE_DEFAULT 10
 #define PER_PAGE_MAX   1000
 
 typedef struct params {
@@ -20,10 +20,10 @@ static const query_spec specs[] = {
     {"perPage", QUERY_INT, offsetof(params, per_page)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_zone_params(request *r, params *p, tb_error *err)
 {
     const tb_text query = request_query(r);
-    *p = (params){.page = 1, .per_page = PER_PAGE_USUAL};
+    *p = (params){.page = 1, .per_page = PER_PAGE_DEFAULT};
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, p,
                                r->scratch, err);
     if (code) return code;
@@ -81,7 +81,7 @@ void api_shield_zones(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_zone_params(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_zones(r, &p, &err);

@@ -1,5 +1,4 @@
-/* The four statistics endpoints. One request: parameters -> view and range, by the engine's rules
- * -> the answer, from the cache where it is there (cached.c). */
+/* The four statistics endpoints: the engine resolves parameters into a view and a range; cached.c answers. */
 #include <string.h>
 
 #include "api/cached.h"
@@ -11,7 +10,7 @@ typedef struct params {
     tb_text from, to;
     bool hourly, exact, latest;
     int64_t zone, region;
-    /* The load flags: checked and then without effect, every chart is always there. */
+    /* The load flags are checked and ignored: the answer always has all charts. */
     bool ignored;
 } params;
 
@@ -24,7 +23,7 @@ static const query_spec specs[] = {
     SPEC("dateFrom", TEXT, from),
     SPEC("dateTo", TEXT, to),
     SPEC("hourly", BOOL, hourly),
-#define ZONE_SPECS 3 /* the endpoints of one zone take these alone */
+#define ZONE_SPECS 3 /* the endpoints of one zone take only these */
     SPEC("exactRange", BOOL, exact),
     SPEC("loadLatest", BOOL, latest),
     SPEC("pullZone", INT, zone),
@@ -46,38 +45,25 @@ typedef struct question {
     int64_t now_us;
 } question;
 
-/* 13 bits: two days that are 22 years apart may share a number. */
-static uint64_t balance_day(const question *q)
-{
-    return (uint64_t)tb_statistics_balance_day(q->now_us) & 0x1fff;
-}
-
 static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
+    const uint64_t day = (uint64_t)tb_statistics_balance_day(q->now_us) & 0x1fff; /* the same again after 22 years */
     return (cache_key){{version, (uint64_t)q->view.account, (uint64_t)q->view.zone,
                         (uint64_t)q->view.region, (uint64_t)q->range.first,
-                        (uint64_t)q->range.count << 16 | balance_day(q) << 3 |
+                        (uint64_t)q->range.count << 16 | day << 3 |
                             (uint64_t)q->kind << 1 | q->range.hourly}};
 }
 
-static tb_code fill(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+static tb_code answer_view(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
     return tb_statistics_in(store, &q->view, q->range, q->kind, q->now_us, NULL, out, err);
 }
 
-static const cached_kind cached = {key_of, fill};
+static const cached_kind cached = {key_of, answer_view};
 
-/* Ids are positive; -1 in a query is "all". No other number is anybody's zone. */
-static bool check_zone(request *r, int64_t zone)
-{
-    if (zone > 0) return true;
-    request_fail(r, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
-    return false;
-}
-
-static bool read_params(request *r, size_t n_specs, params *p)
+static bool read_statistics_params(request *r, size_t n_specs, params *p)
 {
     tb_error err;
     tb_text query = request_query(r);
@@ -92,7 +78,7 @@ static void answer_kind(request *r, tb_answer_kind kind)
     bool statistics = kind == TB_ANSWER_STATISTICS;
     params p = {.zone = TB_ALL, .region = TB_ALL};
     if (!statistics && !router_id(r->id, &p.zone)) p.zone = 0;
-    if (!read_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
+    if (!read_statistics_params(r, statistics ? sizeof specs / sizeof *specs : ZONE_SPECS, &p)) return;
     question q = {
         .kind = kind, .view = {r->account, p.zone, p.region}, .now_us = request_now_us(r)};
     tb_range_query range = {.from = p.from,
@@ -106,7 +92,11 @@ static void answer_kind(request *r, tb_answer_kind kind)
         request_fail_as(r, &err);
         return;
     }
-    if ((!statistics || p.zone != TB_ALL) && !check_zone(r, p.zone)) return;
+    /* Ids are positive; -1 in a query means all zones. */
+    if ((!statistics || p.zone != TB_ALL) && p.zone <= 0) {
+        request_fail(r, TB_E_ZONE_NOT_FOUND, "PullZone", NULL);
+        return;
+    }
     cached_answer(r, &cached, &q);
 }
 

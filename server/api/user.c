@@ -1,5 +1,5 @@
-/* Small answers that clients ask for beside what tollbook is about: who the key belongs to, the list of
- * countries, and empty pages of what it does not have, so that exporters of whole accounts go on. */
+/* Small answers that clients expect: the user of the key, the list of countries, and empty pages of things that
+ * tollbook does not have, so that exporters of whole accounts work. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void put_balance(tb_decimal balance, tb_buf *out)
     tb_json_point(out, from);
 }
 
-/* The account's name stands for a person's: it is all that is known of either. */
+/* The account's name is also shown as the person's, since no other is known. */
 static tb_code put_user(request *r, tb_buf *name, tb_buf *out, tb_error *err)
 {
     char currency[4] = "", guid[TB_GUID_TEXT + 1];

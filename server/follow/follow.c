@@ -1,16 +1,15 @@
 /* The rounds.
  *
- * A round looks at every name, gives each log that is due one turn after the other until none has
- * more, and ends early after PIECES_A_ROUND, so that names are looked at again. A log keeps its
- * descriptor: it can be renamed and deleted, and is read to its end. Where there are more logs than
- * descriptors, some of those that have a name give theirs away. Packed logs, of which nobody waits
- * for the lines of this minute, have their turns when no other log has more, one at a time, and a round
- * ends when it has unpacked some of them, so that lines that came meanwhile go first.
+ * A round looks at every name, gives the logs that are due turns until none has more, and ends early after
+ * PIECES_A_ROUND, so that names are looked at again. A log keeps its descriptor: it can be renamed and deleted, and is
+ * read to its end. If there are more logs than descriptors, some of the logs that have a name are closed. Packed logs
+ * hold no fresh lines, so they have their turns when no other log has more, one at a time, and a round ends when it has
+ * unpacked some of them, so that lines that came meanwhile go first.
  *
- * What a sink has only grows, unless it is restored from a backup: then it lacks what it took last. So that is asked
- * for after a failure, and after a while without a piece, before anything new is sent. Where it is gone, or a log
- * finds that out by itself, all logs are doubted: of each, behind those with new lines and some a round, the sink is
- * asked whether it has the last segment still. A log that was withdrawn is left alone. */
+ * A sink loses data only when it is restored from a backup: then it lacks what it took last. So before anything new is
+ * sent, the follower asks for that segment after a failure, and after a while without a piece. If it is gone, or a
+ * log's own turn finds that out, all logs are marked: after the logs with new lines, and for some logs a round, the
+ * sink is asked whether it still has the log's last segment. A log that was withdrawn is left alone. */
 #include "follow/follow.h"
 
 #include <inttypes.h>
@@ -23,28 +22,28 @@
 
 #define PIECES_A_ROUND 64
 #define PACKED_A_ROUND ((uint64_t)16 << 20) /* bytes of packed logs, about */
-#define OPENED_MOST    16    /* so many logs more than allowed may be open for a moment */
-#define AGAIN_MS       30000 /* what was refused may be taken later: a clock is set, a zone is made */
-#define PROBE_MS       10000 /* so long nobody restores a database unnoticed */
-#define DOUBTS_A_ROUND 64    /* questions whether the sink has a log still */
-#define DOUBT_MS       ((int64_t)600 * 1000) /* two servers behind one name lack something all the time */
+#define OPENED_MOST    16    /* logs that may be open beyond the limit for a moment */
+#define AGAIN_MS       30000 /* before a refused piece is tried again: a clock may be set, a zone made */
+#define PROBE_MS       10000 /* how often the sink is asked for the segment that it took last */
+#define VERIFIED_A_ROUND 64 /* logs that the sink is asked about */
+#define MARK_MS        ((int64_t)600 * 1000) /* between two verifications of all logs: two servers may share one name */
 #define LABEL_MOST     ((size_t)4 << 12) /* a path, each byte as four */
 #define GONE_MS        60000 /* a log without a name that is quiet for so long gets no more lines */
-#define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* a log without a name that the server refuses is let go after this time */
+#define REFUSED_MS     ((int64_t)24 * 3600 * 1000) /* a refused log without a name is dropped after this time */
 
 struct follow {
     follow_options options;
     follow_sink sink;
     follow_table table;
-    follow_room room;
+    follow_shared shared;
     pace pace;
-    tb_code sink_trouble; /* what was said of the sink last; TB_OK: it takes what it is given */
+    tb_code sink_error; /* the sink's last failure that was reported; TB_OK: it works */
     uint64_t round;
-    int64_t sure_ms; /* when the sink last had what it took last */
-    bool lacks;      /* it lacks something: all logs are to be doubted */
-    int64_t doubt_ms; /* when they were; 0: never */
-    size_t doubted;  /* that are to be asked about */
-    uint64_t lacked; /* of those, so many of which it lacked something */
+    int64_t verified_ms; /* when the sink was last known to have its newest segment */
+    bool lost_data;      /* the sink lost data: all logs are to be marked */
+    int64_t marked_ms; /* when logs were marked last; 0: never */
+    size_t unverified;  /* logs that are left to verify */
+    uint64_t lacked; /* of them, logs of which the sink lacked something */
 };
 
 follow *follow_new(const follow_options *options, const follow_sink *sink)
@@ -53,9 +52,9 @@ follow *follow_new(const follow_options *options, const follow_sink *sink)
     if (!f) return NULL;
     f->options = *options;
     f->sink = *sink;
-    f->room = (follow_room){.options = &f->options, .sink = &f->sink};
+    f->shared = (follow_shared){.options = &f->options, .sink = &f->sink};
     f->pace.every_ms = options->every_ms;
-    tb_buf_init(&f->room.piece, LOG_PIECE_MAX + TB_LINE_MAX * 4, NULL);
+    tb_buf_init(&f->shared.piece, LOG_PIECE_MAX + TB_LINE_MAX * 4, NULL);
     return f;
 }
 
@@ -63,7 +62,7 @@ void follow_free(follow *f)
 {
     if (!f) return;
     follow_table_release(&f->table);
-    tb_buf_release(&f->room.piece);
+    tb_buf_release(&f->shared.piece);
     free(f);
 }
 
@@ -83,61 +82,46 @@ static bool stopped(const follow *f)
 static void sink_failed(follow *f, int64_t now_ms, const tb_error *err)
 {
     int64_t retry_ms = f->sink.retry_after_ms(f->sink.ctx);
-    f->room.totals.failures++;
+    f->shared.totals.failures++;
     pace_failed(&f->pace, now_ms, retry_ms, f->options.chance(f->options.ctx));
-    if (f->sink_trouble == err->code) return;
-    f->sink_trouble = err->code;
+    if (f->sink_error == err->code) return;
+    f->sink_error = err->code;
     say(f, NULL, err->message);
-}
-
-static void sink_worked(follow *f)
-{
-    pace_done(&f->pace);
-    if (f->sink_trouble) say(f, NULL, "It takes what it is sent again.");
-    f->sink_trouble = TB_OK;
-}
-
-/* A log that could not be unpacked may still be written: that is said once it is quiet. */
-static bool is_trouble(const follow *f, const follow_log *log)
-{
-    return !log->damaged || f->options.once || log->looks >= LOG_PATIENT;
-}
-
-/* A sink that has forgotten is told everything again at once. Where it forgets for ever, as two servers
- * behind one name do, the log is not read again and again. */
-static bool begins_anew(follow_log *log, int64_t now_ms, const tb_error *err)
-{
-    if (err->code != TB_E_BATCH_CONFLICT) return false;
-    const bool first = log->forgot_ms == 0 || now_ms - log->forgot_ms >= AGAIN_MS;
-    log->forgot_ms = now_ms;
-    return first;
 }
 
 static void log_failed(follow *f, follow_log *log, int64_t now_ms, const tb_error *err)
 {
-    log->more = begins_anew(log, now_ms, err);
-    f->lacks |= err->code == TB_E_BATCH_CONFLICT;
+    log->more = false;
+    if (err->code == TB_E_BATCH_CONFLICT) {
+        /* The sink lost data: everything is sent again at once. A sink that keeps losing data, such as two servers
+         * behind one name, does not make us read the log over and over. */
+        log->more = log->forgot_ms == 0 || now_ms - log->forgot_ms >= AGAIN_MS;
+        log->forgot_ms = now_ms;
+        f->lost_data = true;
+    }
     if (follow_is_logs(err->code) && !log->more) log->again_ms = now_ms + AGAIN_MS;
-    if (err->code == TB_E_NOT_FOUND || !is_trouble(f, log) || log->trouble == err->code) return;
+    /* A log that cannot be unpacked may still be being written: report it once it is quiet. */
+    const bool still_written = log->damaged && !f->options.once && log->looks < LOG_PATIENT;
+    if (err->code == TB_E_NOT_FOUND || still_written || log->trouble == err->code) return;
     if (!log->trouble) log->trouble_ms = now_ms;
     log->trouble = err->code;
-    f->room.totals.troubles++;
+    f->shared.totals.troubles++;
     say(f, log->path, err->message);
 }
 
-/* An earlier copy, once it has stopped growing: a log that is being copied is one too. */
+/* Reports an earlier copy once it has stopped growing: a log that is still being copied looks like one. */
 static void note_earlier(follow *f, follow_log *log)
 {
     char sentence[200];
     const bool quiet = log->settled || log->packed || f->options.once;
-    if (log->passed == 0) log->told_passed = false;
-    if (log->passed == 0 || log->told_passed || !quiet) return;
-    log->told_passed = true;
-    f->room.totals.earlier_copies++;
+    if (log->earlier_bytes == 0) log->told_earlier = false;
+    if (log->earlier_bytes == 0 || log->told_earlier || !quiet) return;
+    log->told_earlier = true;
+    f->shared.totals.earlier_copies++;
     snprintf(sentence, sizeof sentence,
              "It is an earlier copy of a log that was taken further before: its %" PRIu64
              " bytes add nothing. It counts as another log as soon as it differs.",
-             log->passed);
+             log->earlier_bytes);
     say(f, log->path, sentence);
 }
 
@@ -146,17 +130,23 @@ static void note_earlier(follow *f, follow_log *log)
 static tb_code give_turn(follow *f, follow_log *log, int64_t now_ms, tb_error *err)
 {
     tb_error why = {0};
-    const uint64_t pieces = f->room.totals.pieces;
+    const uint64_t pieces = f->shared.totals.pieces;
     log->round = f->round;
-    tb_code code = follow_log_turn(log, &f->room, &log->more, &why);
-    if (f->room.totals.pieces > pieces) sink_worked(f);
-    if (f->room.totals.pieces > pieces) f->sure_ms = now_ms;
-    if (code == TB_OK && !log->damaged) log->trouble = TB_OK;
-    if (code == TB_OK) note_earlier(f, log);
-    if (code == TB_OK) return TB_OK;
+    tb_code code = follow_log_turn(log, &f->shared, &log->more, &why);
+    if (f->shared.totals.pieces > pieces) {
+        pace_done(&f->pace);
+        if (f->sink_error) say(f, NULL, "It accepts data again.");
+        f->sink_error = TB_OK;
+        f->verified_ms = now_ms;
+    }
+    if (code == TB_OK) {
+        if (!log->damaged) log->trouble = TB_OK;
+        note_earlier(f, log);
+        return TB_OK;
+    }
     log->more = false;
-    if (code == TB_E_NOMEM && !f->room.sink_failed) return tb_no_memory(err);
-    if (f->room.sink_failed)
+    if (code == TB_E_NOMEM && !f->shared.sink_failed) return tb_no_memory(err);
+    if (f->shared.sink_failed)
         sink_failed(f, now_ms, &why);
     else
         log_failed(f, log, now_ms, &why);
@@ -190,23 +180,23 @@ static bool goes_on(const follow *f, int64_t now_ms)
     return pace_free(&f->pace, now_ms) && !stopped(f);
 }
 
-/* Whether the log may have its turn: it is open, or there is a descriptor for it. Logs without a
- * name keep theirs, so there may be none for a while; then it waits for a later round. */
+/* Whether the log is open or there is a descriptor for it. Logs without a name keep theirs, so there may be none for a
+ * while; then the log has its turn in a later round. */
 static bool may_open(follow *f, const follow_log *log, size_t *open)
 {
     const size_t most = f->options.descriptors;
     if (log->fd >= 0) return true;
-    if (*open >= most + OPENED_MOST) *open = follow_table_spare(&f->table, most);
+    if (*open >= most + OPENED_MOST) *open = follow_table_limit_open(&f->table, most);
     if (*open >= most + OPENED_MOST) return false;
     ++*open;
     return true;
 }
 
 /* One turn for each log that is due. */
-static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
+static tb_code give_turns(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
 {
     tb_code code = TB_OK;
-    size_t open = follow_table_spare(&f->table, f->options.descriptors);
+    size_t open = follow_table_limit_open(&f->table, f->options.descriptors);
     *ret_more = false;
     for (size_t i = 0; code == TB_OK && i < f->table.n && goes_on(f, now_ms); i++) {
         follow_log *log = f->table.logs[i];
@@ -214,54 +204,71 @@ static tb_code pass(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_err
         code = give_turn(f, log, now_ms, err);
         *ret_more |= log->more;
     }
-    (void)follow_table_spare(&f->table, f->options.descriptors);
+    (void)follow_table_limit_open(&f->table, f->options.descriptors);
     return code;
 }
 
 /* --- a sink that was restored from a backup --- */
 
-/* Whether what the sink took last is asked for now. */
-static bool is_unsure(const follow *f, int64_t now_ms)
-{
-    const int64_t since = now_ms - f->sure_ms;
-    if (!f->sink.holds || f->options.once || f->room.last.length == 0) return false;
-    return f->sink_trouble || since < 0 || since >= PROBE_MS;
-}
-
-static void look_for_loss(follow *f, int64_t now_ms)
+/* Asks the sink whether it still has the last segment it took, after a failure and every PROBE_MS. */
+static void check_last_segment(follow *f, int64_t now_ms)
 {
     follow_held held;
     tb_error err;
-    if (!is_unsure(f, now_ms)) return;
-    if (f->sink.holds(f->sink.ctx, &f->room.last, &held, &err)) {
+    const int64_t since = now_ms - f->verified_ms;
+    if (!f->sink.holds || f->options.once || f->shared.last.length == 0) return;
+    if (!f->sink_error && since >= 0 && since < PROBE_MS) return;
+    if (f->sink.holds(f->sink.ctx, &f->shared.last, &held, &err)) {
         sink_failed(f, now_ms, &err);
         return;
     }
-    f->sure_ms = now_ms;
+    f->verified_ms = now_ms;
     if (held != FOLLOW_LACKED) return;
-    f->lacks = true;
-    f->room.last = (follow_proof){.length = 0};
+    f->lost_data = true;
+    f->shared.last = (follow_proof){.length = 0};
 }
 
-/* What is known to be withdrawn is taken again by nobody. */
-static void doubt_all(follow *f, int64_t now_ms)
+/* After a loss: marks all logs for verification, except those known to be withdrawn, which no sink takes again. */
+static void mark_all(follow *f, int64_t now_ms)
 {
-    if (!f->lacks || !f->sink.holds || (f->doubt_ms && now_ms - f->doubt_ms < DOUBT_MS)) return;
-    f->lacks = false;
-    f->doubt_ms = now_ms;
-    f->doubted = 0;
+    if (!f->lost_data || !f->sink.holds || (f->marked_ms && now_ms - f->marked_ms < MARK_MS)) return;
+    f->lost_data = false;
+    f->marked_ms = now_ms;
+    f->unverified = 0;
     f->lacked = 0;
     for (size_t i = 0; i < f->table.n; i++) {
         follow_log *log = f->table.logs[i];
-        log->doubted = log->proof.length && log->trouble != TB_E_WITHDRAWAL;
-        f->doubted += log->doubted;
+        log->unverified = log->proof.length && log->trouble != TB_E_WITHDRAWAL;
+        f->unverified += log->unverified;
     }
 }
 
-static void say_lacked(follow *f)
+/* Asks the sink about up to VERIFIED_A_ROUND marked logs; one that the sink lacks is read again. */
+static void verify_logs(follow *f, int64_t now_ms)
 {
-    char sentence[200];
-    if (f->lacked == 0) return;
+    char sentence[300];
+    size_t asked = 0, left = 0;
+    if (f->unverified == 0) return;
+    for (size_t i = 0; i < f->table.n; i++) {
+        follow_log *log = f->table.logs[i];
+        if (log->unverified && asked < VERIFIED_A_ROUND && goes_on(f, now_ms)) {
+            follow_held held;
+            tb_error err;
+            asked++;
+            if (f->sink.holds(f->sink.ctx, &log->proof, &held, &err)) {
+                sink_failed(f, now_ms, &err);
+            } else {
+                log->unverified = false;
+                if (held == FOLLOW_LACKED) {
+                    follow_log_lacked(log);
+                    f->lacked++;
+                }
+            }
+        }
+        left += log->unverified;
+    }
+    f->unverified = left;
+    if (left > 0 || f->lacked == 0) return;
     snprintf(sentence, sizeof sentence,
              "The server lacks something of %" PRIu64 " log%s that it had: was it restored from a backup? Logs that "
              "grow no more are read again, too, and what is missing is sent.",
@@ -269,59 +276,21 @@ static void say_lacked(follow *f)
     say(f, NULL, sentence);
 }
 
-/* Whether the sink has it still. false: it did not answer. */
-static bool ask_about(follow *f, follow_log *log, int64_t now_ms)
-{
-    follow_held held;
-    tb_error err;
-    if (f->sink.holds(f->sink.ctx, &log->proof, &held, &err)) {
-        sink_failed(f, now_ms, &err);
-        return false;
-    }
-    log->doubted = false;
-    if (held != FOLLOW_LACKED) return true;
-    follow_log_lacked(log);
-    f->lacked++;
-    return true;
-}
-
-static void ask_doubted(follow *f, int64_t now_ms)
-{
-    size_t asked = 0, left = 0;
-    if (f->doubted == 0) return;
-    for (size_t i = 0; i < f->table.n; i++) {
-        follow_log *log = f->table.logs[i];
-        if (log->doubted && asked < DOUBTS_A_ROUND && goes_on(f, now_ms)) {
-            asked++;
-            (void)ask_about(f, log, now_ms);
-        }
-        left += log->doubted;
-    }
-    f->doubted = left;
-    if (left == 0) say_lacked(f);
-}
-
 /* --- packed logs --- */
-
-/* The packed log that is under way, or else the first that is due. */
-static follow_log *next_packed(const follow *f, int64_t now_ms)
-{
-    follow_log *first = NULL;
-    for (size_t i = 0; i < f->table.n; i++) {
-        follow_log *log = f->table.logs[i];
-        if (log->source) return log;
-        if (!first && is_packed_due(f, log, now_ms)) first = log;
-    }
-    return first;
-}
 
 static tb_code ship_packed(follow *f, int64_t now_ms, uint64_t end, bool *ret_more, tb_error *err)
 {
     uint64_t unpacked = 0;
     tb_code code = TB_OK;
     *ret_more = true;
-    while (code == TB_OK && unpacked < PACKED_A_ROUND && f->room.totals.pieces < end && goes_on(f, now_ms)) {
-        follow_log *log = next_packed(f, now_ms);
+    while (code == TB_OK && unpacked < PACKED_A_ROUND && f->shared.totals.pieces < end && goes_on(f, now_ms)) {
+        follow_log *log = NULL; /* the one that is being unpacked, else the first that is due */
+        for (size_t i = 0; i < f->table.n; i++) {
+            follow_log *one = f->table.logs[i];
+            if (one->source) log = one;
+            else if (!log && is_packed_due(f, one, now_ms)) log = one;
+            if (one->source) break;
+        }
         *ret_more = log != NULL;
         if (!log) break;
         unpacked += log->source ? LOG_PIECE_MAX / 4 : log->size;
@@ -332,53 +301,45 @@ static tb_code ship_packed(follow *f, int64_t now_ms, uint64_t end, bool *ret_mo
 
 static tb_code ship_all(follow *f, int64_t now_ms, bool full, bool *ret_more, tb_error *err)
 {
-    const uint64_t end = f->room.totals.pieces + PIECES_A_ROUND;
+    const uint64_t end = f->shared.totals.pieces + PIECES_A_ROUND;
     tb_code code = TB_OK;
     *ret_more = true;
-    while (code == TB_OK && *ret_more && f->room.totals.pieces < end && goes_on(f, now_ms))
-        code = pass(f, now_ms, full, ret_more, err);
+    while (code == TB_OK && *ret_more && f->shared.totals.pieces < end && goes_on(f, now_ms))
+        code = give_turns(f, now_ms, full, ret_more, err);
     if (code || *ret_more) return code;
-    ask_doubted(f, now_ms);
+    verify_logs(f, now_ms);
     return ship_packed(f, now_ms, end, ret_more, err);
 }
 
 /* --- logs that are gone --- */
 
-static void say_lost(follow *f, const follow_log *log)
-{
-    char sentence[160];
-    uint64_t lag = follow_log_lag(log), waiting = follow_log_waiting(log);
-    if (log->packed || lag + waiting == 0) return;
-    if (lag && log->trouble != TB_E_WITHDRAWAL) f->room.totals.lost_logs++; /* of that nobody misses anything */
-    snprintf(sentence, sizeof sentence,
-             lag ? "It is gone, and %" PRIu64 " bytes at its end were not shipped."
-                 : "It is gone, and %" PRIu64 " bytes at its end are a line without an end.",
-             lag ? lag : waiting);
-    say(f, log->path, sentence);
-}
-
-/* Whether nothing more will be taken of a log without a name. What was withdrawn never is; what else is refused may be
- * taken once somebody has seen to it. */
-static bool is_done(const follow_log *log, int64_t now_ms)
-{
-    if (log->trouble == TB_E_WITHDRAWAL) return true;
-    if (log->trouble) return now_ms - log->trouble_ms >= REFUSED_MS;
-    return !log->fresh && !log->source && !log->doubted;
-}
-
+/* Whether a log without a name can be dropped: nothing more of it will be sent. A withdrawn log is never taken again;
+ * any other refusal may still be resolved by an administrator. */
 static bool is_over(const follow_log *log, int64_t now_ms)
 {
     if (log->there) return false;
     if (log->fd < 0) return true;
-    return now_ms - log->quiet_ms >= GONE_MS && is_done(log, now_ms);
+    if (now_ms - log->quiet_ms < GONE_MS) return false;
+    if (log->trouble == TB_E_WITHDRAWAL) return true;
+    if (log->trouble) return now_ms - log->trouble_ms >= REFUSED_MS;
+    return !log->fresh && !log->source && !log->unverified;
 }
 
-static void let_go(follow *f, int64_t now_ms)
+static void remove_gone(follow *f, int64_t now_ms)
 {
+    char sentence[160];
     for (size_t i = f->table.n; i > 0; i--) {
         follow_log *log = f->table.logs[i - 1];
         if (!is_over(log, now_ms)) continue;
-        say_lost(f, log);
+        const uint64_t lag = follow_log_lag(log), waiting = follow_log_waiting(log);
+        if (!log->packed && lag + waiting > 0) {
+            if (lag && log->trouble != TB_E_WITHDRAWAL) f->shared.totals.lost_logs++;
+            snprintf(sentence, sizeof sentence,
+                     lag ? "It is gone, and %" PRIu64 " bytes at its end were not shipped."
+                         : "It is gone, and %" PRIu64 " bytes at its end are a line without an end.",
+                     lag ? lag : waiting);
+            say(f, log->path, sentence);
+        }
         follow_table_remove(&f->table, i - 1);
     }
 }
@@ -390,7 +351,7 @@ static void note_lags(follow *f, int64_t now_ms)
         tb_error err;
         if (follow_log_lag(log) == 0) log->caught_up_ms = now_ms;
         if (log->regular || log->trouble) continue;
-        (void)!tb_fail(&err, TB_E_BAD_INPUT, NULL, "It is no file, and is not followed.");
+        (void)!tb_fail(&err, TB_E_BAD_INPUT, NULL, "It is not a regular file, and is not followed.");
         log_failed(f, log, now_ms, &err);
     }
 }
@@ -404,14 +365,14 @@ tb_code follow_round(follow *f, int64_t now_ms, int64_t *ret_wait_ms, tb_error *
     tb_code code = follow_table_scan(&f->table, &f->options, now_ms, err);
     if (code) return code;
     note_lags(f, now_ms);
-    if (goes_on(f, now_ms)) look_for_loss(f, now_ms);
-    doubt_all(f, now_ms);
+    if (goes_on(f, now_ms)) check_last_segment(f, now_ms);
+    mark_all(f, now_ms);
     if (goes_on(f, now_ms)) {
         bool full = pace_full(&f->pace, now_ms) || f->options.once;
         code = ship_all(f, now_ms, full, &more, err);
     }
     note_lags(f, now_ms);
-    let_go(f, now_ms);
+    remove_gone(f, now_ms);
     *ret_wait_ms = more && goes_on(f, now_ms) ? 0 : pace_wait(&f->pace, now_ms);
     return code;
 }
@@ -421,7 +382,7 @@ void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx)
     tb_error err;
     f->round++;
     tb_code code = follow_table_scan(&f->table, &f->options, now_ms, &err);
-    size_t open = follow_table_spare(&f->table, f->options.descriptors);
+    size_t open = follow_table_limit_open(&f->table, f->options.descriptors);
     for (size_t i = 0; code == TB_OK && i < f->table.n; i++) {
         follow_log *log = f->table.logs[i];
         log->more = log->begun && log->fresh && !log->packed;
@@ -429,7 +390,7 @@ void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx)
         while (code == TB_OK && log->more && !leave(ctx))
             code = give_turn(f, log, now_ms, &err);
     }
-    (void)follow_table_spare(&f->table, f->options.descriptors);
+    (void)follow_table_limit_open(&f->table, f->options.descriptors);
 }
 
 bool follow_caught_up(const follow *f)
@@ -438,13 +399,13 @@ bool follow_caught_up(const follow *f)
         const follow_log *log = f->table.logs[i];
         if (log->regular && !log->trouble && (log->fresh || follow_log_lag(log))) return false;
     }
-    return f->sink_trouble == TB_OK;
+    return f->sink_error == TB_OK;
 }
 
-/* Whether what the name leads to cannot be looked at. A name that was given twice counts once. */
-static bool is_barred(const follow *f, size_t name)
+/* Whether the file of this name cannot be accessed. A name that was given twice counts once. */
+static bool is_unreadable(const follow *f, size_t name)
 {
-    if (!f->table.sight || f->table.sight[name] != FOLLOW_BARRED) return false;
+    if (!f->table.sight || f->table.sight[name] != FOLLOW_UNREADABLE) return false;
     for (size_t i = 0; i < name; i++)
         if (strcmp(f->options.names[i], f->options.names[name]) == 0) return false;
     return true;
@@ -455,14 +416,8 @@ bool follow_troubled(const follow *f)
     for (size_t i = 0; i < f->table.n; i++)
         if (f->table.logs[i]->trouble) return true;
     for (size_t i = 0; i < f->options.n_names; i++)
-        if (is_barred(f, i)) return true;
+        if (is_unreadable(f, i)) return true;
     return false;
-}
-
-/* As `ingest` has it (feed_all_refused). */
-static bool is_all_refused(const follow_log *log)
-{
-    return !log->earlier && log->rejected == log->lines && (log->rejected > 0 || log->known_refused);
 }
 
 bool follow_once_troubled(const follow *f)
@@ -471,8 +426,10 @@ bool follow_once_troubled(const follow *f)
     for (size_t i = 0; i < f->options.n_names; i++)
         troubled |= f->table.sight && f->table.sight[i] == FOLLOW_MISSING;
     for (size_t i = 0; i < f->table.n; i++) {
-        if (!is_all_refused(f->table.logs[i])) continue;
-        say(f, f->table.logs[i]->path, "Every line was refused: is this the log's format? --format names another one.");
+        const follow_log *log = f->table.logs[i];
+        /* The same rule as `ingest` has (feed_all_refused). */
+        if (log->earlier || log->rejected < log->lines || (log->rejected == 0 && !log->known_refused)) continue;
+        say(f, log->path, "Every line was refused: is this the log's format? --format names another one.");
         troubled = true;
     }
     return troubled;
@@ -480,17 +437,17 @@ bool follow_once_troubled(const follow *f)
 
 bool follow_sink_works(const follow *f)
 {
-    return f->sink_trouble == TB_OK;
+    return f->sink_error == TB_OK;
 }
 
 follow_totals follow_sums(const follow *f)
 {
-    return f->room.totals;
+    return f->shared.totals;
 }
 
 /* --- figures --- */
 
-/* The exposition format is UTF-8, and one text that is not would cost the whole file. */
+/* Escapes a label. The exposition format is UTF-8, and one invalid text would make the whole file invalid. */
 static void put_label(tb_buf *out, const char *text)
 {
     tb_buf shown;
@@ -504,44 +461,17 @@ static void put_label(tb_buf *out, const char *text)
     tb_buf_release(&shown);
 }
 
-typedef struct figure {
-    const char *name, *help;
-    int64_t (*of)(const follow_log *log, int64_t now_ms);
-} figure;
+enum { LAG_BYTES, LAG_SECONDS, WAITING_BYTES, EARLIER_BYTES, TROUBLE, LOG_FIGURES };
 
-static int64_t lag_bytes(const follow_log *log, int64_t now_ms)
+static int64_t figure_of(const follow_log *log, int figure, int64_t now_ms)
 {
-    (void)now_ms;
-    return (int64_t)follow_log_lag(log);
-}
-
-static int64_t lag_seconds(const follow_log *log, int64_t now_ms)
-{
-    return follow_log_lag(log) ? (now_ms - log->caught_up_ms) / 1000 : 0;
-}
-
-static int64_t waiting_bytes(const follow_log *log, int64_t now_ms)
-{
-    (void)now_ms;
-    return (int64_t)follow_log_waiting(log);
-}
-
-static int64_t earlier_bytes(const follow_log *log, int64_t now_ms)
-{
-    (void)now_ms;
-    return (int64_t)log->passed;
-}
-
-static int64_t in_trouble(const follow_log *log, int64_t now_ms)
-{
-    (void)now_ms;
-    return log->trouble != TB_OK;
-}
-
-/* By name, so only of logs that have one. A packed log that is done says nothing. */
-static bool is_shown(const follow_log *log)
-{
-    return log->there && (!log->packed || follow_log_lag(log) || log->trouble || log->passed);
+    switch (figure) {
+    case LAG_BYTES: return (int64_t)follow_log_lag(log);
+    case LAG_SECONDS: return follow_log_lag(log) ? (now_ms - log->caught_up_ms) / 1000 : 0;
+    case WAITING_BYTES: return (int64_t)follow_log_waiting(log);
+    case EARLIER_BYTES: return (int64_t)log->earlier_bytes;
+    default: return log->trouble != TB_OK;
+    }
 }
 
 static void put_figure(tb_buf *out, const char *name, const char *path, int64_t value)
@@ -553,24 +483,27 @@ static void put_figure(tb_buf *out, const char *name, const char *path, int64_t 
 
 static void put_figures(const follow *f, int64_t now_ms, tb_buf *out)
 {
-    static const figure all[] = {
-        {"lag_bytes", "Bytes of a log that are not shipped", lag_bytes},
-        {"lag_seconds", "Seconds since all of a log was shipped", lag_seconds},
-        {"waiting_bytes", "Bytes of a last line that has no end yet", waiting_bytes},
-        {"earlier_bytes", "Bytes of an earlier copy of a known log, which add nothing", earlier_bytes},
-        {"trouble", "1: the log cannot be read, or was refused", in_trouble}, /* names follow */
+    static const struct {
+        const char *name, *help;
+    } all[LOG_FIGURES] = {
+        [LAG_BYTES] = {"lag_bytes", "Bytes of a log that are not shipped"},
+        [LAG_SECONDS] = {"lag_seconds", "Seconds since all of a log was shipped"},
+        [WAITING_BYTES] = {"waiting_bytes", "Bytes of a last line that has no end yet"},
+        [EARLIER_BYTES] = {"earlier_bytes", "Bytes of an earlier copy of a known log, which add nothing"},
+        [TROUBLE] = {"trouble", "1: the log cannot be read, or was refused"}, /* last: names that lead nowhere follow */
     };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    for (int k = 0; k < LOG_FIGURES; k++) {
         tb_buf_fmt(out, "# HELP tollbook_follow_%s %s\n# TYPE tollbook_follow_%s gauge\n",
                    all[k].name, all[k].help, all[k].name);
         for (size_t i = 0; i < f->table.n; i++) {
             const follow_log *log = f->table.logs[i];
-            if (!is_shown(log)) continue;
-            put_figure(out, all[k].name, log->path, all[k].of(log, now_ms));
+            /* Logs are labelled by name, so those without one are left out, and packed logs that are done. */
+            if (log->there && (!log->packed || follow_log_lag(log) || log->trouble || log->earlier_bytes))
+                put_figure(out, all[k].name, log->path, figure_of(log, k, now_ms));
         }
     }
     for (size_t i = 0; i < f->options.n_names; i++)
-        if (is_barred(f, i)) put_figure(out, "trouble", f->options.names[i], 1);
+        if (is_unreadable(f, i)) put_figure(out, "trouble", f->options.names[i], 1);
 }
 
 static void put_one(tb_buf *out, const char *name, const char *type, const char *help,
@@ -583,7 +516,7 @@ static void put_one(tb_buf *out, const char *name, const char *type, const char 
 
 void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *out)
 {
-    const follow_totals *all = &f->room.totals;
+    const follow_totals *all = &f->shared.totals;
     size_t open = 0;
     uint64_t gone_bytes = 0;
     for (size_t i = 0; i < f->table.n; i++) {
@@ -593,7 +526,7 @@ void follow_metrics(const follow *f, int64_t now_ms, int64_t unix_ms, tb_buf *ou
     }
     put_one(out, "written_seconds", "gauge", "When these figures were written, Unix time",
             (uint64_t)(unix_ms / 1000));
-    put_one(out, "up", "gauge", "0: the last piece was not taken", f->sink_trouble == TB_OK);
+    put_one(out, "up", "gauge", "0: the last piece was not taken", f->sink_error == TB_OK);
     put_one(out, "logs", "gauge", "Logs that are followed", f->table.n);
     put_one(out, "open_logs", "gauge", "Logs that are open", open);
     put_one(out, "gone_lag_bytes", "gauge", "Bytes that are not shipped of logs without a name",

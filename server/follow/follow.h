@@ -1,11 +1,10 @@
 /* Follow: logs that grow, are rotated and vanish, shipped as they are written, each line once.
  *
- * A log is an inode. What is new in it, whole lines, goes to a sink as a piece that names which
- * bytes of which log it is, by the running hash of everything up to its end (feed.h, "pieces"). The
- * sink is a server or a database; it refuses what it has, so nothing is kept here between two runs:
- * a follower that starts reads each log once, asks the sink what it knows of it, and goes on behind
- * that. A piece that was not acknowledged is read and sent again. A sink that was restored from a backup is told
- * again what it lacks, of logs that grow and of those that do not.
+ * A log is an inode. Its new whole lines go to a sink as a piece, which names its log and its byte range by the running
+ * hash of everything up to its end (feed.h, "pieces"). The sink is a server or a database. It refuses pieces that it
+ * already has, so the follower stores no state between two runs: at its start it reads each log once, asks the sink
+ * what it knows of it, and continues after that. A piece that was not acknowledged is read and sent again. A sink that
+ * was restored from a backup gets the data it lost again, also of logs that no longer grow.
  *
  * One thread; nothing here reads a clock, waits or prints. */
 #ifndef TOLLBOOK_SERVER_FOLLOW_H
@@ -15,7 +14,7 @@
 #include "feed/readings.h"
 #include "tollbook/buf.h"
 
-/* What a sink knows of a log from a byte on. */
+/* The segments of a log that a sink has, from a byte on. */
 typedef feed_log_known follow_known;
 
 /* The last segment of a log that the sink has, as far as is known here. length 0: none. */
@@ -26,8 +25,8 @@ typedef struct follow_proof {
 
 typedef enum follow_held {
     FOLLOW_HELD,
-    FOLLOW_LACKED, /* the sink does not know it any more: it was restored from a backup */
-    FOLLOW_LEFT,   /* it was withdrawn, or the sink does not say whether it was */
+    FOLLOW_LACKED, /* the sink lost it: it was restored from a backup */
+    FOLLOW_LEFT,   /* it was withdrawn, or the sink cannot tell whether it was */
 } follow_held;
 
 typedef struct follow_body {
@@ -36,21 +35,21 @@ typedef struct follow_body {
     size_t len;
 } follow_body;
 
-/* Where pieces go. Errors are the sink's own (nobody takes anything: BUSY, IO, a key that is wrong)
- * but for follow_is_logs() ones, which are this log's. */
+/* Where pieces go. An error of which follow_is_logs() is true concerns this log alone; any other is the sink's own: it
+ * takes no piece of any log (BUSY, IO, a wrong key). */
 typedef struct follow_sink {
     void *ctx;
     tb_code (*known)(void *ctx, tb_hash128 head, uint64_t from, follow_known *ret_known,
                      tb_error *err);
-    /* TB_OK: it is stored for good. TB_E_BATCH_CONFLICT: somebody sent a part of it before. */
+    /* TB_OK: it is stored for good. TB_E_BATCH_CONFLICT: another sender sent a part of it before. */
     tb_code (*take)(void *ctx, const feed_piece *piece, const follow_body *body,
                     feed_report *ret_report, tb_error *err);
-    int64_t (*retry_after_ms)(void *ctx); /* what the last failure asked for; 0: nothing */
-    /* Whether it has it still. All errors are the sink's own. NULL: it loses nothing. */
+    int64_t (*retry_after_ms)(void *ctx); /* the wait that the last failure asked for; 0: none */
+    /* Whether the sink still has this segment. All errors are the sink's own. NULL: it never loses data. */
     tb_code (*holds)(void *ctx, const follow_proof *proof, follow_held *ret_held, tb_error *err);
 } follow_sink;
 
-/* Whether such an error of a sink says something of one log alone. */
+/* Whether such an error of a sink concerns one log alone. */
 bool follow_is_logs(tb_code code);
 
 typedef struct follow_options {
@@ -58,8 +57,8 @@ typedef struct follow_options {
     size_t n_names;
     tb_log_layout layout;
     int64_t every_ms;
-    uint64_t bytes; /* a log with so many new bytes is shipped before every_ms is over */
-    bool once;      /* compressed logs are taken at first sight, logs that are gone are let go */
+    uint64_t bytes; /* a log with this many new bytes is shipped before every_ms is over */
+    bool once;      /* compressed logs are taken at first sight, logs that are gone are dropped */
     size_t descriptors; /* logs kept open at most */
     const atomic_bool
         *stop; /* may be NULL. Once true, long reading ends and nothing new is begun */
@@ -72,11 +71,11 @@ typedef struct follow_options {
 typedef struct follow_totals {
     uint64_t pieces, bytes, lines, accepted, rejected;
     uint64_t failures;  /* of the sink */
-    uint64_t conflicts; /* pieces that somebody else had sent */
+    uint64_t conflicts; /* pieces that another sender had sent */
     uint64_t restarts;  /* logs that were truncated or written anew in place */
-    uint64_t earlier_copies; /* logs that are earlier copies of known ones, each time it was said */
+    uint64_t earlier_copies; /* logs that are earlier copies of known ones, each time one was reported */
     uint64_t lost_logs; /* logs that were gone before they were read to their end */
-    uint64_t troubles;  /* logs that could not be read or were refused, each time it was said */
+    uint64_t troubles;  /* logs that could not be read or were refused, each time one was reported */
 } follow_totals;
 
 typedef struct follow follow;
@@ -86,19 +85,19 @@ follow *follow_new(const follow_options *options, const follow_sink *sink);
 void follow_free(follow *f);
 
 /* Looks at everything and ships what is due. *ret_wait_ms: how long to wait for the next round.
- * TB_E_NOMEM only; what else goes wrong is said and tried again. */
+ * TB_E_NOMEM only; other failures are reported through `say` and tried again. */
 TB_MUST_USE tb_code follow_round(follow *f, int64_t now_ms, int64_t *ret_wait_ms, tb_error *err);
-/* Ships what logs that are being followed have, due or not, until `leave` says so. */
+/* Ships the rest of the logs that are being followed, due or not, until `leave` returns true. */
 void follow_last(follow *f, int64_t now_ms, bool (*leave)(void *ctx), void *ctx);
 
-/* Whether nothing is left to ship, half lines apart, and the sink took everything. */
+/* Whether everything was shipped and taken, except lines without an end. */
 bool follow_caught_up(const follow *f);
 /* Whether the last piece was taken. */
 bool follow_sink_works(const follow *f);
 /* Whether a log is in trouble now: unreadable, refused, damaged. */
 bool follow_troubled(const follow *f);
-/* The same of a run with `once`, where a name that leads to nothing and a log of which every line was refused count,
- * too, and the latter is said: whoever runs it reads its exit status. */
+/* The same for a run with `once`. Missing files and logs with only refused lines count, too, since the caller's exit
+ * status depends on it; the latter are reported. */
 bool follow_once_troubled(const follow *f);
 follow_totals follow_sums(const follow *f);
 /* The figures as Prometheus text. unix_ms: the wall clock. */

@@ -1,4 +1,4 @@
-/* A log as a file: which one it is, and whether it still is what was read of it. */
+/* A log as a file: its identity, and whether it still begins with the bytes that were read. */
 #include "follow/log.h"
 
 #include <errno.h>
@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- what it is --- */
-
-static bool same_time(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
 
 follow_log *follow_log_new(const char *path, const struct stat *st, int64_t now_ms)
 {
@@ -45,9 +38,10 @@ void follow_log_restart(follow_log *log)
     log->starts = NULL;
     log->n_starts = 0;
     log->window_len = 0;
-    log->scanned = log->passed = 0;
-    log->told_passed = log->told_otherwise = log->otherwise = log->likely = log->looked = false;
-    log->begun = log->ask = log->earlier = log->packed = log->damaged = log->doubted = false;
+    log->scanned = log->earlier_bytes = 0;
+    log->told_earlier = log->other_options = log->told_other_options = false;
+    log->may_have_other_options = log->checked_options = false;
+    log->begun = log->ask = log->earlier = log->packed = log->damaged = log->unverified = false;
     log->proof = (follow_proof){.length = 0};
     log->fresh = true;
 }
@@ -74,23 +68,21 @@ void follow_log_free(follow_log *log)
     free(log);
 }
 
-/* What is a file and was none, or the other way round, is another one that got the same inode. */
-static void become_another(follow_log *log)
-{
-    follow_log_close(log);
-    follow_log_restart(log);
-    log->regular = !log->regular;
-    log->trouble = TB_OK;
-    log->again_ms = 0;
-}
-
-/* A file's time has a grain, and it can be changed within one: a change makes two looks. */
+/* A file can change twice within the resolution of its time, so a change is followed by a second look. */
 void follow_log_seen(follow_log *log, const struct stat *st, int64_t now_ms, bool counts)
 {
     const uint64_t size = (uint64_t)st->st_size;
-    const bool same = size == log->size && same_time(st->st_mtim, log->changed);
-    if (S_ISREG(st->st_mode) != log->regular) become_another(log);
-    else if (same && !counts) return;
+    const bool same = size == log->size && st->st_mtim.tv_sec == log->changed.tv_sec &&
+                      st->st_mtim.tv_nsec == log->changed.tv_nsec;
+    if (S_ISREG(st->st_mode) != log->regular) { /* another file got the same inode */
+        follow_log_close(log);
+        follow_log_restart(log);
+        log->regular = !log->regular;
+        log->trouble = TB_OK;
+        log->again_ms = 0;
+    } else if (same && !counts) {
+        return;
+    }
     log->settled = same;
     if (same) {
         log->looks++;
@@ -114,26 +106,18 @@ static tb_code cannot(const char *what, tb_error *err)
     return tb_fail(err, TB_E_IO, NULL, "%s: %s. It is tried again.", what, strerror(errno));
 }
 
-/* Logs that have lost their names keep their descriptors: what is left for others may be too little
- * for a moment. */
-static void say_full(follow_room *room)
-{
-    if (room->said_full) return;
-    room->said_full = true;
-    room->options->say(
-        room->options->ctx, NULL,
-        "Too many files are open: logs wait until others are read to their end. Raise the "
-        "limit (LimitNOFILE, ulimit -n).");
-}
-
-/* TB_E_NOT_FOUND: the name leads elsewhere by now, or there is no descriptor. */
-tb_code follow_log_open(follow_log *log, follow_room *room, tb_error *err)
+tb_code follow_log_open(follow_log *log, follow_shared *shared, tb_error *err)
 {
     struct stat st;
     if (log->fd >= 0) return TB_OK;
     int fd = open(log->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-        say_full(room);
+        /* Logs without a name keep their descriptors, so there may be too few for a moment. */
+        if (!shared->said_full)
+            shared->options->say(shared->options->ctx, NULL,
+                               "Too many files are open: logs wait until others are read to their end. Raise the "
+                               "limit (LimitNOFILE, ulimit -n).");
+        shared->said_full = true;
         return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
     }
     if (fd < 0 && errno == ENOENT) return tb_fail(err, TB_E_NOT_FOUND, NULL, NULL);
@@ -146,7 +130,6 @@ tb_code follow_log_open(follow_log *log, follow_room *room, tb_error *err)
     return TB_OK;
 }
 
-/* As much as there is, up to cap. */
 tb_code follow_log_read(const follow_log *log, uint64_t at, char *bytes, size_t cap, size_t *ret_n,
                         tb_error *err)
 {
@@ -161,18 +144,12 @@ tb_code follow_log_read(const follow_log *log, uint64_t at, char *bytes, size_t 
     return TB_OK;
 }
 
-static bool equal(tb_hash128 a, tb_hash128 b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 void follow_log_note(follow_log *log, const char *bytes, size_t len)
 {
     log->window_len = len < LOG_WINDOW ? len : LOG_WINDOW;
     if (log->window_len) memcpy(log->window, bytes + len - log->window_len, log->window_len);
 }
 
-/* Of what the sink has said that it knows. */
 tb_code follow_log_note_known(follow_log *log, tb_error *err)
 {
     char bytes[LOG_WINDOW];
@@ -184,7 +161,6 @@ tb_code follow_log_note_known(follow_log *log, tb_error *err)
     return code;
 }
 
-/* Whether the file still begins with what was read of it. */
 tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err)
 {
     char bytes[TB_HEAD];
@@ -196,7 +172,8 @@ tb_code follow_log_same(const follow_log *log, bool *ret_same, tb_error *err)
     if ((uint64_t)st.st_size < log->reader->at) return TB_OK;
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
     if (code) return code;
-    if (!equal(feed_hash_head(log->reader->seed, log->reader->heads, bytes, n), log->head)) return TB_OK;
+    const tb_hash128 head = feed_hash_head(log->reader->seed, log->reader->heads, bytes, n);
+    if (head.high != log->head.high || head.low != log->head.low) return TB_OK;
     *ret_same = true;
     if (log->window_len == 0) return TB_OK;
     code = follow_log_read(log, known - log->window_len, bytes, log->window_len, &n, err);

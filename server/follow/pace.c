@@ -1,11 +1,10 @@
-/* Waits double, with a random part, so that a thousand followers of a server that came back do not
- * all ask at once. A clock that jumps costs one wait: a time further ahead than any wait can be is
- * none. */
+/* Exponential backoff with jitter, so that a thousand followers do not all reconnect at once when a server comes back.
+ * A clock that jumps costs at most one wait: a time further ahead than any wait can be counts as past. */
 #include "follow/pace.h"
 
 #define DOUBLINGS_MAX 6 /* PACE_FIRST_MS doubled so often is past PACE_MOST_MS */
 
-/* What is left until then: none where it is past, or further ahead than a wait can be. */
+/* Milliseconds until then; 0 if it is past, or further ahead than a wait can be. */
 static int64_t left(int64_t until_ms, int64_t now_ms, int64_t most_ms)
 {
     int64_t ms = until_ms - now_ms;

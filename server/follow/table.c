@@ -1,6 +1,5 @@
-/* Names lead to inodes, and inodes are what is followed: a log that is renamed stays the same one,
- * and two names of one file are one log. A pattern is expanded at every look; a name that exists is
- * taken as it is, whatever its letters. */
+/* A followed log is an inode: a log that is renamed stays the same one, and two names of one file are one log. A
+ * pattern is expanded at every scan; a name that exists is never a pattern, whatever its letters. */
 #include "follow/table.h"
 
 #include <errno.h>
@@ -15,29 +14,20 @@
 
 #define WILD "*?["
 
-static int order(const follow_log *log, const struct stat *st)
-{
-    if (log->dev != st->st_dev) return log->dev < st->st_dev ? -1 : 1;
-    if (log->ino != st->st_ino) return log->ino < st->st_ino ? -1 : 1;
-    return 0;
-}
-
-/* Where it is, or would be. */
-static size_t place_of(const follow_table *table, const struct stat *st, bool *ret_there)
+/* The position of this inode in the table, or the position to insert it at. */
+static size_t find_position(const follow_table *table, const struct stat *st, bool *ret_there)
 {
     size_t from = 0, to = table->n;
     *ret_there = false;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        int less = order(table->logs[middle], st);
-        if (less == 0) {
+        const follow_log *log = table->logs[middle];
+        if (log->dev == st->st_dev && log->ino == st->st_ino) {
             *ret_there = true;
             return middle;
         }
-        if (less < 0)
-            from = middle + 1;
-        else
-            to = middle;
+        if (log->dev < st->st_dev || (log->dev == st->st_dev && log->ino < st->st_ino)) from = middle + 1;
+        else to = middle;
     }
     return from;
 }
@@ -60,30 +50,20 @@ static tb_code add_log(follow_table *table, size_t at, const char *path, const s
     return TB_OK;
 }
 
-static tb_code rename_log(follow_log *log, const char *path, tb_error *err)
-{
-    if (strcmp(log->path, path) == 0) return TB_OK;
-    char *copy = strdup(path);
-    if (!copy) return tb_no_memory(err);
-    free(log->path);
-    log->path = copy;
-    return TB_OK;
-}
-
-/* What a look at a name found. */
-typedef struct glance {
+/* A scan of one name. */
+typedef struct scan {
     int64_t now_ms;
-    bool counts;
-    bool there; /* anything at all */
-    int why;    /* errno where it could not be looked at; 0: it could */
-} glance;
+    bool counts; /* see follow_log_seen */
+    bool there;  /* there is a file */
+    int why;     /* the errno of a failed access; 0: none */
+} scan;
 
-static void note_why(glance *seen, int why)
+static void note_why(scan *seen, int why)
 {
     if (why != ENOENT && why != ENOTDIR) seen->why = why;
 }
 
-static tb_code see_path(follow_table *table, const char *path, glance *seen, tb_error *err)
+static tb_code scan_path(follow_table *table, const char *path, scan *seen, tb_error *err)
 {
     struct stat st;
     bool known;
@@ -92,119 +72,95 @@ static tb_code see_path(follow_table *table, const char *path, glance *seen, tb_
         return TB_OK;
     }
     seen->there = true;
-    size_t at = place_of(table, &st, &known);
+    size_t at = find_position(table, &st, &known);
     if (!known) return add_log(table, at, path, &st, seen->now_ms, err);
     follow_log *log = table->logs[at];
     if (log->there) return TB_OK; /* it has two names */
     log->there = true;
     follow_log_seen(log, &st, seen->now_ms, seen->counts);
-    return rename_log(log, path, err);
-}
-
-/* A pattern finds nothing where the folder that it begins with cannot be read, as if nothing were there. */
-static tb_code see_folder(const char *pattern, glance *seen, tb_error *err)
-{
-    const size_t plain = strcspn(pattern, WILD);
-    const char *slash = memrchr(pattern, '/', plain);
-    char *folder = slash ? strndup(pattern, (size_t)(slash - pattern) + 1) : strdup(".");
-    if (!folder) return tb_no_memory(err);
-    if (access(folder, R_OK | X_OK) != 0) note_why(seen, errno);
-    free(folder);
+    if (strcmp(log->path, path) == 0) return TB_OK;
+    char *copy = strdup(path);
+    if (!copy) return tb_no_memory(err);
+    free(log->path);
+    log->path = copy;
     return TB_OK;
 }
 
-static tb_code see_pattern(follow_table *table, const char *pattern, glance *seen, tb_error *err)
+static tb_code scan_pattern(follow_table *table, const char *pattern, scan *seen, tb_error *err)
 {
     glob_t found;
     tb_code code = TB_OK;
     int rc = glob(pattern, GLOB_NOSORT, NULL, &found);
     if (rc == GLOB_NOSPACE) return tb_no_memory(err);
-    if (rc != 0) return see_folder(pattern, seen, err);
+    if (rc != 0) {
+        /* A pattern also finds nothing if its folder cannot be read. */
+        const char *slash = memrchr(pattern, '/', strcspn(pattern, WILD));
+        char *folder = slash ? strndup(pattern, (size_t)(slash - pattern) + 1) : strdup(".");
+        if (!folder) return tb_no_memory(err);
+        if (access(folder, R_OK | X_OK) != 0) note_why(seen, errno);
+        free(folder);
+        return TB_OK;
+    }
     for (size_t i = 0; code == TB_OK && i < found.gl_pathc; i++)
-        code = see_path(table, found.gl_pathv[i], seen, err);
+        code = scan_path(table, found.gl_pathv[i], seen, err);
     globfree(&found);
     return code;
 }
 
-static follow_sight sight_of(const glance *seen)
-{
-    if (seen->there) return FOLLOW_SEEN;
-    return seen->why ? FOLLOW_BARRED : FOLLOW_MISSING;
-}
-
-static void say_sight(const follow_options *options, const char *name, const glance *seen)
-{
-    char sentence[160];
-    snprintf(sentence, sizeof sentence, "It cannot be looked at: %s. %s%s", strerror(seen->why),
-             seen->why == EACCES ? "Let the follower's user read its folder." : "Check the name.",
-             options->once ? "" : " It is tried again.");
-    options->say(options->ctx, name,
-                 seen->why ? sentence
-                   : options->once ? "There is no such file."
-                                   : "There is no such file yet: it is followed once it is there.");
-}
-
-static tb_code see_name(follow_table *table, const follow_options *options, size_t i,
-                        glance seen, tb_error *err)
+static tb_code scan_name(follow_table *table, const follow_options *options, size_t i,
+                        scan seen, tb_error *err)
 {
     const char *name = options->names[i];
-    tb_code code = see_path(table, name, &seen, err);
+    tb_code code = scan_path(table, name, &seen, err);
     if (code == TB_OK && !seen.there && strpbrk(name, WILD))
-        code = see_pattern(table, name, &seen, err);
+        code = scan_pattern(table, name, &seen, err);
     if (code) return code;
-    const follow_sight sight = sight_of(&seen);
-    if (sight != FOLLOW_SEEN && sight != table->sight[i]) say_sight(options, name, &seen);
-    table->sight[i] = sight;
+    const follow_sight before = table->sight[i];
+    table->sight[i] = seen.there ? FOLLOW_SEEN : seen.why ? FOLLOW_UNREADABLE : FOLLOW_MISSING;
+    if (seen.there || table->sight[i] == before) return TB_OK;
+    char sentence[160];
+    snprintf(sentence, sizeof sentence, "It cannot be looked at: %s. %s%s", strerror(seen.why),
+             seen.why == EACCES ? "Let the follower's user read its folder." : "Check the name.",
+             options->once ? "" : " It is tried again.");
+    options->say(options->ctx, name,
+                 seen.why        ? sentence
+                 : options->once ? "There is no such file."
+                                 : "There is no such file yet: it is followed once it is there.");
     return TB_OK;
 }
 
-/* A log without a name can still grow where it is open. */
-static void see_open(follow_log *log, const glance *look)
+static void release_reserved(follow_table *table)
 {
-    struct stat st;
-    if (!log->there && log->fd >= 0 && fstat(log->fd, &st) == 0)
-        follow_log_seen(log, &st, look->now_ms, look->counts);
-}
-
-/* Rounds that have more to do come one right after the other: a pause in somebody's writing is longer. */
-static bool look_counts(follow_table *table, const follow_options *options, int64_t now_ms)
-{
-    const int64_t since = now_ms - table->counted_ms,
-                  least = options->every_ms < PACE_LOOK_MS ? options->every_ms : PACE_LOOK_MS;
-    if (!options->once && since >= 0 && since < least) return false;
-    table->counted_ms = now_ms;
-    return true;
-}
-
-static void give_kept(follow_table *table)
-{
-    for (int i = 0; i < FOLLOW_KEPT; i++) {
-        if (table->kept[i] > 0) close(table->kept[i]);
-        table->kept[i] = 0;
+    for (int i = 0; i < FOLLOW_RESERVED; i++) {
+        if (table->reserved[i] > 0) close(table->reserved[i]);
+        table->reserved[i] = 0;
     }
-}
-
-static void keep_some(follow_table *table)
-{
-    for (int i = 0; i < FOLLOW_KEPT; i++)
-        table->kept[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 tb_code follow_table_scan(follow_table *table, const follow_options *options, int64_t now_ms,
                           tb_error *err)
 {
     tb_code code = TB_OK;
-    const glance look = {.now_ms = now_ms, .counts = look_counts(table, options, now_ms)};
+    /* Rounds with more work follow each other at once, which is too soon to call a log quiet. */
+    const int64_t since = now_ms - table->counted_ms,
+                  least = options->every_ms < PACE_LOOK_MS ? options->every_ms : PACE_LOOK_MS;
+    const scan fresh = {.now_ms = now_ms, .counts = options->once || since < 0 || since >= least};
+    if (fresh.counts) table->counted_ms = now_ms;
     if (!table->sight) table->sight = calloc(options->n_names + 1, sizeof *table->sight);
     if (!table->sight) return tb_no_memory(err);
     for (size_t i = 0; i < table->n; i++)
         table->logs[i]->there = false;
-    give_kept(table);
+    release_reserved(table);
     for (size_t i = 0; code == TB_OK && i < options->n_names; i++)
-        code = see_name(table, options, i, look, err);
-    keep_some(table);
-    for (size_t i = 0; i < table->n; i++)
-        see_open(table->logs[i], &look);
+        code = scan_name(table, options, i, fresh, err);
+    for (int i = 0; i < FOLLOW_RESERVED; i++)
+        table->reserved[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < table->n; i++) { /* a log without a name can still grow */
+        follow_log *log = table->logs[i];
+        struct stat st;
+        if (!log->there && log->fd >= 0 && fstat(log->fd, &st) == 0)
+            follow_log_seen(log, &st, now_ms, fresh.counts);
+    }
     return code;
 }
 
@@ -215,13 +171,13 @@ void follow_table_remove(follow_table *table, size_t at)
     memmove(table->logs + at, table->logs + at + 1, (table->n - at) * sizeof *table->logs);
 }
 
-size_t follow_table_spare(follow_table *table, size_t most)
+size_t follow_table_limit_open(follow_table *table, size_t most)
 {
     size_t open = 0;
     for (size_t i = 0; i < table->n; i++)
         open += table->logs[i]->fd >= 0;
     for (size_t i = 0; i < table->n && open > most; i++) {
-        follow_log *log = table->logs[table->hand++ % table->n];
+        follow_log *log = table->logs[table->close_next++ % table->n];
         if (log->fd < 0 || !log->there || log->source) continue;
         close(log->fd);
         log->fd = -1;
@@ -234,7 +190,7 @@ void follow_table_release(follow_table *table)
 {
     for (size_t i = 0; i < table->n; i++)
         follow_log_free(table->logs[i]);
-    give_kept(table);
+    release_reserved(table);
     free(table->logs);
     free(table->sight);
     *table = (follow_table){0};

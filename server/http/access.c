@@ -5,29 +5,24 @@
 
 #include "http/server.h"
 
-#define COOKIES_MAX 16 /* of our name that are looked for in one request */
-
-/* The connection's last key once more, and the table has not changed: then its hash need not be
- * computed again. */
-static bool same_as_last(const request *r, tb_text text)
-{
-    if (r->last.generation != r->worker->keys.generation || text.len != TB_KEY_TEXT) return false;
-    unsigned char differ = 0; /* all bytes, wherever the first difference is */
-    for (size_t i = 0; i < TB_KEY_TEXT; i++)
-        differ |= (unsigned char)(text.data[i] ^ r->last.text[i]);
-    return differ == 0;
-}
+#define COOKIES_MAX 16 /* session cookies that are looked at in one request */
 
 static const key_table *keys_of(request *r)
 {
-    return latest_look(r->worker->server->keys, &r->worker->keys);
+    return published_get(r->worker->server->keys, &r->worker->keys);
 }
 
-/* Whether it is a valid key's text: then r->last says whose. */
+/* Whether this is the text of a valid key; then r->last is its holder. */
 static bool find_key(request *r, tb_text text)
 {
     const key_table *table = keys_of(r);
-    if (same_as_last(r, text)) return true;
+    /* The hash of the key of the connection's last request need not be computed again while the table is the same. */
+    if (r->last.generation == r->worker->keys.generation && text.len == TB_KEY_TEXT) {
+        unsigned char differ = 0; /* in constant time */
+        for (size_t i = 0; i < TB_KEY_TEXT; i++)
+            differ |= (unsigned char)(text.data[i] ^ r->last.text[i]);
+        if (differ == 0) return true;
+    }
     const tb_key *key = key_table_find(table, text.data ? text.data : "", text.len);
     if (!key) return false;
     r->last.generation = 0;
@@ -46,7 +41,7 @@ static bool has_credentials(const request *r)
     return request_header(r, HEADER_ACCESS_KEY).len > 0 || request_header(r, HEADER_AUTHORIZATION).len > 0;
 }
 
-/* "Bearer TEXT", or the text alone as some clients send it, where no key was sent; else empty. */
+/* The text of "Bearer TEXT", or the whole header as some clients send it, if no AccessKey was sent; else empty. */
 static tb_text bearer_text(const request *r)
 {
     static const char scheme[] = "bearer ";
@@ -71,7 +66,7 @@ static void hash_token_key(request *r, uint8_t out[TB_KEY_HASH])
     tb_key_hash(key ? (const char *)key->bytes : "", key ? (size_t)key->len : 0, out);
 }
 
-/* A session ends with what opened it: its key is revoked, or tokens are checked with another one. */
+/* A session ends when its key is revoked, or when tokens are checked with another key. */
 static bool still_bound(request *r, const session *s)
 {
     uint8_t hash[TB_KEY_HASH];
@@ -81,7 +76,7 @@ static bool still_bound(request *r, const session *s)
     return worker_token_key(r->worker) && tb_key_equal(hash, s->bound);
 }
 
-/* The texts that a request's cookies give, one after another, and not without end. */
+/* Walks the session texts in a request's cookies, COOKIES_MAX at most. */
 typedef struct cookies {
     size_t at;
     unsigned seen;
@@ -157,7 +152,7 @@ static void note_holder(request *r, int64_t key, int64_t account, uint32_t roles
     r->roles = roles;
 }
 
-/* Scrapers send a key as a bearer's, so a route that is keyed takes it there too. */
+/* Scrapers send a key as a bearer token, so a route that is keyed takes it there, too. */
 static bool find_holder(request *r, bool keyed)
 {
     token_claims claims;
@@ -172,28 +167,19 @@ static bool find_holder(request *r, bool keyed)
     return true;
 }
 
-/* The same sentence for a missing, an unknown and a revoked key; the request logging API tells none
- * from a wrong one (seed, "Authentication", 3). */
-static tb_code refuse_key(const request *r, const char **ret_why)
-{
-    if (!r->route->logging || !has_credentials(r)) return TB_E_UNAUTHORIZED;
-    *ret_why = "The credentials are not valid.";
-    return TB_E_FORBIDDEN;
-}
-
-/* A browser sends its cookie whoever wrote the page that asks. */
-static bool forged(const request *r)
-{
-    return r->session.until_us && r->method != HTTP_GET && r->method != HTTP_HEAD &&
-           !access_from_console(r);
-}
-
 tb_code access_check(request *r, const char **ret_why)
 {
     const bool keyed = r->route->keyed && r->worker->server->options.metrics_key;
     if (r->route->access == TB_ACCESS_NONE && !keyed) return TB_OK;
-    if (!find_holder(r, keyed)) return refuse_key(r, ret_why);
-    if (forged(r)) {
+    if (!find_holder(r, keyed)) {
+        /* A missing, an unknown and a revoked key get the same sentence; the request logging API answers 403 to any
+         * wrong credentials (seed, "Authentication", 3). */
+        if (!r->route->logging || !has_credentials(r)) return TB_E_UNAUTHORIZED;
+        *ret_why = "The credentials are not valid.";
+        return TB_E_FORBIDDEN;
+    }
+    /* A browser sends its cookie also with requests that a page of another site makes. */
+    if (r->session.until_us && r->method != HTTP_GET && r->method != HTTP_HEAD && !access_from_console(r)) {
         *ret_why = "A request that changes something needs the header X-Tollbook-Console: 1 beside a "
                    "session's cookie.";
         return TB_E_FORBIDDEN;

@@ -1,9 +1,9 @@
-/* A ring is a byte array with two counters that only grow: the worker moves `head` after it copied
- * a whole line in, the logger moves `tail` after it wrote bytes out. The logger looks at all rings
- * a few times a second, or again at once while there was something.
+/* A ring is a byte array with two counters that only grow: the worker advances `head` after it copied a whole line in,
+ * the logger advances `tail` after it wrote bytes out. The logger looks at all rings a few times a second, or again at
+ * once while there was something.
  *
- * It empties a ring up to a head that it has read, so between two rings it stands behind a whole
- * line of each. Only there does it go over to another file: so no line is cut in two. */
+ * It empties a ring up to the head that it read, which is the end of a line. It switches files only between two passes
+ * over the rings, so no line is cut in two. */
 #include "http/accesslog.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define LINE_MAX_BYTES 1024
 #define PATH_SHOWN 256 /* longest path in a line */
 #define PAUSE_US 50000
-#define REOPEN_US 5000000 /* how long a write to the old file may hold the new one up */
+#define REOPEN_US 5000000 /* how long a write to the old file may delay the switch */
 
 typedef struct ring {
     _Alignas(64) _Atomic uint64_t head;
@@ -38,51 +38,28 @@ struct accesslog {
     ring *rings;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* the logger, and whoever waits for it to go over to the next file */
+    pthread_cond_t wake; /* the logger, and accesslog_reopen while it waits for the switch */
     bool stop;
-    int next; /* the file to go over to; -1: none */
+    int next; /* the file to switch to; -1: none */
 };
 
-/* Writes bytes of the ring, at most up to head, and returns how many are done with. A failed write
- * loses bytes, not the server: they count as dropped. */
-static uint64_t write_run(int fd, ring *r, uint64_t tail, uint64_t head)
+/* Writes the lines that are in the rings now. A failed write loses bytes, not the server: they count as dropped. */
+static void empty_rings(accesslog *log)
 {
-    uint64_t at = tail % RING, run = head - tail;
-    if (run > RING - at) run = RING - at;
-    ssize_t n;
-    do {
-        n = write(fd, r->bytes + at, run);
-    } while (n < 0 && errno == EINTR);
-    if (n >= 0) return (uint64_t)n;
-    atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
-    return run;
-}
-
-/* The lines that are there now. */
-static void empty_ring(int fd, ring *r)
-{
-    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
-    const uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
-    while (tail != head) {
-        tail += write_run(fd, r, tail, head);
-        atomic_store_explicit(&r->tail, tail, memory_order_release);
+    for (unsigned i = 0; i < log->n; i++) {
+        ring *r = &log->rings[i];
+        uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+        const uint64_t head = atomic_load_explicit(&r->head, memory_order_acquire);
+        while (tail != head) {
+            uint64_t at = tail % RING, run = head - tail;
+            if (run > RING - at) run = RING - at;
+            const ssize_t n = write(log->fd, r->bytes + at, run);
+            if (n < 0 && errno == EINTR) continue;
+            if (n < 0) atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
+            tail += n < 0 ? run : (uint64_t)n;
+            atomic_store_explicit(&r->tail, tail, memory_order_release);
+        }
     }
-}
-
-static void empty_all(accesslog *log)
-{
-    for (unsigned i = 0; i < log->n; i++)
-        empty_ring(log->fd, &log->rings[i]);
-}
-
-/* To the file that was asked for before the rings were emptied. The lock is held. */
-static void go_over(accesslog *log, int next)
-{
-    if (next < 0 || log->next != next) return;
-    close(log->fd);
-    log->fd = next;
-    log->next = -1;
-    pthread_cond_broadcast(&log->wake);
 }
 
 static void *run_logger(void *arg)
@@ -95,12 +72,17 @@ static void *run_logger(void *arg)
         if (log->next < 0) pthread_cond_timedwait(&log->wake, &log->lock, &t);
         const int next = log->next;
         pthread_mutex_unlock(&log->lock);
-        empty_all(log);
+        empty_rings(log);
         pthread_mutex_lock(&log->lock);
-        go_over(log, next);
+        if (next >= 0 && log->next == next) { /* the rings were emptied after it was asked for */
+            close(log->fd);
+            log->fd = next;
+            log->next = -1;
+            pthread_cond_broadcast(&log->wake);
+        }
     }
     pthread_mutex_unlock(&log->lock);
-    empty_all(log);
+    empty_rings(log);
     return NULL;
 }
 
@@ -151,18 +133,12 @@ tb_code accesslog_open(const char *path, unsigned n_workers, accesslog **ret_log
     return TB_OK;
 }
 
-/* A pipe that nobody reads, or a device, must not hold up whoever opens it; a file never does. */
-static int open_again(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
-    if (flags >= 0) fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-    return fd;
-}
-
 tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err)
 {
-    const int fd = open_again(path);
+    /* Opening a pipe without a reader, or a device, must not block; a file never does. */
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (flags >= 0) fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
     if (fd < 0) return tb_fail(err, TB_E_IO, NULL, "%s: %s.", path, strerror(errno));
     const int64_t until = clock_mono_us() + REOPEN_US;
     const struct timespec t = {until / 1000000, until % 1000000 * 1000};
@@ -176,27 +152,19 @@ tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err)
     pthread_mutex_unlock(&log->lock);
     if (!stuck) return TB_OK;
     close(fd);
-    return tb_fail(err, TB_E_BUSY, NULL, "%s: a write to the file from before does not end.", path);
-}
-
-/* The path as inside of a JSON string: bytes that need an escape (they can stand only in requests
- * that the guard refuses) become '?'. */
-static size_t put_path(const accesslog_line *line, char out[PATH_SHOWN + 1])
-{
-    size_t n = line->path_len < PATH_SHOWN ? line->path_len : PATH_SHOWN;
-    for (size_t i = 0; i < n; i++) {
-        char c = line->path[i];
-        out[i] = c > 0x1f && c < 0x7f && c != '"' && c != '\\' ? c : '?';
-    }
-    out[n] = 0;
-    return n;
+    return tb_fail(err, TB_E_BUSY, NULL, "%s: a write to the old file does not end.", path);
 }
 
 static int format(const accesslog_line *line, char out[LINE_MAX_BYTES])
 {
     char stamp[21] = {0}, path[PATH_SHOWN + 1];
+    const size_t n = line->path_len < PATH_SHOWN ? line->path_len : PATH_SHOWN;
     tb_time_format(line->wall_us, stamp);
-    put_path(line, path);
+    for (size_t i = 0; i < n; i++) { /* bytes that JSON escapes occur only in refused requests */
+        const char c = line->path[i];
+        path[i] = c > 0x1f && c < 0x7f && c != '"' && c != '\\' ? c : '?';
+    }
+    path[n] = 0;
     return snprintf(out, LINE_MAX_BYTES,
                     "{\"time\":\"%.19s.%03dZ\",\"id\":\"%s\",\"ip\":\"%s\",\"method\":\"%s\","
                     "\"path\":\"%s\",\"status\":%u,\"bytes\":%llu,\"us\":%llu,\"account\":%lld,"

@@ -1,7 +1,7 @@
 /* The access log: one JSON line a request, never a key, never a query string.
  *
  * Each worker writes into a ring of its own that only it fills and only the logger's thread
- * empties, so that no request waits for a disk or a terminal. Where the logger cannot follow, whole
+ * empties, so that no request waits for a disk or a terminal. If the logger is too slow, whole
  * lines are dropped and counted. */
 #ifndef TOLLBOOK_SERVER_HTTP_ACCESSLOG_H
 #define TOLLBOOK_SERVER_HTTP_ACCESSLOG_H
@@ -28,9 +28,8 @@ TB_MUST_USE tb_code accesslog_open(const char *path, unsigned n_workers, accessl
                                    tb_error *err);
 /* Only from the worker's own thread. NULL log: nothing. */
 void accesslog_write(accesslog *log, unsigned worker, const accesslog_line *line);
-/* Goes over to the file that has this name now. When it returns TB_OK, what was written before is
- * in the old file, in whole lines, and what is written from then on goes to the new one. Else all
- * stays as it was. Only where accesslog_open was given a file; one thread at a time. */
+/* Switches to the file that has this name now. TB_OK: lines written before are whole in the old file, later ones go to
+ * the new one. Else nothing changes. Only if accesslog_open was given a file; one thread at a time. */
 TB_MUST_USE tb_code accesslog_reopen(accesslog *log, const char *path, tb_error *err);
 uint64_t accesslog_dropped(const accesslog *log);
 /* Writes what is left and ends the thread. NULL is fine. */

@@ -1,8 +1,7 @@
-/* Sixteen shards, each a mutex, chains by hash, and a list in order of arrival. Its tail leaves
- * first, or becomes the head once more if it was used meanwhile: a hit writes to its own entry
- * only, not to two neighbours that no processor has at hand. A shard is held for that alone; memory
- * is freed outside it. The gzip form is charged beforehand at an eighth of the body, about what
- * these answers compress to. */
+/* Sixteen shards, each with a mutex, hash chains and a list in order of arrival. Eviction is CLOCK ("second chance"):
+ * the oldest entry leaves, unless it was used, and then becomes the newest. So a hit writes to its own entry only, not
+ * to two list neighbours that are in no processor's cache. Memory is freed outside the lock. The gzip form is charged
+ * beforehand at an eighth of the body, about what these answers compress to. */
 #include "http/cache.h"
 
 #include <pthread.h>
@@ -14,26 +13,26 @@
 #define SHARDS 16
 #define CHAINS 1024
 
-typedef struct places {
+typedef struct slots {
     unsigned n;
     void (*drop)(void *thing);
     void *thing[];
-} places;
+} slots;
 
 struct answer {
     atomic_uint refs;
     tb_buf body;
     _Atomic(tb_buf *) gzip;
-    _Atomic(places *) places;
+    _Atomic(slots *) slots;
 };
 
 typedef struct entry {
     struct entry *chain, *newer, *older;
     cache_key key;
     uint64_t hash;
-    answer *what;
+    answer *answer;
     size_t charge;
-    bool used; /* since it became the newest */
+    bool used; /* since it last became the newest */
 } entry;
 
 typedef struct shard {
@@ -62,7 +61,7 @@ void answer_hold(answer *a)
     atomic_fetch_add_explicit(&a->refs, 1, memory_order_relaxed);
 }
 
-static void free_places(places *p)
+static void free_slots(slots *p)
 {
     for (unsigned i = 0; p && i < p->n; i++)
         if (p->thing[i]) p->drop(p->thing[i]);
@@ -72,7 +71,7 @@ static void free_places(places *p)
 void answer_drop(answer *a)
 {
     if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
-    free_places(atomic_load_explicit(&a->places, memory_order_acquire));
+    free_slots(atomic_load_explicit(&a->slots, memory_order_acquire));
     tb_buf *gz = atomic_load_explicit(&a->gzip, memory_order_acquire);
     if (gz) tb_buf_release(gz);
     free(gz);
@@ -121,17 +120,17 @@ const tb_buf *answer_gzip(answer *a, gzip *gz)
     return have;
 }
 
-void **answer_place(answer *a, unsigned place, unsigned n_places, void (*drop)(void *thing))
+void **answer_slot(answer *a, unsigned slot, unsigned n_slots, void (*drop)(void *thing))
 {
-    places *have = atomic_load_explicit(&a->places, memory_order_acquire);
-    if (have) return &have->thing[place];
-    places *made = calloc(1, sizeof *made + n_places * sizeof made->thing[0]);
+    slots *have = atomic_load_explicit(&a->slots, memory_order_acquire);
+    if (have) return &have->thing[slot];
+    slots *made = calloc(1, sizeof *made + n_slots * sizeof made->thing[0]);
     if (!made) return NULL;
-    made->n = n_places;
+    made->n = n_slots;
     made->drop = drop;
-    if (atomic_compare_exchange_strong(&a->places, &have, made)) return &made->thing[place];
+    if (atomic_compare_exchange_strong(&a->slots, &have, made)) return &made->thing[slot];
     free(made); /* another thread was first */
-    return &have->thing[place];
+    return &have->thing[slot];
 }
 
 cache *cache_new(size_t max_bytes)
@@ -146,7 +145,7 @@ cache *cache_new(size_t max_bytes)
 
 static void free_entry(entry *e)
 {
-    answer_drop(e->what);
+    answer_drop(e->answer);
     free(e);
 }
 
@@ -181,13 +180,13 @@ static entry *find_entry(shard *s, const cache_key *key, uint64_t hash)
     return e;
 }
 
-static void leave_order(shard *s, entry *e)
+static void unlink_entry(shard *s, entry *e)
 {
     *(e->newer ? &e->newer->older : &s->newest) = e->older;
     *(e->older ? &e->older->newer : &s->oldest) = e->newer;
 }
 
-static void become_newest(shard *s, entry *e)
+static void make_newest(shard *s, entry *e)
 {
     e->newer = NULL;
     e->older = s->newest;
@@ -202,7 +201,7 @@ answer *cache_get(cache *c, const cache_key *key)
     shard *s = &c->shards[hash % SHARDS];
     pthread_mutex_lock(&s->lock);
     entry *e = find_entry(s, key, hash);
-    answer *a = e ? e->what : NULL;
+    answer *a = e ? e->answer : NULL;
     if (e) {
         answer_hold(a);
         e->used = true;
@@ -211,37 +210,26 @@ answer *cache_get(cache *c, const cache_key *key)
     return a;
 }
 
-/* Takes out the oldest that was not used since it was last looked at; the caller frees it. Each one
- * that was used is looked at once, as it is unused afterwards. */
+/* Removes the oldest entry that was not used since it became the newest; the caller frees it. */
 static entry *detach_oldest(shard *s)
 {
     entry *e = s->oldest;
     for (; e->used; e = s->oldest) {
         e->used = false;
-        leave_order(s, e);
-        become_newest(s, e);
+        unlink_entry(s, e);
+        make_newest(s, e);
     }
     entry **at = chain_of(s, e->hash);
     while (*at != e)
         at = &(*at)->chain;
     *at = e->chain;
-    leave_order(s, e);
+    unlink_entry(s, e);
     s->bytes -= e->charge;
     s->entries--;
     return e;
 }
 
-static void insert(shard *s, entry *e)
-{
-    entry **chain = chain_of(s, e->hash);
-    e->chain = *chain;
-    *chain = e;
-    become_newest(s, e);
-    s->bytes += e->charge;
-    s->entries++;
-}
-
-/* What an answer of these many bytes counts for. */
+/* The bytes that an answer in memory of this size counts for. */
 static size_t charge_of(size_t cap)
 {
     return cap + cap / 8 + sizeof(entry) + sizeof(answer);
@@ -261,7 +249,7 @@ void cache_put(cache *c, const cache_key *key, answer *a)
     answer_hold(a);
     e->key = *key;
     e->hash = hash_key(key);
-    e->what = a;
+    e->answer = a;
     e->charge = charge;
     shard *s = &c->shards[e->hash % SHARDS];
     pthread_mutex_lock(&s->lock);
@@ -273,7 +261,12 @@ void cache_put(cache *c, const cache_key *key, answer *a)
             old->chain = gone;
             gone = old;
         }
-        insert(s, e);
+        entry **chain = chain_of(s, e->hash);
+        e->chain = *chain;
+        *chain = e;
+        make_newest(s, e);
+        s->bytes += e->charge;
+        s->entries++;
     }
     pthread_mutex_unlock(&s->lock);
     for (entry *next; gone; gone = next) {
@@ -282,7 +275,7 @@ void cache_put(cache *c, const cache_key *key, answer *a)
     }
 }
 
-static size_t add_up(cache *c, bool bytes)
+static size_t sum_shards(cache *c, bool bytes)
 {
     size_t sum = 0;
     for (int i = 0; i < SHARDS; i++) {
@@ -295,10 +288,10 @@ static size_t add_up(cache *c, bool bytes)
 
 size_t cache_bytes(cache *c)
 {
-    return add_up(c, true);
+    return sum_shards(c, true);
 }
 
 size_t cache_entries(cache *c)
 {
-    return add_up(c, false);
+    return sum_shards(c, false);
 }

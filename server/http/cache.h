@@ -1,10 +1,10 @@
 /* Encoded answers and the bounded cache of them.
  *
- * An answer is immutable once it is shared; its gzip form is made once, by the first who asks, and
- * stays with it. Answers are counted: cache_get and answer_new return one that the caller lets go
- * with answer_drop. Keys hold the store's version, which every commit raises, so what is found is
- * exact, never old; entries of earlier versions are simply not found again and leave in their turn.
- * Keys are compared whole: no hash decides whose answer it is. Any thread. */
+ * An answer is immutable once it is shared; its gzip form is made at the first request for it and kept. Answers are
+ * reference-counted: the caller of cache_get and answer_new owns a reference and releases it with answer_drop. Keys
+ * hold the store's version, which every commit raises, so a hit is never stale; entries of earlier versions are not
+ * found again and are evicted in their turn. Whole keys are compared, not hashes, so that no account gets another one's
+ * answer. Any thread. */
 #ifndef TOLLBOOK_SERVER_HTTP_CACHE_H
 #define TOLLBOOK_SERVER_HTTP_CACHE_H
 
@@ -32,9 +32,9 @@ void answer_take(answer *a, tb_buf *bytes);
 /* The gzip form; made with gz when it is not there yet. NULL: it could not be made. */
 const tb_buf *answer_gzip(answer *a, gzip *gz);
 
-/* Things that go with an answer, a place for each thread and form, freed with it by drop. Only the
- * thread that `place` belongs to may touch it. NULL: out of memory; *place NULL: nothing yet. */
-void **answer_place(answer *a, unsigned place, unsigned n_places, void (*drop)(void *thing));
+/* Objects that live with an answer, a slot for each thread and form, freed with it by drop. Only the slot's own thread
+ * may touch it. NULL: out of memory; *slot NULL: nothing yet. */
+void **answer_slot(answer *a, unsigned slot, unsigned n_slots, void (*drop)(void *thing));
 
 typedef struct cache cache;
 
@@ -42,8 +42,7 @@ typedef struct cache cache;
 cache *cache_new(size_t max_bytes);
 void cache_free(cache *c);
 answer *cache_get(cache *c, const cache_key *key); /* NULL: not there */
-/* Keeps the answer under the key, letting older ones go; an answer larger than a sixteenth of the
- * cache is not kept. */
+/* Keeps the answer under the key, and evicts older ones; an answer larger than a sixteenth of the cache is not kept. */
 void cache_put(cache *c, const cache_key *key, answer *a);
 /* Whether cache_put would keep an answer in memory of just this length. */
 bool cache_takes(const cache *c, size_t len);

@@ -9,15 +9,6 @@
 #define PAUSE_MAX_US INT64_C(600000000)
 #define HOLD_US      INT64_C(500000) /* the time that a step should take at most */
 
-static void pause_after(compactor *c, tb_code code, const tb_error *err)
-{
-    atomic_fetch_add(&c->failures, 1);
-    c->pause_us = c->pause_us ? c->pause_us * 2 : PAUSE_US;
-    if (c->pause_us > PAUSE_MAX_US) c->pause_us = PAUSE_MAX_US;
-    c->again_us = c->of.now_us + c->pause_us;
-    if (code != TB_E_AWAY) process_say("compaction: %s", err->message);
-}
-
 uint64_t compactor_rows(uint64_t rows, int64_t took_us, uint64_t most)
 {
     if (!rows) return most;
@@ -26,13 +17,6 @@ uint64_t compactor_rows(uint64_t rows, int64_t took_us, uint64_t most)
     else if (took_us < HOLD_US / 2 && rows >= most / 2) most += most / 4;
     if (most > TB_COMPACTION_ROWS_MOST) return TB_COMPACTION_ROWS_MOST;
     return most < TB_COMPACTION_ROWS_LEAST ? TB_COMPACTION_ROWS_LEAST : most;
-}
-
-static void note_time(compactor *c)
-{
-    const int64_t took_us = clock_mono_us() - c->of.now_us;
-    if (took_us > (int64_t)atomic_load(&c->longest_us)) atomic_store(&c->longest_us, (uint64_t)took_us);
-    c->of.rows_most = compactor_rows(c->of.rows, took_us, c->of.rows_most);
 }
 
 bool compactor_step(compactor *c, tb_store *store)
@@ -44,13 +28,21 @@ bool compactor_step(compactor *c, tb_store *store)
     if (!c->of.rows_most) c->of.rows_most = COMPACTOR_ROWS_FIRST;
     if (c->of.now_us < c->again_us) return false;
     tb_code code = tb_store_compact(store, &c->of, &err);
-    note_time(c);
+    const int64_t took_us = clock_mono_us() - c->of.now_us;
+    if (took_us > (int64_t)atomic_load(&c->longest_us)) atomic_store(&c->longest_us, (uint64_t)took_us);
+    c->of.rows_most = compactor_rows(c->of.rows, took_us, c->of.rows_most);
     atomic_store(&c->waiting, c->of.waiting);
     atomic_store(&c->leaving, c->of.leaving);
     atomic_store(&c->due, c->of.due);
     atomic_store(&c->folded, c->of.folded);
     atomic_store(&c->let_go, c->of.let_go);
-    if (code) pause_after(c, code, &err);
-    else if (c->of.folded > before) c->pause_us = 0;
+    if (!code && c->of.folded > before) c->pause_us = 0;
+    if (code) {
+        atomic_fetch_add(&c->failures, 1);
+        c->pause_us = c->pause_us ? c->pause_us * 2 : PAUSE_US;
+        if (c->pause_us > PAUSE_MAX_US) c->pause_us = PAUSE_MAX_US;
+        c->again_us = c->of.now_us + c->pause_us;
+        if (code != TB_E_AWAY) process_say("compaction: %s", err.message);
+    }
     return !code && c->of.working;
 }

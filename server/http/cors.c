@@ -9,7 +9,7 @@
 #define SENT                                                                                       \
     "AccessKey, Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-None-Match"
 #define EXPOSED "ETag, X-Request-Id, Retry-After, Content-Disposition"
-#define MAX_AGE "600" /* seconds that a browser may go by a preflight's answer */
+#define MAX_AGE "600" /* seconds that a browser may keep a preflight's answer */
 
 bool cors_origin_valid(const char *text)
 {
@@ -43,21 +43,18 @@ bool cors_is_preflight(const request *r)
            cors_allowed(r);
 }
 
-static bool add_preflight(const request *r, struct MHD_Response *m)
-{
-    char methods[ROUTER_ALLOW_MAX];
-    router_allow(r->allow, methods);
-    return MHD_add_response_header(m, "Access-Control-Allow-Methods", methods) == MHD_YES &&
-           MHD_add_response_header(m, "Access-Control-Allow-Headers", SENT) == MHD_YES &&
-           MHD_add_response_header(m, "Access-Control-Max-Age", MAX_AGE) == MHD_YES;
-}
-
 bool cors_add(const request *r, struct MHD_Response *m)
 {
     const char *origin = origin_of(r);
     if (!origin) return true;
     if (MHD_add_response_header(m, "Access-Control-Allow-Origin", origin) != MHD_YES) return false;
-    if (r->reply.status == 204 && cors_is_preflight(r)) return add_preflight(r, m);
+    if (r->reply.status == 204 && cors_is_preflight(r)) {
+        char methods[ROUTER_ALLOW_MAX];
+        router_allow(r->allow, methods);
+        return MHD_add_response_header(m, "Access-Control-Allow-Methods", methods) == MHD_YES &&
+               MHD_add_response_header(m, "Access-Control-Allow-Headers", SENT) == MHD_YES &&
+               MHD_add_response_header(m, "Access-Control-Max-Age", MAX_AGE) == MHD_YES;
+    }
     return MHD_add_response_header(m, "Access-Control-Expose-Headers", EXPOSED) == MHD_YES;
 }
 

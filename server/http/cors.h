@@ -1,6 +1,5 @@
-/* Which pages of browsers may read what is answered here: those of the origins that the operator names,
- * none by default. Keys are sent in a header, never by the browser itself, so an origin gets nothing that
- * its user's key does not open. */
+/* Cross-origin requests: pages of the origins that the operator names may read answers, none by default. Keys are sent
+ * in a header, never by the browser itself, so an origin gets nothing that its user's key does not open. */
 #ifndef TOLLBOOK_SERVER_HTTP_CORS_H
 #define TOLLBOOK_SERVER_HTTP_CORS_H
 
@@ -12,9 +11,9 @@ struct MHD_Response;
 
 /* "https://console.example", "http://localhost:5173": as browsers write it, in lower case. */
 bool cors_origin_valid(const char *text);
-/* Whether answers to this request differ by its Origin header: then none is kept for others. */
+/* Whether the answer depends on this request's Origin header, and so is not kept for others. */
 bool cors_allowed(const request *r);
-/* Whether it is a browser's question what it may send, from an origin that may. */
+/* Whether it is a preflight request of an allowed origin. */
 bool cors_is_preflight(const request *r);
 /* Adds the headers of an answer of any status. */
 bool cors_add(const request *r, struct MHD_Response *m);

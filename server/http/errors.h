@@ -1,5 +1,5 @@
-/* What a refusal looks like on the wire. Each route says which family of the interface it belongs
- * to; a table says which body that family has at which status. */
+/* The bodies of refusals. Each route belongs to a family of the interface; a table gives the body of each family at
+ * each status. */
 #ifndef TOLLBOOK_SERVER_HTTP_ERRORS_H
 #define TOLLBOOK_SERVER_HTTP_ERRORS_H
 
@@ -16,14 +16,13 @@ typedef enum error_family {
     ERRORS_FAMILIES
 } error_family;
 
-/* The place where a refusal happened: what the shapes name beside the error itself. */
+/* Where a refusal happened, for the bodies that say so. */
 typedef struct error_place {
     tb_text path; /* instance */
     tb_text id;   /* the request's */
 } error_place;
 
-/* Appends the body. The error's field, where it has one, and its message are the one entry of
- * ErrorDetails' errors. */
+/* Appends the body. ErrorDetails get one entry: the error's field, if it has one, and its message. */
 void errors_put(error_family family, const tb_error *err, error_place place, tb_buf *out);
 
 /* ErrorDetails with several entries. */

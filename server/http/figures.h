@@ -1,13 +1,13 @@
-/* The store's figures for /metrics, kept: counting them walks tables that grow with the zones, and a
- * scraper must not cost a worker its time. */
+/* The cached figures of the store for /metrics: counting them walks tables that grow with the zones, which a scraper
+ * should not cause each time. */
 #ifndef TOLLBOOK_SERVER_HTTP_FIGURES_H
 #define TOLLBOOK_SERVER_HTTP_FIGURES_H
 
 #include "tollbook/store.h"
 
-#define FIGURES_AGE_US   10000000 /* counted anew then, commit or not: files grow and shrink */
-#define FIGURES_CHEAP_US 1000     /* what costs less is counted after every commit */
-#define FIGURES_SHARE    100      /* else one part in so many of a worker's time goes to it */
+#define FIGURES_AGE_US   10000000 /* older ones are counted again, commit or not: files grow and shrink */
+#define FIGURES_CHEAP_US 1000     /* figures that cost less are counted after every commit */
+#define FIGURES_SHARE    100      /* others take at most this part of a worker's time */
 
 /* Zeroed: nothing kept. */
 typedef struct figures {
@@ -17,8 +17,8 @@ typedef struct figures {
     bool there;
 } figures;
 
-/* Whether they should be counted anew: the store has changed, or they are old, and the last count
- * is as many times its own length ago as FIGURES_SHARE says, or as old as FIGURES_AGE_US. */
+/* Whether they should be counted again: the store has changed, or they are FIGURES_AGE_US old; but not before
+ * FIGURES_SHARE times the cost of the last count has passed. */
 bool figures_due(const figures *f, uint64_t version, int64_t now_us);
 void figures_keep(figures *f, const tb_store_figures *values, uint64_t version, int64_t from_us,
                   int64_t to_us);

@@ -1,4 +1,4 @@
-/* zlib's compressor is reset, not made anew, for each answer: making one costs 256 KiB of memory
+/* zlib's compressor is reset for each answer, not allocated again: making one costs 256 KiB of memory
  * set to zero. The level is the fastest: these answers are digits and repeated timestamps, where
  * higher levels cost several times the time for little. */
 #include "http/gzip.h"

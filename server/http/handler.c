@@ -1,13 +1,13 @@
-/* The seam to libmicrohttpd 0.9.75. For one request the library calls:
+/* The callbacks of libmicrohttpd 0.9.75. For one request the library calls:
  *
  *   log_uri     request line read: the raw target is kept, before the library decodes it
- *   on_request  first call, head complete: checked (route, key, the body's announcement)
+ *   on_request  first call, head complete: checks route, key, and the body's length and type
  *   on_request  once for each piece of a body, or twice for a large one: before it and after it
  *   on_request  last call: the handler answers, or suspends the connection for a job of the writer or the pool
  *   on_request  after that job: the route's finish answers
- *   on_completed, whatever happened
+ *   on_completed in any case
  *
- * Before any of it the head was validated, and written anew (front/head.h).
+ * Before all of this the head was validated and written in canonical form (front/head.h).
  *
  * An answer queued in the first call makes the library close the connection, so a refusal waits for
  * the last call, unless the request is malformed or a body follows that is not wanted. */
@@ -26,55 +26,38 @@
 #include "http/reply.h"
 #include "http/stream.h"
 
-#define READ_US   10000              /* ago: who reads may read on */
+#define READ_US   10000              /* a worker that answered a GET so recently may do so again */
 #define TEXT_MAX  ((size_t)64 << 20) /* longest answer that is not streamed, bytes */
 #define TEXT_KEPT ((size_t)64 << 10) /* of that, kept for a connection's next answer */
 #define IGNORED_MAX                                                                                \
-    ((size_t)64 << 10) /* of a body on a route that takes none: read, and not looked at */
+    ((size_t)64 << 10) /* of a body on a route that takes none: read and ignored */
 
 /* --- the request line --- */
-
-static conn *conn_of(struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
-
-static request *fresh_request(conn *k)
-{
-    request *r = k->request;
-    if (!r) {
-        r = k->request = calloc(1, sizeof *r);
-        if (!r) return NULL;
-        tb_buf_init(&r->text, TEXT_MAX, NULL);
-    }
-    memset(r, 0, offsetof(request, last));
-    r->conn = k;
-    return r;
-}
-
-/* Ends the query where it begins, in the library's own copy of the line: it would otherwise decode
- * every parameter into its pool in vain, and has no answer at all if there are a thousand of
- * them. It has found the '?' already and goes on behind it. */
-static void cut_query(const char *uri)
-{
-    char *mark = strchr((char *)(uintptr_t)uri, '?');
-    if (mark) mark[1] = 0;
-}
 
 static void *log_uri(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
     worker *w = cls;
-    conn *k = conn_of(mhd);
-    request *r = k && uri ? fresh_request(k) : NULL;
-    if (!r) return NULL;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    conn *k = info ? info->socket_context : NULL;
+    if (!k || !uri) return NULL;
+    if (!k->request) {
+        k->request = calloc(1, sizeof *k->request);
+        if (!k->request) return NULL;
+        tb_buf_init(&k->request->text, TEXT_MAX, NULL);
+    }
+    request *r = k->request;
+    memset(r, 0, offsetof(request, last));
+    r->conn = k;
     r->worker = w;
     r->mhd = mhd;
     r->head.target = (tb_text){r->target, strnlen(uri, HEAD_TARGET_MAX)};
     memcpy(r->target, uri, r->head.target.len);
     r->target[r->head.target.len] = 0;
-    cut_query(uri);
+    /* Ends the query at its beginning, in the library's own copy of the line: else it would decode every parameter into
+     * its pool for nothing, and give no answer if there are a thousand. It has found the '?' already and goes on after
+     * it. */
+    char *mark = strchr((char *)(uintptr_t)uri, '?');
+    if (mark) mark[1] = 0;
     conn_begin(k, clock_coarse_us());
     return r;
 }
@@ -85,19 +68,6 @@ static void refuse_request(request *r, tb_code code, const char *field, const ch
 {
     request_fail(r, code, field, why ? "%s" : NULL, why);
     r->refused = true;
-}
-
-/* false: it was refused. */
-static bool take_head(request *r, const char *version)
-{
-    conn_head(r->conn, r->mhd, version, &r->head);
-    if (r->head.code) {
-        refuse_request(r, r->head.code, NULL, r->head.why);
-        r->reply.close = true;
-        return false;
-    }
-    r->path_len = strcspn(r->target, "?");
-    return true;
 }
 
 static bool find_route(request *r)
@@ -117,36 +87,6 @@ static bool find_route(request *r)
         return false;
     }
     refuse_request(r, r->allow ? TB_E_METHOD : TB_E_NOT_FOUND, NULL, NULL);
-    return false;
-}
-
-static bool authenticate(request *r)
-{
-    const char *why = NULL;
-    const tb_code code = access_check(r, &why);
-    if (code) refuse_request(r, code, NULL, why);
-    return code == TB_OK;
-}
-
-static bool within_rate(request *r)
-{
-    limit *l = r->worker->server->limit;
-    unsigned wait_s = 0;
-    if (!l || r->key == 0 || limit_take(l, r->account, r->start_us, &wait_s)) return true;
-    refuse_request(r, TB_E_RATE_LIMITED, NULL, NULL);
-    r->reply.retry_after = wait_s;
-    return false;
-}
-
-/* A file at another place may be an old state, or a stranger's: no figures of it are given. The writer, /readyz and the
- * idle server look for that; here only whether the file is back. */
-static bool has_store(request *r)
-{
-    server *s = r->worker->server;
-    if (!atomic_load_explicit(&s->gone, memory_order_relaxed) ||
-        r->route->access == TB_ACCESS_NONE || server_look(s))
-        return true;
-    refuse_request(r, TB_E_GONE, NULL, NULL);
     return false;
 }
 
@@ -179,40 +119,51 @@ static void accept_body(request *r)
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
-static uint64_t scramble(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 static void check_request(request *r, const char *method, const char *version)
 {
     worker *w = r->worker;
+    server *s = w->server;
+    const char *why = NULL;
+    unsigned wait_s = 0;
     r->begun = true;
     r->start_us = clock_mono_us();
-    r->number = scramble(w->server->id_seed + ((uint64_t)w->index << 56) + ++w->requests);
     r->method = http_method_parse(method);
-    if (take_head(r, version) && find_route(r) && authenticate(r) && within_rate(r) &&
-        has_store(r))
-        accept_body(r);
-}
+    uint64_t x = s->id_seed + ((uint64_t)w->index << 56) + ++w->requests; /* mixed as by splitmix64 */
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    r->number = x ^ (x >> 31);
 
-static enum MHD_Result first_call(request *r, const char *method, const char *version)
-{
-    check_request(r, method, version);
-    if (r->refused && (r->reply.close || head_has_body(&r->head))) {
+    conn_head(r->conn, r->mhd, version, &r->head);
+    if (r->head.code) {
+        refuse_request(r, r->head.code, NULL, r->head.why);
         r->reply.close = true;
-        return reply_send(r) ? MHD_YES : MHD_NO;
+        return;
     }
-    if (head_has_body(&r->head))
-        conn_set_phase(r->conn, CONN_BODY, 0, r->start_us);
-    return MHD_YES;
+    r->path_len = strcspn(r->target, "?");
+    if (!find_route(r)) return;
+    const tb_code code = access_check(r, &why);
+    if (code) {
+        refuse_request(r, code, NULL, why);
+        return;
+    }
+    if (s->limit && r->key && !limit_take(s->limit, r->account, r->start_us, &wait_s)) {
+        refuse_request(r, TB_E_RATE_LIMITED, NULL, NULL);
+        r->reply.retry_after = wait_s;
+        return;
+    }
+    /* A file that replaced the database may be an old state, or another one: no data of it is sent. The writer, /readyz
+     * and the idle server find that out; here it is only checked whether the database is back. */
+    if (atomic_load_explicit(&s->gone, memory_order_relaxed) && r->route->access != TB_ACCESS_NONE &&
+        !server_check_database(s)) {
+        refuse_request(r, TB_E_GONE, NULL, NULL);
+        return;
+    }
+    accept_body(r);
 }
 
 /* --- the body --- */
 
-/* From here on what comes is discarded, up to a bound, so that the client can be told why. */
+/* Discards the rest of the body, up to a bound, so that the client can be told why. */
 static void give_up_body(request *r, tb_code code)
 {
     refuse_request(r, code, NULL, code == TB_E_TOO_LARGE && !takes_body(r) ? no_body : NULL);
@@ -250,7 +201,7 @@ static enum MHD_Result large_body_call(request *r, size_t *size)
         return MHD_YES;
     }
     r->received = true;
-    MHD_suspend_connection(r->mhd); /* first: it may be over before it returns */
+    MHD_suspend_connection(r->mhd); /* first: the body may be complete before the call returns */
     if (front_receive_body(r->worker->server->front, r)) return MHD_YES;
     r->over = true;
     r->conn->large_body = LARGE_BODY_OVER;
@@ -260,33 +211,39 @@ static enum MHD_Result large_body_call(request *r, size_t *size)
 
 /* --- the answer --- */
 
+/* On the thread that ran the job. Submits a body that the pool parsed to the writer; otherwise resumes the
+ * connection. */
 static void job_done(write_job *job)
 {
     request *r = job->owner;
+    if (r->write_next && !job->code) {
+        r->write_next = false; /* before: once it is submitted the request is the writer's */
+        if (!writer_submit(r->worker->server->writer, job, &job->err)) return;
+        job->code = job->err.code;
+    }
     MHD_resume_connection(r->mhd);
 }
 
-/* Suspended first: the job may be done before its submission returns. */
+/* Suspends the connection before the job is submitted, because it may be done before that returns. */
 static void suspend_for_job(request *r)
 {
-    assert(!r->waiting); /* a handler on the remote-query lane hands nothing over */
+    assert(!r->waiting); /* a handler on the remote lane submits no job */
     r->waiting = true;
     r->job.owner = r;
     r->job.done = job_done;
     MHD_suspend_connection(r->mhd);
 }
 
-static void go_on_without(request *r, const tb_error *err)
+static void resume_with_error(request *r, const tb_error *err)
 {
     r->job.code = err->code;
     r->job.err = *err;
     MHD_resume_connection(r->mhd);
 }
 
-/* Longer than a client is patient, shorter than it gives up. */
-#define WRITE_WAIT_US INT64_C(10000000)
+#define WRITE_WAIT_US INT64_C(10000000) /* less than the usual timeouts of clients */
 
-/* A client that has closed its side, as one does that was ended or has given up. */
+/* Whether the client has closed its side, because it ended or timed out. */
 static bool client_left(const write_job *job)
 {
     const request *r = job->owner;
@@ -294,33 +251,33 @@ static bool client_left(const write_job *job)
     return recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void bound_wait(request *r)
+static void limit_wait(request *r)
 {
     r->job.wait_us = WRITE_WAIT_US;
-    r->job.left = client_left;
+    r->job.abandoned = client_left;
 }
 
-/* account: in whose turn the job is taken. */
+/* account: the one that the job counts for. */
 static void submit_to_pool(request *r, job_lane lane, int64_t account)
 {
     tb_error err;
     r->job.account = account;
     suspend_for_job(r);
-    if (job_pool_submit(r->worker->server->pool, lane, &r->job, &err)) go_on_without(r, &err);
+    if (job_pool_submit(r->worker->server->pool, lane, &r->job, &err)) resume_with_error(r, &err);
 }
 
 void request_submit(request *r)
 {
     tb_error err;
-    bound_wait(r);
+    limit_wait(r);
     r->job.account = r->account;
     suspend_for_job(r);
-    if (writer_submit(r->worker->server->writer, &r->job, &err)) go_on_without(r, &err);
+    if (writer_submit(r->worker->server->writer, &r->job, &err)) resume_with_error(r, &err);
 }
 
 void request_submit_slow(request *r)
 {
-    if (r->worker->server->options.usage) r->job.left = client_left;
+    if (r->worker->server->options.usage) r->job.abandoned = client_left;
     submit_to_pool(r, LANE_SLOW, r->account);
 }
 
@@ -331,13 +288,13 @@ void request_submit_outbound(request *r)
 
 void request_submit_parse(request *r)
 {
-    bound_wait(r);
+    limit_wait(r);
     submit_to_pool(r, LANE_PARSE, r->account);
 }
 
-/* --- a handler that has to ask a usage server --- */
+/* --- usage servers --- */
 
-/* As a remote worker: with its reader, its views, its counters. */
+/* Runs the handler as a remote worker: with its reader, views and counters. */
 static tb_code run_handler(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -349,23 +306,16 @@ static tb_code run_handler(write_job *job, tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-static void drop_kept(request *r)
-{
-    if (r->release_kept)
-        r->release_kept(r->kept);
-    else
-        free(r->kept);
-    r->kept = NULL;
-    r->release_kept = NULL;
-}
-
-/* As before the handler ran. */
+/* Resets the reply and the handler's state, as before the handler ran. */
 static void drop_answer(request *r)
 {
-    answer_drop(r->reply.what);
+    answer_drop(r->reply.answer);
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply = (reply){.close = r->reply.close};
-    drop_kept(r);
+    if (r->release_kept) r->release_kept(r->kept);
+    else free(r->kept);
+    r->kept = NULL;
+    r->release_kept = NULL;
 }
 
 /* Requests that ask usage servers take turns by server. */
@@ -373,15 +323,8 @@ static void submit_remote(request *r, size_t shard, tb_code (*run)(write_job *jo
 {
     r->job.run = run;
     r->job.bytes = 0;
-    bound_wait(r);
+    limit_wait(r);
     submit_to_pool(r, LANE_REMOTE, (int64_t)shard);
-}
-
-static void retry_on_pool(request *r, size_t shard)
-{
-    drop_answer(r);
-    r->retried = true;
-    submit_remote(r, shard, run_handler);
 }
 
 static tb_code run_piece(write_job *job, tb_store *store, tb_error *err)
@@ -399,40 +342,33 @@ void request_submit_piece(request *r, size_t shard)
     submit_remote(r, shard, run_piece);
 }
 
-/* Pieces of a stream are made with the worker's own reader, unless it says otherwise. */
-static void finish_retried(request *r)
-{
-    r->retried = false;
-    if (r->job.code) {
-        request_fail_as(r, &r->job.err);
-    } else if (r->reply.kind == REPLY_STREAM && !r->reply.source.asks) {
-        drop_answer(r);
-        r->route->handle(r);
-    }
-}
-
-/* Most answers need no usage server, and those that do cannot be told beforehand: so a worker begins, and where it would have
- * to wait, with all its other connections, the handler is run again elsewhere. */
-static void answer_here(request *r)
-{
-    size_t shard = 0;
-    if (r->worker->server->options.usage) usage_refuse();
-    r->route->handle(r);
-    if (usage_refused(&shard) && !r->waiting) retry_on_pool(r, shard);
-}
-
 static enum MHD_Result last_call(request *r)
 {
     if (r->waiting) {
         r->waiting = false;
-        if (r->retried) finish_retried(r);
-        else r->route->finish(r);
-        if (r->waiting)
-            return MHD_YES; /* for a second job: what a slow query read, the writer writes */
+        if (!r->retried) {
+            r->route->finish(r);
+        } else if (r->job.code) {
+            request_fail_as(r, &r->job.err);
+        } else if (r->reply.kind == REPLY_STREAM && !r->reply.source.asks) {
+            drop_answer(r); /* the pieces of this stream are made with the worker's own reader */
+            r->route->handle(r);
+        }
+        r->retried = false;
+        if (r->waiting) return MHD_YES; /* for a second job: the writer writes what a slow query read */
     } else if (!r->refused && !r->handled) {
         r->handled = true;
         conn_set_phase(r->conn, CONN_WORK, 0, r->start_us);
-        answer_here(r);
+        /* Most answers need no usage server, and it is not known beforehand which do: so the worker begins, and if it
+         * would have to wait for one, with all its other connections, the handler runs again on the job pool. */
+        size_t shard = 0;
+        if (r->worker->server->options.usage) usage_refuse();
+        r->route->handle(r);
+        if (usage_refused(&shard) && !r->waiting) {
+            drop_answer(r);
+            r->retried = true;
+            submit_remote(r, shard, run_handler);
+        }
         if (r->waiting) return MHD_YES;
     }
     body_drop(r);
@@ -448,34 +384,20 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
     (void)url;
     request *r = *con_cls;
     if (!r) return MHD_NO;
-    if (!r->begun) return first_call(r, method, version);
+    if (!r->begun) {
+        check_request(r, method, version);
+        if (r->refused && (r->reply.close || head_has_body(&r->head))) {
+            r->reply.close = true;
+            return reply_send(r) ? MHD_YES : MHD_NO;
+        }
+        if (head_has_body(&r->head)) conn_set_phase(r->conn, CONN_BODY, 0, r->start_us);
+        return MHD_YES;
+    }
     if (*size > 0) return r->head.large ? large_body_call(r, size) : body_call(r, data, size);
     return last_call(r);
 }
 
-/* --- afterwards --- */
-
-static void log_request(const request *r, unsigned status, uint64_t duration_us)
-{
-    worker *w = r->worker;
-    char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
-    request_id_text(r, id);
-    request_peer_text(r, peer);
-    accesslog_line line = {
-        .method = http_method_name(r->method),
-        .path = r->target,
-        .path_len = r->path_len ? r->path_len : strcspn(r->target, "?"),
-        .id = id,
-        .peer = peer,
-        .status = status,
-        .bytes = r->sent,
-        .duration_us = duration_us,
-        .wall_us = clock_wall_us(),
-        .account = r->account,
-        .key = r->key,
-    };
-    accesslog_write(w->server->log, w->index, &line);
-}
+/* --- the end of a request --- */
 
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
                          enum MHD_RequestTerminationCode how)
@@ -495,7 +417,25 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         metrics_count(&w->metrics, (unsigned)index, status, took);
         if (answered) metrics_add(&w->metrics.sent_bytes, r->sent);
         if (r->method == HTTP_GET) atomic_store_explicit(&w->read_us, now_us, memory_order_relaxed);
-        if (s->log) log_request(r, status, took);
+        if (s->log) {
+            char id[REQUEST_ID_TEXT + 1] = {0}, peer[REQUEST_PEER_TEXT];
+            request_id_text(r, id);
+            request_peer_text(r, peer);
+            const accesslog_line line = {
+                .method = http_method_name(r->method),
+                .path = r->target,
+                .path_len = r->path_len ? r->path_len : strcspn(r->target, "?"),
+                .id = id,
+                .peer = peer,
+                .status = status,
+                .bytes = r->sent,
+                .duration_us = took,
+                .wall_us = clock_wall_us(),
+                .account = r->account,
+                .key = r->key,
+            };
+            accesslog_write(s->log, w->index, &line);
+        }
     }
     count_received(r);
     body_drop(r);
@@ -531,7 +471,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
     }
 }
 
-/* The library's messages quote what clients sent, so they are counted and not shown. */
+/* The library's messages quote client input, so they are counted and not logged. */
 static void on_message(void *cls, const char *format, va_list args)
 {
     (void)format;
@@ -548,9 +488,9 @@ void handler_received(request *r)
 struct MHD_Daemon *handler_start(worker *w)
 {
     const server_options *o = &w->server->options;
-    /* No inactivity timeout of the library's: the sweeper's deadlines cover every phase, and the
-     * library's would take a lock and a clock reading for each piece read or sent. Not its strict
-     * mode either: head_read refuses the same requests, with an answer that says why. */
+    /* The library's inactivity timeout is off: the sweeper's deadlines cover every phase, and the library would take a
+     * lock and read the clock for each piece read or sent. Its strict mode is off, too: head_read refuses the same
+     * requests, with an answer that says why. */
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
                                 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,

@@ -9,7 +9,7 @@
 /* Starts the worker's event loop. NULL: it does not start. */
 struct MHD_Daemon *handler_start(worker *w);
 
-/* The body receiver has done with it. Any thread. */
+/* The body receiver has finished with the request. Any thread. */
 void handler_received(request *r);
 
 #endif

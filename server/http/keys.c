@@ -1,6 +1,5 @@
-/* Open addressing at no more than half load, placed by the first bytes of the SHA-256. Presented
- * text is hashed before it is looked for, so timing says nothing about stored keys: an attacker
- * would have to steer SHA-256. All the same every comparison runs over all 32 bytes. */
+/* Open addressing at no more than half load, by the first bytes of the SHA-256. A text is hashed before it is looked
+ * up, so timing tells nothing about stored keys. All the same every comparison runs over all 32 bytes. */
 #include "http/keys.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@ struct key_table {
     tb_key *slots; /* id 0: empty */
 };
 
-static size_t place(const uint8_t hash[TB_KEY_HASH])
+static size_t slot_of(const uint8_t hash[TB_KEY_HASH])
 {
     size_t p;
     memcpy(&p, hash, sizeof p);
@@ -34,7 +33,7 @@ key_table *key_table_new(const tb_key *all, size_t n)
     t->slots = slots;
     for (size_t i = 0; i < n; i++) {
         if (all[i].revoked_us != INT64_MAX) continue;
-        size_t at = place(all[i].hash) & t->mask;
+        size_t at = slot_of(all[i].hash) & t->mask;
         while (slots[at].id != 0)
             at = (at + 1) & t->mask;
         slots[at] = all[i];
@@ -64,7 +63,7 @@ tb_code key_table_load(tb_store *store, key_table **ret_table, tb_error *err)
 
 const tb_key *key_table_find_hash(const key_table *table, const uint8_t hash[TB_KEY_HASH])
 {
-    for (size_t at = place(hash) & table->mask;; at = (at + 1) & table->mask) {
+    for (size_t at = slot_of(hash) & table->mask;; at = (at + 1) & table->mask) {
         const tb_key *key = &table->slots[at];
         bool same = tb_key_equal(key->hash, hash); /* an empty slot too, so that one is compared */
         if (key->id == 0) return NULL;

@@ -1,5 +1,5 @@
 /* The valid keys, in memory. The writer builds a new table after every commit that changed keys and
- * publishes it (latest.h), so a look-up takes no lock. A revoked key is not in the table. */
+ * publishes it (published.h), so a look-up takes no lock. A revoked key is not in the table. */
 #ifndef TOLLBOOK_SERVER_HTTP_KEYS_H
 #define TOLLBOOK_SERVER_HTTP_KEYS_H
 

@@ -1,7 +1,6 @@
-/* A fixed table of buckets, found by account, in sets of eight: where a set is full the account not
- * seen for longest gives its place up (its bucket was full again long ago, or is forgiven). So
- * memory is bounded whatever accounts there are. Tokens are counted in millionths: a bucket gains
- * per_second of them each microsecond. */
+/* A fixed table of buckets by account, in sets of eight: in a full set the account not seen for longest loses its
+ * bucket, which was most likely full again. So memory is bounded, whatever accounts there are. Tokens are counted in
+ * millionths: a bucket gains per_second of them each microsecond. */
 #include "http/limit.h"
 
 #include <pthread.h>
@@ -45,34 +44,27 @@ void limit_free(limit *l)
     free(l);
 }
 
-static bucket *find_bucket(limit *l, set *s, int64_t account, int64_t now_us)
-{
-    bucket *oldest = &s->ways[0];
-    for (int i = 0; i < WAYS; i++) {
-        bucket *b = &s->ways[i];
-        if (b->used && b->account == account) return b;
-        if (!b->used || (oldest->used && b->seen_us < oldest->seen_us)) oldest = b;
-    }
-    *oldest = (bucket){account, l->full, now_us, true};
-    return oldest;
-}
-
-static void refill(const limit *l, bucket *b, int64_t now_us)
-{
-    int64_t passed = now_us - b->seen_us;
-    if (passed <= 0) return;
-    b->seen_us = now_us;
-    if (passed > TOKEN) passed = TOKEN; /* one second fills it */
-    b->tokens += passed * l->per_second;
-    if (b->tokens > l->full) b->tokens = l->full;
-}
-
 bool limit_take(limit *l, int64_t account, int64_t mono_us, unsigned *ret_wait_s)
 {
     set *s = &l->sets[((uint64_t)account * UINT64_C(0x9E3779B97F4A7C15)) >> 54];
     pthread_mutex_lock(&s->lock);
-    bucket *b = find_bucket(l, s, account, mono_us);
-    refill(l, b, mono_us);
+    bucket *b = NULL, *oldest = &s->ways[0];
+    for (int i = 0; i < WAYS && !b; i++) {
+        bucket *way = &s->ways[i];
+        if (way->used && way->account == account) b = way;
+        if (!way->used || (oldest->used && way->seen_us < oldest->seen_us)) oldest = way;
+    }
+    if (!b) {
+        b = oldest;
+        *b = (bucket){account, l->full, mono_us, true};
+    }
+    int64_t passed = mono_us - b->seen_us;
+    if (passed > 0) {
+        b->seen_us = mono_us;
+        if (passed > TOKEN) passed = TOKEN; /* one second fills it */
+        b->tokens += passed * l->per_second;
+        if (b->tokens > l->full) b->tokens = l->full;
+    }
     bool given = b->tokens >= TOKEN;
     if (given) b->tokens -= TOKEN;
     pthread_mutex_unlock(&s->lock);

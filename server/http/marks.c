@@ -20,7 +20,7 @@ static const char *const suffixes[MARK_COUNT] = {
 #undef TB_X
 };
 
-/* Beside the file itself, whatever path led to it. */
+/* The path of a file beside the database itself, whatever path led to it. */
 static bool path_of(const char *db, const char *suffix, char out[PATH_MAX])
 {
     char real[PATH_MAX];
@@ -29,14 +29,8 @@ static bool path_of(const char *db, const char *suffix, char out[PATH_MAX])
     return n > 0 && n < PATH_MAX;
 }
 
-static bool is_written(const char *db)
-{
-    char lock[PATH_MAX];
-    return path_of(db, ".lock", lock) && access(lock, F_OK) == 0;
-}
-
-/* Everybody may read it: the server need not run as the user who makes backups. Root's is the
- * database's owner's, where it can be given away. */
+/* Anyone may read it: the server need not run as the user who makes backups. A file that root writes is given to the
+ * database's owner, if possible. */
 static bool write_moment(new_file *f, const char *db, int64_t now_us)
 {
     char text[MOMENT + 1];
@@ -52,7 +46,8 @@ tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err)
 {
     char path[PATH_MAX];
     new_file f;
-    if (!is_written(db) || !path_of(db, suffixes[which], path)) return TB_OK;
+    if (!path_of(db, ".lock", path) || access(path, F_OK) != 0) return TB_OK;
+    if (!path_of(db, suffixes[which], path)) return TB_OK;
     if (new_file_open(&f, AT_FDCWD, path, 0600) && new_file_end(&f, write_moment(&f, db, now_us)))
         return TB_OK;
     return tb_fail(err, TB_E_IO, NULL, "%s cannot be written: %s.", path, strerror(errno));

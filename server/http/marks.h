@@ -1,7 +1,6 @@
-/* When a database was last backed up, and last verified. `backup` and `verify` only read it, beside
- * a server that holds its writer's lock, so they cannot note it there: the moment stands in a file
- * of its own beside the database, FILE.last-backup or FILE.last-verify, as RFC 3339 and a line
- * end. */
+/* When a database was last backed up, and last verified. `backup` and `verify` only read the database, beside a server
+ * that holds the writer's lock, so they note the time in a file beside it: FILE.last-backup or FILE.last-verify, as RFC
+ * 3339 and a line end. */
 #ifndef TOLLBOOK_SERVER_HTTP_MARKS_H
 #define TOLLBOOK_SERVER_HTTP_MARKS_H
 
@@ -21,8 +20,8 @@ typedef enum mark_kind {
         MARK_COUNT
 } mark_kind;
 
-/* Notes a moment. Nothing where the database is nobody's to write, as a backup is: it has no
- * FILE.lock beside it then. TB_E_IO: the message names the file. */
+/* Notes the time. Does nothing for a database without FILE.lock beside it, which no program writes, such as a backup.
+ * TB_E_IO: the message names the file. */
 TB_MUST_USE tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err);
 /* false: it was never noted, or cannot be read. */
 bool mark_read(const char *db, mark_kind which, int64_t *ret_us);

@@ -1,4 +1,4 @@
-/* Two lists of words. application/x-www-form-urlencoded is among the types for raw bytes because
+/* Tables of words. application/x-www-form-urlencoded is among the types for raw bytes because
  * that is what `curl --data-binary` sends unasked. */
 #include "http/media.h"
 
@@ -24,34 +24,29 @@ static const word types[] = {
     {"application/zstd", ROUTE_BYTES},        {"application/x-www-form-urlencoded", ROUTE_BYTES},
 };
 
-static bool same(tb_text text, const char *with)
+static bool equals(tb_text text, const char *with)
 {
     return strlen(with) == text.len && strncasecmp(with, text.data, text.len) == 0;
 }
 
 media_coding media_coding_parse(tb_text value)
 {
-    if (!value.data) return MEDIA_UNSAID;
+    if (!value.data) return MEDIA_ABSENT;
     for (size_t i = 0; i < sizeof codings / sizeof *codings; i++)
-        if (same(value, codings[i].text)) return (media_coding)codings[i].value;
+        if (equals(value, codings[i].text)) return (media_coding)codings[i].value;
     return MEDIA_UNKNOWN;
-}
-
-static tb_text essence(tb_text type)
-{
-    const char *end = memchr(type.data, ';', type.len);
-    if (end) type.len = (size_t)(end - type.data);
-    while (type.len > 0 && (type.data[type.len - 1] == ' ' || type.data[type.len - 1] == '\t'))
-        type.len--;
-    return type;
 }
 
 bool media_type_fits(route_body body, tb_text content_type)
 {
     if (!content_type.data) return true;
-    tb_text type = essence(content_type);
+    tb_text type = content_type; /* without its parameters */
+    const char *mark = memchr(type.data, ';', type.len);
+    if (mark) type.len = (size_t)(mark - type.data);
+    while (type.len > 0 && (type.data[type.len - 1] == ' ' || type.data[type.len - 1] == '\t'))
+        type.len--;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if ((route_body)types[i].value == body && same(type, types[i].text)) return true;
+        if ((route_body)types[i].value == body && equals(type, types[i].text)) return true;
     static const char start[] = "application/", end[] = "+json";
     size_t s = sizeof start - 1, e = sizeof end - 1;
     return body == ROUTE_JSON && type.len > s + e && strncasecmp(type.data, start, s) == 0 &&

@@ -1,11 +1,11 @@
-/* What a request's body may be: media types and content codings. Pure. */
+/* Media types and content codings of request bodies. Pure. */
 #ifndef TOLLBOOK_SERVER_HTTP_MEDIA_H
 #define TOLLBOOK_SERVER_HTTP_MEDIA_H
 
 #include "http/router.h"
 
 typedef enum media_coding {
-    MEDIA_UNSAID,   /* no Content-Encoding: the first bytes may tell */
+    MEDIA_ABSENT,   /* no Content-Encoding: the first bytes may tell */
     MEDIA_IDENTITY,
     MEDIA_GZIP,
     MEDIA_ZSTD,

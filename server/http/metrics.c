@@ -15,26 +15,15 @@ static const uint64_t bounds[] = {
 #undef TB_X
 };
 
-static metrics_status status_index(unsigned status)
-{
-    unsigned i = 0;
-    while (i < METRICS_OTHER && statuses[i] != status)
-        i++;
-    return (metrics_status)i;
-}
-
-static unsigned bucket_index(uint64_t us)
-{
-    unsigned i = 0;
-    while (i < METRICS_BUCKETS - 1 && us > bounds[i])
-        i++;
-    return i;
-}
-
 void metrics_count(metrics *m, unsigned route, unsigned status, uint64_t duration_us)
 {
-    metrics_add(&m->requests[route][status_index(status)], 1);
-    metrics_add(&m->latency[route][bucket_index(duration_us)], 1);
+    unsigned column = 0, bucket = 0;
+    while (column < METRICS_OTHER && statuses[column] != status)
+        column++;
+    while (bucket < METRICS_BUCKETS - 1 && duration_us > bounds[bucket])
+        bucket++;
+    metrics_add(&m->requests[route][column], 1);
+    metrics_add(&m->latency[route][bucket], 1);
     metrics_add(&m->latency_us[route], duration_us);
 }
 
@@ -61,7 +50,7 @@ void metrics_decimal(tb_buf *out, const char *name, const char *type, const char
     tb_buf_str(out, "\n");
 }
 
-/* The sum over all blocks of the counter that lies at this place of the first one. */
+/* The sum over all blocks of a counter, given as the one of the first block. */
 static uint64_t sum(const metrics *const *blocks, size_t n, const _Atomic uint64_t *of_first)
 {
     size_t offset = (size_t)((uintptr_t)of_first - (uintptr_t)blocks[0]);

@@ -1,5 +1,5 @@
-/* Counters of what was answered, one block a worker: only its own thread writes it, /metrics adds
- * the blocks up. So counting costs a plain addition. */
+/* Request counters, one block a worker: only its own thread writes it, and /metrics adds the blocks up. So counting
+ * costs a plain addition. */
 #ifndef TOLLBOOK_SERVER_HTTP_METRICS_H
 #define TOLLBOOK_SERVER_HTTP_METRICS_H
 
@@ -42,7 +42,7 @@ typedef struct metrics {
     _Atomic uint64_t sent_bytes, received_bytes, not_modified;
     _Atomic uint64_t cache_hits, cache_misses;
     _Atomic uint64_t lines_accepted, lines_rejected, lines_ambiguous, batches, duplicates;
-    _Atomic uint64_t library_messages; /* libmicrohttpd's complaints about clients */
+    _Atomic uint64_t library_messages; /* libmicrohttpd's messages about clients */
 } metrics;
 
 /* Only from the block's own thread. */

@@ -6,22 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool name_part(new_file *f)
-{
-    const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
-    const int n = snprintf(f->part, sizeof f->part, "%.*s.%s.%ld.part", (int)(name - f->path),
-                           f->path, name, (long)getpid());
-    if (*name && n > 0 && (size_t)n < sizeof f->part) return true;
-    errno = *name ? ENAMETOOLONG : EISDIR;
-    return false;
-}
-
 bool new_file_open(new_file *f, int folder, const char *path, mode_t mode)
 {
     const int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     f->folder = folder;
     f->path = path;
-    if (!name_part(f)) return false;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const int n = snprintf(f->part, sizeof f->part, "%.*s.%s.%ld.part", (int)(name - path), path, name, (long)getpid());
+    if (!*name || n <= 0 || (size_t)n >= sizeof f->part) {
+        errno = *name ? ENAMETOOLONG : EISDIR;
+        return false;
+    }
     f->fd = openat(folder, f->part, how, mode);
     if (f->fd < 0 && errno == EEXIST && unlinkat(folder, f->part, 0) == 0)
         f->fd = openat(folder, f->part, how, mode);

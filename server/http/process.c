@@ -16,7 +16,7 @@
 
 #define STAT_START 22 /* field of /proc/self/stat: ticks from the system's start to this one's */
 
-/* The whole file, terminated; false: it cannot be read. */
+/* Reads the whole file, terminated. false: it cannot be read. */
 static bool read_proc(const char *path, char *out, size_t size)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static bool read_proc(const char *path, char *out, size_t size)
     return true;
 }
 
-/* The decimal number at *text; false: there is none. */
+/* Parses the decimal number at text. false: there is none. */
 static bool parse_number(const char *text, uint64_t *ret)
 {
     uint64_t n = 0;
@@ -38,7 +38,7 @@ static bool parse_number(const char *text, uint64_t *ret)
     return true;
 }
 
-/* The text behind n spaces. */
+/* The text after n spaces. */
 static const char *skip_words(const char *text, unsigned n)
 {
     for (; text && n > 0; n--)
@@ -63,7 +63,7 @@ static bool read_cpu(uint64_t *ret)
     return true;
 }
 
-/* But the one that this takes. */
+/* Without the descriptor that counting takes. */
 static bool read_fds(uint64_t *ret)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -77,8 +77,8 @@ static bool read_fds(uint64_t *ret)
     return true;
 }
 
-/* Centiseconds. The name in parentheses may hold anything, so fields are counted behind it. */
-static bool work_out_start(uint64_t *ret)
+/* In centiseconds. The name in parentheses may contain anything, so fields are counted after it. */
+static bool compute_start(uint64_t *ret)
 {
     char text[1024];
     uint64_t ticks;
@@ -96,11 +96,10 @@ static uint64_t start_cs; /* 0: not known */
 
 static void remember_start(void)
 {
-    if (!work_out_start(&start_cs)) start_cs = 0;
+    if (!compute_start(&start_cs)) start_cs = 0;
 }
 
-/* Worked out once: it must not move with the wall clock, or each of its steps would look like a
- * restart. */
+/* Computed once: if it moved with the wall clock, each step would look like a restart. */
 static bool read_start(uint64_t *ret)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -140,13 +139,13 @@ void process_say_as(const char *command, const char *fmt, va_list args)
     const int n = vasprintf(&text, fmt, args);
     tb_buf shown;
     tb_buf_init(&shown, SAID_MOST, NULL);
-    for (const char *at = n < 0 ? fmt : text; *at;) { /* our own line ends and tabs stay */
+    for (const char *at = n < 0 ? fmt : text; *at;) { /* the message's own line ends and tabs stay */
         const size_t len = strcspn(at, "\n\t");
         tb_buf_shown(&shown, at, len);
         if (at[len]) tb_buf_add(&shown, at + len, 1);
         at += len + (at[len] != 0);
     }
-    /* In one piece: other threads write to standard error too. */
+    /* In one write: other threads write to standard error too. */
     fprintf(stderr, "tollbook %s: %.*s\n", command, (int)shown.len, shown.len ? shown.data : "");
     tb_buf_release(&shown);
     if (n >= 0) free(text);

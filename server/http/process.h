@@ -1,5 +1,4 @@
-/* What the system reports about this process and the disk, for /metrics and the status line; and what the process says
- * on standard error. */
+/* Figures of this process and the disk, for /metrics and the status line; and messages on standard error. */
 #ifndef TOLLBOOK_SERVER_HTTP_PROCESS_H
 #define TOLLBOOK_SERVER_HTTP_PROCESS_H
 
@@ -25,16 +24,16 @@ typedef enum process_figure {
         PROCESS_COUNT
 } process_figure;
 
-/* In units of the last of the figure's digits. false: the system does not say. */
+/* In units of the figure's last digit. false: the system does not provide it. */
 bool process_read(process_figure which, uint64_t *ret_value);
 
-/* What this user may still write on the file system of a path. */
+/* The free bytes, for this user, of the file system of a path. */
 bool process_disk_free(const char *path, uint64_t *ret_bytes);
 
-/* "tollbook serve: " and the message, a line of standard error. A message may quote what others sent: none of its bytes
- * does anything to a terminal (tb_buf_shown). Its own tabs and line ends stay. */
+/* Writes "tollbook serve: " and the message as a line on standard error. Control bytes that a message quotes are
+ * escaped (tb_buf_shown), so they do nothing to a terminal; its own tabs and line ends stay. */
 void process_say(const char *fmt, ...) TB_PRINTF(1, 2);
-/* What puts the database's place into the hints that a message ends with; before the first message. */
+/* Sets the function that puts the database's path into the hints at a message's end; before the first message. */
 void process_use_hints(void (*put)(const char *text, tb_buf *out));
 void process_say_as(const char *command, const char *fmt, va_list args) TB_PRINTF(2, 0);
 

@@ -1,5 +1,5 @@
-/* A query string is walked once; each name is looked for in the caller's table and its value goes
- * into the field that the table names. Header values are walked by a cursor in the same way. */
+/* A query string is walked once; each name is looked up in the caller's table, and its value is stored in the field
+ * that the table gives. Header values are walked by a cursor in the same way. */
 #include "http/query.h"
 
 #include <string.h>
@@ -56,8 +56,8 @@ static int hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads escapes into out; returns the length. A broken escape stands for itself (the guard has
- * refused it long before). */
+/* Decodes escapes into out; returns the length. An invalid escape stays as it is; request heads with one are refused
+ * before. */
 static size_t decode(const char *text, size_t len, char *out)
 {
     size_t n = 0;
@@ -72,63 +72,43 @@ static size_t decode(const char *text, size_t len, char *out)
     return n;
 }
 
-static tb_code store_value(const query_spec *spec, tb_text value, void *out, tb_error *err)
-{
-    char *field = (char *)out + spec->offset;
-    int64_t number;
-    bool truth;
-    switch (spec->kind) {
-    case QUERY_TEXT: memcpy(field, &value, sizeof value); return TB_OK;
-    case QUERY_BOOL:
-        if (!query_bool(value.data, value.len, &truth))
-            return tb_fail(err, TB_E_VALIDATION, spec->name, "%s is not true or false.",
-                           spec->name);
-        memcpy(field, &truth, sizeof truth);
-        return TB_OK;
-    case QUERY_INT:
-        if (!query_int(value.data, value.len, &number))
-            return tb_fail(err, TB_E_VALIDATION, spec->name, "%s is not a whole number.",
-                           spec->name);
-        memcpy(field, &number, sizeof number);
-        return TB_OK;
-    }
-    return tb_fail(err, TB_E_INTERNAL, spec->name, NULL);
-}
-
 typedef struct spec_list {
     const query_spec *specs;
     size_t n;
     void *out;
 } spec_list;
 
-static tb_code take_named(void *ctx, tb_text name, tb_text value, tb_error *err)
+static tb_code store_value(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
     const spec_list *list = ctx;
-    for (size_t i = 0; i < list->n; i++)
-        if (same_word(name.data, name.len, list->specs[i].name))
-            return store_value(&list->specs[i], value, list->out, err);
-    return TB_OK;
+    const query_spec *spec = list->specs, *const end = list->specs + list->n;
+    int64_t number;
+    bool truth;
+    while (spec < end && !same_word(name.data, name.len, spec->name))
+        spec++;
+    if (spec == end) return TB_OK;
+    char *field = (char *)list->out + spec->offset;
+    switch (spec->kind) {
+    case QUERY_TEXT: memcpy(field, &value, sizeof value); return TB_OK;
+    case QUERY_BOOL:
+        if (!query_bool(value.data, value.len, &truth))
+            return tb_fail(err, TB_E_VALIDATION, spec->name, "%s is not true or false.", spec->name);
+        memcpy(field, &truth, sizeof truth);
+        return TB_OK;
+    case QUERY_INT:
+        if (!query_int(value.data, value.len, &number))
+            return tb_fail(err, TB_E_VALIDATION, spec->name, "%s is not a whole number.", spec->name);
+        memcpy(field, &number, sizeof number);
+        return TB_OK;
+    }
+    return tb_fail(err, TB_E_INTERNAL, spec->name, NULL);
 }
 
 tb_code query_parse(const char *query, size_t len, const query_spec *specs, size_t n, void *out,
                     char *scratch, tb_error *err)
 {
     spec_list list = {specs, n, out};
-    return query_each(query, len, scratch, take_named, &list, err);
-}
-
-/* A name without a value is an absent one, and so is an empty value. */
-static tb_code take_pair(const char *pair, size_t len, char **scratch, query_each_fn each,
-                         void *ctx, tb_error *err)
-{
-    const char *mark = memchr(pair, '=', len);
-    if (!mark) return TB_OK;
-    tb_text name = {*scratch, decode(pair, (size_t)(mark - pair), *scratch)};
-    tb_text value = {*scratch + name.len, 0};
-    value.len = decode(mark + 1, len - (size_t)(mark + 1 - pair), *scratch + name.len);
-    if (value.len == 0) return TB_OK;
-    *scratch += name.len + value.len;
-    return each(ctx, name, value, err);
+    return query_each(query, len, scratch, store_value, &list, err);
 }
 
 tb_code query_each(const char *query, size_t len, char *scratch, query_each_fn each, void *ctx,
@@ -136,12 +116,18 @@ tb_code query_each(const char *query, size_t len, char *scratch, query_each_fn e
 {
     while (len > 0) {
         const char *end = memchr(query, '&', len);
-        size_t pair = end ? (size_t)(end - query) : len;
-        tb_code code = take_pair(query, pair, &scratch, each, ctx, err);
-        if (code != TB_OK) return code;
-        if (end) pair++;
-        query += pair;
-        len -= pair;
+        const size_t pair = end ? (size_t)(end - query) : len;
+        const char *mark = memchr(query, '=', pair);
+        if (mark) { /* a name without a value is absent, and so is an empty value */
+            const tb_text name = {scratch, decode(query, (size_t)(mark - query), scratch)};
+            tb_text value = {scratch + name.len, 0};
+            value.len = decode(mark + 1, pair - (size_t)(mark + 1 - query), scratch + name.len);
+            if (value.len > 0) scratch += name.len + value.len;
+            tb_code code = value.len > 0 ? each(ctx, name, value, err) : TB_OK;
+            if (code != TB_OK) return code;
+        }
+        query += pair + (end != NULL);
+        len -= pair + (end != NULL);
     }
     return TB_OK;
 }
@@ -153,8 +139,8 @@ static size_t skip_space(tb_text text, size_t at)
     return at;
 }
 
-/* A weight in thousandths from "0", "1", "0.5", "1.000"; -1 where it is none. */
-static int weight(const char *text, size_t len)
+/* Parses a weight, in thousandths, from "0", "1", "0.5", "1.000"; -1: it is invalid. */
+static int parse_weight(const char *text, size_t len)
 {
     if (len == 0 || len > 5 || (text[0] != '0' && text[0] != '1')) return -1;
     int value = (text[0] - '0') * 1000, unit = 100;
@@ -166,7 +152,7 @@ static int weight(const char *text, size_t len)
     return value > 1000 ? -1 : value;
 }
 
-/* The weight of one element "coding;q=0.5" of the list, and its coding. A broken weight is 0. */
+/* Parses one element "coding;q=0.5" of a list. Returns its weight; an invalid one is 0. */
 static int element_weight(tb_text element, tb_text *ret_coding)
 {
     size_t end = 0;
@@ -183,7 +169,7 @@ static int element_weight(tb_text element, tb_text *ret_coding)
     size_t last = element.len;
     while (last > at + 2 && (element.data[last - 1] == ' ' || element.data[last - 1] == '\t'))
         last--;
-    int value = weight(element.data + at + 2, last - at - 2);
+    int value = parse_weight(element.data + at + 2, last - at - 2);
     return value < 0 ? 0 : value;
 }
 
@@ -209,9 +195,8 @@ bool query_accepts_gzip(tb_text accept)
     return gzip > 0 && gzip >= identity;
 }
 
-/* How exactly a media range names a type: 3 itself, 2 its first half and a star, 1 two stars, 0
- * not. */
-static int range_names(tb_text range, const char *type)
+/* How exactly a media range matches a type: 3 the type itself, 2 its first half and a star, 1 two stars, 0 no match. */
+static int match_range(tb_text range, const char *type)
 {
     const char *slash = strchr(type, '/');
     size_t half = (size_t)(slash - type) + 1;
@@ -223,33 +208,26 @@ static int range_names(tb_text range, const char *type)
     return 2;
 }
 
-/* The weight that the list gives a type: that of the range that names it most exactly. */
-static int type_weight(tb_text accept, const char *type)
-{
-    int best = 0, value = 0;
-    for (size_t at = 0; at < accept.len;) {
-        at = skip_space(accept, at);
-        const char *comma = memchr(accept.data + at, ',', accept.len - at);
-        size_t end = comma ? (size_t)(comma - accept.data) : accept.len;
-        tb_text range;
-        int q = element_weight((tb_text){accept.data + at, end - at}, &range);
-        int names = range_names(range, type);
-        if (names > best) {
-            best = names;
-            value = q;
-        }
-        at = end + 1;
-    }
-    return value;
-}
-
 size_t query_choose_type(tb_text accept, const char *const *types, size_t n)
 {
     size_t chosen = n;
     int most = 0;
     if (!accept.data) return 0;
     for (size_t i = 0; i < n; i++) {
-        int value = type_weight(accept, types[i]);
+        int best = 0, value = 0; /* of the range that names the type most exactly */
+        for (size_t at = 0; at < accept.len;) {
+            at = skip_space(accept, at);
+            const char *comma = memchr(accept.data + at, ',', accept.len - at);
+            const size_t end = comma ? (size_t)(comma - accept.data) : accept.len;
+            tb_text range;
+            const int q = element_weight((tb_text){accept.data + at, end - at}, &range);
+            const int exact = match_range(range, types[i]);
+            if (exact > best) {
+                best = exact;
+                value = q;
+            }
+            at = end + 1;
+        }
         if (value <= most) continue;
         most = value;
         chosen = i;

@@ -16,7 +16,7 @@ typedef struct query_spec {
     size_t offset; /* of the field in the caller's struct */
 } query_spec;
 
-/* Reads the parameters that specs name into *out, whose fields hold the defaults beforehand.
+/* Reads the parameters that specs name into *out, which holds the defaults.
  * Unknown parameters are ignored, an empty value is an absent one, and of several the last wins.
  * Escapes are read ('+' is a space); texts point into scratch, which has at least len bytes.
  * TB_E_VALIDATION: err->field is the parameter's name as documented. */
@@ -36,9 +36,9 @@ bool query_bool(const char *text, size_t len, bool *ret_value);
  * (RFC 9110, 12.5.3). data NULL: absent, so no. */
 bool query_accepts_gzip(tb_text accept_encoding);
 
-/* Which of the media types, in their order of preference, the value of an Accept header likes best
- * (RFC 9110, 12.5.1; an exact type counts before "text/" and a star, that before two stars). n:
- * none of them. data NULL: absent, so the first. */
+/* The index of the media type, in the server's order of preference, that the value of an Accept header prefers (RFC
+ * 9110, 12.5.1; an exact type counts before "text/" and a star, that before two stars). n: none is acceptable. data
+ * NULL: absent, so the first. */
 size_t query_choose_type(tb_text accept, const char *const *types, size_t n);
 
 /* Walks the entity tags of an If-None-Match header. A weak mark is skipped: the comparison is weak.

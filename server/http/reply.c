@@ -1,11 +1,10 @@
-/* From a noted reply to libmicrohttpd's response object: the body, perhaps its gzip form, and the
- * headers. Bodies are never copied: the library borrows them until the last byte is sent.
+/* Turns the reply into libmicrohttpd's response object: the body, perhaps its gzip form, and the headers. Bodies are
+ * never copied: the library borrows them until the last byte is sent.
  *
- * Making a response object costs two dozen allocations, most of them for headers that are the same
- * each time. So a cached answer keeps one for each worker and form; of its headers only the request
- * id and the date are new, and they are written over the old ones, which have the same length. That
- * is sound because the library copies the headers out when the handler returns, on the same thread.
- * The library adds a date itself where none is given; it works it out anew for each answer. */
+ * A response object costs two dozen allocations, most of them for headers that are the same each time. So a cached
+ * answer keeps one for each worker and form; of its headers only the request id and the date change, and they are
+ * overwritten in place, as their length is fixed. That is safe because the library copies the headers out when the
+ * handler returns, on the same thread. The library would add a date itself, but formats it for each answer. */
 #include "http/reply.h"
 
 #include <microhttpd.h>
@@ -32,27 +31,24 @@ typedef struct body {
 
 /* --- the body --- */
 
-static body plain_body(request *r)
-{
-    switch (r->reply.kind) {
-    case REPLY_TEXT: return (body){r->text.data, r->text.len, false};
-    case REPLY_STATIC: return (body){r->reply.bytes, r->reply.len, r->reply.zipped};
-    case REPLY_NOT_MODIFIED: return (body){"", r->reply.len, false};
-    case REPLY_ANSWER: {
-        const tb_buf *b = answer_body(r->reply.what);
-        return (body){b->data, b->len, false};
-    }
-    default: return (body){"", 0, false};
-    }
-}
-
-/* An answer keeps its gzip form; of other bodies it is made into an answer for this once. Where it
- * cannot be made the body goes out plain. */
-static body zip(request *r, body plain)
+/* An answer keeps its gzip form; other bodies are compressed into an answer of their own. If that fails the body is
+ * sent plain. */
+static body choose_body(request *r)
 {
     worker *w = r->worker;
-    if (r->reply.what) {
-        const tb_buf *z = answer_gzip(r->reply.what, w->gzip);
+    body plain = {"", 0, false};
+    if (r->reply.kind == REPLY_TEXT) plain = (body){r->text.data, r->text.len, false};
+    if (r->reply.kind == REPLY_STATIC) plain = (body){r->reply.bytes, r->reply.len, r->reply.zipped};
+    if (r->reply.kind == REPLY_NOT_MODIFIED) plain.len = r->reply.len;
+    if (r->reply.kind == REPLY_ANSWER) {
+        const tb_buf *b = answer_body(r->reply.answer);
+        plain = (body){b->data, b->len, false};
+    }
+    if (!r->reply.compressible || plain.zipped || r->reply.kind == REPLY_NOT_MODIFIED || plain.len < REPLY_GZIP_MIN ||
+        !query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING)))
+        return plain;
+    if (r->reply.answer) {
+        const tb_buf *z = answer_gzip(r->reply.answer, w->gzip);
         return z ? (body){z->data, z->len, true} : plain;
     }
     answer *once = answer_new();
@@ -62,28 +58,11 @@ static body zip(request *r, body plain)
         answer_drop(once);
         return plain;
     }
-    r->reply.what = once;
+    r->reply.answer = once;
     return (body){z->data, z->len, true};
 }
 
-static body choose_body(request *r)
-{
-    body b = plain_body(r);
-    if (!r->reply.compressible || b.zipped || r->reply.kind == REPLY_NOT_MODIFIED || b.len < REPLY_GZIP_MIN ||
-        !query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING)))
-        return b;
-    return zip(r, b);
-}
-
 /* --- the head --- */
-
-/* What may be sent to be let in. */
-static const char *challenge(const request *r)
-{
-    return worker_token_key(r->worker) || (r->route && r->route->keyed)
-               ? "AccessKey realm=\"tollbook\", Bearer realm=\"tollbook\""
-               : "AccessKey realm=\"tollbook\"";
-}
 
 /* Headers that only some answers carry. */
 static bool add_special(request *r, struct MHD_Response *m)
@@ -94,8 +73,12 @@ static bool add_special(request *r, struct MHD_Response *m)
         router_allow(r->allow, text);
         ok &= MHD_add_response_header(m, "Allow", text) == MHD_YES;
     }
-    if (r->reply.status == 401)
-        ok &= MHD_add_response_header(m, "WWW-Authenticate", challenge(r)) == MHD_YES;
+    if (r->reply.status == 401) {
+        const bool bearer = worker_token_key(r->worker) || (r->route && r->route->keyed);
+        const char *challenge = bearer ? "AccessKey realm=\"tollbook\", Bearer realm=\"tollbook\""
+                                       : "AccessKey realm=\"tollbook\"";
+        ok &= MHD_add_response_header(m, "WWW-Authenticate", challenge) == MHD_YES;
+    }
     if (r->reply.retry_after) {
         snprintf(text, sizeof text, "%u", r->reply.retry_after);
         ok &= MHD_add_response_header(m, "Retry-After", text) == MHD_YES;
@@ -103,23 +86,17 @@ static bool add_special(request *r, struct MHD_Response *m)
     return ok;
 }
 
-static const char *caching(const request *r)
-{
-    if (r->reply.cache) return r->reply.cache;
-    return r->reply.tagged ? "private, no-cache" : "no-store";
-}
-
-/* Whatever is answered under the console's addresses, refusals too, and at the door that leads there. */
+/* Everything under the console's addresses, refusals too, and the root, which redirects there. */
 static bool is_console(const request *r)
 {
-    static const char room[] = "/console";
-    const size_t n = sizeof room - 1;
+    static const char path[] = "/console";
+    const size_t n = sizeof path - 1;
     if (r->target[0] == '/' && (r->target[1] == 0 || r->target[1] == '?')) return true;
-    return strncasecmp(r->target, room, n) == 0 && strchr("/?", r->target[n]); /* or its end */
+    return strncasecmp(r->target, path, n) == 0 && strchr("/?", r->target[n]); /* or its end */
 }
 
-/* The console's page runs its own scripts and styles, asks its own server, frames only its documents, and stands
- * in no frame. */
+/* The console's page runs its own scripts and styles, sends requests to its own server, frames only its documents, and
+ * may not be framed. */
 static const char *const console_headers[] = {
     "Content-Security-Policy",
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -130,15 +107,15 @@ static const char *const console_headers[] = {
     NULL,
 };
 
-/* Invoices and what-if pages: documents with styles of their own, and nothing that runs. A browser that is signed
- * in to the console opens them under the server's address, so they may not act in its name. */
+/* Invoices and what-if pages: documents with styles of their own and no scripts. A browser that is signed in to the
+ * console opens them under the server's address, so they must not act in its name. */
 static const char *const document_headers[] = {
     "Content-Security-Policy",
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; sandbox",
     NULL,
 };
 
-static const char *const *guarding(const request *r)
+static const char *const *security_headers(const request *r)
 {
     static const char html[] = "text/html";
     static const char *const none[] = {NULL};
@@ -156,7 +133,8 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
 #define ADD(name, value) ok &= MHD_add_response_header(m, name, value) == MHD_YES
     if (r->reply.content_type) ADD("Content-Type", r->reply.content_type);
     ADD("X-Content-Type-Options", "nosniff");
-    ADD("Cache-Control", caching(r));
+    const char *caching = r->reply.tagged ? "private, no-cache" : "no-store";
+    ADD("Cache-Control", r->reply.cache ? r->reply.cache : caching);
     ADD(ID, id);
     if (r->reply.tagged) ADD("ETag", r->tag);
     if (cors_vary(r)) ADD("Vary", cors_vary(r));
@@ -164,7 +142,7 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     if (r->reply.location) ADD("Location", r->reply.location);
-    for (const char *const *h = guarding(r); *h; h += 2)
+    for (const char *const *h = security_headers(r); *h; h += 2)
         ADD(h[0], h[1]);
     if (r->reply.close) ADD("Connection", "close");
 #undef ADD
@@ -186,7 +164,7 @@ static struct MHD_Response *make_response(request *r, const body *b)
     return NULL;
 }
 
-/* What an answer keeps for one worker and form. */
+/* The response that an answer keeps for one worker and form. */
 typedef struct kept {
     struct MHD_Response *response;
     char *id, *date; /* the values of its headers */
@@ -200,7 +178,7 @@ static void drop_kept(void *thing)
     free(k);
 }
 
-/* RFC 9110 5.6.7, which wants English names; strftime's are the locale's. */
+/* Writes the date of RFC 9110, 5.6.7, in English; strftime's names are the locale's. */
 static void write_date(int64_t second, char out[DATE_TEXT + 1])
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
@@ -212,15 +190,6 @@ static void write_date(int64_t second, char out[DATE_TEXT + 1])
     snprintf(out, DATE_TEXT + 1, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[t.tm_wday % 7],
              t.tm_mday % 32, months[t.tm_mon % 12], (t.tm_year + 1900) % 10000, t.tm_hour % 24,
              t.tm_min % 60, t.tm_sec % 61);
-}
-
-static void renew_date(kept *k, worker *w)
-{
-    const int64_t second = clock_wall_coarse_s();
-    if (second == k->second) return;
-    if (second != w->date_second) write_date(w->date_second = second, w->date);
-    memcpy(k->date, w->date, DATE_TEXT);
-    k->second = second;
 }
 
 static kept *make_kept(request *r, const body *b)
@@ -241,16 +210,20 @@ static kept *make_kept(request *r, const body *b)
     return NULL;
 }
 
-/* The one that the answer keeps for this worker and form, made where it is not there yet. */
+/* The response that the answer keeps for this worker and form, made at its first use. */
 static struct MHD_Response *kept_response(request *r, const body *b)
 {
     worker *w = r->worker;
-    void **place = answer_place(r->reply.what, w->index * 2 + b->zipped,
+    void **slot = answer_slot(r->reply.answer, w->index * 2 + b->zipped,
                                 w->server->options.threads * 2, drop_kept);
-    if (!place || (!*place && !(*place = make_kept(r, b)))) return NULL;
-    kept *k = *place;
+    if (!slot || (!*slot && !(*slot = make_kept(r, b)))) return NULL;
+    kept *k = *slot;
     request_id_text(r, k->id);
-    renew_date(k, w);
+    const int64_t second = clock_wall_coarse_s();
+    if (second == k->second) return k->response;
+    if (second != w->date_second) write_date(w->date_second = second, w->date);
+    memcpy(k->date, w->date, DATE_TEXT);
+    k->second = second;
     return k->response;
 }
 
@@ -259,7 +232,7 @@ static bool queue(request *r, struct MHD_Response *m)
     return m && MHD_queue_response(r->mhd, r->reply.status, m) == MHD_YES;
 }
 
-/* false: there is nothing to stream, and the reply says why. *ret_sent is written where true. */
+/* false: there is nothing to stream, and the reply is an error. *ret_sent is written where true. */
 static bool send_stream(request *r, bool *ret_sent)
 {
     body b = {.zipped = r->reply.compressible &&
@@ -285,8 +258,8 @@ bool reply_send(request *r)
     bool sent = false;
     if (r->reply.kind == REPLY_STREAM && send_stream(r, &sent)) return sent;
     body b = choose_body(r);
-    bool bodiless = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
-    r->sent = bodiless ? 0 : b.len;
+    bool no_body = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
+    r->sent = no_body ? 0 : b.len;
     conn_set_phase(r->conn, CONN_SEND, r->sent, clock_coarse_us());
     if (r->reply.again && !r->reply.close && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);

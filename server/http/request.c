@@ -1,8 +1,8 @@
-/* The answering calls only note what the answer is; reply.c sends it. An ETag is
+/* The answering calls only set the reply; reply.c sends it. An ETag is
  *     "<32 hex digits of a hash>-<length in hex>[g]"
- * with g for the gzip form. The hash covers who asks what at which version of the store, and that
- * length and form; so a tag can be checked before any work, and a 304 can carry the Content-Length
- * that the 200 would have had, as RFC 9110 8.6 wants, also before any work. */
+ * with g for the gzip form. The hash covers the account, the question and the version of the store, as well as that
+ * length and form. So a tag can be checked before any work, and a 304 can carry the Content-Length that the 200 would
+ * have had, as RFC 9110, 8.6 wants. */
 #include "http/request.h"
 
 #include <arpa/inet.h>
@@ -74,10 +74,10 @@ void request_answer_empty(request *r, unsigned status)
     r->reply = (reply){.kind = REPLY_EMPTY, .status = status};
 }
 
-void request_answer(request *r, answer *what, bool again)
+void request_answer(request *r, answer *a, bool again)
 {
     r->reply = (reply){.kind = REPLY_ANSWER, .status = 200, .content_type = REPLY_JSON,
-                       .what = what, .compressible = true, .tagged = true,
+                       .answer = a, .compressible = true, .tagged = true,
                        .again = again};
 }
 
@@ -87,18 +87,18 @@ void request_answer_stream(request *r, stream_source source, const char *content
                        .source = source, .compressible = true};
 }
 
-void request_complain(const request *r, const tb_error *err)
+void request_log_failure(const request *r, const tb_error *err)
 {
     char id[REQUEST_ID_TEXT];
     unsigned wait_s;
     request_id_text(r, id);
-    if (limit_take(r->worker->server->complaints, err->code, clock_mono_us(), &wait_s))
+    if (limit_take(r->worker->server->failure_limit, err->code, clock_mono_us(), &wait_s))
         process_say("request %.16s: %s: %s", id, tb_code_key(err->code),
                 err->message);
 }
 
-/* Where it was asked, for the shapes that say so; id holds REQUEST_ID_TEXT bytes. */
-static error_place place_of(const request *r, char *id)
+/* For the error bodies that say where it happened; id has room for REQUEST_ID_TEXT bytes. */
+static error_place error_place_of(const request *r, char *id)
 {
     request_id_text(r, id);
     return (error_place){request_path(r), {id, REQUEST_ID_TEXT}};
@@ -107,39 +107,25 @@ static error_place place_of(const request *r, char *id)
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out)
 {
     char id[REQUEST_ID_TEXT];
-    errors_put_problem(err, place_of(r, id), out);
+    errors_put_problem(err, error_place_of(r, id), out);
 }
 
-/* That of the route; before there is one, because the request is malformed or its method another, of
- * the path's. */
-static error_family family_of(const request *r)
-{
-    const server *s = r->worker->server;
-    const route *row = r->route;
-    if (!row) row = router_near(s->routes, s->n_routes, r->target, strcspn(r->target, "?"));
-    if (!row || (r->conn->logging && !row->logging)) return ERRORS_CORE;
-    return row->errors;
-}
-
-/* Seconds. A usage server that is back is noticed within two. */
-static unsigned retry_after(tb_code code)
-{
-    if (code == TB_E_DISK_FULL || code == TB_E_GONE) return 30;
-    return code == TB_E_AWAY ? 3 : 1;
-}
-
-static void fail_with(request *r, const tb_error *err, bool named)
+static void set_failure(request *r, const tb_error *err, bool named)
 {
     tb_buf *text = request_text(r);
     tb_error shown = *err;
     const bool own = tb_code_exit(err->code) == 3 && err->code != TB_E_BUSY;
-    const bool said = err->code == TB_E_GONE || (named && !r->key); /* when it was met; a prober asks often */
-    if (!said && (own || tb_code_http(err->code) == 500)) request_complain(r, err);
-    if (own && !named) { /* its sentence, which may name files, is for the operator, not for the client */
+    const bool quiet = err->code == TB_E_GONE || (named && !r->key); /* reported when it was found; probes ask often */
+    if (!quiet && (own || tb_code_http(err->code) == 500)) request_log_failure(r, err);
+    if (own && !named) /* its message may name files: it is for the operator, not for the client */
         snprintf(shown.message, sizeof shown.message, "%s", tb_code_text(err->code));
-    }
+    /* A request without a route has the error family of its path. */
+    const server *s = r->worker->server;
+    const route *row = r->route;
+    if (!row) row = router_match_path(s->routes, s->n_routes, r->target, strcspn(r->target, "?"));
+    if (row && r->conn->logging && !row->logging) row = NULL;
     char id[REQUEST_ID_TEXT];
-    errors_put(family_of(r), &shown, place_of(r, id), text);
+    errors_put(row ? row->errors : ERRORS_CORE, &shown, error_place_of(r, id), text);
     bool close = r->reply.close;
     r->err = *err;
     r->reply = (reply){.kind = text->failed ? REPLY_EMPTY : REPLY_TEXT,
@@ -147,17 +133,19 @@ static void fail_with(request *r, const tb_error *err, bool named)
                        .content_type = REPLY_JSON,
                        .close = close};
     if (r->reply.status == 503 || r->reply.status == 429)
-        r->reply.retry_after = retry_after(err->code);
+        r->reply.retry_after = err->code == TB_E_DISK_FULL || err->code == TB_E_GONE ? 30
+                               : err->code == TB_E_AWAY                               ? 3 /* it is noticed within two */
+                                                                                      : 1;
 }
 
 void request_fail_as(request *r, const tb_error *err)
 {
-    fail_with(r, err, err->code == TB_E_AWAY && r->key && r->account == 0); /* the operator's servers */
+    set_failure(r, err, err->code == TB_E_AWAY && r->key && r->account == 0); /* the operator's servers */
 }
 
-void request_fail_named(request *r, const tb_error *err)
+void request_fail_verbatim(request *r, const tb_error *err)
 {
-    fail_with(r, err, true);
+    set_failure(r, err, true);
 }
 
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
@@ -206,7 +194,7 @@ void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT])
     else inet_ntop(AF_INET6, a, out, REQUEST_PEER_TEXT);
 }
 
-/* "client, proxy": the last one is whom the nearest proxy saw. */
+/* Reads the last address of "client, proxy": the one that the nearest proxy saw. */
 static bool read_forwarded(tb_text list, struct in6_addr *ret)
 {
     char text[INET6_ADDRSTRLEN];
@@ -252,28 +240,21 @@ size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUE
     return (size_t)(t - out);
 }
 
-/* The length that a tag claims: behind its '-', up to 8 digits. */
-static bool claimed_length(tb_text tag, bool zipped, size_t *ret_len)
+/* Whether the tag, without its quotes, is the one that a 200 to this request would carry. */
+static bool is_current_tag(request *r, tb_text tag, tb_hash128 hash, size_t *ret_len)
 {
-    size_t len = 0, end = tag.len - zipped;
+    const bool zipped = tag.len > 0 && tag.data[tag.len - 1] == 'g';
+    const size_t end = tag.len - zipped;
+    *ret_len = 0; /* from the up to 8 digits after its '-' */
     if (end < 34 || end > 33 + 8 || tag.data[32] != '-') return false;
     for (size_t i = 33; i < end; i++) {
-        char c = tag.data[i];
+        const char c = tag.data[i];
         if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) return false;
-        len = len << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+        *ret_len = *ret_len << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
     }
-    *ret_len = len;
-    return true;
-}
-
-/* Whether the tag, without its quotes, is the one that a 200 to this request would carry. */
-static bool tag_stands(request *r, tb_text tag, tb_hash128 hash, size_t *ret_len)
-{
-    bool zipped = tag.len > 0 && tag.data[tag.len - 1] == 'g';
-    if (!claimed_length(tag, zipped, ret_len)) return false;
-    size_t n = request_tag_text(hash, *ret_len, zipped, r->tag);
+    const size_t n = request_tag_text(hash, *ret_len, zipped, r->tag);
     if (n != tag.len + 2 || memcmp(r->tag + 1, tag.data, tag.len) != 0) return false;
-    /* Without 'g' to a client that takes gzip: only where the answer was too small for it. */
+    /* A client that takes gzip has a tag without 'g' only for an answer too small to be compressed. */
     bool takes = query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING));
     return zipped == takes || (takes && *ret_len < REPLY_GZIP_MIN);
 }
@@ -285,7 +266,7 @@ bool request_not_modified(request *r, tb_hash128 hash)
     bool star;
     r->tag_hash = hash;
     while (tags.data && query_next_tag(tags, &at, &tag, &star)) {
-        if (star || !tag_stands(r, tag, hash, &len)) continue;
+        if (star || !is_current_tag(r, tag, hash, &len)) continue;
         r->reply = (reply){.kind = REPLY_NOT_MODIFIED, .status = 304, .len = len,
                            .compressible = true, .tagged = true};
         metrics_add(&r->worker->metrics.not_modified, 1);

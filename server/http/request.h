@@ -1,9 +1,9 @@
-/* A request as handlers see it: routed, authenticated, its body whole. A handler reads it, calls
- * the engine, and ends with exactly one of the answering calls below, or hands a job to the writer
- * and answers in the route's `finish`. It knows nothing of libmicrohttpd.
+/* A request as handlers see it: routed, authenticated, its body whole. A handler reads it, calls the engine, and makes
+ * exactly one of the answering calls below, or submits a job to the writer or the job pool and answers in the route's
+ * `finish`. It does not depend on libmicrohttpd.
  *
- * A request and all it holds belong to its worker's thread, but for the job while the writer has
- * it. Texts live until the answer is sent. */
+ * A request and all it holds belong to its worker's thread, except the job while it runs elsewhere. Texts live until
+ * the answer is sent. */
 #ifndef TOLLBOOK_SERVER_HTTP_REQUEST_H
 #define TOLLBOOK_SERVER_HTTP_REQUEST_H
 
@@ -23,17 +23,17 @@ typedef enum reply_kind {
     REPLY_STATIC,       /* bytes that live as long as the process */
     REPLY_ANSWER,       /* an encoded answer of the cache's kind */
     REPLY_NOT_MODIFIED, /* 304 for the tag in request.tag */
-    REPLY_STREAM,       /* what request.reply.source gives, piece by piece */
+    REPLY_STREAM,       /* the pieces of request.reply.source */
 } reply_kind;
 
-/* Where a long answer comes from. fill appends the next piece, of STREAM_PIECE bytes or so, and
- * sets *ret_done with the last one; one that took its time may append nothing. The first piece is
- * made before the head is sent, so that its failure is the answer; a later failure cuts the answer
- * off. Both run on the worker's thread, fill not after the request's end; a fill reads the worker's
- * store in a snapshot of its own. release may be NULL and is called once, whatever happened.
+/* The source of a long answer. fill appends the next piece, of about STREAM_PIECE bytes, and sets *ret_done with the
+ * last one; a fill that took long may append nothing. The first piece is made before the head is sent, so that its
+ * failure is the answer; a later failure cuts the answer off. Both run on the worker's thread, fill not after the
+ * request's end; each fill reads the worker's store in a snapshot of its own. release may be NULL and is called once in
+ * any case.
  *
- * Where `asks` is set a fill may run on a thread of LANE_REMOTE, with request.worker a remote worker, and one that fails can be
- * called again: then no piece holds up a worker for a usage server. The handler makes the first one. */
+ * If `asks` is set a fill may run on a thread of LANE_REMOTE, with request.worker a remote worker, and must be
+ * repeatable after a failure: then no piece blocks a worker for a usage server. The handler makes the first one. */
 typedef struct stream_source {
     tb_code (*fill)(void *ctx, tb_buf *out, bool *ret_done, tb_error *err);
     void (*release)(void *ctx);
@@ -49,13 +49,13 @@ typedef struct reply {
     unsigned status;
     const char *content_type;
     const char *disposition; /* Content-Disposition, or NULL */
-    const char *cache;       /* Cache-Control, or NULL: what the other fields make of it */
+    const char *cache;       /* Cache-Control, or NULL: follows from the other fields */
     const char *cookie;      /* Set-Cookie, or NULL */
     const char *location;    /* Location, or NULL */
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
-    size_t len;              /* STATIC; NOT_MODIFIED: what the 200 would have had */
-    answer *what;            /* ANSWER, owned until the answer is sent */
+    size_t len;              /* STATIC; NOT_MODIFIED: that of the 200 */
+    answer *answer;          /* ANSWER, owned until the answer is sent */
     bool compressible;
     bool zipped; /* STATIC: the bytes are gzip */
     bool tagged; /* carries an ETag from request.tag_hash */
@@ -75,22 +75,23 @@ typedef struct request {
     bool refused; /* by `err`, before any handler */
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
-    bool retried; /* the job is the handler, which has to ask a usage server */
-    struct stream *stream; /* the answer, once it is one */
-    bool over;    /* the body outgrew its limit: what comes is discarded */
+    bool write_next; /* set by a pool job's run: the writer runs r->job next, as run left it */
+    bool retried; /* the job runs the handler again, which has to ask a usage server */
+    struct stream *stream; /* the answer, if it is a stream */
+    bool over;    /* the body outgrew its limit: the rest is discarded */
     bool received; /* the body receiver has had it (front/body.h) */
-    uint64_t received_bytes; /* that /metrics does not count yet */
+    uint64_t received_bytes; /* not counted in the metrics yet */
     struct request *receiver_next, **receiver_at; /* the receiver's list */
-    head head;        /* what it says; method and counts are empty */
+    head head;        /* without method and counts */
     size_t path_len; /* of the target; 0: the head is refused */
     tb_text id; /* the path's {id} */
     unsigned allow;
-    session session;      /* that the request came by; until_us 0: by none */
-    int64_t account, key; /* who asks; key 0: nobody, REQUEST_KEY_TOKEN: the bearer of a token */
+    session session;      /* of the request's cookie; until_us 0: none */
+    int64_t account, key; /* the authenticated holder; key 0: none, REQUEST_KEY_TOKEN: a bearer token */
     uint32_t roles;
     int64_t start_us; /* monotonic */
     uint64_t number;  /* X-Request-Id */
-    void *kept;       /* the handler's: goes with the request, whatever becomes of it */
+    void *kept;       /* the handler's state, released with the request */
     void (*release_kept)(void *kept); /* NULL: free */
     char *body;
     size_t body_len, body_cap;
@@ -114,13 +115,13 @@ typedef struct request {
     char target[HEAD_TARGET_MAX + 1];
 } request;
 
-/* What is asked: the path and, after its '?', the query. */
+/* The target's path and, after its '?', the query. */
 tb_text request_path(const request *r);
 tb_text request_query(const request *r);
 /* The path's n-th {}, from 0. */
 tb_text request_part(const request *r, unsigned n);
 tb_text request_header(const request *r, header_name name);
-/* The moment that answers call now: the clock's, or the fixed one of TOLLBOOK_NOW. */
+/* The current time of answers: the clock's, or the fixed one of TOLLBOOK_NOW. */
 int64_t request_now_us(const request *r);
 
 /* --- answers --- */
@@ -130,8 +131,8 @@ int64_t request_now_us(const request *r);
 void request_fail(request *r, tb_code code, const char *field, const char *fmt, ...)
     TB_PRINTF(4, 5);
 void request_fail_as(request *r, const tb_error *err);
-/* The same with its sentence, whoever asks. */
-void request_fail_named(request *r, const tb_error *err);
+/* The same with the error's own message, whoever the client is. */
+void request_fail_verbatim(request *r, const tb_error *err);
 /* Appends the members of a plain problem (errors.h), without braces. */
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out);
 /* The same with the place in the input, if there is one: "Line 3, byte 7: ...". */
@@ -141,41 +142,40 @@ tb_buf *request_text(request *r);
 void request_answer_text(request *r, unsigned status, const char *content_type);
 void request_answer_static(request *r, const char *bytes, size_t len, const char *content_type);
 void request_answer_empty(request *r, unsigned status);
-/* 200 with what source gives, which is released when it is sent or cannot be. */
+/* 200 with the pieces of source, which is released after the answer, or if it cannot be sent. */
 void request_answer_stream(request *r, stream_source source, const char *content_type);
-/* Says a failure of the server's own on standard error, a few times an interval and code. */
-void request_complain(const request *r, const tb_error *err);
-/* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. again: it is from the
- * cache, so what is made for sending it is worth keeping with it. */
-void request_answer(request *r, answer *what, bool again);
+/* Logs a failure of the server's own on standard error, at a limited rate for each code. */
+void request_log_failure(const request *r, const tb_error *err);
+/* 200 with the answer, which is moved in; its ETag comes from r->tag_hash. again: it is from the cache, so its response
+ * object is kept with it. */
+void request_answer(request *r, answer *a, bool again);
 
-/* Whether If-None-Match names the answer that `hash` stands for: then 304 is answered and true
- * returned, before any work. "*" never does: whether anything exists is not known yet, and no
- * client of statistics asks so. Remembers the hash for the ETag of a full answer. */
+/* If If-None-Match has the tag of the answer of this hash, answers 304 and returns true, before any work. "*" never
+ * matches: whether anything exists is not known yet. Keeps the hash for the ETag of a full answer. */
 bool request_not_modified(request *r, tb_hash128 hash);
 
 /* The ETag, quoted and terminated, of an answer of this length and form; returns its length. */
 size_t request_tag_text(tb_hash128 hash, size_t len, bool zipped, char out[REQUEST_TAG_MAX]);
-/* What X-Request-Id says; not terminated. */
+/* The value of X-Request-Id; not terminated. */
 #define REQUEST_ID_TEXT 16
 void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 
-/* Where it comes from: an address, terminated. */
+/* The client's address as text, terminated. */
 #define REQUEST_PEER_TEXT 46
 void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
-/* A number of the address it comes from, for limits; not 0. Of IPv6 a network of 64 bits counts as one
- * address. Behind a proxy on this machine it is the one that the proxy names last. */
+/* A number for the client's address, for limits; not 0. An IPv6 network of 64 bits counts as one address. Behind a
+ * proxy on this machine it is the address that the proxy names last. */
 int64_t request_visitor(const request *r);
 
-/* Hands r->job (run, bytes set) to the writer; `finish` is called when it is done. Where the writer
- * refuses, the error is answered. */
+/* Submits r->job (run, bytes set) to the writer and suspends the connection; `finish` is called when the job is done,
+ * also if the writer refuses it (r->job.code). */
 void request_submit(request *r);
-/* The same to the job pool (jobs/pool.h): an answer that takes long, one that waits for another computer or a
- * hook, a body that takes long to parse. */
+/* The same to a lane of the job pool (jobs/pool.h): a long computation, a request to another computer or a hook, a
+ * large body to parse. */
 void request_submit_slow(request *r);
 void request_submit_outbound(request *r);
 void request_submit_parse(request *r);
-/* Has the pool make the next piece of r->stream, since that usage server has to be asked for it. */
+/* The same for the next piece of r->stream, which needs this usage server. */
 void request_submit_piece(request *r, size_t shard);
 
 #endif

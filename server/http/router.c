@@ -1,6 +1,5 @@
-/* Four dozen rows are compared in order: nearly all differ in the byte after the slash, which is
- * looked at first, and that is cheaper at this size than any structure to keep in step with the
- * table. */
+/* The rows are compared in order: nearly all differ in the byte after the slash, which is compared first. At this size
+ * that is cheaper than an index. */
 #include "http/router.h"
 
 #include <limits.h>
@@ -31,7 +30,7 @@ static char lower(char c)
     return (char)(c | ((unsigned char)(c - 'A') < 26 ? 0x20 : 0));
 }
 
-/* *ret: the text in the place of the n-th {}; of fewer, of the last. */
+/* *ret: the text of the n-th {}, or of the last one if there are fewer. */
 static bool matches(const char *pattern, const char *path, size_t len, unsigned n, tb_text *ret)
 {
     size_t i = 0;
@@ -47,7 +46,7 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
             while (i < len && path[i] != '/')
                 i++;
             pattern = strchr(pattern, '}') + 1;
-            const size_t tail = strcspn(pattern, "/"); /* ".log": of the run, not of the id */
+            const size_t tail = strcspn(pattern, "/"); /* ".log": not part of the id */
             if (i - start <= tail) return false;
             i -= tail;
             if (part++ <= n) *ret = (tb_text){path + start, i - start};
@@ -81,7 +80,7 @@ const route *router_match(const route *routes, size_t n, http_method method, con
     return NULL;
 }
 
-const route *router_near(const route *routes, size_t n, const char *path, size_t len)
+const route *router_match_path(const route *routes, size_t n, const char *path, size_t len)
 {
     tb_text id;
     for (size_t i = 0; i < n; i++)

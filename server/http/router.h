@@ -1,6 +1,6 @@
-/* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no
- * spelling of one path reaches another resource. Clients spell literal parts in any letter case, and end
- * paths with a slash: both match. What stands in the place of a {id} is taken as it is. */
+/* Routes as data: a table of rows, matched on the raw path, never on a decoded one, so that no other spelling of a path
+ * reaches another resource. Literal parts match in any letter case, and a trailing slash is ignored, as clients send
+ * both. The text of a {id} is taken as it is. */
 #ifndef TOLLBOOK_SERVER_HTTP_ROUTER_H
 #define TOLLBOOK_SERVER_HTTP_ROUTER_H
 
@@ -44,35 +44,35 @@ typedef enum route_body {
 
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
-    const char *pattern; /* its first letter is a small one: "/pullzone/{id}/optimizer/statistics": {id} is a run without '/',
-                          * before a literal tail; of several, the last one is the request's. {+rest}
-                          * is all that is left, with its '/' */
+    const char *pattern; /* "/pullzone/{id}/optimizer/statistics", its first letter in lower case. {id} matches a
+                          * text without '/', before a literal tail; the last one is the request's id. {+rest}
+                          * matches the rest of the path */
     tb_access access;
     route_body body;
-    const char *operation; /* of tollbook/operation.h, that this row asks for; NULL: none */
-    const char *fixed;     /* a flag of it that the row gives; NULL: none */
-    const char *fills;     /* the parameter that {id} is; NULL: the first operand */
+    const char *operation; /* the operation of tollbook/operation.h that it runs; NULL: none */
+    const char *fixed;     /* a flag of the operation that the row sets; NULL: none */
+    const char *fills;     /* the parameter that gets {id}; NULL: the first operand */
     const char *name; /* for metrics: lower case and '_' */
     error_family errors;
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */
     bool secret;  /* its body holds a key: wiped afterwards */
-    bool keyed;   /* where the operator wants it (metrics_key), account 0 alone may ask */
+    bool keyed;   /* with the option metrics_key, account 0 alone may ask */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);
     void (*finish)(struct request *request); /* NULL where handle always answers; may submit again */
 } route;
 
-/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL where the
+/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL if the
  * pattern has none). NULL: *ret_allow is the set of methods (bit m) that the path has; 0: no such
  * path. */
 const route *router_match(const route *routes, size_t n, http_method method, const char *path,
                           size_t len, tb_text *ret_id, unsigned *ret_allow);
 
-/* A row of the path, whatever its method: whose shape of errors it has. NULL: no such path. */
-const route *router_near(const route *routes, size_t n, const char *path, size_t len);
+/* The first row of the path with any method, for its error family. NULL: no such path. */
+const route *router_match_path(const route *routes, size_t n, const char *path, size_t len);
 
-/* The path's n-th {}, from 0; data NULL where the row has no such one. */
+/* The path's n-th {}, from 0; data NULL if the row has fewer. */
 tb_text router_part(const route *row, const char *path, size_t len, unsigned n);
 
 /* "GET, HEAD" from a set of methods. out is terminated. */

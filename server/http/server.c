@@ -1,8 +1,7 @@
-/* Start and stop. The order of a stop is what makes it graceful: nobody new comes in; idle
- * connections are ended and requests under way get their answer with "Connection: close"; then
- * slow, outbound and remote queries end and the writer finishes its queue, which resumes every suspended connection
- * (the library aborts the process where one is left); then the event loops end; then the file is
- * checkpointed. */
+/* Start and stop. A graceful stop has this order: no new connections; idle connections are closed and running requests
+ * get their answer with "Connection: close"; then slow, outbound and remote jobs end and the writer finishes its queue,
+ * which resumes every suspended connection (the library aborts the process if one is left); then the event loops end;
+ * then the file is checkpointed. */
 #include "http/server.h"
 
 #include <malloc.h>
@@ -17,11 +16,11 @@
 #include "http/process.h"
 #include "tollbook/logstore.h"
 
-#define STREAM_CACHE_KIB 2048 /* of a reader that goes over much once */
+#define STREAM_CACHE_KIB 2048 /* of a reader of long answers, which reads each page once */
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
 #define LOG_SECONDS      10
-#define SIGN_INS         10 /* that fail, of one address */
+#define SIGN_INS         10 /* failed ones, of one address */
 #define SIGN_IN_SECONDS  60
 #define READER_CACHE_KIB 32768   /* of each reader: the pages of a few thousand daily answers */
 
@@ -75,7 +74,7 @@ static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
 {
     key_table *table;
     tb_code code = key_table_load(store, &table, err);
-    return code ? code : latest_publish(s->keys, table, err);
+    return code ? code : published_set(s->keys, table, err);
 }
 
 static void drop_table(void *table)
@@ -88,19 +87,18 @@ static void drop_directory(void *directory)
     tb_directory_release(directory);
 }
 
-/* What changed in the same transaction as lines that were parsed before is found by them
- * (feed_take). */
+/* Lines that were parsed with an older directory find the change when they are stored (feed_take). */
 static tb_code publish_directory(server *s, tb_store *store, tb_error *err)
 {
     const tb_directory *d;
     tb_code code = tb_store_directory(store, true, &d, err);
     if (code || d == s->directory_seen) return code;
-    code = latest_publish(s->directory, (void *)(uintptr_t)tb_directory_retain(d), err);
+    code = published_set(s->directory, (void *)(uintptr_t)tb_directory_retain(d), err);
     if (!code) s->directory_seen = d;
     return code;
 }
 
-/* --- secrets of the operator's --- */
+/* --- secrets of the operator --- */
 
 static void drop_token_key(void *key)
 {
@@ -115,7 +113,7 @@ static void drop_secret(void *secret)
 
 tb_code server_use_token_key(server *s, token_key *key, tb_error *err)
 {
-    return latest_publish(s->token, key, err);
+    return published_set(s->token, key, err);
 }
 
 tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_error *err)
@@ -123,10 +121,10 @@ tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_err
     uint8_t *own = malloc(TB_KEY_SECRET);
     if (!own) return tb_no_memory(err);
     memcpy(own, secret, TB_KEY_SECRET);
-    return latest_publish(s->secret, own, err);
+    return published_set(s->secret, own, err);
 }
 
-/* Its size in front of it. */
+/* The size lies before the secret. */
 static void drop_alert_secret(void *secret)
 {
     size_t *size = (size_t *)secret - 1;
@@ -140,22 +138,22 @@ tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_e
     if (!own) return tb_no_memory(err);
     *own = size;
     memcpy(own + 1, secret, size);
-    return latest_publish(s->alert_secret, own + 1, err);
+    return published_set(s->alert_secret, own + 1, err);
 }
 
 const token_key *worker_token_key(worker *w)
 {
-    return latest_look(w->server->token, &w->token);
+    return published_get(w->server->token, &w->token);
 }
 
 const uint8_t *worker_secret(worker *w)
 {
-    return latest_look(w->server->secret, &w->secret);
+    return published_get(w->server->secret, &w->secret);
 }
 
 const tb_directory *worker_directory(worker *w)
 {
-    return latest_look(w->server->directory, &w->directory);
+    return published_get(w->server->directory, &w->directory);
 }
 
 worker *server_remote_worker(server *s, const tb_store *store)
@@ -199,12 +197,12 @@ static tb_code open_workers(server *s, tb_error *err)
     return code;
 }
 
-tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
+tb_code worker_take_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
 {
     server *s = w->server;
     const tb_store_options options = {
         .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = usage_servers_client(s->options.usage)};
-    tb_code code = places_take(s->places, account, err);
+    tb_code code = stream_slots_take(s->stream_slots, account, err);
     *ret_store = NULL;
     if (code) return code;
     for (int i = 0; i < WORKER_IDLE_READERS && !*ret_store; i++) {
@@ -212,13 +210,13 @@ tb_code worker_lend_reader(worker *w, int64_t account, tb_store **ret_store, tb_
         w->idle_reader[i] = NULL;
     }
     if (!*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
-    if (code) places_give(s->places, account, 0);
+    if (code) stream_slots_release(s->stream_slots, account, 0);
     return code;
 }
 
-void worker_take_back(worker *w, int64_t account, size_t bytes, tb_store *store)
+void worker_return_reader(worker *w, int64_t account, size_t bytes, tb_store *store)
 {
-    places_give(w->server->places, account, bytes);
+    stream_slots_release(w->server->stream_slots, account, bytes);
     tb_store_read_end(store);
     for (int i = 0; i < WORKER_IDLE_READERS; i++) {
         if (w->idle_reader[i]) continue;
@@ -250,21 +248,21 @@ static tb_code open_front(server *s, tb_error *err)
     return code;
 }
 
-/* The lanes of the job pool: new_pool turns off those that a server does not need. */
+/* The lanes of the job pool; open_parts turns off those that a server does not need. */
 static const lane_options all_lanes[LANES] = {
-    [LANE_SLOW] = {.what = "computations",
+    [LANE_SLOW] = {.jobs_name = "computations",
                    .threads = SERVER_SLOW_THREADS,
                    .threads_share = SERVER_SLOW_THREADS,
                    .jobs = 32,
                    .jobs_share = 8, /* one account may wait for many documents */
                    .job_us = SERVER_SLOW_US,
                    .readers = SERVER_SLOW_THREADS},
-    [LANE_OUTBOUND] = {.what = "look-ups",
+    [LANE_OUTBOUND] = {.jobs_name = "look-ups",
                        .threads = 4,
                        .threads_share = 3, /* the other side may hang */
                        .jobs = 32,
                        .jobs_share = 16},
-    [LANE_REMOTE] = {.what = "questions to usage servers",
+    [LANE_REMOTE] = {.jobs_name = "questions to usage servers",
                      .threads = SERVER_REMOTE_THREADS,
                      .threads_share = SERVER_REMOTE_SHARE,
                      .jobs = 1024,
@@ -273,11 +271,12 @@ static const lane_options all_lanes[LANES] = {
     [LANE_OUTBOX] = {.threads = OUTBOX_THREADS, .readers = 1},
     [LANE_DEPLOY] = {.threads = DEPLOY_THREADS, .readers = 1},
     [LANE_PERIODIC] = {.threads = 1, .readers = 1},
-    [LANE_PARSE] = {.what = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
+    [LANE_PARSE] = {.jobs_name = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
-static job_pool *new_pool(const server_options *o)
+static tb_code open_parts(server *s, tb_error *err)
 {
+    const server_options *o = &s->options;
     lane_options lanes[LANES], *parse = &lanes[LANE_PARSE];
     memcpy(lanes, all_lanes, sizeof lanes);
     parse->threads = parse->threads_share = parse->readers = o->threads;
@@ -285,28 +284,21 @@ static job_pool *new_pool(const server_options *o)
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
     if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
     if (!o->n_tasks) lanes[LANE_PERIODIC] = (lane_options){0};
-    return job_pool_new(lanes);
-}
-
-static tb_code open_parts(server *s, tb_error *err)
-{
-    const server_options *o = &s->options;
-    s->pool = new_pool(o);
+    s->pool = job_pool_new(lanes);
     s->cache = cache_new(o->cache_bytes);
-    s->keys = latest_new(drop_table);
-    s->token = latest_new(drop_token_key);
-    s->secret = latest_new(drop_secret);
-    s->alert_secret = latest_new(drop_alert_secret);
-    s->directory = latest_new(drop_directory);
+    s->keys = published_new(drop_table);
+    s->token = published_new(drop_token_key);
+    s->secret = published_new(drop_secret);
+    s->alert_secret = published_new(drop_alert_secret);
+    s->directory = published_new(drop_directory);
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
-    s->complaints = limit_new(5);
+    s->failure_limit = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->sign_ins = window_new(SIGN_INS, SIGN_IN_SECONDS);
     s->sessions = sessions_new();
-    s->places = places_new();
-    if (!s->log_window || !s->sign_ins || !s->sessions || !s->places) return tb_no_memory(err);
-    if (!s->cache || !s->keys || !s->token || !s->secret || !s->alert_secret || !s->directory ||
-        !s->pool || !s->complaints || (o->rate_limit && !s->limit))
+    s->stream_slots = stream_slots_new();
+    if (!s->log_window || !s->sign_ins || !s->sessions || !s->stream_slots || !s->cache || !s->keys || !s->token ||
+        !s->secret || !s->alert_secret || !s->directory || !s->pool || !s->failure_limit || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -340,11 +332,11 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
 void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char out[SESSION_TEXT + 1])
 {
     uint8_t random[SESSION_RANDOM];
-    const session what = {.account = account,
+    const session once = {.account = account,
                           .roles = UINT32_C(1) << (account ? TB_ROLE_USER : TB_ROLE_OPERATOR)};
     randombytes_buf(random, sizeof random);
-    s->sign_in_used = used; /* seen by whoever collects: the table's lock is between */
-    sessions_leave(s->sessions, &what, random, out);
+    s->sign_in_used = used; /* written before sessions_redeem sees the sign-in: the table's lock orders them */
+    sessions_put_one_time(s->sessions, &once, random, out);
     sodium_memzero(random, sizeof random);
 }
 
@@ -366,7 +358,7 @@ static void note_links(server *s, unsigned links)
         s->options.db, links);
 }
 
-bool server_look(server *s)
+bool server_check_database(server *s)
 {
     tb_error err;
     unsigned links = 0;
@@ -383,14 +375,14 @@ bool server_look(server *s)
 
 /* --- starting --- */
 
-/* On the writer's thread, before any client hears of the commit: whoever has its answer and asks
- * again must not be shown what was before. */
+/* On the writer's thread, before any client is told of the commit: a client that has its answer and asks again must not
+ * get a cached answer from before. */
 static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
 {
     server *s = ctx;
     uint64_t version;
-    /* Where the version cannot be read, one that nothing is filed under yet: answers are computed,
-     * and filed under the version that they really have. */
+    /* If the version cannot be read, one is taken that no cached answer has yet: answers are computed and cached under
+     * the version that they really have. */
     if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
     if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
@@ -399,20 +391,21 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
 
-#define IDLE_BLOCKS 512 /* of logs, and of events, that go with a commit of an idle server */
+#define IDLE_BLOCKS 512 /* blocks of logs, and of events, deleted in one commit of an idle server */
 #define IDLE_TEXTS  16384
 #define IDLE_SEGMENTS 512
 
-/* What became too old by a moment. */
-typedef struct ageing {
+/* Retention at a time. */
+typedef struct retention {
     int64_t now_us;
-    bool more; /* is left */
-} ageing;
+    bool more; /* expired data is left */
+} retention;
 
-/* And a part of the new series moves to its place. Somebody who comes now waits for it. */
-static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
+/* Deletes expired data and moves a part of the new series to its place, in small steps: a request that comes now waits
+ * for one. */
+static tb_code expire_data(tb_store *store, void *ctx, tb_error *err)
 {
-    ageing *a = ctx;
+    retention *a = ctx;
     tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS, IDLE_SEGMENTS};
     tb_code code = tb_store_drop_aged(store, a->now_us, &room, err);
     a->more = !room.log_blocks || !room.event_blocks || !room.texts || !room.segments;
@@ -422,15 +415,15 @@ static tb_code drop_old(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Request logs, shield events and the text of refused lines that have become too old go, also where
- * nothing new comes in. What fails is tried again the next time. */
+/* Deletes request logs, shield events and the text of refused lines that have expired, also if nothing new comes in. A
+ * failure is tried again the next time. */
 static bool on_idle(void *ctx, tb_store *store)
 {
     server *s = ctx;
-    ageing old = {.now_us = clock_now_us(s->options.fixed_now_us)};
+    retention old = {.now_us = clock_now_us(s->options.fixed_now_us)};
     tb_error err;
     malloc_trim(0);
-    if (!server_look(s)) {
+    if (!server_check_database(s)) {
         tb_store_checkpoint(store, true);
         return false;
     }
@@ -438,7 +431,7 @@ static bool on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, false);
         return false;
     }
-    tb_code code = tb_store_write(store, drop_old, &old, &err);
+    tb_code code = tb_store_write(store, expire_data, &old, &err);
     if (code == TB_OK) on_committed(s, store, false);
     tb_store_checkpoint(store, false);
     if (code == TB_OK && old.more) return true;
@@ -450,55 +443,50 @@ static bool on_idle(void *ctx, tb_store *store)
 }
 
 #define USAGE_LOOK_US  INT64_C(500000)
-#define USAGE_ALONE_US INT64_C(5000000)
+#define USAGE_SOLE_US INT64_C(5000000)
 
 static void on_lost(void *ctx, const tb_error *err)
 {
     server_lost(ctx, err);
 }
 
-/* Those that were away at the start are looked at once they are back, before anything is asked of them or brought to them. */
-static bool look_at_usage(server *s, tb_error *err)
+/* writer_hooks.ready. Servers that were away at the start are checked once they are back, before they are used. */
+static bool usage_ready(void *ctx, tb_error *err)
 {
+    server *s = ctx;
     if (!usage_servers_up(s->options.usage, err)) return false;
-    if (s->usage.good) return true;
-    const bool early = clock_mono_us() < s->usage.next_us;
-    const tb_code code = early ? tb_fail(err, TB_E_AWAY, "usage", NULL) : tb_store_usage_look(s->store, err);
-    if (early) return false;
-    s->usage.good = !code;
+    if (s->usage.checked) return true;
+    if (clock_mono_us() < s->usage.next_us) {
+        (void)!tb_fail(err, TB_E_AWAY, "usage", NULL);
+        return false;
+    }
+    const tb_code code = tb_store_usage_look(s->store, err);
+    s->usage.checked = !code;
     s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
-    if (code && code != TB_E_AWAY && code != s->usage.said) process_say("%s", err->message);
-    s->usage.said = code;
-    if (code) err->code = TB_E_AWAY; /* for whoever brings usage: it is taken once that is mended */
+    if (code && code != TB_E_AWAY && code != s->usage.reported) process_say("%s", err->message);
+    s->usage.reported = code;
+    if (code) err->code = TB_E_AWAY; /* clients try again until it is mended */
     return !code;
 }
 
-/* Now and then, and for nobody who waits: whether another process writes there now. Once it does the store refuses everything. */
-static bool is_alone(server *s)
-{
-    tb_error err;
-    if (clock_mono_us() < s->usage.alone_us) return true;
-    const tb_code code = tb_store_usage_look(s->store, &err);
-    s->usage.alone_us = clock_mono_us() + USAGE_ALONE_US;
-    if (code == TB_E_USAGE) process_say("%s", err.message);
-    return !code;
-}
-
-static bool on_tend(void *ctx, tb_store *store)
+static bool on_maintain(void *ctx, tb_store *store)
 {
     server *s = ctx;
     tb_error err;
-    if (!look_at_usage(s, &err) || !is_alone(s) || s->options.idle) return false;
+    if (!usage_ready(s, &err)) return false;
+    /* Now and then it is checked whether another process writes there; if so the store refuses everything. */
+    if (clock_mono_us() >= s->usage.sole_us) {
+        const tb_code code = tb_store_usage_look(s->store, &err);
+        s->usage.sole_us = clock_mono_us() + USAGE_SOLE_US;
+        if (code == TB_E_USAGE) process_say("%s", err.message);
+        if (code) return false;
+    }
+    if (s->options.idle) return false;
     const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);
     if (s->compactor.of.folded > folded) on_committed(s, store, false);
     return more;
-}
-
-static bool usage_ready(void *ctx, tb_error *err)
-{
-    return look_at_usage(ctx, err);
 }
 
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
@@ -507,41 +495,29 @@ static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
     return o->outbox.want(o->outbox.ctx, store, clock_now_us(o->fixed_now_us), err);
 }
 
-/* Messages that are put and that nobody sends would grow in number without a word. */
-static void say_unsent(server *s)
-{
-    bool on = false;
-    if (tb_store_outbox_on(s->store, &on, NULL) || !on) return;
-    process_say("messages are put into the outbox and wait for a server with --alert-url. "
-                    "`alerts --off` ends that.");
-}
-
-static bool start_jobs(server *s)
-{
-    const server_options *o = &s->options;
-    const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
-    s->deployments = deployments_new(&deploys, s->writer, s->pool);
-    s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
-    s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
-    return s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
-}
-
 tb_code server_start(server *s, tb_error *err)
 {
     const bool sends = s->options.outbox.send != NULL;
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
-    if (!sends) say_unsent(s);
-    const bool idles = on_idle(s, s->store); /* before others come: it may have to ask usage servers */
+    bool on = false;
+    if (!sends && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
+        process_say("messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
+    const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,
                                                       .idle = on_idle,
-                                                      .idles = idles,
-                                                      .tend = s->options.usage ? on_tend : NULL,
+                                                      .more_idle = more_idle,
+                                                      .maintain = s->options.usage ? on_maintain : NULL,
                                                       .lost = on_lost,
                                                       .gather_us = s->options.usage ? s->options.gather_us : 0,
                                                       .ready = s->options.usage ? usage_ready : NULL});
-    bool ok = s->writer && start_jobs(s);
+    const server_options *o = &s->options;
+    const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
+    s->deployments = deployments_new(&deploys, s->writer, s->pool);
+    s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
+    s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
+    bool ok = s->writer && s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -552,21 +528,20 @@ tb_code server_start(server *s, tb_error *err)
 
 /* --- stopping --- */
 
-#define GIVE_UP_US INT64_C(5000000) /* what a running ingest has to end when it is told to */
+#define GIVE_UP_US INT64_C(5000000) /* time for a running ingest to abort */
 
-/* Waits until every connection is gone, or nothing was written for as long as a stop may take. A
- * writer at work gets three times that, is then told to give its input up, and is left behind where
- * it does not even do that. */
+/* Waits until every connection is closed, or nothing was written for the time of a stop. A writer at work gets three
+ * times that, is then told to abort its input, and is not waited for if it does not. */
 static bool wait_for_clients(server *s)
 {
-    const int64_t patience_us = s->options.stop_us, start_us = clock_mono_us();
-    int64_t worked_us = start_us;
+    const int64_t stop_us = s->options.stop_us, start_us = clock_mono_us();
+    int64_t busy_us = start_us;
     while (front_connections(s->front) > 0) {
         int64_t now_us = clock_mono_us();
-        if (!writer_idle(s->writer) || job_pool_unfinished(s->pool, LANE_PARSE)) worked_us = now_us;
-        if (now_us - worked_us > patience_us) return true;
-        if (worked_us - start_us > patience_us * 3) atomic_store(&s->abort_writes, true);
-        if (worked_us - start_us > patience_us * 3 + GIVE_UP_US) return false;
+        if (!writer_idle(s->writer) || job_pool_unfinished(s->pool, LANE_PARSE)) busy_us = now_us;
+        if (now_us - busy_us > stop_us) return true;
+        if (busy_us - start_us > stop_us * 3) atomic_store(&s->abort_writes, true);
+        if (busy_us - start_us > stop_us * 3 + GIVE_UP_US) return false;
         usleep(5000);
     }
     return true;
@@ -613,10 +588,10 @@ static void drop_worker(worker *w)
         tb_store_close(w->idle_reader[k]);
     gzip_free(w->gzip);
     tb_buf_release(&w->scratch);
-    latest_release(&w->keys);
-    latest_release(&w->token);
-    latest_release(&w->secret);
-    latest_release(&w->directory);
+    published_release(&w->keys);
+    published_release(&w->token);
+    published_release(&w->secret);
+    published_release(&w->directory);
 }
 
 void server_free(server *s)
@@ -632,17 +607,17 @@ void server_free(server *s)
     job_pool_free(s->pool); /* closes the readers of the remote workers, too */
     front_free(s->front, drop_request);
     cache_free(s->cache);
-    latest_free(s->keys);
-    latest_free(s->token);
-    latest_free(s->secret);
-    latest_free(s->alert_secret);
-    latest_free(s->directory);
+    published_free(s->keys);
+    published_free(s->token);
+    published_free(s->secret);
+    published_free(s->alert_secret);
+    published_free(s->directory);
     limit_free(s->limit);
-    limit_free(s->complaints);
+    limit_free(s->failure_limit);
     window_free(s->log_window);
     window_free(s->sign_ins);
     sessions_free(s->sessions);
-    places_free(s->places);
+    stream_slots_free(s->stream_slots);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

@@ -1,6 +1,6 @@
-/* A table of fixed size with chains from the first bytes of the hash. Texts carry 256 random bits and are
- * hashed before they are looked for, so timing says nothing about what is there. Sign-ins are rare: each
- * walks the whole table once, lets go of what is over, and finds whom to let go for the new one. */
+/* A table of fixed size with chains by the first bytes of the hash. Texts carry 256 random bits and are hashed before
+ * they are looked up, so timing tells nothing about stored ones. Sign-ins are rare: each walks the whole table once,
+ * removes expired sessions, and finds the one to evict. */
 #include "http/sessions.h"
 
 #include <pthread.h>
@@ -9,22 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NONE 0 /* places count from 1 */
+#define NONE 0 /* slots count from 1 */
 
-typedef struct place {
+typedef struct slot {
     uint64_t order; /* of opening; 0: free */
     unsigned next;  /* in its chain, or of the free ones */
     uint8_t hash[TB_KEY_HASH];
-    session what;
-} place;
+    session session;
+} slot;
 
 struct sessions {
     pthread_mutex_t lock;
     uint64_t opened;
-    place left; /* order 0: none */
+    slot one_time; /* order 0: none */
     unsigned free;
     unsigned chains[SESSIONS_MAX];
-    place places[SESSIONS_MAX + 1];
+    slot slots[SESSIONS_MAX + 1];
 };
 
 static unsigned *chain_of(sessions *s, const uint8_t hash[TB_KEY_HASH])
@@ -40,7 +40,7 @@ sessions *sessions_new(void)
     if (!s) return NULL;
     pthread_mutex_init(&s->lock, NULL);
     for (unsigned i = 1; i < SESSIONS_MAX; i++)
-        s->places[i].next = i + 1;
+        s->slots[i].next = i + 1;
     s->free = 1;
     return s;
 }
@@ -53,51 +53,46 @@ void sessions_free(sessions *s)
     free(s);
 }
 
-/* Where the chain names the place of this hash; what it names is NONE where there is none. */
+/* The link in the chain to the slot of this hash; *link is NONE if there is none. */
 static unsigned *find_link(sessions *s, const uint8_t hash[TB_KEY_HASH])
 {
     unsigned *link = chain_of(s, hash);
-    while (*link != NONE && !tb_key_equal(s->places[*link].hash, hash))
-        link = &s->places[*link].next;
+    while (*link != NONE && !tb_key_equal(s->slots[*link].hash, hash))
+        link = &s->slots[*link].next;
     return link;
 }
 
-static void let_go(sessions *s, unsigned *link)
+static void remove_session(sessions *s, unsigned *link)
 {
     const unsigned at = *link;
     if (at == NONE) return;
-    *link = s->places[at].next;
-    sodium_memzero(&s->places[at], sizeof s->places[at]);
-    s->places[at].next = s->free;
+    *link = s->slots[at].next;
+    sodium_memzero(&s->slots[at], sizeof s->slots[at]);
+    s->slots[at].next = s->free;
     s->free = at;
-}
-
-static bool same_holder(const session *a, const session *b)
-{
-    return a->key == b->key && a->account == b->account;
 }
 
 static unsigned older_of(const sessions *s, unsigned a, unsigned b)
 {
-    return a == NONE || s->places[b].order < s->places[a].order ? b : a;
+    return a == NONE || s->slots[b].order < s->slots[a].order ? b : a;
 }
 
-static void give_way(sessions *s, const session *what, int64_t now_us)
+static void make_room_for_session(sessions *s, const session *opened, int64_t now_us)
 {
     unsigned oldest = NONE, own_oldest = NONE, own = 0;
     for (unsigned i = 1; i <= SESSIONS_MAX; i++) {
-        if (s->places[i].order == 0) continue;
-        if (s->places[i].what.until_us <= now_us) {
-            let_go(s, find_link(s, s->places[i].hash));
+        if (s->slots[i].order == 0) continue;
+        if (s->slots[i].session.until_us <= now_us) {
+            remove_session(s, find_link(s, s->slots[i].hash));
             continue;
         }
         oldest = older_of(s, oldest, i);
-        if (!same_holder(&s->places[i].what, what)) continue;
+        if (s->slots[i].session.key != opened->key || s->slots[i].session.account != opened->account) continue;
         own_oldest = older_of(s, own_oldest, i);
         own++;
     }
-    if (own >= SESSIONS_OF_KEY) let_go(s, find_link(s, s->places[own_oldest].hash));
-    else if (s->free == NONE) let_go(s, find_link(s, s->places[oldest].hash));
+    if (own >= SESSIONS_OF_KEY) remove_session(s, find_link(s, s->slots[own_oldest].hash));
+    else if (s->free == NONE) remove_session(s, find_link(s, s->slots[oldest].hash));
 }
 
 static void make_text(const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1],
@@ -107,18 +102,18 @@ static void make_text(const uint8_t random[SESSION_RANDOM], char out[SESSION_TEX
     tb_key_hash(out, SESSION_TEXT, ret_hash);
 }
 
-void sessions_open(sessions *s, const session *what, int64_t now_us,
+void sessions_open(sessions *s, const session *opened, int64_t now_us,
                    const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1])
 {
     uint8_t hash[TB_KEY_HASH];
     make_text(random, out, hash);
     pthread_mutex_lock(&s->lock);
-    give_way(s, what, now_us);
+    make_room_for_session(s, opened, now_us);
     const unsigned at = s->free;
-    place *p = &s->places[at];
+    slot *p = &s->slots[at];
     unsigned *chain = chain_of(s, hash);
     s->free = p->next;
-    *p = (place){.order = ++s->opened, .next = *chain, .what = *what};
+    *p = (slot){.order = ++s->opened, .next = *chain, .session = *opened};
     memcpy(p->hash, hash, sizeof hash);
     *chain = at;
     pthread_mutex_unlock(&s->lock);
@@ -131,8 +126,8 @@ bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_sessi
     tb_key_hash(text.data, text.len, hash);
     pthread_mutex_lock(&s->lock);
     const unsigned at = *find_link(s, hash);
-    const bool there = at != NONE && now_us < s->places[at].what.until_us;
-    if (there) *ret_session = s->places[at].what;
+    const bool there = at != NONE && now_us < s->slots[at].session.until_us;
+    if (there) *ret_session = s->slots[at].session;
     pthread_mutex_unlock(&s->lock);
     return there;
 }
@@ -143,29 +138,29 @@ void sessions_close(sessions *s, tb_text text)
     if (text.len != SESSION_TEXT) return;
     tb_key_hash(text.data, text.len, hash);
     pthread_mutex_lock(&s->lock);
-    let_go(s, find_link(s, hash));
+    remove_session(s, find_link(s, hash));
     pthread_mutex_unlock(&s->lock);
 }
 
-void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
+void sessions_put_one_time(sessions *s, const session *opened, const uint8_t random[SESSION_RANDOM],
                     char out[SESSION_TEXT + 1])
 {
     pthread_mutex_lock(&s->lock);
-    s->left = (place){.order = 1, .what = *what};
-    make_text(random, out, s->left.hash);
+    s->one_time = (slot){.order = 1, .session = *opened};
+    make_text(random, out, s->one_time.hash);
     pthread_mutex_unlock(&s->lock);
 }
 
-bool sessions_collect(sessions *s, tb_text text, session *ret_session)
+bool sessions_redeem(sessions *s, tb_text text, session *ret_session)
 {
     uint8_t hash[TB_KEY_HASH];
     if (text.len != SESSION_TEXT) return false;
     tb_key_hash(text.data, text.len, hash);
     pthread_mutex_lock(&s->lock);
-    const bool there = s->left.order && tb_key_equal(s->left.hash, hash);
+    const bool there = s->one_time.order && tb_key_equal(s->one_time.hash, hash);
     if (there) {
-        *ret_session = s->left.what;
-        sodium_memzero(&s->left, sizeof s->left);
+        *ret_session = s->one_time.session;
+        sodium_memzero(&s->one_time, sizeof s->one_time);
     }
     pthread_mutex_unlock(&s->lock);
     return there;

@@ -1,8 +1,7 @@
-/* Sign-ins of the console: what an opaque text in a browser's cookie stands for. They live in memory
- * alone, as hashes, so a restart ends them all and nobody who reads memory can use one. The clock is
- * the caller's. Any thread.
+/* Sessions of the console: each is named by an opaque text in a browser's cookie. They are kept in memory only, as
+ * hashes, so a restart ends them all and a memory dump reveals none. The caller gives the time. Any thread.
  *
- * Of one key, and in all, only so many are kept: the oldest gives way. */
+ * The number of sessions is bounded, in all and for each key: the oldest is evicted. */
 #ifndef TOLLBOOK_SERVER_HTTP_SESSIONS_H
 #define TOLLBOOK_SERVER_HTTP_SESSIONS_H
 
@@ -17,33 +16,32 @@
 #define SESSION_COOKIE  "tollbook_session_" /* and the port: browsers keep cookies for a host with all its ports */
 
 typedef struct session {
-    int64_t key, account; /* together: whose it is */
+    int64_t key, account; /* its holder */
     uint32_t roles;
-    int64_t until_us;           /* not in it any more */
-    uint8_t bound[TB_KEY_HASH]; /* hash of what must still be in force: the key, or the tokens' key */
+    int64_t until_us;           /* exclusive */
+    uint8_t bound[TB_KEY_HASH]; /* hash of the key, or of the tokens' key: the session ends with it */
 } session;
 
 typedef struct sessions sessions;
 
 sessions *sessions_new(void); /* NULL when out of memory */
 void sessions_free(sessions *s); /* NULL is fine */
-/* A new session; out is its text, terminated, from random bytes of the caller's. */
-void sessions_open(sessions *s, const session *what, int64_t now_us,
+/* Opens a session; out is its text, terminated, made from the caller's random bytes. */
+void sessions_open(sessions *s, const session *opened, int64_t now_us,
                    const uint8_t random[SESSION_RANDOM], char out[SESSION_TEXT + 1]);
-/* Whether there is one of that text, and what it says. */
+/* Finds the session of this text. */
 bool sessions_find(sessions *s, tb_text text, int64_t now_us, session *ret_session);
 /* Ends it, if it is there. */
 void sessions_close(sessions *s, tb_text text);
 
-/* Leaves a sign-in for whoever brings its text first. There is one at a time: the next takes its place. */
-void sessions_leave(sessions *s, const session *what, const uint8_t random[SESSION_RANDOM],
-                    char out[SESSION_TEXT + 1]);
-/* Whether it is the text of the one that is left. Then it is left no more. */
-bool sessions_collect(sessions *s, tb_text text, session *ret_session);
+/* Makes a one-time sign-in, for the first client that sends its text. There is one at a time; the next replaces it. */
+void sessions_put_one_time(sessions *s, const session *opened, const uint8_t random[SESSION_RANDOM],
+                           char out[SESSION_TEXT + 1]);
+/* Redeems the one-time sign-in, if this is its text. */
+bool sessions_redeem(sessions *s, tb_text text, session *ret_session);
 
-/* The next session's text of a server with this port in the value of a Cookie header (RFC 6265, 4.2.1), from *at
- * on, which begins as 0; data NULL: there is none. A name may come twice: a page of a host beside this one can set
- * it too. */
+/* The next session text for a server with this port in the value of a Cookie header (RFC 6265, 4.2.1), from *at on,
+ * which begins as 0; data NULL: there is none. A name may come twice: a page of a sibling host can set it, too. */
 tb_text sessions_cookie(tb_text cookies, unsigned port, size_t *at);
 
 #endif

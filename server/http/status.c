@@ -1,5 +1,4 @@
-/* Everything here is read without waiting for a worker or the writer, so that a server that is
- * stuck can still say so. */
+/* Everything here is read without waiting for a worker or the writer, so that it works for a stuck server, too. */
 #include "http/status.h"
 
 #include <inttypes.h>
@@ -23,19 +22,13 @@ static void put_if(tb_buf *out, const char *name, bool known, uint64_t value)
     else tb_buf_fmt(out, " %s=-", name);
 }
 
-/* Whole seconds from a moment, where it is known, to a later one. */
+/* Whole seconds between two times, if the first is known. */
 static void put_age(tb_buf *out, const char *name, bool known, int64_t from_us, int64_t to_us)
 {
     put_if(out, name, known, known && to_us > from_us ? (uint64_t)(to_us - from_us) / 1000000 : 0);
 }
 
-static uint64_t count_requests(const server *s)
-{
-    const metrics *blocks[SERVER_BLOCKS_MAX];
-    return metrics_requests(blocks, server_metrics(s, blocks), s->n_routes + 1);
-}
-
-/* The size of what lies beside the database itself, whatever path led to it. */
+/* The size of a file beside the database itself, whatever path led to it. */
 static void put_file(tb_buf *out, const char *name, const char *db, const char *suffix)
 {
     char real[PATH_MAX], path[PATH_MAX + 8];
@@ -54,14 +47,6 @@ static void put_mark(tb_buf *out, const server *s, const char *name, mark_kind w
     put_age(out, name, known, at_us, clock_now_us(fixed_us));
 }
 
-static void put_writer(const server *s, tb_buf *out)
-{
-    const char *working = writer_idle(s->writer) ? "idle" : "busy";
-    tb_buf_fmt(out, " writer=%s", writer_alive(s->writer) ? working : "broken");
-    put_number(out, "intake_queue", job_pool_queued(s->pool, LANE_PARSE));
-    put_number(out, "writer_queue", writer_queued(s->writer));
-}
-
 void status_put(server *s, tb_buf *out)
 {
     const int64_t now_us = clock_mono_us();
@@ -71,8 +56,12 @@ void status_put(server *s, tb_buf *out)
     put_age(out, "uptime_s", true, s->start_us, now_us);
     put_number(out, "connections", front_connections(s->front));
     put_number(out, "lobby", front_pending(s->front));
-    put_number(out, "requests", count_requests(s));
-    put_writer(s, out);
+    const metrics *blocks[SERVER_BLOCKS_MAX];
+    put_number(out, "requests", metrics_requests(blocks, server_metrics(s, blocks), s->n_routes + 1));
+    const char *working = writer_idle(s->writer) ? "idle" : "busy";
+    tb_buf_fmt(out, " writer=%s", writer_alive(s->writer) ? working : "broken");
+    put_number(out, "intake_queue", job_pool_queued(s->pool, LANE_PARSE));
+    put_number(out, "writer_queue", writer_queued(s->writer));
     put_number(out, "data_version", atomic_load_explicit(&s->version, memory_order_relaxed));
     put_age(out, "commit_age_s", committed_us != INT64_MIN, committed_us, now_us);
     const bool gone = atomic_load_explicit(&s->gone, memory_order_relaxed);

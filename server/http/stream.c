@@ -1,10 +1,9 @@
-/* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source
- * is asked for the next one. So at most one piece, and its gzip form, is in memory for each
- * connection, and a slow client slows its own source alone.
+/* libmicrohttpd asks for bytes when the socket has room; when the last piece is used up the source makes the next one.
+ * So each connection has at most one piece, and its gzip form, in memory, and a slow client slows its own source only.
  *
- * The first piece is made before the head is sent: a source that fails at once is answered as an
- * error. One that fails later cuts the answer off, and the client can tell: the chunk that ends a
- * body is not sent, and if there are no chunks (HTTP/1.0) the connection is reset. */
+ * The first piece is made before the head is sent: a source that fails at once is answered with an error. A later
+ * failure cuts the answer off in a way that the client can detect: the chunk that ends a body is not sent, and without
+ * chunks (HTTP/1.0) the connection is reset. */
 #include "http/stream.h"
 
 #include <microhttpd.h>
@@ -16,7 +15,7 @@
 #include "http/server.h"
 #include "usage/servers.h"
 
-#define BLOCK ((size_t)128 << 10) /* of libmicrohttpd's, bytes */
+#define BLOCK ((size_t)128 << 10) /* libmicrohttpd's block, bytes */
 
 typedef struct stream {
     stream_source source;
@@ -25,7 +24,7 @@ typedef struct stream {
     tb_buf plain, zipped;
     const tb_buf *piece; /* the one that is being sent */
     size_t at;
-    int64_t paused_us; /* since when others have their turn, or the job pool makes a piece; 0: not so */
+    int64_t paused_us; /* since when it waits for a turn or for the job pool; 0: it does not */
     bool done;
 } stream;
 
@@ -40,27 +39,14 @@ tb_code stream_fill(stream *s, tb_error *err)
     return code;
 }
 
-/* A piece that is empty took its time all the same: others have their turn before the next one. */
-static ssize_t let_others(stream *s)
+/* Ends the answer. The end of a body without chunks is the connection's end, which must not look like success:
+ * connecting a socket to AF_UNSPEC makes Linux reset it. */
+static ssize_t fail_stream(const stream *s, const tb_error *err)
 {
-    s->paused_us = clock_mono_us();
-    MHD_suspend_connection(s->r->mhd);
-    MHD_resume_connection(s->r->mhd);
-    return 0;
-}
-
-/* Resets the connection: Linux does so where a socket is connected to nothing. The end of a body
- * without chunks is the connection's, which must not look like one. */
-static void cut_off(const request *r)
-{
-    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    if (!r->head.http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &nobody, sizeof nobody);
-}
-
-static ssize_t give_up(const stream *s, const tb_error *err)
-{
-    request_complain(s->r, err);
-    cut_off(s->r);
+    const struct sockaddr unspecified = {.sa_family = AF_UNSPEC};
+    const request *r = s->r;
+    request_log_failure(r, err);
+    if (!r->head.http11 && r->conn->fd >= 0) (void)!connect(r->conn->fd, &unspecified, sizeof unspecified);
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
@@ -69,7 +55,7 @@ static void note_piece(const stream *s, int64_t began_us)
     conn_piece(s->r->conn, s->piece->len, began_us, clock_mono_us());
 }
 
-/* *ret_asks: it has to ask a usage server, so the job pool makes it. */
+/* *ret_asks: the piece needs a usage server, so the job pool makes it. */
 static tb_code make_piece(stream *s, bool *ret_asks, tb_error *err)
 {
     const server *own = s->r->worker->server;
@@ -95,16 +81,21 @@ static ssize_t on_read(void *cls, uint64_t position, char *out, size_t room)
     s->paused_us = 0;
     if (s->r->waiting) { /* the job pool has made the piece */
         s->r->waiting = false;
-        if (s->r->job.code) return give_up(s, &s->r->job.err);
+        if (s->r->job.code) return fail_stream(s, &s->r->job.err);
         note_piece(s, began_us);
     }
     for (int made = 0; s->at == s->piece->len; made++) {
         tb_error err;
         bool asks = false;
         if (s->done) return MHD_CONTENT_READER_END_OF_STREAM;
-        if (made > 0) return let_others(s);
+        if (made > 0) { /* an empty piece took its time: other connections have a turn before the next one */
+            s->paused_us = clock_mono_us();
+            MHD_suspend_connection(s->r->mhd);
+            MHD_resume_connection(s->r->mhd);
+            return 0;
+        }
         if (!began_us) began_us = clock_mono_us();
-        if (make_piece(s, &asks, &err)) return give_up(s, &err);
+        if (make_piece(s, &asks, &err)) return fail_stream(s, &err);
         if (asks) return 0;
         note_piece(s, began_us);
     }
@@ -125,22 +116,6 @@ static void on_end(void *cls)
     free(s);
 }
 
-static tb_code begin(stream *s, request *r, bool zipped, struct MHD_Response **ret, tb_error *err)
-{
-    tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
-    tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
-    s->piece = zipped ? &s->zipped : &s->plain;
-    if (zipped && !(s->gz = gzip_new())) return tb_no_memory(err);
-    tb_code code = stream_fill(s, err);
-    if (code) return code;
-    *ret = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
-    if (!*ret) return tb_no_memory(err);
-    const int64_t now_us = clock_mono_us();
-    conn_set_phase(r->conn, CONN_SEND, 0, now_us);
-    conn_piece(r->conn, s->piece->len, now_us, now_us);
-    return TB_OK;
-}
-
 tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_response, tb_error *err)
 {
     stream_source source = r->reply.source;
@@ -152,7 +127,20 @@ tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_respo
     }
     *s = (stream){.source = source, .r = r};
     r->stream = s;
-    tb_code code = begin(s, r, zipped, ret_response, err);
-    if (code) on_end(s);
-    return code;
+    tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
+    tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
+    s->piece = zipped ? &s->zipped : &s->plain;
+    struct MHD_Response *m = NULL;
+    tb_code code = zipped && !(s->gz = gzip_new()) ? tb_no_memory(err) : stream_fill(s, err);
+    if (!code) m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
+    if (!code && !m) code = tb_no_memory(err);
+    if (code) {
+        on_end(s);
+        return code;
+    }
+    const int64_t now_us = clock_mono_us();
+    conn_set_phase(r->conn, CONN_SEND, 0, now_us);
+    conn_piece(r->conn, s->piece->len, now_us, now_us);
+    *ret_response = m;
+    return TB_OK;
 }

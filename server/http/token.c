@@ -1,7 +1,7 @@
-/* libjwt checks the signature; what it leaves open is settled here. It takes the algorithm from the
- * token, so that one signed "HS256" with a public key's text would pass: the algorithm is compared
- * with the configured one. It takes padding, other spellings of a signature and extensions that it
- * does not know, and an algorithm in any letter case: the form is read here first. And time is the caller's. */
+/* libjwt checks the signature, and everything that it is lax about is checked here. It takes the algorithm from the
+ * token, so a token signed "HS256" with the text of a public key would pass: the algorithm is compared with the
+ * configured one. It accepts padding, other spellings of a signature, unknown extensions, and an algorithm in any
+ * letter case: the form is checked first. It reads the clock: here the caller gives the time. */
 #include "http/token.h"
 
 #include <jansson.h>
@@ -22,7 +22,7 @@ static const jwt_alg_t algorithms[TOKEN_ALGORITHM_COUNT] = {
 
 /* --- claims --- */
 
-/* "User SubuserPullZones"; false: a name is no role. */
+/* Parses "User SubuserPullZones". false: a name is no role. */
 static bool read_roles(const char *scope, uint32_t *ret_roles)
 {
     uint32_t roles = 0;
@@ -41,7 +41,7 @@ static bool read_roles(const char *scope, uint32_t *ret_roles)
     return roles != 0;
 }
 
-/* A text without NULs; NULL: it is none. */
+/* A string claim without NULs; NULL: it is none. */
 static const char *text_of(const json_t *claims, const char *name)
 {
     const json_t *value = json_object_get(claims, name);
@@ -49,7 +49,7 @@ static const char *text_of(const json_t *claims, const char *name)
     return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
-/* Seconds since 1970. Asked of libjwt, anything that is no integer would be 0. */
+/* Seconds since 1970. libjwt would return 0 for anything that is no integer. */
 static bool read_seconds(const json_t *claims, const char *name, int64_t *ret_s)
 {
     const json_t *value = json_object_get(claims, name);
@@ -71,8 +71,8 @@ static bool read_claims(const json_t *all, token_claims *claims)
 
 /* --- tokens --- */
 
-/* A part of a token, as JSON: base64url without padding (RFC 7515, 2), in the one spelling that its
- * bytes have, of an object whose names are there once. NULL: it is none. */
+/* Decodes a part of a token as JSON: base64url without padding (RFC 7515, 2), in canonical form, of an object without
+ * duplicate names. NULL: it is none. */
 static json_t *read_part(const char *part, size_t len)
 {
     unsigned char bytes[TOKEN_TEXT_MAX];
@@ -86,40 +86,25 @@ static json_t *read_part(const char *part, size_t len)
     return NULL;
 }
 
-/* The algorithm in its one spelling. No extension is understood here, and `crit` names those that must be (RFC 7515,
- * 4.1.11). */
-static bool read_header(const char *part, size_t len, const char *algorithm)
-{
-    json_t *header = read_part(part, len);
-    const char *alg = text_of(header, "alg");
-    const bool good = alg && strcmp(alg, algorithm) == 0 && !json_object_get(header, "crit");
-    json_decref(header);
-    return good;
-}
-
-static bool read_payload(const char *part, size_t len, token_claims *claims)
-{
-    json_t *payload = read_part(part, len);
-    const bool good = payload && read_claims(payload, claims);
-    json_decref(payload);
-    return good;
-}
-
-static bool is_signature(const char *part, size_t len)
-{
-    unsigned char bytes[TOKEN_TEXT_MAX];
-    return sodium_base642bin(bytes, sizeof bytes, part, len, NULL, NULL, NULL,
-                             sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
-}
-
-/* The form: three parts with a dot between. The signature is not looked at. */
+/* Checks the form, header and claims of a token: three parts with a dot between. The algorithm must have its exact
+ * spelling. No extension is supported, and `crit` names those that must be (RFC 7515, 4.1.11). The signature is only
+ * decoded. */
 static bool read_token(const char *text, const char *algorithm, token_claims *claims)
 {
+    unsigned char bytes[TOKEN_TEXT_MAX];
     const char *payload = strchr(text, '.');
     const char *signature = payload ? strchr(payload + 1, '.') : NULL;
-    return signature && read_header(text, (size_t)(payload - text), algorithm) &&
-           read_payload(payload + 1, (size_t)(signature - payload - 1), claims) &&
-           is_signature(signature + 1, strlen(signature + 1));
+    if (!signature) return false;
+    json_t *header = read_part(text, (size_t)(payload - text));
+    const char *alg = text_of(header, "alg");
+    bool good = alg && strcmp(alg, algorithm) == 0 && !json_object_get(header, "crit");
+    json_decref(header);
+    if (!good) return false;
+    json_t *claimed = read_part(payload + 1, (size_t)(signature - payload - 1));
+    good = claimed && read_claims(claimed, claims);
+    json_decref(claimed);
+    return good && sodium_base642bin(bytes, sizeof bytes, signature + 1, strlen(signature + 1), NULL, NULL, NULL,
+                                     sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
 }
 
 bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims *ret_claims)
@@ -131,7 +116,8 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
         return false;
     memcpy(copy, text.data, text.len);
     copy[text.len] = 0;
-    bool good = read_token(copy, jwt_alg_str(algorithms[key->algorithm]), &claims) && claims.from_s <= now_s && now_s < claims.until_s &&
+    bool good = read_token(copy, jwt_alg_str(algorithms[key->algorithm]), &claims) && claims.from_s <= now_s &&
+                now_s < claims.until_s &&
                 jwt_decode(&jwt, copy, key->bytes, key->len) == 0 && jwt &&
                 jwt_get_alg(jwt) == algorithms[key->algorithm];
     jwt_free(jwt);
@@ -139,26 +125,18 @@ bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims
     return good;
 }
 
-static bool add_claims(jwt_t *jwt, const token_claims *claims)
-{
-    char scope[512] = "", sub[24];
-    size_t used = 0;
-    for (tb_role role = 0; role < TB_ROLE_COUNT; role++)
-        if (claims->roles >> role & 1)
-            used += (size_t)snprintf(scope + used, sizeof scope - used, "%s%s", used ? " " : "",
-                                     tb_role_name(role));
-    snprintf(sub, sizeof sub, "%lld", (long long)claims->account);
-    return jwt_add_grant(jwt, "sub", sub) == 0 && jwt_add_grant(jwt, "scope", scope) == 0 &&
-           jwt_add_grant_int(jwt, "iat", claims->from_s) == 0 &&
-           jwt_add_grant_int(jwt, "nbf", claims->from_s) == 0 &&
-           jwt_add_grant_int(jwt, "exp", claims->until_s) == 0;
-}
-
 tb_code token_issue(const token_key *key, const token_claims *claims, tb_buf *out, tb_error *err)
 {
     jwt_t *jwt = NULL;
-    char *text = NULL;
-    if (jwt_new(&jwt) != 0 || !add_claims(jwt, claims)) {
+    char *text = NULL, scope[512] = "", sub[24];
+    size_t used = 0;
+    for (tb_role role = 0; role < TB_ROLE_COUNT; role++)
+        if (claims->roles >> role & 1)
+            used += (size_t)snprintf(scope + used, sizeof scope - used, "%s%s", used ? " " : "", tb_role_name(role));
+    snprintf(sub, sizeof sub, "%lld", (long long)claims->account);
+    if (jwt_new(&jwt) != 0 || jwt_add_grant(jwt, "sub", sub) != 0 || jwt_add_grant(jwt, "scope", scope) != 0 ||
+        jwt_add_grant_int(jwt, "iat", claims->from_s) != 0 || jwt_add_grant_int(jwt, "nbf", claims->from_s) != 0 ||
+        jwt_add_grant_int(jwt, "exp", claims->until_s) != 0) {
         jwt_free(jwt);
         return tb_no_memory(err);
     }

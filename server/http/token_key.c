@@ -1,7 +1,6 @@
-/* A token key's file, judged before anything relies on it. libjwt refuses every token under a key
- * that it cannot use and does not say why, so the file must hold what its algorithm takes: a
- * secret, or a PEM key of the right half, kind and strength. And a PEM key is never a secret: under
- * HS256 whoever knows the public half could sign. */
+/* Checks a token key's file before it is used. libjwt refuses every token under a key that it cannot use and does not
+ * say why, so the file must hold what its algorithm takes: a secret, or a PEM key of the right half, kind and strength.
+ * A PEM key is never a secret: under HS256 anyone who knows the public half could sign. */
 #include "http/token_key.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ static tb_code refuse_key(tb_error *err, const char *path, const char *sentence)
 
 /* --- PEM --- */
 
-/* Instead of asking for one on the terminal. */
+/* Keeps OpenSSL from asking for a passphrase on the terminal. */
 static int no_passphrase(char *out, int room, int writing, void *asked)
 {
     (void)out;
@@ -55,8 +54,8 @@ static EVP_PKEY *read_half(const token_key *k, token_use half, bool *ret_locked)
     return key;
 }
 
-/* The file has no key of the half that is asked for: what has it? */
-static tb_code wrong_half(const token_key *k, const char *path, token_use use, bool locked,
+/* Explains why the file has no key of the half that was asked for. */
+static tb_code explain_missing_half(const token_key *k, const char *path, token_use use, bool locked,
                           tb_error *err)
 {
     bool other_locked;
@@ -82,23 +81,17 @@ static tb_code wrong_half(const token_key *k, const char *path, token_use use, b
                                          : "not a public key in PEM form.");
 }
 
-static bool suits(token_algorithm algorithm, const EVP_PKEY *key)
-{
-    char curve[32];
-    size_t n = 0;
-    if (algorithm == TOKEN_RS256)
-        return EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA && EVP_PKEY_get_bits(key) >= RSA_BITS_MIN;
-    return EVP_PKEY_get_base_id(key) == EVP_PKEY_EC &&
-           EVP_PKEY_get_group_name(key, curve, sizeof curve, &n) == 1 &&
-           strcmp(curve, "prime256v1") == 0;
-}
-
 static tb_code check_pem(const token_key *k, const char *path, token_use use, tb_error *err)
 {
     bool locked;
     EVP_PKEY *key = read_half(k, use, &locked);
-    if (!key) return wrong_half(k, path, use, locked, err);
-    const bool good = suits(k->algorithm, key);
+    if (!key) return explain_missing_half(k, path, use, locked, err);
+    char curve[32];
+    size_t n = 0;
+    bool good = EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA && EVP_PKEY_get_bits(key) >= RSA_BITS_MIN;
+    if (k->algorithm != TOKEN_RS256)
+        good = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC &&
+               EVP_PKEY_get_group_name(key, curve, sizeof curve, &n) == 1 && strcmp(curve, "prime256v1") == 0;
     EVP_PKEY_free(key);
     ERR_clear_error();
     if (good) return TB_OK;
@@ -125,38 +118,28 @@ static tb_code check_secret(token_key *k, const char *path, tb_error *err)
 
 /* --- files --- */
 
-static tb_code read_bytes(FILE *f, const char *path, token_key *k, tb_error *err)
-{
-    struct stat about;
-    const size_t n = fread(k->bytes, 1, TOKEN_FILE_MAX + 1, f);
-    k->len = (int)n;
-    k->exposed = fstat(fileno(f), &about) == 0 && (about.st_mode & 077);
-    if (ferror(f)) return tb_fail(err, TB_E_IO, "token-key", "%s: %s.", path, strerror(errno));
-    if (n > TOKEN_FILE_MAX) return refuse_key(err, path, "longer than 64 KiB, so it is not a key.");
-    return TB_OK;
-}
-
-static token_algorithm algorithm_of(const char *name)
-{
-    token_algorithm a = TOKEN_HS256;
-    while (a < TOKEN_ALGORITHM_COUNT && strcmp(algorithms[a].name, name) != 0)
-        a++;
-    return a;
-}
-
 tb_code token_key_load(const char *path, const char *algorithm, token_use use, token_key **ret_key,
                        tb_error *err)
 {
-    const token_algorithm a = algorithm_of(algorithm);
+    token_algorithm a = TOKEN_HS256;
+    while (a < TOKEN_ALGORITHM_COUNT && strcmp(algorithms[a].name, algorithm) != 0)
+        a++;
     if (a == TOKEN_ALGORITHM_COUNT) return tb_fail(err, TB_E_USAGE, "token-alg", NULL);
     FILE *f = fopen(path, "rbe");
     if (!f)
         return tb_fail(err, TB_E_IO, "token-key", "%s: %s. Name a readable file with --token-key.",
                        path, strerror(errno));
     token_key *k = calloc(1, sizeof *k + TOKEN_FILE_MAX + 2);
-    tb_code code = TB_OK;
-    if (k) k->algorithm = a;
-    code = k ? read_bytes(f, path, k, err) : tb_no_memory(err);
+    tb_code code = k ? TB_OK : tb_no_memory(err);
+    if (k) {
+        struct stat about;
+        const size_t n = fread(k->bytes, 1, TOKEN_FILE_MAX + 1, f);
+        k->algorithm = a;
+        k->len = (int)n;
+        k->exposed = fstat(fileno(f), &about) == 0 && (about.st_mode & 077);
+        if (ferror(f)) code = tb_fail(err, TB_E_IO, "token-key", "%s: %s.", path, strerror(errno));
+        else if (n > TOKEN_FILE_MAX) code = refuse_key(err, path, "longer than 64 KiB, so it is not a key.");
+    }
     fclose(f);
     if (!code) code = a == TOKEN_HS256 ? check_secret(k, path, err) : check_pem(k, path, use, err);
     if (!code && a != TOKEN_HS256 && use == TOKEN_CHECKS) k->exposed = false; /* public anyway */

@@ -1,4 +1,4 @@
-/* The key that tokens are checked or signed with, as its file held it. */
+/* The key that tokens are checked or signed with, as read from its file. */
 #ifndef TOLLBOOK_SERVER_HTTP_TOKEN_KEY_H
 #define TOLLBOOK_SERVER_HTTP_TOKEN_KEY_H
 
@@ -30,11 +30,11 @@ struct token_key {
 typedef enum token_use { TOKEN_CHECKS, TOKEN_SIGNS } token_use;
 
 /* Reads a secret (HS256: the file's bytes without a line end) or a PEM key: the public one checks,
- * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE where the file
- * holds no key that the algorithm takes for this use. */
+ * the private one signs. algorithm: one of TOKEN_ALGORITHMS. TB_E_IO; TB_E_USAGE if the file
+ * holds no key that fits the algorithm and this use. */
 TB_MUST_USE tb_code token_key_load(const char *path, const char *algorithm, token_use use,
                                    token_key **ret_key, tb_error *err);
-/* Whether others than its owner may read the file, though it holds a secret or a private key. */
+/* Whether the file holds a secret or a private key and others than its owner may read it. */
 bool token_key_exposed(const token_key *key);
 void token_key_free(token_key *key); /* NULL is fine */
 

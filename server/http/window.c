@@ -1,6 +1,6 @@
-/* For each id the moments of its last `count` requests, in a ring: one more fits when the oldest of
- * them has left the window. The table is of fixed size, in sets of eight under a lock each; where a
- * set is full, the id not seen for longest gives its place up. */
+/* A ring of the times of each id's last `count` requests: another one is allowed when the oldest has left the window.
+ * The table has a fixed size, in sets of eight with a lock each; in a full set the id not seen for longest is
+ * evicted. */
 #include "http/window.h"
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 typedef struct ring {
     int64_t id; /* 0: free */
     int64_t seen_us;
-    unsigned n, next; /* moments held, and where the next one goes: the oldest, once n is count */
+    unsigned n, next; /* times in the ring, and the index of the next one: the oldest, once n is count */
     int64_t at_us[WINDOW_COUNT_MAX];
 } ring;
 
@@ -51,34 +51,21 @@ static set *set_of(window *w, int64_t id)
     return &w->sets[(uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) >> 56];
 }
 
-static ring *look_for_ring(set *s, int64_t id)
+static ring *find_ring(set *s, int64_t id)
 {
     for (int i = 0; i < WAYS; i++)
         if (s->ways[i].id == id) return &s->ways[i];
     return NULL;
 }
 
-static ring *find_ring(set *s, int64_t id)
-{
-    ring *known = look_for_ring(s, id), *oldest = &s->ways[0];
-    if (known) return known;
-    for (int i = 0; i < WAYS; i++) {
-        ring *r = &s->ways[i];
-        if (r->id == 0 || (oldest->id != 0 && r->seen_us < oldest->seen_us)) oldest = r;
-    }
-    oldest->id = id;
-    oldest->n = oldest->next = 0;
-    return oldest;
-}
-
-/* How long until one more fits; 0 or less: it does. */
+/* How long until another request is allowed; 0 or less: it is. */
 static int64_t wait_of(const window *w, const ring *r, int64_t now_us)
 {
     if (r->n < w->count) return 0;
     return r->at_us[r->next] + w->span_us - now_us;
 }
 
-static bool is_over(int64_t wait_us, unsigned *ret_wait_s)
+static bool report_wait(int64_t wait_us, unsigned *ret_wait_s)
 {
     if (wait_us > 0) *ret_wait_s = (unsigned)((wait_us + 999999) / 1000000);
     return wait_us <= 0;
@@ -89,6 +76,15 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
     set *s = set_of(w, id);
     pthread_mutex_lock(&s->lock);
     ring *r = find_ring(s, id);
+    if (!r) { /* takes a free one, or the one not seen for longest */
+        r = &s->ways[0];
+        for (int i = 0; i < WAYS; i++) {
+            ring *way = &s->ways[i];
+            if (way->id == 0 || (r->id != 0 && way->seen_us < r->seen_us)) r = way;
+        }
+        r->id = id;
+        r->n = r->next = 0;
+    }
     const int64_t wait_us = wait_of(w, r, mono_us);
     r->seen_us = mono_us;
     if (wait_us <= 0) {
@@ -97,15 +93,15 @@ bool window_take(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
         if (r->n < w->count) r->n++;
     }
     pthread_mutex_unlock(&s->lock);
-    return is_over(wait_us, ret_wait_s);
+    return report_wait(wait_us, ret_wait_s);
 }
 
 bool window_has_room(window *w, int64_t id, int64_t mono_us, unsigned *ret_wait_s)
 {
     set *s = set_of(w, id);
     pthread_mutex_lock(&s->lock);
-    const ring *r = look_for_ring(s, id);
+    const ring *r = find_ring(s, id);
     const int64_t wait_us = r ? wait_of(w, r, mono_us) : 0;
     pthread_mutex_unlock(&s->lock);
-    return is_over(wait_us, ret_wait_s);
+    return report_wait(wait_us, ret_wait_s);
 }

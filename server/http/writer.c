@@ -1,5 +1,5 @@
-/* A list under a mutex, a thread that takes as much of it as one commit should hold. Group commit
- * is where durable ingest gets its speed: one fsync for all who wait. */
+/* A queue under a mutex, and a thread that takes as much of it as one commit should hold. Group commit makes durable
+ * ingest fast: one fsync for all queued jobs. */
 #include "http/writer.h"
 
 #include <pthread.h>
@@ -20,23 +20,24 @@ struct writer {
     write_job *first, **last;
     unsigned queued;
     size_t queued_bytes;
-    int64_t gathered_us; /* the writer's thread alone: when the last group with usage began */
-    int64_t busy_us, tended_us; /* likewise: the last end of work, and of a step of hooks.tend */
-    int64_t tend_took_us;       /* likewise: that step */
-    bool tends, idles;          /* likewise: that, or hooks.idle, has more to do */
     bool stop, running, broken;
-    bool owes_keys; /* the writer's thread alone: a change of keys is not in force yet */
+    /* Of the writer's thread alone: */
+    int64_t gathered_us;            /* when the last group with usage began */
+    int64_t busy_us, maintained_us; /* the last end of work, and of a step of hooks.maintain */
+    int64_t maintenance_us;         /* the duration of that step */
+    bool more_maintenance, more_idle; /* hooks.maintain, or hooks.idle, has more to do */
+    bool keys_pending;              /* a change of keys is not in force yet */
 };
 
 typedef struct group {
     writer *w;
     int64_t begun_us;
     write_job *first, **last;
-    write_job *rest; /* not in it */
+    write_job *rest; /* jobs that are not in it yet */
     size_t bytes;
     bool changed_keys;
-    bool unwritten; /* what the jobs gathered could not be written: nothing is lost by that */
-    bool undone;    /* its one job failed, and all of the transaction goes with it */
+    bool flush_failed; /* the gathered usage could not be written, before the commit: no data is lost */
+    bool undone;       /* its only job failed, and the transaction was rolled back */
 } group;
 
 static void fail_job(write_job *job, const tb_error *err)
@@ -51,41 +52,35 @@ bool write_job_over(write_job *job)
         .code = TB_E_BUSY,
         .message = "The server has more to do than it can; send the same again later.",
     };
-    const bool left = job->left && job->left(job);
-    if (!left && (!job->wait_us || clock_mono_us() - job->since_us <= job->wait_us)) return false;
+    const bool abandoned = job->abandoned && job->abandoned(job);
+    if (!abandoned && (!job->wait_us || clock_mono_us() - job->since_us <= job->wait_us)) return false;
     fail_job(job, &late);
     return true;
 }
 
-/* One job behind its mark. false: the transaction itself is lost. */
-static bool run_job(tb_store *store, write_job *job, tb_error *err)
-{
-    if (write_job_over(job)) return true;
-    if (tb_store_mark(store, err) != TB_OK) return false;
-    tb_error own = {0};
-    job->code = job->run(job, store, &own);
-    if (job->code == TB_OK) return tb_store_keep_mark(store, err) == TB_OK;
-    fail_job(job, &own);
-    job->changed_keys = false;
-    tb_store_back_to_mark(store);
-    return true;
-}
-
-/* It is alone in its transaction, which goes with it where it fails. Under a mark each statement that inserts several rows, or
- * has triggers, would cost as much as all that the transaction has changed before it. On usage servers that is little. */
+/* A heavy job is alone in its transaction, which is rolled back if it fails. Behind a savepoint each statement that
+ * inserts several rows, or has triggers, would cost as much as all earlier changes of the transaction. On usage servers
+ * a batch costs little. */
 static bool is_heavy(const group *g, const write_job *job)
 {
     return !g->w->hooks.gather_us && job->weight > WRITER_ALONE;
 }
 
-static bool run_heavy(tb_store *store, group *g, write_job *job, tb_error *err)
+/* Runs a job behind a savepoint, unless it is heavy. false: the transaction itself is lost. */
+static bool run_job(tb_store *store, group *g, write_job *job, tb_error *err)
 {
-    if (write_job_over(job)) return true;
+    const bool heavy = is_heavy(g, job);
     tb_error own = {0};
+    if (write_job_over(job)) return true;
+    if (!heavy && tb_store_mark(store, err) != TB_OK) return false;
     job->code = job->run(job, store, &own);
-    if (job->code == TB_OK) return true;
+    if (job->code == TB_OK) return heavy || tb_store_keep_mark(store, err) == TB_OK;
     fail_job(job, &own);
     job->changed_keys = false;
+    if (!heavy) {
+        tb_store_back_to_mark(store);
+        return true;
+    }
     g->undone = true;
     *err = own;
     return false;
@@ -96,9 +91,9 @@ static bool is_short(const write_job *job)
     return job->weight <= WRITER_SHORT;
 }
 
-/* Where usage is gathered, what brings some is not mixed with what does not: its INSERT may fail. Elsewhere what several
- * jobs bring is written at the end, which may fail, too; and those that are short are answered before what is not
- * begins. */
+/* Whether `next` may be in the group of `job`. With usage on servers, jobs with usage and others are not mixed, because
+ * the usage's INSERT may fail. Elsewhere jobs whose usage is written at the group's end, which may fail, too, are not
+ * mixed with others; and short jobs are answered before a long one begins. */
 static bool may_join(const group *g, const write_job *job, const write_job *next)
 {
     if (g->w->hooks.gather_us) return job->usage == next->usage;
@@ -106,17 +101,7 @@ static bool may_join(const group *g, const write_job *job, const write_job *next
            !is_heavy(g, next);
 }
 
-static int64_t group_us(const group *g, const write_job *job)
-{
-    return g->w->hooks.gather_us && job->usage ? g->w->hooks.gather_us : WRITER_GROUP_US;
-}
-
-static size_t group_bytes(const group *g, const write_job *job)
-{
-    return g->w->hooks.gather_us && job->usage ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
-}
-
-/* The lock is held. */
+/* With the lock held. */
 static write_job *take_all(writer *w)
 {
     write_job *all = w->first;
@@ -127,8 +112,8 @@ static write_job *take_all(writer *w)
     return all;
 }
 
-/* Usage that came since the group began joins it, for an INSERT costs as much for one piece as for many; not where others wait for
- * the group's end. */
+/* With usage on servers: jobs with usage that came since the group began join it, since an INSERT costs as much for one
+ * batch as for many. Not if other jobs wait for the group's end. */
 static write_job *take_more(writer *w)
 {
     pthread_mutex_lock(&w->lock);
@@ -140,21 +125,14 @@ static write_job *take_more(writer *w)
     return jobs;
 }
 
-static bool goes_on(group *g, const write_job *job)
-{
-    if (job->alone || g->bytes >= group_bytes(g, job) || clock_mono_us() - g->begun_us >= group_us(g, job)) return false;
-    if (!g->rest && g->w->hooks.gather_us && job->usage) g->rest = take_more(g->w);
-    return g->rest && !g->rest->alone && may_join(g, job, g->rest);
-}
-
-/* Runs jobs until the group is large or old enough, or one is to be alone; what is left stays in
- * g->rest. */
+/* Runs jobs until the group is large or old enough, or a job has to be alone; the others stay in g->rest. */
 static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
 {
     group *g = ctx;
     write_job *job;
     g->begun_us = clock_mono_us();
     if (tb_store_group_batches(store, g->rest->grouped, err) != TB_OK) return err->code;
+    bool more;
     do {
         job = g->rest;
         g->rest = job->next;
@@ -162,40 +140,25 @@ static tb_code run_jobs(tb_store *store, void *ctx, tb_error *err)
         *g->last = job;
         g->last = &job->next;
         g->bytes += job->bytes;
-        if (!(is_heavy(g, job) ? run_heavy(store, g, job, err) : run_job(store, job, err))) return err->code;
+        if (!run_job(store, g, job, err)) return err->code;
         g->changed_keys |= job->changed_keys;
-    } while (goes_on(g, job));
+        const bool gather = g->w->hooks.gather_us && job->usage;
+        const int64_t most_us = gather ? g->w->hooks.gather_us : WRITER_GROUP_US;
+        const size_t most_bytes = gather ? WRITER_GATHER_GROUP : WRITER_GROUP_BYTES;
+        more = !job->alone && g->bytes < most_bytes && clock_mono_us() - g->begun_us < most_us;
+        if (more && !g->rest && gather) g->rest = take_more(g->w);
+    } while (more && g->rest && !g->rest->alone && may_join(g, job, g->rest));
     tb_code code = tb_store_group_batches(store, false, err);
-    g->unwritten = code != TB_OK;
+    g->flush_failed = code != TB_OK;
     return code;
 }
 
-/* Only the loss of what was thought written makes a store unfit; a full disk does not. */
-static void note_failure(writer *w, tb_code code)
-{
-    if (code != TB_E_IO && code != TB_E_CORRUPT) return;
-    pthread_mutex_lock(&w->lock);
-    w->broken = true;
-    pthread_mutex_unlock(&w->lock);
-}
-
-/* After a commit, and while keys are owed. */
+/* After a commit, and while a change of keys is pending. */
 static bool publish(writer *w, bool changed_keys)
 {
-    w->owes_keys |= changed_keys;
-    if (w->hooks.committed(w->hooks.ctx, w->store, w->owes_keys)) w->owes_keys = false;
-    return !w->owes_keys;
-}
-
-/* Who changed a key must not believe that it holds. */
-static void fail_key_jobs(group *g)
-{
-    static const tb_error owed = {
-        .code = TB_E_BUSY,
-        .message = "The change of keys is stored but not in force yet, try again later.",
-    };
-    for (write_job *job = g->first; job; job = job->next)
-        if (job->code == TB_OK && job->changed_keys) fail_job(job, &owed);
+    w->keys_pending |= changed_keys;
+    if (w->hooks.committed(w->hooks.ctx, w->store, w->keys_pending)) w->keys_pending = false;
+    return !w->keys_pending;
 }
 
 static void finish_group(group *g, const tb_error *failed)
@@ -207,33 +170,41 @@ static void finish_group(group *g, const tb_error *failed)
     }
 }
 
-/* The database is not where it was. What was committed is moved out of the WAL into it, so that
- * whoever finds it finds all; the last commit may be in it, so what is known of it is read anew. */
-static void lose(writer *w, bool changed_keys, const tb_error *err)
-{
-    tb_store_checkpoint(w->store, true);
-    publish(w, changed_keys);
-    if (w->hooks.lost) w->hooks.lost(w->hooks.ctx, err);
-}
-
-/* One transaction with the first of the jobs; returns the others. */
+/* Commits a transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
     group g = {.w = w, .last = &g.first, .rest = jobs};
     tb_error err = {0};
     if (tb_store_write(w->store, run_jobs, &g, &err) != TB_OK) {
-        if (!g.first) { /* it did not even begin */
+        if (!g.first) { /* the transaction did not begin */
             g.first = jobs;
             g.rest = NULL;
             for (write_job *job = jobs; job; job = job->next)
                 job->code = TB_OK;
         }
-        if (!g.unwritten && !g.undone) note_failure(w, err.code);
-        if (err.code == TB_E_GONE) lose(w, g.changed_keys, &err);
+        /* Only a commit that may have lost data makes the store unfit; a full disk does not. */
+        if (!g.flush_failed && !g.undone && (err.code == TB_E_IO || err.code == TB_E_CORRUPT)) {
+            pthread_mutex_lock(&w->lock);
+            w->broken = true;
+            pthread_mutex_unlock(&w->lock);
+        }
+        if (err.code == TB_E_GONE) {
+            /* The database was moved. The WAL is moved into it, so that it is complete wherever it is; that may include
+             * the last commit, so the version and keys are read again. */
+            tb_store_checkpoint(w->store, true);
+            publish(w, g.changed_keys);
+            if (w->hooks.lost) w->hooks.lost(w->hooks.ctx, &err);
+        }
         finish_group(&g, &err);
         return g.rest;
     }
-    if (!publish(w, g.changed_keys)) fail_key_jobs(&g);
+    static const tb_error pending = {
+        .code = TB_E_BUSY,
+        .message = "The change of keys is stored but not in force yet, try again later.",
+    };
+    const bool published = publish(w, g.changed_keys);
+    for (write_job *job = g.first; job && !published; job = job->next)
+        if (job->code == TB_OK && job->changed_keys) fail_job(job, &pending);
     finish_group(&g, NULL);
     tb_store_checkpoint(w->store, false);
     return g.rest;
@@ -265,7 +236,7 @@ static void run_all(writer *w, write_job *jobs)
     }
 }
 
-static struct timespec later(int64_t ms)
+static struct timespec time_in_ms(int64_t ms)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -276,45 +247,39 @@ static struct timespec later(int64_t ms)
     return t;
 }
 
-static void tend(writer *w)
+static void maintain(writer *w)
 {
     const int64_t from_us = clock_mono_us();
-    w->tends = w->hooks.tend(w->hooks.ctx, w->store);
-    w->tended_us = clock_mono_us();
-    w->tend_took_us = w->tended_us - from_us;
+    w->more_maintenance = w->hooks.maintain(w->hooks.ctx, w->store);
+    w->maintained_us = clock_mono_us();
+    w->maintenance_us = w->maintained_us - from_us;
 }
 
-/* Under load: whether a step is due that is to take one part of the time, and others so many. */
-static bool is_tend_due(const writer *w, int64_t others)
+/* Under load: whether a step of maintenance is due, which may take one part of the time to `others` parts for jobs. */
+static bool is_maintenance_due(const writer *w, int64_t others)
 {
-    int64_t pause_us = w->tend_took_us * others;
-    if (!w->tends || pause_us > WRITER_TEND_US) pause_us = WRITER_TEND_US;
-    return w->hooks.tend && !w->owes_keys && clock_mono_us() - w->tended_us >= pause_us;
+    int64_t pause_us = w->maintenance_us * others;
+    if (!w->more_maintenance || pause_us > WRITER_MAINTAIN_US) pause_us = WRITER_MAINTAIN_US;
+    return w->hooks.maintain && !w->keys_pending && clock_mono_us() - w->maintained_us >= pause_us;
 }
 
-static int64_t idle_ms(const writer *w)
-{
-    if (w->owes_keys) return WRITER_AGAIN_MS;
-    if (w->tends || w->idles) return 1;
-    return w->hooks.tend ? WRITER_TEND_MS : WRITER_IDLE_MS;
-}
-
-/* What is done while nobody asks for anything. */
-static void be_idle(writer *w)
+/* What the writer does while it has no jobs. */
+static void run_idle(writer *w)
 {
     const int64_t now_us = clock_mono_us();
-    if (w->owes_keys) {
+    if (w->keys_pending) {
         publish(w, false);
         return;
     }
-    if (w->hooks.tend && (w->tends || now_us - w->tended_us >= WRITER_TEND_MS * INT64_C(1000))) tend(w);
-    if (w->hooks.idle && (w->idles || !w->hooks.tend || now_us - w->busy_us >= WRITER_IDLE_MS * INT64_C(1000))) {
+    const int64_t quiet_us = now_us - w->maintained_us, idle_us = now_us - w->busy_us;
+    if (w->hooks.maintain && (w->more_maintenance || quiet_us >= WRITER_MAINTAIN_MS * INT64_C(1000))) maintain(w);
+    if (w->hooks.idle && (w->more_idle || !w->hooks.maintain || idle_us >= WRITER_IDLE_MS * INT64_C(1000))) {
         w->busy_us = now_us;
-        w->idles = w->hooks.idle(w->hooks.ctx, w->store);
+        w->more_idle = w->hooks.idle(w->hooks.ctx, w->store);
     }
 }
 
-/* --- usage that waits --- */
+/* --- the queue --- */
 
 static void append_job(write_job ***last, write_job *job)
 {
@@ -323,40 +288,21 @@ static void append_job(write_job ***last, write_job *job)
     *last = &job->next;
 }
 
-static bool bring_usage(const write_job *jobs)
-{
-    while (jobs && !jobs->usage)
-        jobs = jobs->next;
-    return jobs != NULL;
-}
-
-/* So much of it waits that no more need be gathered. */
-static bool is_plenty(const writer *w)
-{
-    size_t bytes = 0, cells = 0;
-    for (const write_job *job = w->first; job; job = job->next) {
-        bytes += job->usage ? job->bytes : 0;
-        cells += job->usage ? job->cells : 0;
-    }
-    return bytes >= WRITER_GATHER_BYTES || cells >= WRITER_GATHER_CELLS;
-}
-
-/* Whether jobs with usage have to stay in the queue; *ret_ms is then when to look again. The lock is held. */
+/* With usage on servers: whether jobs with usage stay in the queue; then *ret_ms is when to look again. With the lock
+ * held. */
 static bool holds_usage(writer *w, bool ready, int64_t *ret_ms)
 {
     const int64_t left_us = w->gathered_us + w->hooks.gather_us - clock_mono_us();
     *ret_ms = WRITER_AGAIN_MS;
     if (w->stop || w->broken || !w->hooks.gather_us) return false;
     if (!ready) return true;
-    if (left_us <= 0 || is_plenty(w)) return false;
+    size_t bytes = 0, cells = 0;
+    for (const write_job *job = w->first; job; job = job->next) {
+        bytes += job->usage ? job->bytes : 0;
+        cells += job->usage ? job->cells : 0;
+    }
+    if (left_us <= 0 || bytes >= WRITER_GATHER_BYTES || cells >= WRITER_GATHER_CELLS) return false;
     *ret_ms = left_us / 1000 + 1;
-    return true;
-}
-
-static bool no_longer(write_job *job, const tb_error *unready)
-{
-    if (!write_job_over(job)) return false;
-    if (unready) fail_job(job, unready);
     return true;
 }
 
@@ -371,21 +317,27 @@ static void stay_queued(writer *w, write_job *job)
     w->queued_bytes += job->bytes;
 }
 
-/* Usage is gathered: what can be done now. Those with usage that stay are let go once they have waited for too long. */
+/* With usage on servers: takes the jobs that can run now. Jobs with usage that stay, but have waited too long, go to
+ * *ret_over. */
 static write_job *take_gathered(writer *w, bool held, const tb_error *unready, write_job **ret_over)
 {
     job_list taken = {.last = &taken.first};
     write_job **last_over = ret_over;
     for (write_job *job = take_all(w), *next; job; job = next) {
         next = job->next;
-        if (!held || !job->usage) append_job(&taken.last, job);
-        else if (no_longer(job, unready)) append_job(&last_over, job);
-        else stay_queued(w, job);
+        if (!held || !job->usage) {
+            append_job(&taken.last, job);
+        } else if (write_job_over(job)) {
+            if (unready) fail_job(job, unready);
+            append_job(&last_over, job);
+        } else {
+            stay_queued(w, job);
+        }
     }
     return taken.first;
 }
 
-/* A round: all that are short, those first that bring no usage; then the oldest of the others. */
+/* Takes a round: all short jobs, first those without usage; then the oldest of the others. */
 static write_job *take_round(writer *w)
 {
     job_list none = {.last = &none.first}, few = {.last = &few.first}, many = {.last = &many.first};
@@ -407,21 +359,8 @@ static write_job *take_round(writer *w)
     return none.first;
 }
 
-static write_job *take_jobs(writer *w, bool held, const tb_error *unready, write_job **ret_over)
-{
-    *ret_over = NULL;
-    return w->hooks.gather_us ? take_gathered(w, held, unready, ret_over) : take_round(w);
-}
-
-static void finish_over(write_job *over)
-{
-    for (write_job *job = over, *next; job; job = next) {
-        next = job->next;
-        job->done(job);
-    }
-}
-
-/* What can be done now; NULL: nothing, after a wait. The lock is held, but not while others are asked. */
+/* Takes the jobs that can run now. NULL: none, and it has waited. The lock is held, except in calls of hooks and
+ * jobs. */
 static write_job *next_jobs(writer *w)
 {
     tb_error why;
@@ -432,31 +371,38 @@ static write_job *next_jobs(writer *w)
     const bool ready = !gather || w->hooks.ready(w->hooks.ctx, &why);
     pthread_mutex_lock(&w->lock);
     const bool held = holds_usage(w, ready, &ms);
-    write_job *jobs = take_jobs(w, held, ready ? NULL : &why, &over);
-    if (!held && jobs) w->gathered_us = bring_usage(jobs) ? clock_mono_us() : w->gathered_us;
+    write_job *jobs = w->hooks.gather_us ? take_gathered(w, held, ready ? NULL : &why, &over) : take_round(w);
+    for (const write_job *job = held ? NULL : jobs; job; job = job->next)
+        if (job->usage) w->gathered_us = clock_mono_us();
     if (over) {
         pthread_mutex_unlock(&w->lock);
-        finish_over(over);
+        for (write_job *next; over; over = next) {
+            next = over->next;
+            over->done(over);
+        }
         pthread_mutex_lock(&w->lock);
-    } else if (!jobs && w->first && is_tend_due(w, WRITER_TEND_HELD)) {
+    } else if (!jobs && w->first && is_maintenance_due(w, WRITER_MAINTAIN_HELD)) {
         pthread_mutex_unlock(&w->lock);
-        tend(w);
+        maintain(w);
         pthread_mutex_lock(&w->lock);
     } else if (!jobs && w->first) {
-        const struct timespec until = later(ms < WRITER_AGAIN_MS ? ms : WRITER_AGAIN_MS);
+        const struct timespec until = time_in_ms(ms < WRITER_AGAIN_MS ? ms : WRITER_AGAIN_MS);
         pthread_cond_timedwait(&w->wake, &w->lock, &until);
     }
     return jobs;
 }
 
-/* Waits until there is work or a stop; the lock is held, but not while keys are published. */
+/* Waits for a job or a stop. The lock is held, except in calls of hooks. */
 static void wait_for_work(writer *w)
 {
     while (!w->first && !w->stop) {
-        const struct timespec until = later(w->broken ? WRITER_IDLE_MS : idle_ms(w));
+        int64_t ms = w->hooks.maintain ? WRITER_MAINTAIN_MS : WRITER_IDLE_MS;
+        if (w->more_maintenance || w->more_idle) ms = 1;
+        if (w->keys_pending) ms = WRITER_AGAIN_MS;
+        const struct timespec until = time_in_ms(w->broken ? WRITER_IDLE_MS : ms);
         if (pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0 || w->broken) continue;
         pthread_mutex_unlock(&w->lock);
-        be_idle(w);
+        run_idle(w);
         pthread_mutex_lock(&w->lock);
     }
 }
@@ -475,7 +421,7 @@ static void *run_writer(void *arg)
         pthread_mutex_unlock(&w->lock);
         run_all(w, jobs);
         w->busy_us = clock_mono_us();
-        if (!is_broken(w) && is_tend_due(w, WRITER_TEND_BUSY)) tend(w);
+        if (!is_broken(w) && is_maintenance_due(w, WRITER_MAINTAIN_BUSY)) maintain(w);
         pthread_mutex_lock(&w->lock);
         w->running = false;
     }
@@ -497,30 +443,11 @@ writer *writer_start(tb_store *store, writer_hooks hooks)
     w->hooks = hooks;
     w->last = &w->first;
     w->gathered_us = clock_mono_us() - hooks.gather_us;
-    w->busy_us = w->tended_us = clock_mono_us();
-    w->idles = hooks.idles;
+    w->busy_us = w->maintained_us = clock_mono_us();
+    w->more_idle = hooks.more_idle;
     if (pthread_create(&w->thread, NULL, run_writer, w) == 0) return w;
     free(w);
     return NULL;
-}
-
-static unsigned count_jobs(const writer *w, int64_t account)
-{
-    unsigned n = 0;
-    for (const write_job *job = w->first; job; job = job->next)
-        n += job->account == account;
-    return n;
-}
-
-/* Only a queue that is long already is counted. */
-static bool has_place(const writer *w, const write_job *job)
-{
-    const unsigned most = w->hooks.gather_us ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
-    const unsigned share = w->hooks.gather_us ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
-    if (w->queued >= most) return false;
-    const bool light = w->queued == 0 || job->bytes <= WRITER_SHORT_BYTES;
-    if (!light && w->queued_bytes + job->bytes > WRITER_BYTES_MAX) return false;
-    return w->queued < share || count_jobs(w, job->account) < share;
 }
 
 tb_code writer_submit(writer *w, write_job *job, tb_error *err)
@@ -531,9 +458,19 @@ tb_code writer_submit(writer *w, write_job *job, tb_error *err)
     job->since_us = clock_mono_us();
     job->next = NULL;
     pthread_mutex_lock(&w->lock);
+    const unsigned most = w->hooks.gather_us ? WRITER_GATHER_JOBS : WRITER_JOBS_MAX;
+    const unsigned share = w->hooks.gather_us ? WRITER_GATHER_SHARE : WRITER_JOBS_SHARE;
+    const bool light = w->queued == 0 || job->bytes <= WRITER_SHORT_BYTES;
+    bool full = w->queued >= most || (!light && w->queued_bytes + job->bytes > WRITER_BYTES_MAX);
+    if (!full && w->queued >= share) { /* only a long queue is counted */
+        unsigned own = 0;
+        for (const write_job *other = w->first; other; other = other->next)
+            own += other->account == job->account;
+        full = own >= share;
+    }
     if (w->broken) {
         code = TB_E_IO;
-    } else if (w->stop || !has_place(w, job)) {
+    } else if (w->stop || full) {
         code = TB_E_BUSY;
     } else {
         *w->last = job;

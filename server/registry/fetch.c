@@ -1,5 +1,5 @@
-/* libcurl, restricted: only http and https, no signals, and nothing but connections kept between
- * exchanges. A proxy of the environment is used, except for this machine. */
+/* libcurl, restricted: only http and https, no signals, and only connections are kept between exchanges. A proxy of the
+ * environment is used, except for this machine. */
 #include "registry/fetch.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define CONNECT_MS 5000L
-#define LINE_MAX_BYTES ((size_t)18 << 10) /* of a header that is sent: a token in it */
+#define LINE_MAX_BYTES ((size_t)18 << 10) /* of a request header, with a token */
 
 static int64_t mono_us(void)
 {
@@ -30,7 +30,7 @@ void fetch_close(fetch *f)
     if (f->curl) curl_easy_cleanup(f->curl);
 }
 
-/* --- what comes back --- */
+/* --- the answer --- */
 
 static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
 {
@@ -39,8 +39,8 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
     return body->failed ? 0 : size * n;
 }
 
-/* A header's value, where the line is of that name, without the space around it. */
-static bool value_of(const char *line, size_t len, const char *name, char *out, size_t size)
+/* If the line is a header of this name, copies its value without the space around it and returns true. */
+static bool take_value(const char *line, size_t len, const char *name, char *out, size_t size)
 {
     const size_t at = strlen(name);
     if (len <= at || strncasecmp(line, name, at) != 0 || line[at] != ':') return false;
@@ -51,15 +51,15 @@ static bool value_of(const char *line, size_t len, const char *name, char *out, 
         to--;
     const size_t n = (size_t)(to - from);
     out[0] = 0;
-    if (n >= size || memchr(from, 0, n)) return true; /* too long to be of use */
+    if (n >= size || memchr(from, 0, n)) return true; /* too long: ignored */
     memcpy(out, from, n);
     out[n] = 0;
     return true;
 }
 
-/* Where the challenge "Bearer" begins among those of one header: outside quotes, at the start or
- * after a comma. NULL: there is none. */
-static const char *bearer_in(const char *value)
+/* The beginning of the challenge "Bearer" among those of one header: outside quotes, at the start or after a comma.
+ * NULL: there is none. */
+static const char *find_bearer(const char *value)
 {
     bool quoted = false, start = true;
     for (const char *at = value; *at; at++) {
@@ -71,13 +71,13 @@ static const char *bearer_in(const char *value)
     return NULL;
 }
 
-static void forget_head(fetch *f)
+static void reset_head(fetch *f)
 {
     f->challenge[0] = f->digest[0] = 0;
     f->digests = 0;
 }
 
-/* The library itself keeps what it is given, so their sum is bounded, not only what is kept here. */
+/* The library keeps all headers itself, so their sum is bounded, not only those kept here. */
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     fetch *f = ctx;
@@ -85,16 +85,16 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     const size_t len = size * n;
     f->head += len;
     if (f->head > FETCH_HEAD_MAX) return 0;
-    if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0) forget_head(f); /* what came before was interim */
-    if (value_of(bytes, len, "Docker-Content-Digest", f->digest, sizeof f->digest)) f->digests++;
-    else if (value_of(bytes, len, "WWW-Authenticate", value, sizeof value)) {
-        const char *bearer = bearer_in(value);
+    if (len > 5 && memcmp(bytes, "HTTP/", 5) == 0) reset_head(f); /* an interim response came before */
+    if (take_value(bytes, len, "Docker-Content-Digest", f->digest, sizeof f->digest)) f->digests++;
+    else if (take_value(bytes, len, "WWW-Authenticate", value, sizeof value)) {
+        const char *bearer = find_bearer(value);
         if (bearer) memcpy(f->challenge, bearer, strlen(bearer) + 1);
     }
     return len;
 }
 
-static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int check_stop(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const fetch *f = ctx;
     (void)a;
@@ -117,7 +117,7 @@ static bool add_line(struct curl_slist **lines, const char *name, const char *va
     return more != NULL;
 }
 
-/* Whether the host is this machine, by its address alone: a name that begins like one is not. */
+/* Whether the host is this machine, by its address: a name that only begins like one is not. */
 static bool is_local(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -128,7 +128,7 @@ static bool is_local(const char *url)
            strncmp(host, "[::1]", 5) == 0;
 }
 
-static void set_up(fetch *f, const fetch_request *request, struct curl_slist *lines, long left_ms)
+static void prepare(fetch *f, const fetch_request *request, struct curl_slist *lines, long left_ms)
 {
     CURL *curl = f->curl;
     curl_easy_reset(curl);
@@ -136,8 +136,8 @@ static void set_up(fetch *f, const fetch_request *request, struct curl_slist *li
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    /* A look-up of a name that is given up is left to its own thread, which frees what is its: waited
-     * for, a name server that is away would hold this one, and a stop, for its own half a minute. */
+    /* An abandoned name look-up ends on its own thread. Waiting for it could block this thread, and a stop, for the
+     * resolver's half a minute. */
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, left_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
@@ -150,7 +150,7 @@ static void set_up(fetch *f, const fetch_request *request, struct curl_slist *li
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, f);
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
     if (f->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, f->ca);
     if (is_local(request->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
@@ -160,8 +160,8 @@ static void set_up(fetch *f, const fetch_request *request, struct curl_slist *li
     curl_easy_setopt(curl, CURLOPT_PASSWORD, request->password);
 }
 
-/* The address up to its path: what a sentence names. */
-static tb_code no_answer(const fetch *f, const char *url, CURLcode rc, tb_error *err)
+/* The message names the address up to its path. */
+static tb_code fail_exchange(const fetch *f, const char *url, CURLcode rc, tb_error *err)
 {
     const char *host = strstr(url, "://");
     const size_t len = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/?") : strcspn(url, "?");
@@ -183,18 +183,18 @@ tb_code fetch_ask(fetch *f, const fetch_request *request, tb_error *err)
     f->body.failed = false;
     f->status = 0;
     f->head = 0;
-    forget_head(f);
-    if (left_us < 1000) return no_answer(f, request->url, CURLE_OPERATION_TIMEDOUT, err);
+    reset_head(f);
+    if (left_us < 1000) return fail_exchange(f, request->url, CURLE_OPERATION_TIMEDOUT, err);
     bool ok = !request->accept || add_line(&lines, "Accept: ", request->accept);
     ok = ok && (!request->bearer || add_line(&lines, "Authorization: Bearer ", request->bearer));
     CURLcode rc = CURLE_OUT_OF_MEMORY;
     if (ok) {
-        set_up(f, request, lines, (long)(left_us / 1000));
+        prepare(f, request, lines, (long)(left_us / 1000));
         rc = curl_easy_perform(f->curl);
     }
     curl_slist_free_all(lines);
     if (rc == CURLE_OUT_OF_MEMORY) return tb_no_memory(err);
-    if (rc != CURLE_OK) return no_answer(f, request->url, rc, err);
+    if (rc != CURLE_OK) return fail_exchange(f, request->url, rc, err);
     curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &f->status);
     return TB_OK;
 }

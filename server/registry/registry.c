@@ -1,9 +1,8 @@
-/* HEAD first, which costs the registry least and counts against no quota of pulls. Where it asks for
- * a token, one is fetched from the declared realm, for pulling this repository and nothing more,
- * whatever scope the registry names, and the request is made once again. Where the answer has no
- * digest that can be used, the manifest itself is fetched and hashed, and a registry that claims
- * another digest for it is not believed. The manifest of several platforms is an image's own: its
- * digest is what the tag means. */
+/* HEAD first, which is cheapest for the registry and does not count against pull quotas. If the registry wants a token,
+ * one is fetched from the declared realm, for pulling this repository and nothing else, whatever scope the registry
+ * names, and the request is repeated once. If the answer has no usable digest, the manifest itself is fetched and
+ * hashed; a registry that claims another digest for it is an error. A manifest of several platforms is hashed itself:
+ * that is what the tag names. */
 #include "registry/registry.h"
 
 #include <jansson.h>
@@ -16,7 +15,7 @@
 #include "registry/fetch.h"
 #include "tollbook/json.h"
 
-#define MANIFEST_MAX ((size_t)4 << 20) /* the least that registries have to take */
+#define MANIFEST_MAX ((size_t)4 << 20) /* the size that registries must accept at least */
 #define TOKEN_MAX    16384
 #define URL_MAX      2048
 
@@ -25,12 +24,12 @@ static const char manifests[] = "application/vnd.oci.image.index.v1+json, "
                                 "application/vnd.docker.distribution.manifest.list.v2+json, "
                                 "application/vnd.docker.distribution.manifest.v2+json";
 
-typedef struct asking {
+typedef struct look_up {
     const registry_question *q;
     fetch f;
     char url[URL_MAX];
     char token[TOKEN_MAX + 1];
-} asking;
+} look_up;
 
 /* --- names --- */
 
@@ -39,7 +38,7 @@ static bool is_lower(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-/* Letters and digits, joined by one of '.', '_', "__", any '-', and by '/' between components. */
+/* Letters and digits, joined by '.', '_', "__" or any number of '-', and by '/' between components. */
 bool registry_is_name(const char *text, size_t len)
 {
     if (len == 0 || len > 255 || !is_lower(text[0]) || !is_lower(text[len - 1])) return false;
@@ -119,7 +118,7 @@ static bool put_escaped(char *out, size_t size, const char *text)
     return true;
 }
 
-static tb_code token_url(asking *a, tb_error *err)
+static tb_code make_token_url(look_up *a, tb_error *err)
 {
     char realm[URL_MAX / 4], service[256], scope[300];
     if (!registry_parameter(a->f.challenge, "realm", realm, sizeof realm))
@@ -143,16 +142,16 @@ static tb_code token_url(asking *a, tb_error *err)
     return ok ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s: its challenge is too long.", a->q->url);
 }
 
-/* NULL: the answer is no JSON, or more than any manifest and token has. */
-static json_t *read_answer(const asking *a)
+/* Parses the answer. NULL: it is no JSON, or larger than any manifest or token. */
+static json_t *parse_answer(const look_up *a)
 {
     const tb_buf *body = &a->f.body;
     return body->data && tb_json_fits(body->data, body->len) ? json_loadb(body->data, body->len, 0, NULL) : NULL;
 }
 
-static tb_code read_token(asking *a, tb_error *err)
+static tb_code read_token(look_up *a, tb_error *err)
 {
-    json_t *answer = read_answer(a);
+    json_t *answer = parse_answer(a);
     const char *token = json_string_value(json_object_get(answer, "token"));
     if (!token) token = json_string_value(json_object_get(answer, "access_token"));
     size_t len = token ? strlen(token) : 0;
@@ -164,9 +163,9 @@ static tb_code read_token(asking *a, tb_error *err)
     return ok ? TB_OK : tb_fail(err, TB_E_REGISTRY, NULL, "%s answers no token.", a->q->realm);
 }
 
-static tb_code get_token(asking *a, tb_error *err)
+static tb_code get_token(look_up *a, tb_error *err)
 {
-    tb_code code = token_url(a, err);
+    tb_code code = make_token_url(a, err);
     const bool known = a->q->username[0] != 0;
     const fetch_request request = {.url = a->url, .username = known ? a->q->username : NULL,
                                    .password = a->q->password};
@@ -180,7 +179,7 @@ static tb_code get_token(asking *a, tb_error *err)
 
 /* --- the manifest --- */
 
-static tb_code ask_once(asking *a, bool head, tb_error *err)
+static tb_code ask_once(look_up *a, bool head, tb_error *err)
 {
     const bool basic = a->q->username[0] && !a->q->realm[0];
     const fetch_request request = {.url = a->url, .head = head, .accept = manifests,
@@ -191,7 +190,7 @@ static tb_code ask_once(asking *a, bool head, tb_error *err)
     return fetch_ask(&a->f, &request, err);
 }
 
-static tb_code ask(asking *a, bool head, tb_error *err)
+static tb_code ask(look_up *a, bool head, tb_error *err)
 {
     tb_code code = ask_once(a, head, err);
     if (code || a->f.status != 401 || !a->f.challenge[0] || a->token[0]) return code;
@@ -199,8 +198,8 @@ static tb_code ask(asking *a, bool head, tb_error *err)
     return code ? code : ask_once(a, head, err);
 }
 
-/* A status of a manifest's that is not 200. */
-static tb_code judge_status(const asking *a, tb_error *err)
+/* Explains a manifest's status that is not 200. */
+static tb_code judge_status(const look_up *a, tb_error *err)
 {
     const long status = a->f.status;
     if (status == 200) return TB_OK;
@@ -215,7 +214,7 @@ static tb_code judge_status(const asking *a, tb_error *err)
     return tb_fail(err, TB_E_REGISTRY, NULL, "%s answers HTTP %ld for a manifest.", a->q->url, status);
 }
 
-static tb_code hash_manifest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_error *err)
+static tb_code hash_manifest(look_up *a, char digest[REGISTRY_DIGEST + 1], tb_error *err)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     const char *body = a->f.body.data ? a->f.body.data : "";
@@ -226,19 +225,19 @@ static tb_code hash_manifest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_err
         return tb_fail(err, TB_E_REGISTRY, NULL,
                        "%s says that the manifest's digest is %s; it is %s.", a->q->url,
                        a->f.digest, digest);
-    json_t *document = read_answer(a);
-    /* Of version 1 the hash is not that of the bytes: signatures lie among them. */
+    json_t *document = parse_answer(a);
+    /* The digest of version 1 is not the hash of the bytes, which contain signatures. */
     const bool manifest = json_integer_value(json_object_get(document, "schemaVersion")) == 2;
     json_decref(document);
     if (manifest) return TB_OK;
     return tb_fail(err, TB_E_REGISTRY, NULL, "%s did not answer with a manifest.", a->q->url);
 }
 
-static tb_code find_digest(asking *a, char digest[REGISTRY_DIGEST + 1], tb_error *err)
+static tb_code find_digest(look_up *a, char digest[REGISTRY_DIGEST + 1], tb_error *err)
 {
     tb_code code = ask(a, true, err);
     if (code) return code;
-    const bool refused = a->f.status == 405 || a->f.status == 501; /* knows no HEAD */
+    const bool refused = a->f.status == 405 || a->f.status == 501; /* HEAD is not supported */
     if (!refused) code = judge_status(a, err);
     if (code) return code;
     if (!refused && a->f.digests == 1 && registry_is_digest(a->f.digest)) {
@@ -255,7 +254,7 @@ tb_code registry_digest(const registry_question *question, char ret_digest[REGIS
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    asking a = {.q = question,
+    look_up a = {.q = question,
                 .f = {.until_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 +
                                   question->limit_us,
                       .stop = question->stop, .ctx = question->ctx, .ca = question->ca}};
@@ -270,5 +269,5 @@ tb_code registry_digest(const registry_question *question, char ret_digest[REGIS
 
 void registry_start(void)
 {
-    curl_global_init(CURL_GLOBAL_DEFAULT); /* where it fails, no handle can be made */
+    curl_global_init(CURL_GLOBAL_DEFAULT); /* if it fails, no handle can be made */
 }

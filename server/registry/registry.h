@@ -1,5 +1,5 @@
-/* The digest of an image's tag, from an OCI registry (Distribution 1.1, "Pulling manifests"). Only
- * the registry's address and the declared address for its tokens are asked. */
+/* The digest of an image's tag, from an OCI registry (Distribution 1.1, "Pulling manifests"). Requests go
+ * only to the registry's address and the declared address for its tokens. */
 #ifndef TOLLBOOK_SERVER_REGISTRY_REGISTRY_H
 #define TOLLBOOK_SERVER_REGISTRY_REGISTRY_H
 
@@ -12,22 +12,22 @@
 typedef struct registry_question {
     const char *url;        /* scheme, host and port */
     const char *realm;      /* of tokens; "": none is declared */
-    const char *username;   /* "": nobody */
+    const char *username;   /* "": anonymous */
     const char *password;
     const char *repository; /* registry_is_name */
     const char *tag;        /* registry_is_tag */
-    int64_t limit_us;       /* for all of it */
-    const char *ca;         /* a file of authorities; NULL: the system's */
+    int64_t limit_us;       /* for all requests */
+    const char *ca;         /* a file of certificate authorities; NULL: the system's */
     bool (*stop)(void *ctx);
     void *ctx;
 } registry_question;
 
-/* TB_E_IMAGE: the registry says that there is no such tag, or not for these credentials.
- * TB_E_REGISTRY: it does not answer, or not as a registry does; err says how, for the operator. */
+/* TB_E_IMAGE: there is no such tag, or not for these credentials. TB_E_REGISTRY: no answer, or not one of a registry;
+ * err has the details for the operator. */
 TB_MUST_USE tb_code registry_digest(const registry_question *question,
                                     char ret_digest[REGISTRY_DIGEST + 1], tb_error *err);
 
-/* As the specification has them; what is none of these never becomes part of an address. */
+/* The forms of the specification; other texts never become part of an address. */
 bool registry_is_name(const char *text, size_t len);
 bool registry_is_tag(const char *text, size_t len);
 bool registry_is_digest(const char *text);

@@ -1,8 +1,8 @@
-/* Where usage servers are: clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?OPTION[&OPTION]]. The ports are those
- * of ClickHouse's HTTP interface. Each host is a shard, and their order says which.
+/* The address of usage servers: clickhouse://HOST[:PORT][,HOST[:PORT]...]/DATABASE[?OPTION[&OPTION]]. The ports are
+ * those of ClickHouse's HTTP interface. Each host is a shard; their order gives its number.
  *
  *     secure=1    HTTPS
- *     shards=N    so many hosts must be named; a list that lost one is refused */
+ *     shards=N    the number of hosts, so that a list that lost one is refused */
 #ifndef TOLLBOOK_SERVER_USAGE_ADDRESS_H
 #define TOLLBOOK_SERVER_USAGE_ADDRESS_H
 
@@ -19,8 +19,7 @@ typedef struct usage_address {
     char database[USAGE_NAME_MAX + 1];
 } usage_address;
 
-/* TB_E_USAGE: it is no such address. The sentence repeats nothing of it, for somebody may have put a password into
- * it. */
+/* TB_E_USAGE: it is no such address. The message quotes nothing of it, because it may contain a password. */
 TB_MUST_USE tb_code usage_address_parse(const char *url, usage_address *ret, tb_error *err);
 
 #endif

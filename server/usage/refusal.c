@@ -1,4 +1,4 @@
-/* ClickHouse begins with its number of the error, in all versions; the sentence follows "DB::Exception: ". */
+/* In all versions of ClickHouse the message begins with the error's code; the sentence follows "DB::Exception: ". */
 #include "usage/refusal.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 /* Numbers of dbms/src/Common/ErrorCodes.cpp. */
 static const struct {
     unsigned code;
-    bool closed; /* to every statement */
+    bool closed; /* it refuses every statement */
     const char *remedy;
 } known[] = {
     {81, false, "Start tollbook serve again: it makes its database where that is missing."},
@@ -34,26 +34,17 @@ static const struct {
     {516, true, "Look at the file of --usage-credentials."},
 };
 
-static size_t digits_of(const char *text, size_t len, unsigned *ret)
+/* Finds a text in bytes without a terminator. */
+static const char *find(const char *in, size_t len, const char *text)
 {
-    size_t n = 0;
-    *ret = 0;
-    for (; n < len && n < 6 && text[n] >= '0' && text[n] <= '9'; n++)
-        *ret = *ret * 10 + (unsigned)(text[n] - '0');
-    return n;
-}
-
-/* Where a text stands in bytes that have no end of their own. */
-static const char *find(const char *in, size_t len, const char *what)
-{
-    const size_t n = strlen(what);
+    const size_t n = strlen(text);
     for (; len >= n; in++, len--)
-        if (memcmp(in, what, n) == 0) return in;
+        if (memcmp(in, text, n) == 0) return in;
     return NULL;
 }
 
-/* The first sentence of what the server says, without its own frame. */
-static size_t sentence_of(const char **ret_text, size_t len)
+/* The first sentence of the server's message, without its prefix. */
+static size_t first_sentence(const char **ret_text, size_t len)
 {
     static const char frame[] = "DB::Exception: ";
     const char *text = *ret_text, *at = find(text, len, frame);
@@ -70,7 +61,7 @@ static size_t sentence_of(const char **ret_text, size_t len)
     return len > SENTENCE_MAX ? SENTENCE_MAX : len;
 }
 
-/* Nobody's terminal is told anything by a server. */
+/* Replaces control bytes, so that a server cannot control a terminal. */
 static void make_plain(char *text)
 {
     for (; *text; text++)
@@ -82,9 +73,11 @@ bool usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE
     static const char begin[] = "Code: ";
     unsigned code = 0;
     const char *sentence = text;
-    const bool numbered = len > sizeof begin && memcmp(text, begin, sizeof begin - 1) == 0 &&
-                          digits_of(text + sizeof begin - 1, len - (sizeof begin - 1), &code);
-    const size_t n = sentence_of(&sentence, len);
+    size_t at = sizeof begin - 1;
+    const bool numbered = len > sizeof begin && memcmp(text, begin, at) == 0 && text[at] >= '0' && text[at] <= '9';
+    for (; numbered && at < len && at < sizeof begin + 5 && text[at] >= '0' && text[at] <= '9'; at++)
+        code = code * 10 + (unsigned)(text[at] - '0');
+    const size_t n = first_sentence(&sentence, len);
     if (!numbered) {
         snprintf(ret_why, USAGE_WHY_MAX, "it answers HTTP %ld: %.*s. Look at its log.", status, (int)n, sentence);
         make_plain(ret_why);

@@ -1,4 +1,4 @@
-/* What a usage server's refusal means to people: its cause and what to do about it. */
+/* Explains a usage server's error: the cause and the remedy. */
 #ifndef TOLLBOOK_SERVER_USAGE_REFUSAL_H
 #define TOLLBOOK_SERVER_USAGE_REFUSAL_H
 
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define USAGE_WHY_MAX 260 /* bytes of a cause and its remedy, with the end */
+#define USAGE_WHY_MAX 260 /* bytes of a cause and its remedy, with the terminator */
 
-/* text: what came with an HTTP status that is not 200, such as "Code: 243, e.displayText() = DB::Exception: ...". Returns
- * whether the server is of no use to anybody until somebody does something (a wrong password), false where other
- * statements may be answered. */
+/* text: the body of an HTTP status that is not 200, such as "Code: 243, e.displayText() = DB::Exception: ...". Returns
+ * true if the server refuses every statement until an administrator acts, for example on a wrong password; false if it
+ * may answer others. */
 bool usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE_WHY_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
-/* An answer is believed only where it says that it is ClickHouse's, and only whole: whoever listens in its place, or dies in
- * the middle, would otherwise make counters vanish without a word. */
+/* An answer counts only if it is ClickHouse's and complete: otherwise another program on that port, or a connection
+ * that breaks in the middle, could make counters vanish silently. */
 #include "usage/internal.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ static bool begins(const char *line, size_t len, const char *with)
     return len >= n && strncasecmp(line, with, n) == 0;
 }
 
-static size_t see_line(char *bytes, size_t size, size_t n, void *ctx)
+static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     usage_reply *reply = ctx;
     const size_t len = size * n;
@@ -22,15 +22,7 @@ static size_t see_line(char *bytes, size_t size, size_t n, void *ctx)
     return reply->head > USAGE_HEAD_MAX ? 0 : len;
 }
 
-static void keep_said(usage_reply *reply, const char *bytes, size_t len)
-{
-    const size_t room = USAGE_SAID_MAX - reply->said_len;
-    if (len > room) len = room;
-    memcpy(reply->said + reply->said_len, bytes, len);
-    reply->said_len += len;
-}
-
-static size_t see_body(char *bytes, size_t size, size_t n, void *ctx)
+static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
 {
     usage_reply *reply = ctx;
     const size_t len = size * n;
@@ -41,7 +33,9 @@ static size_t see_body(char *bytes, size_t size, size_t n, void *ctx)
         tb_buf_add(reply->answer, bytes, len);
         return reply->answer->failed ? 0 : len;
     }
-    keep_said(reply, bytes, len);
+    const size_t left = USAGE_SAID_MAX - reply->message_len, kept = len < left ? len : left;
+    memcpy(reply->message + reply->message_len, bytes, kept);
+    reply->message_len += kept;
     return reply->got > USAGE_HEAD_MAX ? 0 : len;
 }
 
@@ -60,28 +54,13 @@ void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long lim
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < USAGE_CONNECT_MS ? limit_ms : USAGE_CONNECT_MS);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, s->lines);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, see_line);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, reply);
-    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 65536L); /* for each answer anew, and malloc() maps what is twice as large */
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, see_body);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 65536L); /* allocated for each answer; malloc() would use mmap for twice the size */
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, reply);
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (s->options.ca) curl_easy_setopt(curl, CURLOPT_CAINFO, s->options.ca);
-}
-
-static bool is_tls(CURLcode rc)
-{
-    return rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CERTPROBLEM ||
-           rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_ISSUER_ERROR;
-}
-
-static const char *remedy_of(CURLcode rc)
-{
-    if (rc == CURLE_COULDNT_CONNECT) return "Start it again, or look at the port: it is that of its HTTP interface.";
-    if (rc == CURLE_COULDNT_RESOLVE_HOST) return "Look at the name, and at this machine's resolver.";
-    if (rc == CURLE_OPERATION_TIMEDOUT) return "Look whether it hangs, and at its load.";
-    if (is_tls(rc)) return "Look at its certificate, at --usage-ca, and whether the port is that of HTTPS.";
-    return "Look at its log.";
 }
 
 static bool judge_failure(CURLcode rc, const usage_reply *reply, bool *ret_closed, char ret_why[USAGE_WHY_MAX])
@@ -91,8 +70,15 @@ static bool judge_failure(CURLcode rc, const usage_reply *reply, bool *ret_close
         *ret_closed = false;
         return false;
     }
-    snprintf(ret_why, USAGE_WHY_MAX, "%s. %s", curl_easy_strerror(rc), remedy_of(rc));
-    /* Too slow is another thing than away: the watch finds that out. */
+    const bool tls = rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CERTPROBLEM ||
+                     rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_ISSUER_ERROR;
+    const char *remedy = "Look at its log.";
+    if (rc == CURLE_COULDNT_CONNECT) remedy = "Start it again, or look at the port: it is that of its HTTP interface.";
+    if (rc == CURLE_COULDNT_RESOLVE_HOST) remedy = "Look at the name, and at this machine's resolver.";
+    if (rc == CURLE_OPERATION_TIMEDOUT) remedy = "Look whether it hangs, and at its load.";
+    if (tls) remedy = "Look at its certificate, at --usage-ca, and whether the port is that of HTTPS.";
+    snprintf(ret_why, USAGE_WHY_MAX, "%s. %s", curl_easy_strerror(rc), remedy);
+    /* A slow server need not be away: the watch's probe tells. */
     *ret_closed = rc != CURLE_OPERATION_TIMEDOUT && rc != CURLE_ABORTED_BY_CALLBACK && rc != CURLE_OUT_OF_MEMORY;
     return false;
 }
@@ -111,6 +97,6 @@ bool usage_judge(CURLcode rc, const usage_reply *reply, bool *ret_closed, char r
     if (rc == CURLE_OK && status == 200 && reply->bounded) return true;
     if (rc == CURLE_OK && status == 200) rc = CURLE_PARTIAL_FILE;
     if (rc != CURLE_OK) return judge_failure(rc, reply, ret_closed, ret_why);
-    *ret_closed = usage_refusal(status, reply->said, reply->said_len, ret_why);
+    *ret_closed = usage_refusal(status, reply->message, reply->message_len, ret_why);
     return false;
 }

@@ -1,5 +1,5 @@
-/* A statement goes out on a handle that nobody else uses; handles keep their connection, so they are lent and come
- * back. What is seen of a server is noted for all (usage_note). */
+/* Each statement takes a handle from a pool, because handles keep their connections. The state of a server is noted for
+ * all threads (usage_note). */
 #include "usage/internal.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define URL_MAX       ((size_t)4 << 20)
-#define LOOK_EVERY_US 10000 /* whether anybody still waits for an answer */
+#define CHECK_EVERY_US 10000 /* how often is checked whether the answer is still wanted */
 #define BRIEF         "buffer_size=1048576"
-#define BRIEF_END     1048576 /* as long an answer may be a part of one, or of one and an error */
+#define BRIEF_END     1048576 /* an answer of this length may be cut, or end in an error message */
 
 static _Thread_local struct {
     bool (*over)(void *ctx);
@@ -43,13 +43,6 @@ bool usage_refused(size_t *ret_shard)
     return refusing.any;
 }
 
-static tb_code refuse(size_t shard, tb_error *err)
-{
-    refusing.any = true;
-    refusing.shard = shard;
-    return tb_fail(err, TB_E_BUSY, "usage", "This thread does not wait for usage servers.");
-}
-
 static int64_t mono_us(void)
 {
     struct timespec t;
@@ -57,14 +50,14 @@ static int64_t mono_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* --- what is known of the servers --- */
+/* --- the servers' state --- */
 
 void usage_name(const usage_servers *s, size_t shard, char *out, size_t size)
 {
     snprintf(out, size, "%s (shard %zu of %zu)", s->address.shard[shard], shard + 1, s->address.shards);
 }
 
-static tb_code away(const usage_servers *s, size_t shard, const char *why, tb_error *err)
+static tb_code fail_away(const usage_servers *s, size_t shard, const char *why, tb_error *err)
 {
     return tb_fail(err, TB_E_AWAY, "usage", "Usage server %.70s (shard %zu of %zu): %s", s->address.shard[shard], shard + 1,
                    s->address.shards, why);
@@ -129,7 +122,7 @@ bool usage_servers_up(usage_servers *s, tb_error *err)
     char why[USAGE_WHY_MAX];
     for (size_t shard = 0; shard < s->address.shards; shard++)
         if (is_away(s, shard, why)) {
-            (void)away(s, shard, why, err);
+            (void)fail_away(s, shard, why, err);
             return false;
         }
     return true;
@@ -146,7 +139,7 @@ static CURL *take_handle(usage_servers *s)
     return curl ? curl : curl_easy_init();
 }
 
-static void give_handle(usage_servers *s, CURL *curl)
+static void return_handle(usage_servers *s, CURL *curl)
 {
     pthread_mutex_lock(&s->lock);
     if (s->n_idle < USAGE_IDLE_MAX) {
@@ -162,20 +155,20 @@ static void give_handle(usage_servers *s, CURL *curl)
 typedef struct statement {
     usage_servers *s;
     const tb_usage_statement *of;
-    bool brief;      /* asked for so */
-    bool left;       /* its server may not be at its end */
-    unsigned losses; /* of the shard, when it began */
+    bool brief;      /* the answer is expected to be short */
+    bool abandoned;  /* its server may still run it */
+    unsigned losses; /* of the shard, when the statement began */
     int64_t looked_us;
     usage_running running;
 } statement;
 
-/* Asked by libcurl again and again, and for each 4 KB that ClickHouse sends. */
+/* Called by libcurl often, and for each 4 KB that ClickHouse sends. */
 static int statement_over(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     statement *st = ctx;
     const int64_t now_us = mono_us();
     (void)a, (void)b, (void)c, (void)d;
-    if (now_us - st->looked_us < LOOK_EVERY_US) return 0;
+    if (now_us - st->looked_us < CHECK_EVERY_US) return 0;
     st->looked_us = now_us;
     if (atomic_load(&st->s->shard[st->of->shard].losses) != st->losses) return 1;
     return waiting.over && waiting.over(waiting.ctx);
@@ -186,8 +179,8 @@ static bool reads(const statement *st)
     return strncasecmp(st->of->sql, "SELECT", 6) == 0;
 }
 
-/* Doing it twice is doing it once: tables are made where they are missing. Rows would lie there twice, and libcurl itself
- * sends again what goes out on a kept connection that turns out to be over. */
+/* Whether it has the same effect if it runs twice: CREATE has IF NOT EXISTS. An INSERT would store its rows twice, and
+ * libcurl itself sends a request again if a kept connection turns out to be closed. */
 static bool may_repeat(const statement *st)
 {
     return reads(st) || strncasecmp(st->of->sql, "CREATE", 6) == 0;
@@ -199,9 +192,10 @@ static long limit_of(const statement *st)
     return reads(st) || st->of->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
 }
 
-/* An error that comes behind a good status is appended to the answer by ClickHouse, as text. An answer that is buffered whole (wait_end_of_query)
- * has a status of its own. So has one that is shorter than buffer_size, of which nothing is sent before its end: ClickHouse takes less
- * memory for it. Who reads is ended by the server too where KILL QUERY does not reach it. */
+/* ClickHouse appends an error that comes after a good status to the answer, as text. An answer that is buffered whole
+ * (wait_end_of_query) has the right status; so has one shorter than buffer_size, of which nothing is sent before its
+ * end, and which takes ClickHouse less memory. A query also has a time limit at the server, in case KILL QUERY does not
+ * reach it. */
 static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *err)
 {
     const usage_servers *s = st->s;
@@ -219,7 +213,7 @@ static tb_code put_url(const statement *st, CURL *curl, tb_buf *url, tb_error *e
     return tb_buf_check(url, err);
 }
 
-/* Whether what failed may have been the end of a kept connection that the server had let go. */
+/* Whether the failure may be a kept connection that the server had closed. */
 static bool was_stale(CURLcode rc, const usage_reply *reply)
 {
     long made = 0;
@@ -254,18 +248,18 @@ static void count_statement(statement *st, const usage_reply *reply, int64_t beg
     atomic_fetch_add(&to->busy_us, (uint64_t)(mono_us() - begun_us));
 }
 
-/* What became of it, for whoever asked and for all others. */
+/* Notes the result for the server's state, and returns it. */
 static tb_code conclude(statement *st, CURLcode rc, const usage_reply *reply, tb_error *err)
 {
     char why[USAGE_WHY_MAX];
     bool closed = false;
     if (usage_judge(rc, reply, &closed, why)) return TB_OK;
-    if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->of->shard, why)) return away(st->s, st->of->shard, why, err);
+    if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->of->shard, why)) return fail_away(st->s, st->of->shard, why, err);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
-        return tb_fail(err, TB_E_STOPPED, NULL, "Nobody waits for the answer any more.");
+        return tb_fail(err, TB_E_STOPPED, NULL, "The answer is not needed any more.");
     usage_note(st->s, st->of->shard, why, closed);
-    if (rc == CURLE_OPERATION_TIMEDOUT) usage_watch_look(st->s);
-    return away(st->s, st->of->shard, why, err);
+    if (rc == CURLE_OPERATION_TIMEDOUT) usage_watch_probe(st->s);
+    return fail_away(st->s, st->of->shard, why, err);
 }
 
 static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answer, tb_error *err)
@@ -278,14 +272,14 @@ static tb_code exchange(statement *st, const char *url, CURL *curl, tb_buf *answ
         reply = (usage_reply){.curl = curl, .answer = answer};
         rc = perform(st, url, true, &reply);
     }
-    st->left = rc != CURLE_OK;
+    st->abandoned = rc != CURLE_OK;
     tb_code code = conclude(st, rc, &reply, err);
     count_statement(st, &reply, begun_us, code != TB_OK);
     if (code && !answer->failed) answer->len = before;
     return code;
 }
 
-static tb_code ask_so(usage_servers *s, const tb_usage_statement *of, bool brief, tb_buf *answer, tb_error *err)
+static tb_code send_statement(usage_servers *s, const tb_usage_statement *of, bool brief, tb_buf *answer, tb_error *err)
 {
     statement st = {.s = s, .of = of, .brief = brief, .losses = atomic_load(&s->shard[of->shard].losses), .looked_us = mono_us()};
     CURL *curl = take_handle(s);
@@ -295,9 +289,9 @@ static tb_code ask_so(usage_servers *s, const tb_usage_statement *of, bool brief
     usage_watch_begin(s, of->shard, &st.running);
     tb_code code = put_url(&st, curl, &url, err);
     if (!code) code = exchange(&st, url.data, curl, answer, err);
-    usage_watch_end(s, &st.running, st.left);
+    usage_watch_end(s, &st.running, st.abandoned);
     tb_buf_release(&url);
-    give_handle(s, curl);
+    return_handle(s, curl);
     return code;
 }
 
@@ -306,12 +300,16 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
     usage_servers *s = ctx;
     const size_t before = answer->len;
     char why[USAGE_WHY_MAX];
-    if (is_away(s, of->shard, why)) return away(s, of->shard, why, err);
-    if (refusing.on) return refuse(of->shard, err);
-    tb_code code = ask_so(s, of, of->brief, answer, err);
+    if (is_away(s, of->shard, why)) return fail_away(s, of->shard, why, err);
+    if (refusing.on) {
+        refusing.any = true;
+        refusing.shard = of->shard;
+        return tb_fail(err, TB_E_BUSY, "usage", "This thread does not wait for usage servers.");
+    }
+    tb_code code = send_statement(s, of, of->brief, answer, err);
     if (code || !of->brief || answer->len - before < BRIEF_END) return code;
     answer->len = before;
-    return ask_so(s, of, false, answer, err);
+    return send_statement(s, of, false, answer, err);
 }
 
 /* --- rows for several servers --- */
@@ -319,12 +317,12 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
 typedef struct sending {
     usage_servers *s;
     const tb_usage_statement *rows; /* NULL: the list's end */
-    bool (*over)(void *ctx);   /* as of the thread that sends them all */
+    bool (*over)(void *ctx);   /* of the thread that sends all of them */
     void *over_ctx;
     tb_code code;
     tb_error err;
     pthread_t thread;
-    bool apart; /* on a thread of its own */
+    bool apart; /* it has a thread of its own */
 } sending;
 
 static void *send_one(void *arg)
@@ -338,8 +336,8 @@ static void *send_one(void *arg)
     return NULL;
 }
 
-/* Some times a second, and then for as long as an INSERT takes: threads need not be kept for it. Where none can be
- * made, it is sent at once. */
+/* This happens a few times a second and then takes as long as an INSERT, so threads need not be kept for it. Without a
+ * thread the rows are sent at once. */
 static tb_code start_rows(void *ctx, const tb_usage_statement *list, size_t n, void **ret_token, tb_error *err)
 {
     sending *all = calloc(n + 1, sizeof *all);
@@ -368,7 +366,7 @@ static tb_code finish_rows(void *ctx, void *token, tb_error *err)
     return code;
 }
 
-/* --- who asks --- */
+/* --- the login --- */
 
 static bool take_line(const char **at, const char *end, char out[USAGE_LOGIN_MAX + 1])
 {
@@ -408,24 +406,19 @@ static bool add_lines(usage_servers *s)
            (!who->password[0] || add_field_line(s, "X-ClickHouse-Key", who->password));
 }
 
-/* --- from open to close --- */
-
-static uint64_t run_number(const usage_servers *s)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return ((uint64_t)t.tv_sec << 24 ^ (uint64_t)t.tv_nsec) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)getpid() ^
-           (uint64_t)(uintptr_t)s;
-}
+/* --- open and close --- */
 
 tb_code usage_servers_open(const usage_options *options, usage_servers **ret_servers, tb_error *err)
 {
     usage_servers *s = calloc(1, sizeof *s);
     if (!s) return tb_no_memory(err);
-    curl_global_init(CURL_GLOBAL_DEFAULT); /* where it fails, no handle can be made */
+    curl_global_init(CURL_GLOBAL_DEFAULT); /* if it fails, no handle can be made */
     pthread_mutex_init(&s->lock, NULL);
     s->options = *options;
-    s->run = run_number(s);
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    s->run = ((uint64_t)t.tv_sec << 24 ^ (uint64_t)t.tv_nsec) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)getpid() ^
+             (uint64_t)(uintptr_t)s;
     s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask, .start = start_rows,
                                   .finish = finish_rows, .remember = options->remember};
     tb_code code = usage_address_parse(options->url, &s->address, err);

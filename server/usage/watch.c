@@ -1,9 +1,9 @@
-/* One thread for all servers: a look at each, once a second, all at the same time, and the KILL QUERY of what was
- * given up.
+/* One thread for all servers: it probes each once a second, all at the same time, and sends the KILL QUERY of abandoned
+ * statements.
  *
- * What was given up is not noted one by one: it is what a server runs of this process beside the statements that are on their
- * way. So a server has one mark, whatever number of statements was left there, and one KILL QUERY ends them all. It
- * names by their ids, which ascend, those that had begun, so that no later one is ended. A mark stays until a KILL QUERY was
+ * Abandoned statements are not listed one by one: they are those that a server runs for this process and that are not
+ * running here. So each server has one flag, and one KILL QUERY ends all of its abandoned statements. It names ids up
+ * to the newest one, which ascend, so that it ends no later statement. The flag is set again until a KILL QUERY was
  * answered. */
 #include "usage/internal.h"
 
@@ -17,24 +17,24 @@
 #define ID_FORMAT "tollbook-%016" PRIx64 "-%016" PRIx64
 #define SQL_MAX   ((size_t)64 << 10)
 
-typedef struct errand {
-    struct errand *next;
+typedef struct task {
+    struct task *next;
     usage_servers *s;
     size_t shard;
-    bool looks; /* or it kills */
+    bool is_probe; /* else a KILL QUERY */
     usage_reply reply;
     tb_buf answer, sql;
     char url[USAGE_HOST_MAX + 40];
-} errand;
+} task;
 
 typedef struct watch {
     usage_servers *s;
-    bool looking[USAGE_SHARDS_MAX], killing[USAGE_SHARDS_MAX];
-    bool paused[USAGE_SHARDS_MAX]; /* its KILL QUERY failed: not again before the next look */
-    errand *all;                   /* on their way */
+    bool probing[USAGE_SHARDS_MAX], killing[USAGE_SHARDS_MAX];
+    bool paused[USAGE_SHARDS_MAX]; /* its KILL QUERY failed: it waits for the next probe */
+    task *all;                   /* running */
 } watch;
 
-static void drop(errand *e)
+static void drop(task *e)
 {
     if (e->reply.curl) curl_easy_cleanup(e->reply.curl);
     tb_buf_release(&e->answer);
@@ -42,7 +42,7 @@ static void drop(errand *e)
     free(e);
 }
 
-/* Takes the mark off, too: what is given up from here on is another statement's. */
+/* Also clears the flag: statements abandoned from now on set it again. */
 static void put_kill(usage_servers *s, size_t shard, tb_buf *sql)
 {
     pthread_mutex_lock(&s->lock);
@@ -51,34 +51,34 @@ static void put_kill(usage_servers *s, size_t shard, tb_buf *sql)
     for (const usage_running *r = s->running; r; r = r->next)
         if (r->shard == shard) tb_buf_fmt(sql, ",'%s'", r->id);
     tb_buf_str(sql, ") ASYNC FORMAT Null");
-    s->shard[shard].left = false;
+    s->shard[shard].abandoned = false;
     pthread_mutex_unlock(&s->lock);
 }
 
-static void mark(usage_servers *s, size_t shard)
+static void set_abandoned(usage_servers *s, size_t shard)
 {
     pthread_mutex_lock(&s->lock);
-    s->shard[shard].left = true;
+    s->shard[shard].abandoned = true;
     pthread_mutex_unlock(&s->lock);
 }
 
-static bool begin_errand(watch *w, size_t shard, bool looks)
+static bool begin_task(watch *w, size_t shard, bool is_probe)
 {
     usage_servers *s = w->s;
-    errand *e = calloc(1, sizeof *e);
+    task *e = calloc(1, sizeof *e);
     CURL *curl = e ? curl_easy_init() : NULL;
-    const long limit_ms = s->options.limit_ms < USAGE_LOOK_MS ? (long)s->options.limit_ms : USAGE_LOOK_MS;
+    const long limit_ms = s->options.limit_ms < USAGE_PROBE_MS ? (long)s->options.limit_ms : USAGE_PROBE_MS;
     if (!curl) {
         free(e);
         return false;
     }
-    *e = (errand){.next = w->all, .s = s, .shard = shard, .looks = looks};
+    *e = (task){.next = w->all, .s = s, .shard = shard, .is_probe = is_probe};
     tb_buf_init(&e->answer, USAGE_SAID_MAX, NULL);
     tb_buf_init(&e->sql, SQL_MAX, NULL);
     e->reply = (usage_reply){.curl = curl, .answer = &e->answer};
     snprintf(e->url, sizeof e->url, "http%s://%s/?wait_end_of_query=1", s->address.secure ? "s" : "",
              s->address.shard[shard]);
-    if (looks) tb_buf_str(&e->sql, "SELECT 1 FORMAT TabSeparated");
+    if (is_probe) tb_buf_str(&e->sql, "SELECT 1 FORMAT TabSeparated");
     else put_kill(s, shard, &e->sql);
     tb_buf_add(&e->sql, "", 1);
     usage_prepare(s, curl, e->url, limit_ms, &e->reply);
@@ -92,7 +92,7 @@ static bool begin_errand(watch *w, size_t shard, bool looks)
     return false;
 }
 
-static void note_look(const errand *e, CURLcode rc)
+static void note_probe(const task *e, CURLcode rc)
 {
     char why[USAGE_WHY_MAX];
     bool closed = false;
@@ -105,65 +105,58 @@ static void note_look(const errand *e, CURLcode rc)
         usage_note(e->s, e->shard, why, closed || rc == CURLE_OPERATION_TIMEDOUT);
 }
 
-static void note_kill(watch *w, const errand *e, CURLcode rc)
-{
-    char why[USAGE_WHY_MAX];
-    bool closed = false;
-    w->killing[e->shard] = false;
-    if (usage_judge(rc, &e->reply, &closed, why)) return;
-    mark(w->s, e->shard);
-    w->paused[e->shard] = true;
-}
-
-static void take_out(watch *w, const errand *e)
-{
-    errand **at = &w->all;
-    while (*at != e)
-        at = &(*at)->next;
-    *at = e->next;
-}
-
 static void take_ended(watch *w)
 {
     int left = 0;
     for (CURLMsg *m; (m = curl_multi_info_read(w->s->multi, &left));) {
-        errand *e = NULL;
+        task *e = NULL;
         const CURLcode rc = m->data.result;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&e);
         curl_multi_remove_handle(w->s->multi, m->easy_handle);
-        take_out(w, e);
-        if (e->looks) {
-            note_look(e, rc);
-            w->looking[e->shard] = false;
-        } else note_kill(w, e, rc);
+        task **at = &w->all;
+        while (*at != e)
+            at = &(*at)->next;
+        *at = e->next;
+        if (e->is_probe) {
+            note_probe(e, rc);
+            w->probing[e->shard] = false;
+        } else {
+            char why[USAGE_WHY_MAX];
+            bool closed = false;
+            w->killing[e->shard] = false;
+            if (!usage_judge(rc, &e->reply, &closed, why)) {
+                set_abandoned(w->s, e->shard);
+                w->paused[e->shard] = true;
+            }
+        }
         drop(e);
     }
 }
 
-static bool wants_kill(const watch *w, size_t shard)
+static bool needs_kill(const watch *w, size_t shard)
 {
     pthread_mutex_lock(&w->s->lock);
-    const bool wants = w->s->shard[shard].left && !w->s->shard[shard].away;
+    const bool needed = w->s->shard[shard].abandoned && !w->s->shard[shard].away;
     pthread_mutex_unlock(&w->s->lock);
-    return wants && !w->paused[shard];
+    return needed && !w->paused[shard];
 }
 
 static void begin_kills(watch *w)
 {
     for (size_t shard = 0; shard < w->s->address.shards; shard++) {
-        if (w->killing[shard] || !wants_kill(w, shard)) continue;
-        w->killing[shard] = begin_errand(w, shard, false);
+        if (w->killing[shard] || !needs_kill(w, shard)) continue;
+        w->killing[shard] = begin_task(w, shard, false);
         if (w->killing[shard]) continue;
-        mark(w->s, shard);
+        set_abandoned(w->s, shard);
         w->paused[shard] = true;
     }
 }
 
-static void begin_looks(watch *w)
+static void begin_probes(watch *w)
 {
     for (size_t shard = 0; shard < w->s->address.shards; shard++) {
         w->paused[shard] = false;
-        if (!w->looking[shard]) w->looking[shard] = begin_errand(w, shard, true);
+        if (!w->probing[shard]) w->probing[shard] = begin_task(w, shard, true);
     }
 }
 
@@ -174,21 +167,12 @@ static int64_t mono_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void drop_all(watch *w)
-{
-    for (errand *e = w->all, *next; e; e = next) {
-        next = e->next;
-        curl_multi_remove_handle(w->s->multi, e->reply.curl);
-        drop(e);
-    }
-}
-
-/* One is on its way, or wanted: a stop waits for it, which takes USAGE_LOOK_MS at most. */
+/* A KILL QUERY is running, or needed: a stop waits for it, at most USAGE_PROBE_MS. */
 static bool any_kill(const watch *w)
 {
     bool any = false;
     for (size_t shard = 0; shard < w->s->address.shards; shard++)
-        any = any || w->killing[shard] || wants_kill(w, shard);
+        any = any || w->killing[shard] || needs_kill(w, shard);
     return any;
 }
 
@@ -201,15 +185,19 @@ static void *run_watch(void *arg)
     for (bool stop; !(stop = atomic_load(&s->stop)) || any_kill(&w);) {
         const int64_t left_ms = stop ? PERIOD_MS : next_ms - mono_ms();
         if (left_ms > 0) curl_multi_poll(s->multi, NULL, 0, (int)left_ms, NULL);
-        if (!stop && (mono_ms() >= next_ms || atomic_exchange(&s->look_now, false))) {
-            begin_looks(&w);
+        if (!stop && (mono_ms() >= next_ms || atomic_exchange(&s->probe_now, false))) {
+            begin_probes(&w);
             next_ms = mono_ms() + PERIOD_MS;
         }
         begin_kills(&w);
         curl_multi_perform(s->multi, &running);
         take_ended(&w);
     }
-    drop_all(&w);
+    for (task *e = w.all, *next; e; e = next) {
+        next = e->next;
+        curl_multi_remove_handle(s->multi, e->reply.curl);
+        drop(e);
+    }
     return NULL;
 }
 
@@ -218,7 +206,7 @@ bool usage_watch_start(usage_servers *s)
     sigset_t all, before;
     s->multi = curl_multi_init();
     if (!s->multi) return false;
-    sigfillset(&all); /* signals are other threads' */
+    sigfillset(&all); /* signals go to other threads */
     pthread_sigmask(SIG_BLOCK, &all, &before);
     s->watched = pthread_create(&s->thread, NULL, run_watch, s) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -247,18 +235,18 @@ void usage_watch_begin(usage_servers *s, size_t shard, usage_running *r)
     pthread_mutex_unlock(&s->lock);
 }
 
-void usage_watch_end(usage_servers *s, usage_running *r, bool left)
+void usage_watch_end(usage_servers *s, usage_running *r, bool abandoned)
 {
     pthread_mutex_lock(&s->lock);
     *r->at = r->next;
     if (r->next) r->next->at = r->at;
-    if (left) s->shard[r->shard].left = true;
+    if (abandoned) s->shard[r->shard].abandoned = true;
     pthread_mutex_unlock(&s->lock);
-    if (left) curl_multi_wakeup(s->multi);
+    if (abandoned) curl_multi_wakeup(s->multi);
 }
 
-void usage_watch_look(usage_servers *s)
+void usage_watch_probe(usage_servers *s)
 {
-    atomic_store(&s->look_now, true);
+    atomic_store(&s->probe_now, true);
     curl_multi_wakeup(s->multi);
 }

@@ -1,5 +1,5 @@
-/* libcurl and libsodium. A status counts only with a whole answer, or with one that is longer than is
- * read: a connection that dies in the middle may have been a crash of the receiver's. */
+/* libcurl and libsodium. A status counts only with a complete answer, or with one longer than the limit: a connection
+ * that breaks in the middle may be a crash of the receiver. */
 #include "webhook/webhook.h"
 
 #include <curl/curl.h>
@@ -17,7 +17,7 @@
 struct webhook {
     CURL *curl;
     size_t head, body; /* bytes of the answer */
-    bool head_over;    /* the empty line behind its last status came */
+    bool head_over;    /* the empty line after its last status came */
     const webhook_message *message;
 };
 
@@ -70,7 +70,7 @@ void webhook_sign(const webhook_secret *secret, const char *id, const char *time
 _Static_assert(WEBHOOK_SIGNATURE ==
                    3 + sodium_base64_ENCODED_LEN(crypto_auth_hmacsha256_BYTES,
                                                  sodium_base64_VARIANT_ORIGINAL),
-               "it fits");
+               "a signature fits");
 
 /* --- the address --- */
 
@@ -141,7 +141,7 @@ static size_t count_head(char *bytes, size_t size, size_t n, void *ctx)
     return w->head > WEBHOOK_ANSWER_MAX ? 0 : size * n;
 }
 
-static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+static int check_stop(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const webhook *w = ctx;
     (void)a;
@@ -151,7 +151,7 @@ static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off
     return w->message->stop && w->message->stop(w->message->ctx);
 }
 
-/* Whether the host is this machine: no proxy is asked for it. */
+/* Whether the host is this machine, which no proxy is used for. */
 static bool is_local(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -162,7 +162,7 @@ static bool is_local(const char *url)
            strncmp(host, "[::1]", 5) == 0;
 }
 
-static void set_up(webhook *w, struct curl_slist *lines)
+static void prepare(webhook *w, struct curl_slist *lines)
 {
     const webhook_message *m = w->message;
     const long limit_ms = (long)(m->limit_us / 1000);
@@ -186,7 +186,7 @@ static void set_up(webhook *w, struct curl_slist *lines)
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, w);
     curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, w);
     if (m->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, m->ca);
     if (is_local(m->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
@@ -217,12 +217,12 @@ static bool add_fields(const webhook_message *m, const webhook_secrets *secrets,
            add_field(lines, "Expect", ""); /* no pause before the body */
 }
 
-static webhook_answer answer_of(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
+static webhook_answer read_answer(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
 {
     long status = 0;
     curl_off_t after_s = 0;
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
-    if (rc == CURLE_OK && !w->head_over) rc = CURLE_PARTIAL_FILE; /* libcurl takes a head without its end */
+    if (rc == CURLE_OK && !w->head_over) rc = CURLE_PARTIAL_FILE; /* libcurl accepts a head without its end */
     const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
     if (rc != CURLE_OK && !cut) {
         const bool unknown = rc == CURLE_PEER_FAILED_VERIFICATION;
@@ -244,8 +244,8 @@ webhook_answer webhook_send(webhook *w, const webhook_message *message, const we
     w->head_over = false;
     w->message = message;
     if (add_fields(message, secrets, &lines)) {
-        set_up(w, lines);
-        answer = answer_of(w, curl_easy_perform(w->curl), error);
+        prepare(w, lines);
+        answer = read_answer(w, curl_easy_perform(w->curl), error);
     } else {
         snprintf(error, WEBHOOK_ERROR_MAX + 1, "There is no memory.");
     }

@@ -1,6 +1,6 @@
 /* Webhooks in the form of the Standard Webhooks specification: a JSON body, and three headers, webhook-id,
  * webhook-timestamp and webhook-signature. The signature is "v1," and the base64 of HMAC-SHA256 over
- * "ID.TIMESTAMP.BODY". Sent by libcurl to the operator's address alone: no redirect is followed, and time,
+ * "ID.TIMESTAMP.BODY". Sent by libcurl, only to the operator's address: no redirect is followed, and time,
  * headers and body of an answer are bounded. */
 #ifndef TOLLBOOK_SERVER_WEBHOOK_H
 #define TOLLBOOK_SERVER_WEBHOOK_H
@@ -17,24 +17,24 @@ typedef struct webhook_secret {
     size_t len;
     unsigned char bytes[WEBHOOK_SECRET_MAX];
 } webhook_secret;
-/* A message has a signature of each: receivers take either while one replaces the other. */
+/* A message has a signature of each secret, so that receivers accept it while one replaces the other. */
 #define WEBHOOK_SECRETS 2
 typedef struct webhook_secrets {
     size_t n;
     webhook_secret list[WEBHOOK_SECRETS];
 } webhook_secrets;
 
-/* Reads a line for each: "whsec_" and base64. At least one. */
+/* Reads one line for each secret: "whsec_" and base64. At least one. */
 bool webhook_secrets_parse(const char *text, size_t len, webhook_secrets *ret);
 
-#define WEBHOOK_SIGNATURE 48 /* characters, and its end */
+#define WEBHOOK_SIGNATURE 48 /* characters, with the terminator */
 void webhook_sign(const webhook_secret *secret, const char *id, const char *timestamp, const char *body,
                   size_t len, char ret_signature[WEBHOOK_SIGNATURE]);
 
-/* TB_E_USAGE: no address of http or https with a host. */
+/* TB_E_USAGE: it is no http or https URL with a host. */
 TB_MUST_USE tb_code webhook_check_url(const char *url, tb_error *err);
 
-/* One sender, which keeps its connection. One thread's. */
+/* A sender, which keeps its connection; for one thread. */
 typedef struct webhook webhook;
 webhook *webhook_new(void); /* NULL: no memory */
 void webhook_free(webhook *w);
@@ -44,13 +44,13 @@ typedef struct webhook_message {
     size_t body_len;
     int64_t now_s; /* since 1970 */
     int64_t limit_us;
-    const char *ca; /* a file of authorities; NULL: the system's */
-    bool (*stop)(void *ctx); /* asked now and then; true ends the exchange */
+    const char *ca; /* a file of certificate authorities; NULL: the system's */
+    bool (*stop)(void *ctx); /* called often; true ends the exchange */
     void *ctx;
 } webhook_message;
 typedef struct webhook_answer {
-    int status;      /* 0: there was none, and *error says why */
-    int64_t after_s; /* Retry-After; 0: it does not say */
+    int status;      /* 0: none came; error says why */
+    int64_t after_s; /* Retry-After; 0: absent */
 } webhook_answer;
 webhook_answer webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
                             char error[WEBHOOK_ERROR_MAX + 1]);

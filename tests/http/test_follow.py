@@ -402,8 +402,8 @@ class Local(unittest.TestCase):
         until(lambda: f.figure("trouble", self.log) == 1, f.messages)
         self.assertEqual(f.stop(), 0)
         said = f.messages()
-        for word in ("dir: It is no file", "unreadable: Reading failed", "fifo: It is no file",
-                     "other.xz: It is a file of xz, which is not read", "a.log: It is no file"):
+        for word in ("dir: It is not a regular file", "unreadable: Reading failed", "fifo: It is not a regular file",
+                     "other.xz: It is a file of xz, which is not read", "a.log: It is not a regular file"):
             self.assertEqual(said.count(word), 1, said)
         self.assertEqual(run("follow", "--status", "--metrics", f.metrics, expect=1).returncode, 1)
 
@@ -982,7 +982,7 @@ class Remote(unittest.TestCase):
         self.assertEqual(f.stop(), 0)
         self.assertEqual(taken(server.db), (1010, 0))
         self.assertEqual(f.messages().count("Check the URL"), 1, f.messages())
-        self.assertEqual(f.messages().count("takes what it is sent again"), 1)
+        self.assertEqual(f.messages().count("accepts data again"), 1)
         server.close()
 
     def test_a_server_restored_from_a_backup(self):

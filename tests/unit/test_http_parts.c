@@ -13,10 +13,10 @@
 #include "http/cache.h"
 #include "http/front/conns.h"
 #include "http/keys.h"
-#include "http/latest.h"
+#include "http/published.h"
 #include "http/limit.h"
 #include "http/metrics.h"
-#include "http/places.h"
+#include "http/stream_slots.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -207,10 +207,10 @@ START_TEST(what_goes_with_an_answer_goes_when_it_goes)
     answer *a = make(10, 'a');
     int one = 1, two = 2;
     dropped = 0;
-    *answer_place(a, 0, 4, count_drop) = &one;
-    *answer_place(a, 3, 4, count_drop) = &two;
-    ck_assert_ptr_eq(*answer_place(a, 0, 4, count_drop), &one);
-    ck_assert_ptr_null(*answer_place(a, 1, 4, count_drop));
+    *answer_slot(a, 0, 4, count_drop) = &one;
+    *answer_slot(a, 3, 4, count_drop) = &two;
+    ck_assert_ptr_eq(*answer_slot(a, 0, 4, count_drop), &one);
+    ck_assert_ptr_null(*answer_slot(a, 1, 4, count_drop));
     answer_hold(a);
     answer_drop(a);
     ck_assert_int_eq(dropped, 0);
@@ -308,54 +308,54 @@ static int *number(int n)
 
 START_TEST(a_version_goes_with_its_last_reader)
 {
-    latest *l = latest_new(free_number);
-    latest_view one = {0}, two = {0};
+    published *l = published_new(free_number);
+    published_view one = {0}, two = {0};
     freed = 0;
-    ck_assert_ptr_null(latest_look(l, &one));
-    ck_assert_int_eq(latest_publish(l, number(1), NULL), TB_OK);
-    const int *first = latest_look(l, &one);
+    ck_assert_ptr_null(published_get(l, &one));
+    ck_assert_int_eq(published_set(l, number(1), NULL), TB_OK);
+    const int *first = published_get(l, &one);
     ck_assert_int_eq(*first, 1);
-    ck_assert_ptr_eq(latest_look(l, &one), first);
-    ck_assert_ptr_eq(latest_look(l, &two), first);
-    ck_assert_int_eq(latest_publish(l, number(2), NULL), TB_OK);
+    ck_assert_ptr_eq(published_get(l, &one), first);
+    ck_assert_ptr_eq(published_get(l, &two), first);
+    ck_assert_int_eq(published_set(l, number(2), NULL), TB_OK);
     ck_assert_int_eq(*first, 1); /* still whole until its readers look again */
-    ck_assert_int_eq(*(const int *)latest_look(l, &one), 2);
+    ck_assert_int_eq(*(const int *)published_get(l, &one), 2);
     ck_assert_int_eq(freed, 0);
-    latest_release(&two);
+    published_release(&two);
     ck_assert_int_eq(freed, 1);
-    latest_free(l);
+    published_free(l);
     ck_assert_int_eq(freed, 1);
-    latest_release(&one);
+    published_release(&one);
     ck_assert_int_eq(freed, 2);
 }
 END_TEST
 
 static void *read_numbers(void *arg)
 {
-    latest_view view = {0};
+    published_view view = {0};
     int before = 0;
     while (before < 2000) {
-        const int now = *(const int *)latest_look(arg, &view);
+        const int now = *(const int *)published_get(arg, &view);
         ck_assert_int_ge(now, before);
         before = now;
     }
-    latest_release(&view);
+    published_release(&view);
     return NULL;
 }
 
 START_TEST(readers_never_go_back_and_nothing_is_left)
 {
-    latest *l = latest_new(free_number);
+    published *l = published_new(free_number);
     pthread_t readers[3];
     freed = 0;
-    ck_assert_int_eq(latest_publish(l, number(0), NULL), TB_OK);
+    ck_assert_int_eq(published_set(l, number(0), NULL), TB_OK);
     for (int i = 0; i < 3; i++)
         pthread_create(&readers[i], NULL, read_numbers, l);
     for (int i = 1; i <= 2000; i++)
-        ck_assert_int_eq(latest_publish(l, number(i), NULL), TB_OK);
+        ck_assert_int_eq(published_set(l, number(i), NULL), TB_OK);
     for (int i = 0; i < 3; i++)
         pthread_join(readers[i], NULL);
-    latest_free(l);
+    published_free(l);
     ck_assert_int_eq(freed, 2001);
 }
 END_TEST
@@ -619,40 +619,40 @@ END_TEST
 
 START_TEST(an_account_has_its_share_of_places)
 {
-    places *p = places_new();
+    stream_slots *p = stream_slots_new();
     tb_error err;
-    for (int account = 1; account <= PLACES_MAX / PLACES_SHARE; account++) {
-        for (int i = 0; i < PLACES_SHARE; i++)
-            ck_assert_int_eq(places_take(p, account, &err), TB_OK);
-        ck_assert_int_eq(places_take(p, account, &err), TB_E_RATE_LIMITED);
+    for (int account = 1; account <= STREAM_SLOTS_MAX / STREAM_SLOTS_SHARE; account++) {
+        for (int i = 0; i < STREAM_SLOTS_SHARE; i++)
+            ck_assert_int_eq(stream_slots_take(p, account, &err), TB_OK);
+        ck_assert_int_eq(stream_slots_take(p, account, &err), TB_E_RATE_LIMITED);
     }
-    ck_assert_int_eq(places_take(p, 99, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(stream_slots_take(p, 99, &err), TB_E_RATE_LIMITED);
     ck_assert_str_eq(err.message, "Too many answers are being read at once.");
-    places_give(p, 2, 0);
-    ck_assert_int_eq(places_take(p, 1, &err), TB_E_RATE_LIMITED);
+    stream_slots_release(p, 2, 0);
+    ck_assert_int_eq(stream_slots_take(p, 1, &err), TB_E_RATE_LIMITED);
     ck_assert_ptr_nonnull(strstr(err.message, "of this account"));
-    ck_assert_int_eq(places_take(p, 99, &err), TB_OK);
-    places_free(p);
-    places_free(NULL);
+    ck_assert_int_eq(stream_slots_take(p, 99, &err), TB_OK);
+    stream_slots_free(p);
+    stream_slots_free(NULL);
 }
 END_TEST
 
 START_TEST(an_accounts_answers_hold_so_much_memory_and_one_alone_any)
 {
-    places *p = places_new();
+    stream_slots *p = stream_slots_new();
     tb_error err;
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(places_take(p, 7, &err), TB_OK);
-    ck_assert_int_eq(places_hold(p, 7, 2 * PLACES_BYTES, &err), TB_OK);
-    ck_assert_int_eq(places_hold(p, 7, 1, &err), TB_E_RATE_LIMITED);
-    ck_assert_int_eq(places_take(p, 8, &err), TB_OK);
-    ck_assert_int_eq(places_hold(p, 8, PLACES_BYTES, &err), TB_OK);
-    places_give(p, 7, 2 * PLACES_BYTES);
-    ck_assert_int_eq(places_hold(p, 7, PLACES_BYTES - 5, &err), TB_OK);
-    ck_assert_int_eq(places_hold(p, 7, 6, &err), TB_E_RATE_LIMITED);
-    ck_assert_int_eq(places_hold(p, 7, SIZE_MAX, &err), TB_E_RATE_LIMITED);
-    ck_assert_int_eq(places_hold(p, 7, 5, &err), TB_OK);
-    places_free(p);
+        ck_assert_int_eq(stream_slots_take(p, 7, &err), TB_OK);
+    ck_assert_int_eq(stream_slots_hold(p, 7, 2 * STREAM_SLOTS_BYTES, &err), TB_OK);
+    ck_assert_int_eq(stream_slots_hold(p, 7, 1, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(stream_slots_take(p, 8, &err), TB_OK);
+    ck_assert_int_eq(stream_slots_hold(p, 8, STREAM_SLOTS_BYTES, &err), TB_OK);
+    stream_slots_release(p, 7, 2 * STREAM_SLOTS_BYTES);
+    ck_assert_int_eq(stream_slots_hold(p, 7, STREAM_SLOTS_BYTES - 5, &err), TB_OK);
+    ck_assert_int_eq(stream_slots_hold(p, 7, 6, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(stream_slots_hold(p, 7, SIZE_MAX, &err), TB_E_RATE_LIMITED);
+    ck_assert_int_eq(stream_slots_hold(p, 7, 5, &err), TB_OK);
+    stream_slots_free(p);
 }
 END_TEST
 

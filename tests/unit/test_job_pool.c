@@ -58,7 +58,7 @@ static tb_code submit(job_pool *p, task *t)
 }
 
 static const lane_options one_thread = {
-    .what = "jobs", .threads = 1, .threads_share = 1, .jobs = 8, .jobs_share = 4};
+    .jobs_name = "jobs", .threads = 1, .threads_share = 1, .jobs = 8, .jobs_share = 4};
 
 static job_pool *start(const lane_options *options)
 {
@@ -152,7 +152,7 @@ END_TEST
 START_TEST(the_account_with_the_fewest_at_work_is_next)
 {
     const lane_options options = {
-        .what = "jobs", .threads = 2, .threads_share = 2, .jobs = 8, .jobs_share = 8};
+        .jobs_name = "jobs", .threads = 2, .threads_share = 2, .jobs = 8, .jobs_share = 8};
     task first, second = {.job = {.account = 9}}, same = {.job = {.account = 9}},
                 other = {.job = {.account = 5}};
     sem_t hold, begun, hold_second, begun_second;
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(an_account_has_its_share_of_the_threads)
 {
     const lane_options options = {
-        .what = "jobs", .threads = 2, .threads_share = 1, .jobs = 8, .jobs_share = 8};
+        .jobs_name = "jobs", .threads = 2, .threads_share = 1, .jobs = 8, .jobs_share = 8};
     task first, same[2] = {{.job = {.account = 9}}, {.job = {.account = 9}}},
                 other = {.job = {.account = 5}};
     sem_t hold, begun;
@@ -267,7 +267,7 @@ END_TEST
 /* Also where it never started. */
 START_TEST(a_lane_that_is_off_refuses)
 {
-    const lane_options none[LANES] = {[LANE] = {.what = "jobs"}};
+    const lane_options none[LANES] = {[LANE] = {.jobs_name = "jobs"}};
     task t = {.job = {.account = 1}};
     job_pool *p = job_pool_new(none);
     ck_assert_ptr_nonnull(p);

@@ -171,7 +171,7 @@ static tb_text text(const char *value)
 
 START_TEST(codings_and_types)
 {
-    ck_assert_int_eq(media_coding_parse((tb_text){0}), MEDIA_UNSAID);
+    ck_assert_int_eq(media_coding_parse((tb_text){0}), MEDIA_ABSENT);
     ck_assert_int_eq(media_coding_parse(text("GZIP")), MEDIA_GZIP);
     ck_assert_int_eq(media_coding_parse(text("zstd")), MEDIA_ZSTD);
     ck_assert_int_eq(media_coding_parse(text("identity")), MEDIA_IDENTITY);

@@ -110,14 +110,14 @@ START_TEST(what_is_left_is_collected_once)
     const uint8_t one[SESSION_RANDOM] = {1}, two[SESSION_RANDOM] = {2};
     const session what = {.account = 3, .roles = 1};
     session s;
-    ck_assert(!sessions_collect(table, (tb_text){"", 0}, &s));
-    sessions_leave(table, &what, one, text);
+    ck_assert(!sessions_redeem(table, (tb_text){"", 0}, &s));
+    sessions_put_one_time(table, &what, one, text);
     ck_assert(!is_there(text, NOW)); /* it is no session yet */
-    sessions_leave(table, &what, two, newer);
-    ck_assert(!sessions_collect(table, (tb_text){text, SESSION_TEXT}, &s));
-    ck_assert(sessions_collect(table, (tb_text){newer, SESSION_TEXT}, &s));
+    sessions_put_one_time(table, &what, two, newer);
+    ck_assert(!sessions_redeem(table, (tb_text){text, SESSION_TEXT}, &s));
+    ck_assert(sessions_redeem(table, (tb_text){newer, SESSION_TEXT}, &s));
     ck_assert_int_eq(s.account, 3);
-    ck_assert(!sessions_collect(table, (tb_text){newer, SESSION_TEXT}, &s));
+    ck_assert(!sessions_redeem(table, (tb_text){newer, SESSION_TEXT}, &s));
 }
 END_TEST
 

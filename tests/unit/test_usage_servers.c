@@ -52,7 +52,7 @@ START_TEST(what_is_no_address_is_refused_with_the_reason)
     }
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         snprintf(url, sizeof url, "clickhouse://a/d?%s", options[i]);
-        expect_bad(url, "secure=1 and shards=N alone");
+        expect_bad(url, "only secure=1 and shards=N");
     }
     expect_bad("http://a/d", "begin with clickhouse://");
     expect_bad("clickhouse://user:word@a/d", "--usage-credentials");

@@ -202,7 +202,7 @@ START_TEST(a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before)
 }
 END_TEST
 
-START_TEST(a_writer_that_owes_keys_stops_all_the_same)
+START_TEST(a_writer_that_keys_pending_stops_all_the_same)
 {
     tb_store *store = open_store();
     sem_t finished;
@@ -262,7 +262,7 @@ START_TEST(a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run)
     tb_store *store = open_store();
     writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
     task late = {.job = {.wait_us = -1}}, early = {.job = {.wait_us = INT64_MAX}},
-         left = {.job = {.bytes = 1, .left = has_left}}, here = {.job = {.left = has_left}};
+         left = {.job = {.bytes = 1, .abandoned = has_left}}, here = {.job = {.abandoned = has_left}};
     task *all[] = {&late, &early, &left, &here};
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(submit(w, all[i]), TB_OK);
@@ -483,7 +483,7 @@ START_TEST(many_cells_are_not_held)
     sem_t finished;
     sem_init(&finished, 0, 0);
     task first = {.job = {.usage = true}, .finished = &finished};
-    task many = {.job = {.usage = true, .cells = WRITER_GATHER_CELLS, .left = is_looked_at}, .finished = &finished};
+    task many = {.job = {.usage = true, .cells = WRITER_GATHER_CELLS, .abandoned = is_looked_at}, .finished = &finished};
     ck_assert_int_eq(submit(w, &first), TB_OK);
     sem_wait(&finished);
     atomic_store(&looks, 0);
@@ -504,7 +504,7 @@ START_TEST(usage_is_gathered_for_as_long_as_the_hooks_say)
     sem_t finished;
     sem_init(&finished, 0, 0);
     task first = {.job = {.usage = true}, .finished = &finished};
-    task second = {.job = {.usage = true, .left = is_looked_at}, .finished = &finished};
+    task second = {.job = {.usage = true, .abandoned = is_looked_at}, .finished = &finished};
     ck_assert_int_eq(submit(w, &first), TB_OK);
     sem_wait(&finished);
     atomic_store(&looks, 0);
@@ -544,7 +544,7 @@ START_TEST(what_is_done_in_idle_time_begins_at_once_and_lets_others_in)
     sem_init(&finished, 0, 0);
     sem_init(&idle.began, 0, 0);
     sem_init(&idle.go_on, 0, 0);
-    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &idle, .idle = on_idle, .idles = true});
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit, .ctx = &idle, .idle = on_idle, .more_idle = true});
     task one = {.finished = &finished};
     sem_wait(&idle.began);
     ck_assert_int_eq(submit(w, &one), TB_OK);
@@ -569,7 +569,7 @@ typedef struct tending {
     atomic_int steps;  /* while it did */
 } tending;
 
-static bool on_tend(void *ctx, tb_store *store)
+static bool on_maintain(void *ctx, tb_store *store)
 {
     tending *t = ctx;
     (void)store;
@@ -597,7 +597,7 @@ START_TEST(steps_go_on_while_usage_is_held)
     writer *w = writer_start(store, (writer_hooks){.committed = on_commit,
                                                    .ctx = &t,
                                                    .gather_us = WRITER_GATHER_US,
-                                                   .tend = on_tend,
+                                                   .maintain = on_maintain,
                                                    .ready = after_three_steps});
     task one = {.job = {.usage = true}, .finished = &finished};
     sem_wait(&t.began);
@@ -659,7 +659,7 @@ int main(void)
     tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
     tcase_add_test(tc, a_job_that_is_to_be_alone_has_a_commit_of_its_own);
     tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);
-    tcase_add_test(tc, a_writer_that_owes_keys_stops_all_the_same);
+    tcase_add_test(tc, a_writer_that_keys_pending_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);
     tcase_add_test(tc, a_job_that_waited_too_long_or_that_nobody_waits_for_is_not_run);
     tcase_add_test(tc, bytes_that_wait_are_bounded_but_one_job_always_may);

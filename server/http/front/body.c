@@ -1,4 +1,4 @@
-/* The receiver polls the sockets level by level, and keeps a list of what is under way for body_receiver_stop. */
+/* The receiver polls the sockets, level-triggered, and keeps a list of its requests for body_receiver_stop. */
 #include "http/front/body.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "http/jobs/background.h"
 #include "http/server.h"
 
-#define BODY_FIRST ((size_t)16 << 10)  /* what a body is given at first */
+#define BODY_FIRST ((size_t)16 << 10)  /* first size of a body's buffer */
 #define PIECE      ((size_t)256 << 10) /* read at once */
-#define TURN       ((size_t)1 << 20)   /* of one body before the next one's turn */
+#define TURN       ((size_t)1 << 20)   /* most bytes of one body in a turn */
 #define EVENTS     64
 
 struct body_receiver {
@@ -24,9 +24,9 @@ struct body_receiver {
     pthread_t thread;
     int epoll, wake;
     void (*over)(request *r);
-    request *first; /* those under way */
+    request *first; /* the list of requests */
     bool stop;
-    char *discarded; /* PIECE bytes: where a body goes that is not kept */
+    char *discarded; /* PIECE bytes, for bodies that are not kept */
 };
 
 /* --- a body --- */
@@ -47,7 +47,7 @@ bool body_make_room(request *r, size_t more)
     const uint64_t announced = r->head.content_length;
     const size_t need = r->body_len + more;
     if (need <= r->body_cap) return true;
-    /* Doubles; all that was announced is given where that is little, or once an eighth of it has come. */
+    /* Doubles; the announced length is allocated at once if it is at most four times that. */
     size_t cap = r->body_cap ? r->body_cap * 2 : BODY_FIRST;
     if (cap < need) cap = need;
     if (need <= announced && announced <= (uint64_t)cap * 4) cap = (size_t)announced;
@@ -77,7 +77,7 @@ bool body_count(request *r, size_t n, bool kept)
 
 /* --- receiving one --- */
 
-/* false: enough was discarded. */
+/* false: the limit of discarded bytes is reached. */
 static bool note_received(request *r, size_t n)
 {
     r->conn->framing.left -= n;
@@ -85,7 +85,7 @@ static bool note_received(request *r, size_t n)
     return body_count(r, n, !r->over);
 }
 
-/* As much as has come, or its turn allows. Whether it is over. */
+/* Reads what has come, or as much as a turn allows. Returns whether the body is over. */
 static bool receive_turn(body_receiver *b, request *r)
 {
     conn *k = r->conn;
@@ -104,7 +104,7 @@ static bool receive_turn(body_receiver *b, request *r)
     return false;
 }
 
-/* --- all of them --- */
+/* --- the thread --- */
 
 static void finish(body_receiver *b, request *r)
 {
@@ -116,27 +116,23 @@ static void finish(body_receiver *b, request *r)
     b->over(r);
 }
 
-static bool is_stopping(body_receiver *b)
-{
-    pthread_mutex_lock(&b->lock);
-    const bool stop = b->stop;
-    pthread_mutex_unlock(&b->lock);
-    return stop;
-}
-
 static void *run_receiver(void *arg)
 {
     body_receiver *b = arg;
     struct epoll_event events[EVENTS];
     run_in_background();
-    while (!is_stopping(b)) {
+    for (;;) {
+        pthread_mutex_lock(&b->lock);
+        const bool stop = b->stop;
+        pthread_mutex_unlock(&b->lock);
+        if (stop) break;
         const int n = epoll_wait(b->epoll, events, EVENTS, -1);
         for (int i = 0; i < n; i++) {
             request *r = events[i].data.ptr;
             if (r && receive_turn(b, r)) finish(b, r);
         }
     }
-    while (b->first) { /* none is added any more */
+    while (b->first) { /* body_receive adds no more */
         b->first->conn->large_body = LARGE_BODY_BROKEN;
         finish(b, b->first);
     }
@@ -147,7 +143,7 @@ bool body_receive(body_receiver *b, request *r)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
     conn *k = r->conn;
-    if (body_make_room(r, k->kept_len)) memcpy(r->body, k->kept, k->kept_len); /* what came with the head */
+    if (body_make_room(r, k->kept_len)) memcpy(r->body, k->kept, k->kept_len); /* the part that came with the head */
     note_received(r, k->kept_len);
     k->kept_len = 0;
 

@@ -1,6 +1,6 @@
 /* Slots are found by descriptor and kept for reuse, so that a connection costs no allocation after
- * the first with its number. Deadlines are one relaxed store a phase; the sweeper walks the open
- * slots a few times in the shortest deadline. */
+ * the first with its number. Setting a deadline is one relaxed store; the sweeper walks the open slots
+ * several times within the shortest deadline. */
 #include "http/front/conns.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 
 #include "http/clock.h"
 
-#define SLOW_US  250000  /* a rate is measured over so long at least */
-#define STALE_US 2000000 /* and means nothing so long after */
-#define STANDING 1024    /* bytes a second: less is no progress */
+#define SLOW_US  250000  /* the least time over which a rate is measured */
+#define STALE_US 2000000 /* after this time it is out of date */
+#define STANDING 1024    /* bytes a second: less counts as no progress */
 
 struct conns {
     pthread_mutex_t lock; /* slots' fd, opened, shut; top, open, per_worker */
@@ -26,7 +26,7 @@ struct conns {
     unsigned open, n_workers;
     unsigned *per_worker;
     bool stop, draining, started;
-    unsigned leaving; /* told to end, and not closed yet */
+    unsigned leaving; /* connections being evicted, not closed yet */
     conns_counters counters;
 };
 
@@ -56,7 +56,7 @@ conns *conns_new(const conns_limits *limits, unsigned n_workers)
     return c;
 }
 
-/* Under the lock. */
+/* With the lock held. */
 static void free_slot(conn *k)
 {
     conns *c = k->conns;
@@ -93,21 +93,13 @@ bool conns_loopback(const struct in6_addr *a)
     return IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == 127);
 }
 
-static unsigned count_peer(const conns *c, const struct in6_addr *peer)
-{
-    unsigned n = 0;
-    for (int i = 0; i < c->top; i++)
-        if (c->slot[i] && c->slot[i]->fd >= 0 &&
-            memcmp(&c->slot[i]->peer, peer, sizeof *peer) == 0)
-            n++;
-    return n;
-}
-
 static conns_verdict find_slot(conns *c, int fd, const struct in6_addr *peer)
 {
     if (fd >= CONNS_FD_MAX || c->open >= c->limits.most) return CONNS_FULL;
-    if (c->limits.per_ip && !conns_loopback(peer) && count_peer(c, peer) >= c->limits.per_ip)
-        return CONNS_PER_IP;
+    unsigned same = 0;
+    for (int i = 0; c->limits.per_ip && !conns_loopback(peer) && i < c->top; i++)
+        same += c->slot[i] && c->slot[i]->fd >= 0 && memcmp(&c->slot[i]->peer, peer, sizeof *peer) == 0;
+    if (c->limits.per_ip && same >= c->limits.per_ip) return CONNS_PER_IP;
     if (c->slot[fd]) return CONNS_OK;
     conn *k = calloc(1, sizeof *k);
     if (!k) return CONNS_NOMEM;
@@ -128,7 +120,7 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
 {
     struct in6_addr from = address_of(peer);
     pthread_mutex_lock(&c->lock);
-    /* Our own bookkeeping of this number is stale: the library closed it without a notice. */
+    /* Our slot of this descriptor is stale: the library closed it without a notice. */
     if (fd < CONNS_FD_MAX && c->slot[fd] && c->slot[fd]->fd >= 0) free_slot(c->slot[fd]);
     conns_verdict verdict = find_slot(c, fd, &from);
     if (verdict == CONNS_OK) {
@@ -222,14 +214,14 @@ static int64_t deadline_of(const conn *k)
     return atomic_load_explicit(&k->deadline_us, memory_order_relaxed);
 }
 
-/* Under the lock, as all that shuts a socket: its descriptor is this connection's. */
+/* With the lock held, as for all shutdowns: so the descriptor is still this connection's. */
 static bool is_open(const conn *k)
 {
     return k && k->fd >= 0 && k->opened && !k->shut;
 }
 
-/* A connection that waits for a request ends by closing its reading half: a request that arrived just
- * before is still read and answered. */
+/* An idle connection is ended by closing its reading half: a request that arrived just before is still read and
+ * answered. */
 static void end_conn(conn *k)
 {
     const conn_phase phase = conn_phase_of(k);
@@ -240,8 +232,8 @@ static void end_conn(conn *k)
 
 /* --- making room --- */
 
-/* Measures the rate of bodies and answers since the last look: one that was fast once may stand now. A look of long ago,
- * before there was a need for room, says nothing. */
+/* Measures the rate of bodies and answers since the last measurement, because a connection that was fast may stall
+ * later. An old measurement, from an earlier need for room, does not count. */
 static void measure_rate(conn *k, int64_t now_us)
 {
     const conn_phase phase = conn_phase_of(k);
@@ -251,7 +243,7 @@ static void measure_rate(conn *k, int64_t now_us)
     socklen_t len = sizeof info;
     if (!moves || since_us > STALE_US) k->look_us = 0;
     if (!moves || (k->look_us && since_us < SLOW_US)) return;
-    /* What went both ways, as the kernel counts it: bytes that arrived here, and that the client has. */
+    /* The kernel's count in both directions: bytes that arrived here, and that the client has acknowledged. */
     const bool known = getsockopt(k->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0;
     const uint64_t bytes = known ? info.tcpi_bytes_acked + info.tcpi_bytes_received : 0;
     k->rate = k->look_us ? (bytes - k->look_bytes) * 1000000 / (uint64_t)(now_us - k->look_us)
@@ -260,7 +252,7 @@ static void measure_rate(conn *k, int64_t now_us)
     k->look_bytes = bytes;
 }
 
-/* The smaller, the sooner it is evicted; UINT64_MAX: not at all. */
+/* The connection with the smallest rank is evicted first; UINT64_MAX: not at all. */
 static uint64_t eviction_rank(const conns *c, const conn *k, int64_t now_us)
 {
     const uint64_t idle = UINT64_C(1) << 61, slow = UINT64_C(1) << 62;
@@ -308,7 +300,7 @@ void conns_make_room(conns *c, unsigned wanted)
         conn *k = c->slot[i];
         if (!is_open(k)) continue;
         const conn_phase phase = conn_phase_of(k);
-        if (k->leaving && phase != CONN_IDLE && phase != CONN_NEW) { /* it had sent a request just before: it stays */
+        if (k->leaving && phase != CONN_IDLE && phase != CONN_NEW) { /* it had sent a request just before, so it stays */
             k->leaving = false;
             c->leaving--;
         }
@@ -342,23 +334,7 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
 
 /* --- the sweeper --- */
 
-static void sweep(conns *c, int64_t now_us)
-{
-    for (int i = 0; i < c->top; i++) {
-        conn *k = c->slot[i];
-        if (!is_open(k)) continue;
-        const conn_phase phase = conn_phase_of(k);
-        if (deadline_of(k) <= now_us) {
-            k->shut = true;
-            atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);
-            shutdown(k->fd, SHUT_RDWR);
-        } else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) {
-            end_conn(k);
-        }
-    }
-}
-
-/* A few times in the shortest deadline. */
+/* Runs several times within the shortest deadline. */
 static void *run_sweeper(void *arg)
 {
     conns *c = arg;
@@ -372,7 +348,19 @@ static void *run_sweeper(void *arg)
         const int64_t until = clock_mono_us() + pause;
         struct timespec t = {until / 1000000, until % 1000000 * 1000};
         pthread_cond_timedwait(&c->wake, &c->lock, &t);
-        sweep(c, clock_mono_us());
+        const int64_t now_us = clock_mono_us();
+        for (int i = 0; i < c->top; i++) {
+            conn *k = c->slot[i];
+            if (!is_open(k)) continue;
+            const conn_phase phase = conn_phase_of(k);
+            if (deadline_of(k) <= now_us) {
+                k->shut = true;
+                atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);
+                shutdown(k->fd, SHUT_RDWR);
+            } else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) {
+                end_conn(k);
+            }
+        }
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define EXTENSION_MAX 256  /* bytes of a chunk's size line behind the digits */
-#define TRAILER_MAX   4096 /* bytes behind the last chunk */
+#define EXTENSION_MAX 256  /* bytes of a chunk's size line after the digits */
+#define TRAILER_MAX   4096 /* bytes after the last chunk */
 #define DIGITS_MAX    16
 
 static const char no_trailer[] = "A trailer line has no name, is folded, or does not end in CRLF.";
@@ -27,7 +27,7 @@ static void end_request(framing *f)
 
 /* --- a head --- */
 
-/* Begins what follows the head: its body, the next one, or nothing. */
+/* Begins the part after the head: its body, the next head, or the end. */
 static void begin_body(framing *f, const head *h)
 {
     f->heads++;
@@ -51,12 +51,12 @@ static void begin_body(framing *f, const head *h)
     }
 }
 
-/* Skips empty lines, or reads the head that begins here and writes it anew to `to`, which may lie before it. Returns the bytes
- * that were read; 0: the head is not whole, or bad. */
+/* Skips empty lines, or reads the head that begins here and writes its canonical form to `to`, which may lie before it.
+ * Returns the bytes that were read; 0: the head is incomplete, or bad. */
 static size_t take_head(framing *f, const char *bytes, size_t len, char *to, size_t *passed)
 {
     const size_t empty = head_empty_lines(bytes, len);
-    char anew[HEAD_MAX];
+    char canonical[HEAD_MAX];
     head h;
     if (empty > 0) {
         f->seen += (unsigned)empty;
@@ -72,9 +72,9 @@ static size_t take_head(framing *f, const char *bytes, size_t len, char *to, siz
         return 0;
     }
     begin_body(f, &h);
-    const size_t n = head_write(&h, f->state == FRAMING_LARGE ? FRAMING_PLACEHOLDERS : f->left, anew);
+    const size_t n = head_write(&h, f->state == FRAMING_LARGE ? FRAMING_PLACEHOLDERS : f->left, canonical);
     assert(n <= end);
-    memcpy(to, anew, n);
+    memcpy(to, canonical, n);
     *passed += n;
     return end;
 }
@@ -120,7 +120,8 @@ static bool expect(framing *f, char c, char wanted, framing_state next)
     return true;
 }
 
-/* A byte of a chunked body's framing. *ret_passes: it is passed on, unlike an extension or a trailer. false: it is wrong. */
+/* Reads a byte of a chunked body's framing. *ret_passes: it is passed on, unlike extensions and trailers. false: it is
+ * wrong. */
 static bool take_byte(framing *f, char c, bool *ret_passes)
 {
     *ret_passes = true;
@@ -145,17 +146,6 @@ static bool take_byte(framing *f, char c, bool *ret_passes)
     }
 }
 
-static size_t take_bytes(framing *f, const char *from, size_t len, char *to)
-{
-    const size_t n = f->left < len ? (size_t)f->left : len;
-    f->left -= n;
-    if (to != from) memmove(to, from, n);
-    if (f->left > 0) return n;
-    if (f->state == FRAMING_BODY) end_request(f);
-    else f->state = FRAMING_CHUNK_END;
-    return n;
-}
-
 framing_step framing_scan(framing *f, char *bytes, size_t len)
 {
     framing_step s = {0};
@@ -163,7 +153,11 @@ framing_step framing_scan(framing *f, char *bytes, size_t len)
         char *from = bytes + s.read, *to = bytes + s.passed;
         size_t n;
         if (f->state == FRAMING_BODY || f->state == FRAMING_CHUNK_BYTES) {
-            n = take_bytes(f, from, len - s.read, to);
+            n = f->left < len - s.read ? (size_t)f->left : len - s.read;
+            f->left -= n;
+            if (to != from) memmove(to, from, n);
+            if (f->left == 0 && f->state == FRAMING_BODY) end_request(f);
+            else if (f->left == 0) f->state = FRAMING_CHUNK_END;
             s.passed += n;
         } else if (f->state == FRAMING_HEAD) {
             n = take_head(f, from, len - s.read, to, &s.passed);

@@ -1,7 +1,6 @@
-/* The acceptor is ours and not libmicrohttpd's because its pool leaves to chance which thread gets
- * a connection, often the same for all of them; handing each to the worker with the fewest is worth
- * up to twice the requests a second. One poll over the listening sockets, an eventfd that ends it and
- * the pending connections. */
+/* We accept ourselves, because in libmicrohttpd's thread pool chance decides which thread gets a connection, often the
+ * same for all of them. Giving each to the worker with the fewest makes up to twice the requests a second. The acceptor
+ * polls the listening sockets, an eventfd that ends it, and the pending connections. */
 #include "http/front/front.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@
 #include "http/front/refusal.h"
 
 #define BURST       64      /* accepted from one socket before the next is looked at */
-#define PATIENCE_US 2000000 /* what a complete head waits for a connection to be free */
+#define WAIT_US 2000000 /* how long a complete head waits for a free connection */
 
 struct front {
     front_options options;
@@ -34,9 +33,9 @@ struct front {
     pthread_t acceptor;
 };
 
-/* --- pending connections leave --- */
+/* --- the end of a pending connection --- */
 
-/* A full server says so, as far as one packet goes, and hangs up. */
+/* Sends 503, in one packet, and closes the socket. */
 static void turn_away(_Atomic uint64_t *counter, int fd)
 {
     char unread[4096];
@@ -48,7 +47,7 @@ static void turn_away(_Atomic uint64_t *counter, int fd)
     close(fd);
 }
 
-/* If there is no room, the connections with the least progress are ended; this one is tried again soon. */
+/* If there is no room, the connections with the least progress are closed, and this one is tried again soon. */
 static pending_verdict on_ready(void *ctx, const pending_socket *s, unsigned ready)
 {
     front *f = ctx;
@@ -109,7 +108,7 @@ static void *run_acceptor(void *arg)
     p[n + 1] = (struct pollfd){.fd = pending_fd(f->pending), .events = POLLIN};
     for (;;) {
         if (poll(p, n + 2, wait_ms) < 0) continue;
-        const bool last = p[n].revents != 0; /* what is in the backlog already is still accepted */
+        const bool last = p[n].revents != 0; /* the backlog is still accepted */
         for (unsigned i = 0; i < n; i++)
             for (int k = 0; (last || p[i].revents) && k < BURST && accept_one(f, i); k++)
                 ;
@@ -134,7 +133,7 @@ tb_code front_open(const front_options *options, front **ret_front, tb_error *er
     if (options->logging_listen && n < LISTEN_MAX) texts[n++] = options->logging_listen;
     f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     f->conns = conns_new(&options->limits, options->workers);
-    f->pending = pending_new((pending_limits){options->pending_most, options->limits.head_us, PATIENCE_US},
+    f->pending = pending_new((pending_limits){options->pending_most, options->limits.head_us, WAIT_US},
                              (pending_hooks){on_ready, on_leave, f});
     tb_code code = f->wake < 0 ? tb_fail(err, TB_E_IO, NULL, "eventfd: %s.", strerror(errno)) : TB_OK;
     if (!code && (!f->conns || !f->pending)) code = tb_no_memory(err);

@@ -1,4 +1,4 @@
-/* Tables decide what a byte may be, so that the pass over every header line of every request costs one look-up a byte. */
+/* Tables classify bytes, so that reading a header line costs one table access a byte. */
 #include "http/front/head.h"
 
 #include <assert.h>
@@ -7,18 +7,18 @@
 #include <string.h>
 #include <strings.h>
 
-#define LENGTH_LINE 64 /* bytes of "Content-Length:", 18 digits and its end fit in */
+#define LENGTH_LINE 64 /* more bytes than "Content-Length:", 18 digits and a line end */
 
 static_assert(HEADER_OTHER <= 26, "a letter for each header");
 
-/* 1: may stand in a token: a method, a header's name (RFC 9110, 5.6.2). */
+/* 1: allowed in a token: a method, a header's name (RFC 9110, 5.6.2). */
 static const bool token[256] = {
     ['!'] = 1, ['#'] = 1, ['$'] = 1, ['%'] = 1,         ['&'] = 1,         ['\''] = 1,
     ['*'] = 1, ['+'] = 1, ['-'] = 1, ['.'] = 1,         ['^'] = 1,         ['_'] = 1,
     ['`'] = 1, ['|'] = 1, ['~'] = 1, ['0' ... '9'] = 1, ['A' ... 'Z'] = 1, ['a' ... 'z'] = 1,
 };
 
-/* 1: may stand in a request target. */
+/* 1: allowed in a request target. */
 static const bool visible[256] = {[0x21 ... 0x22] = 1, [0x24 ... 0x7e] = 1};
 
 static const struct {
@@ -68,7 +68,7 @@ int head_hex(char c)
     return -1;
 }
 
-/* The byte at *at, escapes read, and *at moved past it; -1 where an escape is broken. */
+/* Decodes the byte at *at and moves *at past it; -1: a broken escape. */
 static int next_byte(tb_text text, size_t *at)
 {
     const char c = text.data[(*at)++];
@@ -80,7 +80,7 @@ static int next_byte(tb_text text, size_t *at)
     return high * 16 + low;
 }
 
-/* Follows the path's segments: a segment of one or two dots, also escaped, is a dot segment. Escapes are sound. */
+/* Looks for dot segments: segments of one or two dots, also escaped ones. All escapes are valid. */
 static const char *check_path(tb_text path)
 {
     static const char dot_segment[] = "The path contains a dot segment.";
@@ -102,9 +102,9 @@ static const char *check_path(tb_text path)
     return others == 0 && (dots == 1 || dots == 2) ? dot_segment : NULL;
 }
 
-/* NULL, or what is wrong with a target of at most HEAD_TARGET_MAX bytes: it has bytes 0x21..0x7E, begins with '/', has
- * no fragment, every '%' begins a valid escape, none is %00; in the path no slash or backslash is escaped, and there is
- * no dot segment, however it is spelled. */
+/* Checks a target of at most HEAD_TARGET_MAX bytes; NULL: it is valid. It has bytes 0x21..0x7E, begins with '/', has no
+ * fragment, every '%' begins a valid escape, none is %00; in the path no slash or backslash is escaped, and there is no
+ * dot segment in any spelling. */
 static const char *check_target(tb_text target)
 {
     bool good = true;
@@ -135,23 +135,8 @@ static bool same_name(const char *name, const char *lower, size_t len)
     return differ == 0;
 }
 
-static header_name find_name(tb_text name)
-{
-    for (unsigned i = 0; i < HEADER_OTHER; i++)
-        if (known[i].len == name.len && same_name(name.data, known[i].name, name.len)) return (header_name)i;
-    return HEADER_OTHER;
-}
-
-static bool is_clean(tb_text value)
-{
-    unsigned char bad = 0;
-    for (size_t i = 0; i < value.len; i++)
-        bad |= head_is_control(value.data[i]);
-    return !bad;
-}
-
 /* Whether a list has this member, in any letter case. */
-static bool lists(tb_text list, const char *member, size_t member_len)
+static bool list_has(tb_text list, const char *member, size_t member_len)
 {
     const char *at = list.data, *const end = at + list.len;
     for (;;) {
@@ -162,9 +147,9 @@ static bool lists(tb_text list, const char *member, size_t member_len)
         at = comma + 1;
     }
 }
-#define LISTS(list, member) lists(list, member, sizeof(member) - 1)
+#define LIST_HAS(list, member) list_has(list, member, sizeof(member) - 1)
 
-/* Of a line, without its end. false: refused. */
+/* Reads a header line, without its end. false: refused. */
 static bool read_header(head *h, const char *line, size_t len)
 {
     const char *colon = memchr(line, ':', len);
@@ -174,16 +159,21 @@ static bool read_header(head *h, const char *line, size_t len)
     h->bytes += name.len + value.len;
     if (h->lines > HEAD_LINES_MAX || h->bytes > HEAD_VALUES_MAX)
         return refuse(h, TB_E_HEADERS_TOO_LARGE, "More than 64 header lines, or 12 KiB of them.");
-    if (!is_token(name) || !is_clean(value))
+    bool clean = is_token(name);
+    for (size_t i = 0; i < value.len; i++)
+        clean &= !head_is_control(value.data[i]);
+    if (!clean)
         return refuse(h, TB_E_BAD_REQUEST,
                       "A header line has no valid name, is folded, or holds a control byte.");
-    const header_name which = find_name(name);
+    unsigned which = 0;
+    while (which < HEADER_OTHER && (known[which].len != name.len || !same_name(name.data, known[which].name, name.len)))
+        which++;
     if (which == HEADER_OTHER) return true;
     if (which == HEADER_EXPECT) {
-        h->expect |= LISTS(value, "100-continue");
+        h->expect |= LIST_HAS(value, "100-continue");
     } else if (which == HEADER_CONNECTION) {
-        h->close |= LISTS(value, "close");
-        h->keep_alive |= LISTS(value, "keep-alive");
+        h->close |= LIST_HAS(value, "close");
+        h->keep_alive |= LIST_HAS(value, "keep-alive");
     } else if (!h->value[which].data || known[which].count == HEADER_LAST) {
         h->value[which] = value;
     } else if (known[which].count == HEADER_ONE) {
@@ -207,8 +197,8 @@ static bool read_length(tb_text text, uint64_t *ret_length)
     return true;
 }
 
-/* The rules that need all lines. */
-static void finish(head *h)
+/* Checks the rules that need all lines. */
+static void check_framing(head *h)
 {
     const tb_text encoding = h->value[HEADER_TRANSFER_ENCODING], length = h->value[HEADER_CONTENT_LENGTH];
     if (h->http11 && !h->value[HEADER_HOST].data)
@@ -247,7 +237,7 @@ bool head_is_due(const char *bytes, size_t len)
     return len >= HEAD_MAX || head_end(bytes + skip, len - skip, &looked) > 0;
 }
 
-/* METHOD SP TARGET SP HTTP/1.x; what is wrong with a target is said later. */
+/* METHOD SP TARGET SP HTTP/1.x; the target is checked later. */
 static bool read_line(head *h, const char *line, size_t len)
 {
     static const char version[] = " HTTP/1.";
@@ -276,9 +266,9 @@ bool head_read(head *h, const char *bytes, size_t len)
         lf = memchr(line, '\n', (size_t)(end + 2 - line));
         read_header(h, line, (size_t)(lf - 1 - line));
     }
-    if (h->code == TB_OK) finish(h);
+    if (h->code == TB_OK) check_framing(h);
 
-    /* A fault of the target is the one that is said; the headers are known nevertheless. */
+    /* An error in the target takes precedence; the headers are known in any case. */
     const bool long_target = h->target.len > HEAD_TARGET_MAX;
     const char *why = long_target ? "The request target is longer than 4096 bytes." : check_target(h->target);
     if (why) {

@@ -20,7 +20,7 @@ static tb_code bad_address(const char *text, tb_error *err)
 }
 
 /* Splits "host:port", the host perhaps in brackets. host "" is all addresses. */
-static bool split(const char *text, char host[64], char port[8])
+static bool split_address(const char *text, char host[64], char port[8])
 {
     size_t len = strnlen(text, 128);
     const char *colon = memrchr(text, ':', len);
@@ -46,32 +46,10 @@ static bool split(const char *text, char host[64], char port[8])
     return true;
 }
 
-static tb_code bind_one(const char *text, const struct addrinfo *a, int *ret_fd, tb_error *err)
-{
-    int on = 1;
-    int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0) {
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        if (a->ai_family == AF_INET6)
-            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-        /* Accepted sockets inherit it. */
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0) {
-            *ret_fd = fd;
-            return TB_OK;
-        }
-    }
-    int e = errno;
-    if (fd >= 0) close(fd);
-    return tb_fail(err, TB_E_IO, "listen",
-                   "Cannot listen on %s: %s. Choose another address with --listen.", text,
-                   strerror(e));
-}
-
 static tb_code open_one(const char *text, int *ret_fd, tb_error *err)
 {
     char host[64], port[8];
-    if (!split(text, host, port)) return bad_address(text, err);
+    if (!split_address(text, host, port)) return bad_address(text, err);
     const char *node = host;
     if (strcmp(host, "localhost") == 0) node = "127.0.0.1";
     if (host[0] == 0) node = "0.0.0.0";
@@ -79,9 +57,24 @@ static tb_code open_one(const char *text, int *ret_fd, tb_error *err)
                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
     struct addrinfo *found = NULL;
     if (getaddrinfo(node, port, &want, &found) != 0) return bad_address(text, err);
-    tb_code code = bind_one(text, found, ret_fd, err);
+    int on = 1;
+    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool bound = fd >= 0;
+    if (bound) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (found->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* accepted sockets inherit it */
+        bound = bind(fd, found->ai_addr, found->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0;
+    }
+    const int e = errno;
     freeaddrinfo(found);
-    return code;
+    if (bound) {
+        *ret_fd = fd;
+        return TB_OK;
+    }
+    if (fd >= 0) close(fd);
+    return tb_fail(err, TB_E_IO, "listen", "Cannot listen on %s: %s. Choose another address with --listen.", text,
+                   strerror(e));
 }
 
 void listen_close(listener *l)

@@ -10,7 +10,7 @@
 #define LISTEN_TEXT_MAX 64 /* "127.0.0.1:34567" or "[::1]:34567" */
 
 typedef struct listener {
-    int fd[LISTEN_MAX]; /* non-blocking, close-on-exec; what is accepted from them sends without delay */
+    int fd[LISTEN_MAX]; /* non-blocking, close-on-exec; accepted sockets have TCP_NODELAY */
     size_t n;
 } listener;
 

@@ -12,9 +12,9 @@
 #include "http/front/head.h"
 
 #define EVENTS    64
-#define RETRY_MS  2    /* how often room is looked for if there is none */
-#define SAMPLE    32   /* eviction: of so many oldest sockets, one of the most frequent address */
-#define ADDRESSES 4096 /* counters of addresses, shared by those of one hash */
+#define RETRY_MS  2    /* how often a ready socket is tried again while there is no room */
+#define SAMPLE    32   /* eviction sample: of the oldest sockets, one of the most frequent address leaves */
+#define ADDRESSES 4096 /* counters of addresses, by hash */
 
 typedef struct entry {
     pending_socket socket;
@@ -36,7 +36,7 @@ struct pending {
     queue incomplete, ready;
     _Atomic unsigned count;
     unsigned of_address[ADDRESSES];
-    char head[HEAD_MAX]; /* a socket's bytes while they are looked at */
+    char head[HEAD_MAX]; /* a socket's peeked bytes */
 };
 
 static void append(queue *q, entry *e)
@@ -58,13 +58,13 @@ static void take_out(queue *q, entry *e)
     q->n--;
 }
 
-static unsigned counter_of(const struct sockaddr_storage *peer)
+static unsigned address_counter(const struct sockaddr_storage *peer)
 {
     const unsigned char *bytes = (const unsigned char *)&((const struct sockaddr_in *)peer)->sin_addr;
     size_t n = 4;
     if (peer->ss_family == AF_INET6) {
         bytes = ((const struct sockaddr_in6 *)peer)->sin6_addr.s6_addr;
-        n = 8; /* the network: a host has the rest to itself */
+        n = 8; /* the network: a host may use all of it */
     }
     unsigned h = 2166136261u;
     for (size_t i = 0; i < n; i++)
@@ -89,30 +89,21 @@ static void leave(pending *p, entry *e, pending_end why)
     p->hooks.leave(p->hooks.ctx, &s, why);
 }
 
-static void evict(pending *p)
-{
-    entry *most = p->incomplete.first;
-    int n = 0;
-    for (entry *e = most; e && n < SAMPLE; e = e->next, n++)
-        if (p->of_address[e->address] > p->of_address[most->address]) most = e;
-    if (most) leave(p, most, PENDING_FULL);
-}
-
-/* Looks at what came without taking it from the kernel. false: the client has ended, and the entry is gone. */
+/* Peeks at the socket's bytes. false: the client has closed, and the entry is freed. */
 static bool peek(pending *p, entry *e, int64_t now_us)
 {
     const ssize_t n = recv(e->socket.fd, p->head, sizeof p->head, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n <= 0) {
         close(e->socket.fd);
-        e->watched = false; /* closed: the kernel has forgotten it */
+        e->watched = false; /* closing removed it */
         forget(p, e);
         return false;
     }
     if (e->ready || !head_is_due(p->head, (size_t)n)) return true;
     take_out(&p->incomplete, e);
     e->ready = true;
-    e->deadline_us = now_us + p->limits.patience_us;
+    e->deadline_us = now_us + p->limits.ready_us;
     append(&p->ready, e);
     return true;
 }
@@ -136,9 +127,15 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
         p->hooks.leave(p->hooks.ctx, s, PENDING_FULL);
         return;
     }
-    if (p->incomplete.n + p->ready.n >= p->limits.most) evict(p);
+    if (p->incomplete.n + p->ready.n >= p->limits.most) {
+        entry *most = p->incomplete.first;
+        int n = 0;
+        for (entry *at = most; at && n < SAMPLE; at = at->next, n++)
+            if (p->of_address[at->address] > p->of_address[most->address]) most = at;
+        if (most) leave(p, most, PENDING_FULL);
+    }
     e->socket = *s;
-    e->address = counter_of(&s->peer);
+    e->address = address_counter(&s->peer);
     e->deadline_us = now_us + p->limits.head_us;
     append(&p->incomplete, e);
     p->of_address[e->address]++;

@@ -1,11 +1,10 @@
-/* Pending connections: sockets that have not sent a whole head yet, at the price of a descriptor and a few
- * hundred bytes each. What they sent stays in the kernel; libmicrohttpd gets a socket when its head is
- * there, so it spends no connection on a client that asks nothing.
+/* Pending connections: sockets that have not sent a whole head yet. Each costs a descriptor and a few hundred bytes.
+ * Their input stays in the kernel; libmicrohttpd gets a socket when its head is complete, so a client that sends no
+ * request takes no connection.
  *
- * What it keeps true: a socket with a complete head is never closed to make room for another; one
- * without leaves at its deadline, or sooner where there are as many as there may be: then the oldest
- * among those of the eviction sample whose address has most. One thread, the acceptor's, calls all of
- * it, pending_count apart. */
+ * A socket with a complete head is never closed to make room for another. One without leaves at its deadline, or
+ * earlier if the table is full: then the oldest, within the eviction sample, of the address with the most sockets. Only
+ * the acceptor's thread calls these functions, except pending_count. */
 #ifndef TOLLBOOK_SERVER_HTTP_FRONT_PENDING_H
 #define TOLLBOOK_SERVER_HTTP_FRONT_PENDING_H
 
@@ -16,47 +15,47 @@ typedef struct pending pending;
 
 typedef struct pending_socket {
     int fd;
-    unsigned which; /* the address it came to */
+    unsigned which; /* index of the listening address */
     struct sockaddr_storage peer;
     socklen_t peer_len;
 } pending_socket;
 
 typedef enum pending_end {
-    PENDING_LATE, /* sent no whole head until its deadline */
-    PENDING_FULL, /* closed to make room, or found none within its patience */
+    PENDING_LATE, /* no whole head before its deadline */
+    PENDING_FULL, /* evicted, or there was no room in time */
 } pending_end;
 
 typedef enum pending_verdict {
     PENDING_TAKEN,   /* the socket has another owner */
-    PENDING_WAIT,    /* this one has to wait */
-    PENDING_NO_ROOM, /* and so would all others */
+    PENDING_WAIT,    /* try this one again later */
+    PENDING_NO_ROOM, /* there is no room for any */
 } pending_verdict;
 
 typedef struct pending_hooks {
-    /* Takes the socket of one whose head is there. ready: how many are, it among them. */
+    /* Takes the socket, whose head is complete. ready: how many are, including it. */
     pending_verdict (*admit)(void *ctx, const pending_socket *s, unsigned ready);
-    /* Closes the socket of one that leaves without an answer to its head. */
+    /* Closes the socket of a connection that leaves without an answer. */
     void (*leave)(void *ctx, const pending_socket *s, pending_end why);
     void *ctx;
 } pending_hooks;
 
 typedef struct pending_limits {
     unsigned most;       /* sockets */
-    int64_t head_us;     /* what a head may take */
-    int64_t patience_us; /* how long a whole head waits for room */
+    int64_t head_us;     /* time for a head */
+    int64_t ready_us;    /* time that a whole head waits for room */
 } pending_limits;
 
 /* NULL: out of memory or descriptors. */
 pending *pending_new(pending_limits limits, pending_hooks hooks);
-void pending_free(pending *p); /* NULL is fine; those left are closed */
-/* Readable where pending_run has something to do. */
+void pending_free(pending *p); /* NULL is fine; closes the sockets left */
+/* Readable when pending_run has something to do. */
 int pending_fd(const pending *p);
-/* Takes the socket over. */
+/* Takes over the socket. */
 void pending_add(pending *p, const pending_socket *s, int64_t now_us);
-/* Admits those that are ready, ends those that are late. In how many ms it wants to be called again at the latest;
- * -1: not before its descriptor is readable. */
+/* Admits the ready, closes the late. Returns in how many ms to call it again at the latest; -1: when its descriptor is
+ * readable. */
 int pending_run(pending *p, int64_t now_us);
-/* The last round: those that are ready are admitted, all others leave. */
+/* The last round: admits the ready, all others leave. */
 void pending_end_all(pending *p, int64_t now_us);
 unsigned pending_count(const pending *p); /* from any thread */
 

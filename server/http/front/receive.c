@@ -9,13 +9,13 @@
 #include "http/clock.h"
 #include "http/front/refusal.h"
 
-#define DISCARD_MAX 65536 /* read behind a refusal, so that closing does not overtake it */
+#define DISCARD_MAX 65536 /* read after a refusal, so that a reset does not overtake it */
 
-static _Thread_local conns *mine;
+static _Thread_local conns *thread_conns;
 
 void receive_for(conns *c)
 {
-    mine = c;
+    thread_conns = c;
 }
 
 static ssize_t from_system(int fd, void *to, size_t len, int flags)
@@ -30,7 +30,7 @@ static void count_malformed(const conn *k)
     atomic_fetch_add_explicit(&conns_counters_of(k->conns)->malformed, 1, memory_order_relaxed);
 }
 
-/* What is bad is answered when all that came before it is, and where no answer is under way. */
+/* Invalid input is answered when all requests before it are, and while no answer is being sent. */
 static void refuse_if_due(conn *k)
 {
     const framing *f = &k->framing;
@@ -45,7 +45,7 @@ static void refuse_if_due(conn *k)
     conn_set_phase(k, CONN_HEAD, 0, clock_mono_us());
 }
 
-/* The client's end, or that there is nothing more now. */
+/* Returns 0 at the client's end, or -1 if there is nothing more now. */
 static ssize_t discard(conn *k)
 {
     char unread[4096];
@@ -57,7 +57,7 @@ static ssize_t discard(conn *k)
     return n > 0 ? 0 : n;
 }
 
-/* --- what is kept back --- */
+/* --- kept input --- */
 
 static void keep(conn *k, const char *bytes, size_t len)
 {
@@ -71,25 +71,14 @@ static void keep(conn *k, const char *bytes, size_t len)
     k->kept_good = 0;
 }
 
-static size_t take_kept(conn *k, char *to, size_t room)
-{
-    const size_t n = k->kept_good < room ? k->kept_good : room;
-    if (n == 0) return 0;
-    memcpy(to, k->kept, n);
-    memmove(k->kept, k->kept + n, k->kept_len - n);
-    k->kept_len -= n;
-    k->kept_good -= n;
-    return n;
-}
-
-/* A head is under way: its time runs, if it does not already. */
+/* A head has begun: starts its deadline, if it does not run. */
 static void note_beginning(conn *k)
 {
     if (k->kept_len && conn_phase_of(k) == CONN_IDLE)
         conn_set_phase(k, CONN_HEAD, 0, clock_coarse_us());
 }
 
-/* Of a large body the library gets a byte when some of it has come, and one when it is over. */
+/* For a large body the library gets a byte when some of it has come, and one when it is complete. */
 static ssize_t read_placeholder(conn *k, char *to)
 {
     const bool begins = k->framing.placeholders == 0;
@@ -110,8 +99,8 @@ static ssize_t read_placeholder(conn *k, char *to)
     return -1;
 }
 
-/* Reads behind what is kept. *ret_more: the kernel may have more. */
-static ssize_t read_behind(conn *k, bool *ret_more)
+/* Reads after the kept bytes. *ret_more: the kernel may have more. */
+static ssize_t read_after_kept(conn *k, bool *ret_more)
 {
     const size_t room = HEAD_MAX - k->kept_len;
     const ssize_t n = from_system(k->fd, k->kept + k->kept_len, room, 0);
@@ -125,8 +114,8 @@ static ssize_t read_behind(conn *k, bool *ret_more)
     return n;
 }
 
-/* Reads to where the library wants it. *ret_good: how much of that it may have; the rest is kept. */
-static ssize_t read_straight(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
+/* Reads into the library's buffer. *ret_good: how much of that may pass; the rest is kept. */
+static ssize_t read_direct(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
     const size_t most = room < HEAD_MAX ? room : HEAD_MAX;
     const ssize_t n = from_system(k->fd, to, most, 0);
@@ -149,7 +138,12 @@ static ssize_t receive(conn *k, char *to, size_t room)
     while ((more || k->kept_good) && got > 0 && n < room) {
         size_t good = 0;
         if (k->kept_good) {
-            n += take_kept(k, to + n, room - n);
+            const size_t kept = k->kept_good < room - n ? k->kept_good : room - n;
+            memcpy(to + n, k->kept, kept);
+            memmove(k->kept, k->kept + kept, k->kept_len - kept);
+            k->kept_len -= kept;
+            k->kept_good -= kept;
+            n += kept;
         } else if (k->framing.state >= FRAMING_END) {
             break;
         } else if (k->framing.state == FRAMING_LARGE) {
@@ -157,9 +151,9 @@ static ssize_t receive(conn *k, char *to, size_t room)
             n += got > 0;
             more = true;
         } else if (k->kept_len) {
-            got = read_behind(k, &more);
+            got = read_after_kept(k, &more);
         } else {
-            got = read_straight(k, to + n, room - n, &good, &more);
+            got = read_direct(k, to + n, room - n, &good, &more);
             n += good;
         }
     }
@@ -172,7 +166,7 @@ static ssize_t receive(conn *k, char *to, size_t room)
     return got == 0 ? 0 : -1;
 }
 
-/* --- what the handler asks --- */
+/* --- for the handler --- */
 
 static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_len,
                                    const char *value, size_t value_len)
@@ -182,8 +176,7 @@ static enum MHD_Result take_header(void *cls, enum MHD_ValueKind kind, const cha
     return MHD_YES;
 }
 
-/* Where the head that was passed on last is this one, nothing behind it has been read where it was refused or its body is
- * large. */
+/* If this head is the one passed on last, nothing after it has been read if it was refused or its body is large. */
 void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h)
 {
     const framing *f = &k->framing;
@@ -204,7 +197,7 @@ void conn_set_last(conn *k)
     k->kept_len = k->kept_good = 0;
 }
 
-/* What is behind the last request is read, so that closing does not overtake its answer. */
+/* Input after the last request is discarded, so that a reset does not overtake its answer. */
 void conn_answered(conn *k)
 {
     k->answered++;
@@ -217,7 +210,7 @@ ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv")
 
 ssize_t receive_instead(int fd, void *to, size_t len, int flags)
 {
-    conn *k = mine ? conns_at(mine, fd) : NULL;
+    conn *k = thread_conns ? conns_at(thread_conns, fd) : NULL;
     if (!k || len == 0) return from_system(fd, to, len, flags);
     return k->refused ? discard(k) : receive(k, to, len);
 }

@@ -7,7 +7,7 @@
 
 #define ANSWER_MAX 1024
 
-/* The reasons that a refusal may have here. */
+/* The reason phrases of the statuses that a refusal may have. */
 static const char *reason(int status)
 {
     switch (status) {

@@ -1,4 +1,4 @@
-/* The answer to what is not a valid request: written straight to the socket, in one packet. */
+/* The answer to an invalid request, written directly to the socket in one packet. */
 #ifndef TOLLBOOK_SERVER_HTTP_FRONT_REFUSAL_H
 #define TOLLBOOK_SERVER_HTTP_FRONT_REFUSAL_H
 

@@ -1,10 +1,10 @@
-/* Linux, unlike POSIX, counts niceness by thread; a new thread has that of the thread that started it. */
+/* On Linux, unlike POSIX, niceness belongs to a thread; a new thread inherits it. */
 #include "http/jobs/background.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 
-#define STEPS 7 /* of niceness, a fifth less each: 7 are a fifth */
+#define STEPS 7 /* of niceness; each is a fifth less, so 7 leave a fifth */
 
 void run_in_background(void)
 {

@@ -1,5 +1,5 @@
-/* Each thread has a slot that lists what it deploys, so that no other thread takes it. What was
- * asked for again meanwhile is found by the look of the thread that ends. */
+/* Each thread has a slot with the application that it deploys, so that no other thread takes it. One that was requested
+ * again meanwhile is found when the thread looks for its next job. */
 #include "http/jobs/deployments.h"
 
 #include <inttypes.h>
@@ -20,12 +20,12 @@ typedef struct deploying {
     bool busy;
     tb_deployment at;
     tb_deployment_end end;
-    tb_buf output; /* what it printed, while it is busy */
+    tb_buf output; /* of the hook, while busy */
     write_job job;
 } deploying;
 
 struct deployments {
-    pthread_mutex_t lock; /* of what is busy, and of its output */
+    pthread_mutex_t lock; /* of `busy` and `output` of the threads */
     deployments_options options;
     writer *writer;
     job_pool *pool;
@@ -41,8 +41,8 @@ static void log_line(const tb_deployment *at, const char *text)
     process_say("deploying %s of account %" PRId64 ": %s", at->app, at->account, text);
 }
 
-/* A line that it printed, for the log and for clients that ask. What is too much is left out, not
- * cut. */
+/* Takes a line of output, for the log and for clients that ask. Output beyond the maximum is left out by whole
+ * lines. */
 static void take_line(void *ctx, const char *text)
 {
     deploying *t = ctx;
@@ -97,7 +97,7 @@ static tb_code deploy(write_job *job, tb_store *reader, tb_error *err)
     const hook_end end = d->options.hook ? run_hook(t) : HOOK_DONE;
     if (end == HOOK_STOPPED) return TB_OK;
     t->end.succeeded = end == HOOK_DONE;
-    /* What was deployed must not be deployed again because a disk was full. */
+    /* Tried until it is stored: a full disk must not cause a second deployment. */
     job_pool_write(d->pool, LANE_DEPLOY, d->writer, &(write_job){.run = note_end, .owner = t},
                    AGAIN_US);
     return TB_OK;
@@ -112,27 +112,10 @@ static void deployment_done(write_job *job)
     pthread_mutex_unlock(&t->all->lock);
 }
 
-/* --- the next one --- */
+/* --- the next deployment --- */
 
-static bool is_running(const deployments *d, const tb_deployment *one)
-{
-    for (int i = 0; i < DEPLOY_THREADS; i++)
-        if (d->threads[i].busy && d->threads[i].at.account == one->account &&
-            strcmp(d->threads[i].at.app, one->app) == 0)
-            return true;
-    return false;
-}
-
-static void begin_deployment(deploying *t, const tb_deployment *one)
-{
-    t->at = *one;
-    t->end = (tb_deployment_end){.exit_status = -1};
-    tb_buf_init(&t->output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
-    t->job = (write_job){.run = deploy, .done = deployment_done, .owner = t};
-    t->busy = true;
-}
-
-/* The first that waits and does not run. One more is read than there are other threads at work. */
+/* The first queued deployment whose application is not being deployed. One more is read than there are other
+ * threads. */
 static write_job *next_deployment(void *ctx, unsigned thread, tb_store *reader, int64_t *wait_us)
 {
     deployments *d = ctx;
@@ -140,12 +123,23 @@ static write_job *next_deployment(void *ctx, unsigned thread, tb_store *reader, 
     tb_deployment waiting[DEPLOY_THREADS];
     size_t n = 0;
     if (tb_store_deployments(reader, waiting, DEPLOY_THREADS, &n, NULL) != TB_OK) {
-        *wait_us = AGAIN_US; /* some may wait all the same */
+        *wait_us = AGAIN_US; /* there may be some all the same */
         return NULL;
     }
     pthread_mutex_lock(&d->lock);
-    for (size_t i = 0; i < n && !t->busy; i++)
-        if (!is_running(d, &waiting[i])) begin_deployment(t, &waiting[i]);
+    for (size_t i = 0; i < n && !t->busy; i++) {
+        const tb_deployment *one = &waiting[i];
+        bool running = false;
+        for (int k = 0; k < DEPLOY_THREADS; k++)
+            running |= d->threads[k].busy && d->threads[k].at.account == one->account &&
+                       strcmp(d->threads[k].at.app, one->app) == 0;
+        if (running) continue;
+        t->at = *one;
+        t->end = (tb_deployment_end){.exit_status = -1};
+        tb_buf_init(&t->output, TB_DEPLOYMENT_OUTPUT_MAX, NULL);
+        t->job = (write_job){.run = deploy, .done = deployment_done, .owner = t};
+        t->busy = true;
+    }
     pthread_mutex_unlock(&d->lock);
     return t->busy ? &t->job : NULL;
 }

@@ -1,8 +1,7 @@
-/* Deployments: takes those that wait in the store, longest first, runs the operator's hook for
- * each, and has the writer note how it ended, on LANE_DEPLOY. The store is the queue: what was
- * asked for before a restart is done after it, and so is what a stop cuts off, from its beginning.
- * Of one application there is one at a time. Without a hook there is nothing to do, and every one
- * succeeds. */
+/* Deployments, on LANE_DEPLOY: takes those queued in the store, the oldest first, runs the operator's hook for each,
+ * and has the writer note the result. The store is the queue: deployments that were requested before a restart run
+ * after it, and those that a stop interrupted run again. One runs at a time for each application. Without a hook every
+ * deployment succeeds at once. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_DEPLOYMENTS_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_DEPLOYMENTS_H
 
@@ -19,10 +18,10 @@ typedef struct deployments_options {
 
 typedef struct deployments deployments;
 
-/* Becomes the source of LANE_DEPLOY, whose first thread has a reader. When a deployment was put,
- * wake the lane. NULL when out of memory. */
+/* Becomes the source of LANE_DEPLOY, whose first thread has a reader. Wake the lane after a deployment was requested.
+ * NULL when out of memory. */
 deployments *deployments_new(const deployments_options *options, writer *to, job_pool *pool);
-/* Whether one of the application runs; appends to `out` what it printed so far. NULL: none does. */
+/* Whether a deployment of the application runs; appends its output so far to `out`. d NULL: none runs. */
 bool deployments_runs(deployments *d, int64_t account, tb_text app, tb_buf *out);
 void deployments_free(deployments *d); /* after the lane was joined; NULL is fine */
 

@@ -1,7 +1,6 @@
-/* The program gets a process group of its own, so that ending it ends what it started, and nothing of
- * the server's but its environment: signals as they are at a program's start, standard input empty,
- * no other descriptor open. Waiting is one poll over its output, its end (a pidfd) and the order to
- * stop. Ended it is asked to first, then made to. */
+/* The program has a process group of its own, so that its children end with it. It inherits only the server's
+ * environment: signals are at their defaults, standard input is empty, no other descriptor is open. One poll waits for
+ * its output, its end (a pidfd) and the stop. It gets SIGTERM first and SIGKILL later. */
 #include "http/jobs/hook.h"
 
 #include <errno.h>
@@ -18,7 +17,7 @@
 
 #include "http/clock.h"
 
-#define GRACE_US  INT64_C(2000000) /* between asking it to end and making it */
+#define GRACE_US  INT64_C(2000000) /* between SIGTERM and SIGKILL */
 #define LINE_MAX_BYTES 500
 #define LINES_MAX 1000
 
@@ -46,42 +45,23 @@ static void end_line(running *h)
     if (h->lines++ == LINES_MAX) h->call->line(h->call->ctx, "(more output, not shown)");
 }
 
-static void take_output(running *h, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)bytes[i];
-        if (c == '\n' || h->len == LINE_MAX_BYTES) end_line(h);
-        if (c != '\n' && c != '\r') h->line[h->len++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
-    }
-}
-
-/* What is there; closes the pipe at its end. */
+/* Reads the available output; closes the pipe at its end. */
 static void read_output(running *h)
 {
     char bytes[4096];
     ssize_t n = 0;
     for (int i = 0; i < 64 && h->out >= 0 && (n = read(h->out, bytes, sizeof bytes)) > 0; i++)
-        take_output(h, bytes, (size_t)n);
+        for (ssize_t at = 0; at < n; at++) {
+            const unsigned char c = (unsigned char)bytes[at];
+            if (c == '\n' || h->len == LINE_MAX_BYTES) end_line(h);
+            if (c != '\n' && c != '\r') h->line[h->len++] = c < 0x20 || c == 0x7f ? '?' : (char)c;
+        }
     if (h->out < 0 || n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR))) return;
     close(h->out);
     h->out = -1;
 }
 
 /* --- starting --- */
-
-static char **join_environment(char *const *more)
-{
-    size_t n = 0, m = 0;
-    while (environ[n])
-        n++;
-    while (more[m])
-        m++;
-    char **all = malloc((n + m + 1) * sizeof *all);
-    if (!all) return NULL;
-    memcpy(all, more, m * sizeof *all); /* first: of two of a name the first is found */
-    memcpy(all + m, environ, (n + 1) * sizeof *all);
-    return all;
-}
 
 static int spawn(running *h, int output, char *const *environment)
 {
@@ -112,12 +92,20 @@ static int spawn(running *h, int output, char *const *environment)
     return rc;
 }
 
-/* An errno, 0: it runs. */
+/* Returns an errno, or 0 if the program runs. */
 static int start(running *h)
 {
     int ends[2];
-    char **environment = join_environment(h->call->environment);
+    size_t n = 0, m = 0;
+    while (environ[n])
+        n++;
+    while (h->call->environment[m])
+        m++;
+    char **environment = malloc((n + m + 1) * sizeof *environment);
     if (!environment) return ENOMEM;
+    /* The call's come first: of two variables of one name the first counts. */
+    memcpy(environment, h->call->environment, m * sizeof *environment);
+    memcpy(environment + m, environ, (n + 1) * sizeof *environment);
     if (pipe2(ends, O_CLOEXEC) != 0) {
         free(environment);
         return errno;
@@ -133,57 +121,30 @@ static int start(running *h)
 
 /* --- waiting --- */
 
-/* Its time is over, or the server stops: first asked to end, then, after the grace, made to. */
-static void ask_to_end(running *h, int64_t now_us, bool stop)
-{
-    const bool first = !h->late && !h->stopped;
-    if (first && stop) h->stopped = true;
-    else if (first) h->late = true;
-    if (first) {
-        kill(-h->pid, SIGTERM);
-        h->until_us = now_us + GRACE_US;
-    } else if (now_us >= h->until_us) {
-        kill(-h->pid, SIGKILL);
-        h->until_us = INT64_MAX;
-    }
-}
-
-static int poll_ms(const running *h, int64_t now_us)
-{
-    const int64_t left_us = h->until_us - now_us;
-    if (left_us <= 0) return 0;
-    return left_us > INT64_C(60000000) ? 60000 : (int)(left_us / 1000) + 1;
-}
-
 static void wait_for_end(running *h)
 {
     for (;;) {
         const bool asked = h->late || h->stopped;
         struct pollfd fds[3] = {{.fd = h->end, .events = POLLIN}, {.fd = h->out, .events = POLLIN},
                                 {.fd = asked ? -1 : h->call->stop_fd, .events = POLLIN}};
-        poll(fds, 3, poll_ms(h, clock_mono_us()));
+        const int64_t left_us = h->until_us - clock_mono_us();
+        poll(fds, 3, left_us <= 0 ? 0 : left_us > INT64_C(60000000) ? 60000 : (int)(left_us / 1000) + 1);
         read_output(h);
         if (fds[0].revents) break;
         const int64_t now_us = clock_mono_us();
-        if (fds[2].revents || now_us >= h->until_us) ask_to_end(h, now_us, fds[2].revents != 0);
+        if (!fds[2].revents && now_us < h->until_us) continue;
+        if (!asked) { /* its time is over, or the server stops */
+            *(fds[2].revents ? &h->stopped : &h->late) = true;
+            kill(-h->pid, SIGTERM);
+            h->until_us = now_us + GRACE_US;
+        } else if (now_us >= h->until_us) {
+            kill(-h->pid, SIGKILL);
+            h->until_us = INT64_MAX;
+        }
     }
-    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* what it left running; its id still holds */
+    if (h->late || h->stopped) kill(-h->pid, SIGKILL); /* children left running; the process id is still its own */
     read_output(h);
     end_line(h);
-}
-
-static hook_end explain_end(const running *h, int status, char reason[HOOK_REASON])
-{
-    if (h->stopped) return HOOK_STOPPED;
-    if (h->late)
-        snprintf(reason, HOOK_REASON, "it did not end within %lld ms",
-                 (long long)(h->call->limit_us / 1000));
-    else if (WIFSIGNALED(status))
-        snprintf(reason, HOOK_REASON, "signal %d ended it", WTERMSIG(status));
-    else if (WEXITSTATUS(status))
-        snprintf(reason, HOOK_REASON, "it ended with status %d", WEXITSTATUS(status));
-    else return HOOK_DONE;
-    return HOOK_FAILED;
 }
 
 hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
@@ -203,5 +164,13 @@ hook_end hook_run(const hook_call *call, char reason[HOOK_REASON])
     if (h.end >= 0) close(h.end);
     if (h.out >= 0) close(h.out);
     if (call->ret_status && WIFEXITED(status)) *call->ret_status = WEXITSTATUS(status);
-    return explain_end(&h, status, reason);
+    if (h.stopped) return HOOK_STOPPED;
+    if (h.late)
+        snprintf(reason, HOOK_REASON, "it did not end within %lld ms", (long long)(call->limit_us / 1000));
+    else if (WIFSIGNALED(status))
+        snprintf(reason, HOOK_REASON, "signal %d ended it", WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        snprintf(reason, HOOK_REASON, "it ended with status %d", WEXITSTATUS(status));
+    else return HOOK_DONE;
+    return HOOK_FAILED;
 }

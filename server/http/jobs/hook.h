@@ -1,5 +1,5 @@
-/* Runs a command of the operator to its end: without a shell, its output line by line to the
- * caller, its time bounded. */
+/* Runs a program of the operator to its end, without a shell and with a time limit. The caller gets its output by
+ * lines. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_HOOK_H
 
@@ -9,12 +9,12 @@
 
 typedef struct hook_call {
     char *const *arguments;       /* [0] is the program's path; NULL ends them */
-    char *const *environment;     /* beside the process's own; NULL ends them */
-    int64_t limit_us;             /* then the program and what it started are ended */
+    char *const *environment;     /* added to the server's own; NULL ends them */
+    int64_t limit_us;             /* after this time the program and its children are ended */
     int stop_fd;                  /* readable: the same at once; -1: never */
-    void (*line)(void *ctx, const char *text); /* of its output, without control characters */
+    void (*line)(void *ctx, const char *text); /* a line of its output, without control characters */
     void *ctx;
-    int *ret_status; /* what it ended with, -1: it was ended, or did not start; may be NULL */
+    int *ret_status; /* its exit status, -1: it was killed, or did not start; may be NULL */
 } hook_call;
 
 typedef enum hook_end {

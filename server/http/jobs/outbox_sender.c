@@ -5,17 +5,17 @@
 
 #include "http/clock.h"
 
-#define POLL_US INT64_C(200000) /* between two looks for what is due */
+#define POLL_US INT64_C(200000) /* between two checks for due messages */
 
-/* What a thread of the lane is at. `at` changes with the lane's mutex held alone, so others may
- * read it there. */
+/* The message that a thread of the lane sends. `at` changes only with the lane's mutex held, so other
+ * threads may read it under the mutex. */
 typedef struct sending {
     outbox_sender *all;
     unsigned thread;
     atomic_bool busy;
     tb_message at;
-    latest_view secret;
-    tb_delivery came;
+    published_view secret;
+    tb_delivery result;
     char error[TB_MESSAGE_ERROR_MAX + 1];
     write_job job;
 } sending;
@@ -24,13 +24,13 @@ struct outbox_sender {
     outbox_work work;
     job_pool *pool;
     writer *writer;
-    latest *secret;
+    published *secret;
     int64_t fixed_now_us, start_us;
     _Atomic uint64_t delivered, failed;
     sending threads[OUTBOX_THREADS];
 };
 
-/* A fixed clock goes on here: what waits must become due. */
+/* A fixed clock advances here, because queued messages must become due. */
 static int64_t outbox_now(const outbox_sender *o)
 {
     return o->fixed_now_us == INT64_MIN ? clock_wall_us()
@@ -40,7 +40,7 @@ static int64_t outbox_now(const outbox_sender *o)
 static tb_code note_try(write_job *job, tb_store *store, tb_error *err)
 {
     const sending *s = job->owner;
-    return tb_store_outbox_tried(store, &s->at, &s->came, outbox_now(s->all), s->all->work.pause_us,
+    return tb_store_outbox_tried(store, &s->at, &s->result, outbox_now(s->all), s->all->work.pause_us,
                                  err);
 }
 
@@ -51,13 +51,13 @@ static tb_code send_message(write_job *job, tb_store *reader, tb_error *err)
     (void)reader;
     (void)err;
     s->error[0] = 0;
-    s->came = o->work.send(o->work.ctx, s->thread, o->pool, &s->at,
-                           latest_look(o->secret, &s->secret), clock_wall_us(), s->error);
-    const bool taken = s->came.status >= 200 && s->came.status < 300;
+    s->result = o->work.send(o->work.ctx, s->thread, o->pool, &s->at,
+                           published_get(o->secret, &s->secret), clock_wall_us(), s->error);
+    const bool taken = s->result.status >= 200 && s->result.status < 300;
     if (!taken && job_pool_stopping(o->pool, LANE_OUTBOX))
-        return TB_OK; /* one that a stop cut off was no try */
+        return TB_OK; /* one that a stop interrupted does not count as a try */
     atomic_fetch_add(taken ? &o->delivered : &o->failed, 1);
-    /* What was delivered should not be sent again because a disk was full. */
+    /* Tried until it is stored: a full disk should not cause a second delivery. */
     job_pool_write(o->pool, LANE_OUTBOX, o->writer, &(write_job){.run = note_try, .owner = s},
                    POLL_US);
     return TB_OK;
@@ -70,8 +70,7 @@ static void message_done(write_job *job)
     atomic_store(&s->busy, false);
 }
 
-/* The next message that is due and that no thread has. NULL also where the store could not be read.
- */
+/* The next message that is due and that no other thread sends. NULL also if the store could not be read. */
 static write_job *next_message(void *ctx, unsigned thread, tb_store *reader, int64_t *wait_us)
 {
     outbox_sender *o = ctx;
@@ -89,7 +88,7 @@ static write_job *next_message(void *ctx, unsigned thread, tb_store *reader, int
     return &s->job;
 }
 
-outbox_sender *outbox_sender_new(const outbox_work *work, latest *secret, int64_t fixed_now_us,
+outbox_sender *outbox_sender_new(const outbox_work *work, published *secret, int64_t fixed_now_us,
                                  writer *to, job_pool *pool)
 {
     outbox_sender *o = calloc(1, sizeof *o);
@@ -118,6 +117,6 @@ void outbox_sender_free(outbox_sender *o)
     if (!o) return;
     if (o->work.end) o->work.end(o->work.ctx);
     for (unsigned i = 0; i < OUTBOX_THREADS; i++)
-        latest_release(&o->threads[i].secret);
+        published_release(&o->threads[i].secret);
     free(o);
 }

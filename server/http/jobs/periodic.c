@@ -1,4 +1,4 @@
-/* All of it is of the lane's one thread, but for write_found, for which that thread waits. */
+/* All of this runs on the lane's one thread, except write_found, which that thread waits for. */
 #include "http/jobs/periodic.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@ typedef struct task {
     periodic *all;
     write_job job;
     int64_t next_us;           /* when its next step is due, monotonic */
-    int64_t said_us;           /* when a failure was said last */
-    tb_error said;             /* that failure */
+    int64_t reported_us;           /* when a failure was last reported */
+    tb_error reported;             /* that failure */
     bool again;                /* its next step is not the first of a round */
     bool found, more, written; /* of the running step */
 } task;
@@ -33,15 +33,6 @@ static int64_t now_of(const task *t)
     return clock_now_us(t->all->fixed_now_us);
 }
 
-static tb_code read_some(task *t, tb_store *reader, tb_error *err)
-{
-    tb_code code = tb_store_read_begin(reader, err);
-    if (code) return code;
-    code = t->row.read(t->row.ctx, reader, t->again, now_of(t), &t->found, &t->more, err);
-    tb_store_read_end(reader);
-    return code;
-}
-
 static tb_code write_found(write_job *job, tb_store *store, tb_error *err)
 {
     task *t = job->owner;
@@ -53,10 +44,10 @@ static void finish_round(task *t, tb_code code, const tb_error *err)
 {
     const int64_t now_us = clock_mono_us();
     if (code &&
-        (strcmp(t->said.message, err->message) != 0 || now_us - t->said_us >= PERIODIC_MOST_US)) {
+        (strcmp(t->reported.message, err->message) != 0 || now_us - t->reported_us >= PERIODIC_MOST_US)) {
         process_say("%s: %s", t->row.name, err->message);
-        t->said_us = now_us;
-        t->said = *err;
+        t->reported_us = now_us;
+        t->reported = *err;
     }
     if (t->row.over) t->row.over(t->row.ctx, now_of(t), code != TB_OK);
     int64_t wait_us = t->row.wait_us ? t->row.wait_us(t->row.ctx, now_of(t)) : PERIODIC_MOST_US;
@@ -65,7 +56,7 @@ static void finish_round(task *t, tb_code code, const tb_error *err)
     t->again = false;
 }
 
-/* Where the writer's queue is full the same is written a second later: what was found is kept. */
+/* If the writer's queue is full, the same is written a second later: what was read is kept. */
 static tb_code run_step(write_job *job, tb_store *reader, tb_error *err)
 {
     task *t = job->owner;
@@ -75,7 +66,11 @@ static tb_code run_step(write_job *job, tb_store *reader, tb_error *err)
     if (!t->found) {
         t->more = t->written = false;
         t->found = !t->row.read;
-        if (t->row.read) code = read_some(t, reader, err);
+        if (t->row.read) code = tb_store_read_begin(reader, err);
+        if (t->row.read && !code) {
+            code = t->row.read(t->row.ctx, reader, t->again, now_of(t), &t->found, &t->more, err);
+            tb_store_read_end(reader);
+        }
     }
     if (!code && t->found) code = writer_run(p->writer, &write, err);
     if (code == TB_E_BUSY && t->found && !t->written) {

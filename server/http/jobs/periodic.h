@@ -1,25 +1,25 @@
 /* Periodic tasks: work that repeats while the server runs, one table for all of it, on the one
- * thread of LANE_PERIODIC. A row says what the task is called, when its next round begins, and what
- * a step of a round does.
+ * thread of LANE_PERIODIC. A row has the task's name, when its next round begins, and the step of a
+ * round.
  *
  * The first round of each task begins at the start. A step reads, in a snapshot of the thread's
  * reader, and then writes what it found, in a transaction of its own at the end of the writer's
  * queue: no client waits for more than one step. Tasks that are due take turns step by step, so a
- * long round of one delays the others by one step at a time. What fails is tried again in the next
- * round, and said; the same failure once an hour. */
+ * long round of one delays the others by one step at a time. A failure ends the round and is
+ * reported, the same one once an hour at most. */
 #ifndef TOLLBOOK_SERVER_HTTP_JOBS_PERIODIC_H
 #define TOLLBOOK_SERVER_HTTP_JOBS_PERIODIC_H
 
 #include "http/jobs/pool.h"
 
-/* From the end of a round to the next one, at most: the clock of the wall may be set. */
+/* The longest pause between two rounds, as the wall clock may be set. */
 #define PERIODIC_MOST_US   INT64_C(3600000000)
 #define PERIODIC_TASKS_MAX 4
 
 typedef struct periodic_task {
     const char *name; /* for messages */
     /* The first half of a step. again: not the first step of its round. *ret_found: there is
-     * something to write. *ret_more: the round goes on. NULL: a step only writes. */
+     * something to write. *ret_more: another step follows. NULL: a step only writes. */
     tb_code (*read)(void *ctx, tb_store *reader, bool again, int64_t now_us, bool *ret_found,
                     bool *ret_more, tb_error *err);
     /* The second half, on the writer's thread. *ret_more: as `read` has set it, or false. */
@@ -34,7 +34,7 @@ typedef struct periodic_task {
 
 typedef struct periodic periodic;
 
-/* Becomes the source of LANE_PERIODIC, whose thread has a reader where a task reads. fixed_now_us:
+/* Becomes the source of LANE_PERIODIC, whose thread has a reader if a task reads. fixed_now_us:
  * INT64_MIN: the clock's. NULL when out of memory. */
 periodic *periodic_new(const periodic_task tasks[], size_t n, int64_t fixed_now_us, writer *to,
                        job_pool *pool);

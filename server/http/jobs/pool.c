@@ -1,5 +1,5 @@
-/* A queue is a list in the order of arrival. The threads of a lane are few and so are its queued
- * jobs: what runs for an account is counted when it is needed. */
+/* A queue is a list in the order of arrival. A lane has few threads and queued jobs, so the jobs of an account are
+ * counted when needed. */
 #include "http/jobs/pool.h"
 
 #include <poll.h>
@@ -62,7 +62,7 @@ typedef struct running_job {
 static bool is_job_over(void *ctx)
 {
     const running_job *r = ctx;
-    return !has_time_left(r->lane, r->job) || (r->job->left && r->job->left(r->job));
+    return !has_time_left(r->lane, r->job) || (r->job->abandoned && r->job->abandoned(r->job));
 }
 
 static void run_job(const lane *l, write_job *job, tb_store *reader)
@@ -80,30 +80,16 @@ static void run_job(const lane *l, write_job *job, tb_store *reader)
     job->done(job);
 }
 
-static unsigned count_running(const lane *l, int64_t account)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < l->options.threads; i++)
-        n += l->threads[i].busy && l->threads[i].account == account;
-    return n;
-}
-
-static unsigned count_queued(const lane *l, int64_t account)
-{
-    unsigned n = 0;
-    for (const write_job *job = l->first; job; job = job->next)
-        n += job->account == account;
-    return n;
-}
-
-/* Of the account with the fewest jobs at work the oldest, unless it has its share; while stopping
- * any, as it is refused. */
+/* Takes the oldest job of the account with the fewest running jobs, unless that has its share; while stopping, any job,
+ * to refuse it. */
 static write_job *take_queued(lane *l)
 {
     write_job **found = NULL;
     unsigned fewest = l->options.threads_share;
     for (write_job **at = &l->first; *at; at = &(*at)->next) {
-        const unsigned n = lane_stopping(l) ? 0 : count_running(l, (*at)->account);
+        unsigned n = 0; /* running jobs of the account */
+        for (unsigned i = 0; !lane_stopping(l) && i < l->options.threads; i++)
+            n += l->threads[i].busy && l->threads[i].account == (*at)->account;
         if (n >= fewest) continue;
         fewest = n;
         found = at;
@@ -116,40 +102,29 @@ static write_job *take_queued(lane *l)
     return job;
 }
 
-static write_job *take_job(job_thread *t, int64_t *wait_us)
-{
-    lane *l = t->lane;
-    if (!l->next) return take_queued(l);
-    return lane_stopping(l)
-               ? NULL
-               : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, wait_us);
-}
-
-/* Until the lane is woken, or so long. */
-static void wait_for_jobs(lane *l, int64_t wait_us)
-{
-    struct timespec until;
-    if (wait_us == INT64_MAX) {
-        pthread_cond_wait(&l->wake, &l->lock);
-        return;
-    }
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    wait_us += until.tv_nsec / 1000;
-    until.tv_sec += wait_us / 1000000;
-    until.tv_nsec = wait_us % 1000000 * 1000;
-    pthread_cond_clockwait(&l->wake, &l->lock, CLOCK_MONOTONIC, &until);
-}
-
-/* Waits for the next job. NULL: there is none and the thread is to end. */
+/* Waits for the next job. NULL: the thread is to end. */
 static write_job *next_job(job_thread *t)
 {
     lane *l = t->lane;
     write_job *job;
     pthread_mutex_lock(&l->lock);
     t->busy = false;
-    for (int64_t wait_us = INT64_MAX; !(job = take_job(t, &wait_us)) && !lane_stopping(l);
-         wait_us = INT64_MAX)
-        wait_for_jobs(l, wait_us);
+    for (;;) {
+        int64_t wait_us = INT64_MAX;
+        if (!l->next) job = take_queued(l);
+        else job = lane_stopping(l) ? NULL : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, &wait_us);
+        if (job || lane_stopping(l)) break;
+        if (wait_us == INT64_MAX) {
+            pthread_cond_wait(&l->wake, &l->lock);
+            continue;
+        }
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        wait_us += until.tv_nsec / 1000;
+        until.tv_sec += wait_us / 1000000;
+        until.tv_nsec = wait_us % 1000000 * 1000;
+        pthread_cond_clockwait(&l->wake, &l->lock, CLOCK_MONOTONIC, &until);
+    }
     t->busy = job != NULL;
     if (job) t->account = job->account;
     pthread_mutex_unlock(&l->lock);
@@ -176,19 +151,22 @@ tb_code job_pool_submit(job_pool *p, job_lane which, write_job *job, tb_error *e
     job->next = NULL;
     pthread_mutex_lock(&l->lock);
     const bool full = lane_stopping(l) || l->queued == o->jobs;
-    const bool taken = !full && count_queued(l, job->account) < o->jobs_share;
+    unsigned own = 0;
+    for (const write_job *other = l->first; other; other = other->next)
+        own += other->account == job->account;
+    const bool taken = !full && own < o->jobs_share;
     if (taken) {
         *l->last = job;
         l->last = &job->next;
         l->queued++;
     }
     pthread_mutex_unlock(&l->lock);
-    /* One more can be at work. A job that waits for its account's share is taken by the thread
-     * which ends one of that account. */
+    /* One more thread can work. A job beyond its account's share is taken by the thread that ends
+     * another job of that account. */
     if (taken) pthread_cond_signal(&l->wake);
     if (taken) return TB_OK;
     return tb_fail(err, TB_E_BUSY, NULL, "%u %s %swait already, try again later.",
-                   full ? o->jobs : o->jobs_share, o->what, full ? "" : "of this account ");
+                   full ? o->jobs : o->jobs_share, o->jobs_name, full ? "" : "of this account ");
 }
 
 unsigned job_pool_queued(job_pool *p, job_lane which)
@@ -243,25 +221,22 @@ void job_pool_write(job_pool *p, job_lane which, writer *to, const write_job *jo
 
 /* --- start and stop --- */
 
-static bool init_lane(lane *l, const lane_options *options)
-{
-    l->options = *options;
-    l->last = &l->first;
-    pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->wake, NULL);
-    l->threads = calloc(options->threads + 1, sizeof *l->threads);
-    l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    for (unsigned i = 0; l->threads && i < options->threads; i++)
-        l->threads[i].lane = l;
-    return l->threads && l->stop_fd >= 0;
-}
-
 job_pool *job_pool_new(const lane_options options[LANES])
 {
     job_pool *p = calloc(1, sizeof *p);
     bool ok = p != NULL;
-    for (int i = 0; p && i < LANES; i++)
-        ok &= init_lane(&p->lanes[i], &options[i]);
+    for (int i = 0; p && i < LANES; i++) {
+        lane *l = &p->lanes[i];
+        l->options = options[i];
+        l->last = &l->first;
+        pthread_mutex_init(&l->lock, NULL);
+        pthread_cond_init(&l->wake, NULL);
+        l->threads = calloc(options[i].threads + 1, sizeof *l->threads);
+        l->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        for (unsigned t = 0; l->threads && t < options[i].threads; t++)
+            l->threads[t].lane = l;
+        ok &= l->threads && l->stop_fd >= 0;
+    }
     if (ok) return p;
     job_pool_free(p);
     return NULL;
