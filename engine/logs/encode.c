@@ -617,16 +617,15 @@ static tb_code start(tb_logpack *pack, const int64_t *times, size_t n, tb_loginf
 
 #define PLACE_OF(key) ((key) & (TB_LOGBLOCK_LINES - 1))
 
-tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
-                         tb_logline_fn line, void *ctx, tb_buf *out, tb_loginfo *ret_info,
-                         tb_error *err)
+tb_code tb_logpack_block(tb_logpack *pack, const tb_loglines *lines, tb_buf *out,
+                         tb_loginfo *ret_info, tb_error *err)
 {
-    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
-    tb_code code = start(pack, times, n, &info, err);
+    tb_loginfo info = {.zone = lines->zone, .lines = (uint32_t)lines->n};
+    tb_code code = start(pack, lines->times, lines->n, &info, err);
     if (code) return code;
-    for (size_t row = 0; row < n; row++) {
+    for (size_t row = 0; row < lines->n; row++) {
         tb_logline one;
-        line(ctx, PLACE_OF(pack->key[row]), &one);
+        lines->line(lines->ctx, PLACE_OF(pack->key[row]), &one);
         add_line(pack, row, &one);
     }
     code = put_block(pack, &info, out, err);
@@ -634,17 +633,16 @@ tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, s
     return code;
 }
 
-tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
-                           const void *const *records, size_t n, tb_buf *out,
-                           tb_loginfo *ret_info, tb_error *err)
+tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, const tb_logrecords *records,
+                           tb_buf *out, tb_loginfo *ret_info, tb_error *err)
 {
-    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
-    for (size_t i = 0; i < n && i < TB_LOGBLOCK_LINES; i++)
-        pack->times[i] = ((const tb__logrecord *)records[i])->time_ms;
-    tb_code code = start(pack, pack->times, n, &info, err);
+    tb_loginfo info = {.zone = records->zone, .lines = (uint32_t)records->n};
+    for (size_t i = 0; i < records->n && i < TB_LOGBLOCK_LINES; i++)
+        pack->times[i] = ((const tb__logrecord *)records->records[i])->time_ms;
+    tb_code code = start(pack, pack->times, records->n, &info, err);
     if (code) return code;
-    for (size_t row = 0; row < n; row++)
-        add_record(pack, words, row, records[PLACE_OF(pack->key[row])]);
+    for (size_t row = 0; row < records->n; row++)
+        add_record(pack, words, row, records->records[PLACE_OF(pack->key[row])]);
     leave_words(pack, words);
     code = put_block(pack, &info, out, err);
     if (!code) *ret_info = info;
@@ -656,7 +654,7 @@ tb_code tb_logpack_mix(tb_logpack *pack, tb_logwords *words, const tb_logmix *mi
 {
     const size_t from = out->len;
     const int64_t zone = mix->n_zones == 1 ? mix->zones[0] : 0;
-    tb_code code = tb_logpack_records(pack, words, zone, mix->records, mix->n, out, ret_info, err);
+    tb_code code = tb_logpack_records(pack, words, &(tb_logrecords){zone, mix->records, mix->n}, out, ret_info, err);
     if (code) return code;
     for (size_t row = 0; row < mix->n; row++)
         pack->spare[row] = mix->places[PLACE_OF(pack->key[row])];

@@ -29,28 +29,28 @@ static const struct {
 
 /* --- what is refused --- */
 
-static tb_code refuse_document(const tb_statement *s, const tb_lack *lack, size_t more,
+static tb_code refuse_document(const tb_statement *s, const tb_missing_field *field, size_t more,
                                tb_error *err)
 {
-    const char *why = lack->why ? lack->why : "It is not declared.";
-    const char *open = *lack->term ? " (" : "", *close = *lack->term ? ")" : "";
+    const char *why = field->why ? field->why : "It is not declared.";
+    const char *open = *field->term ? " (" : "", *close = *field->term ? ")" : "";
     if (more == 0)
-        return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s. %s",
-                       (long long)s->account, lack->path, open, lack->term, close, why);
-    return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s and %zu more. %s",
-                   (long long)s->account, lack->path, open, lack->term, close, more, why);
+        return tb_fail(err, TB_E_VALIDATION, field->path, "Account %lld lacks %s%s%s%s. %s",
+                       (long long)s->account, field->path, open, field->term, close, why);
+    return tb_fail(err, TB_E_VALIDATION, field->path, "Account %lld lacks %s%s%s%s and %zu more. %s",
+                   (long long)s->account, field->path, open, field->term, close, more, why);
 }
 
 static tb_code check_document(const tb_statement *s, tb_ubl_profile profile, tb_error *err)
 {
-    tb_lack lacks[TB_LACKS_MAX];
+    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
     if (strcmp(s->state, "final") != 0 || !s->number[0])
         return tb_fail(
             err, TB_E_VALIDATION, "state",
             "Account %lld: only a final document has an electronic form, this one is %s.",
             (long long)s->account, s->state);
-    const size_t n = tb_statement_lacks(s, profiles[profile].norm, lacks);
-    return n ? refuse_document(s, &lacks[0], n - 1, err) : TB_OK;
+    const size_t n = tb_statement_missing_fields(s, profiles[profile].norm, fields);
+    return n ? refuse_document(s, &fields[0], n - 1, err) : TB_OK;
 }
 
 /* --- head --- */

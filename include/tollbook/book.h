@@ -6,8 +6,8 @@
  *   book            1 to 64 letters, digits, '.', '_', '-'                             required
  *   currency        three capital letters                                              required
  *   effective_from  RFC 3339, on an hour                                               required
- *   supersedes      id of the book of this currency and moment whose place it takes (bookstore.h)
- *   scope           "contract": it prices accounts alone whose contract names it (contract.h)
+ *   supersedes      id of the book of this currency and moment that it replaces (bookstore.h)
+ *   scope           "contract": only for accounts with a contract that names it (catalog.h)
  *   rounding        "half_up" (default) or "half_even"
  *   minimum_monthly a fee; "0" where absent
  *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
@@ -125,9 +125,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
-/* What the store asks of a book before it bills or is kept as a shadow: the load balancer's
- * thresholds are whole millions, for GET /loadbalancer/{id}/usage answers them as integers
- * there. Scenarios and files that are only compared may be finer. TB_E_BOOK. */
+/* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET
+ * /loadbalancer/{id}/usage answers them as integers. Scenarios and compared files may be finer. TB_E_BOOK. */
 TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);
 /* A book that is all zeros is allowed. */
 void tb_book_release(tb_book *book);

@@ -54,7 +54,7 @@ tb_decimal tb_decimal_normal(tb_decimal value);
 int tb_decimal_compare(tb_decimal a, tb_decimal b);
 int tb_decimal_sign(tb_decimal value);
 
-/* The result has the larger scale; what does not fit at that scale is an overflow. */
+/* The result has the larger scale; a value too large for that scale is an overflow. */
 TB_MUST_USE tb_code tb_decimal_add(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err);
 TB_MUST_USE tb_code tb_decimal_sub(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err);
 /* The result's scale is the sum of both. */

@@ -1,9 +1,9 @@
 /* The counters: one line each. A counter belongs to a (pull zone, edge location, hour); days,
  * months, zones and accounts are rolled up by `how`: SUM adds, MAX keeps the larger.
- * What is shown of each: docs/architecture.md, "The counters".
+ * docs/architecture.md, "The counters", describes where each is shown.
  *
- * `source` says who may set it: LOG lines and imported BUCKET rows, imported rows alone (BUCKET),
- * or log lines alone (LINES: imported zone rows never count for a balancer).
+ * `source` names the inputs that set it: LOG lines and imported BUCKET rows, imported rows only (BUCKET), or log lines
+ * only (LINES: imported zone rows never count for a balancer).
  * The order is the storage format: add at the end only. */
 #ifndef TOLLBOOK_METRICS_H
 #define TOLLBOOK_METRICS_H

@@ -27,14 +27,12 @@ typedef struct tb_month_bill {
     tb_bill bill;
 } tb_month_bill;
 
-/* watermark TB_NOW: as it stands. The books must outlive the bill. */
-TB_MUST_USE tb_code tb_month_bill_read(tb_store *store, int64_t account, int64_t month,
-                                       uint64_t watermark, const tb_book *books, size_t n_books,
-                                       int64_t now_us, tb_month_bill *ret_bill, tb_error *err);
-/* The same without taxes, whatever their rates: for what shows none. */
-TB_MUST_USE tb_code tb_month_net_read(tb_store *store, int64_t account, int64_t month,
-                                      uint64_t watermark, const tb_book *books, size_t n_books,
-                                      int64_t now_us, tb_month_bill *ret_bill, tb_error *err);
+/* Reads the month (tb_store_bill_input) and rates it. The books must outlive the bill. */
+TB_MUST_USE tb_code tb_month_bill_read(tb_store *store, const tb_bill_query *query,
+                                       tb_month_bill *ret_bill, tb_error *err);
+/* The same without taxes: unreadable tax rates are no error. */
+TB_MUST_USE tb_code tb_month_net_read(tb_store *store, const tb_bill_query *query,
+                                      tb_month_bill *ret_bill, tb_error *err);
 void tb_month_bill_release(tb_month_bill *bill);
 
 /* The book that is in force for this currency at a moment; NULL: none. own: the id of the account's own
@@ -98,8 +96,7 @@ TB_MUST_USE tb_code tb_zones_month(tb_store *store, int64_t account, int64_t now
                                    tb_zones_memo *memo, tb_pullzone *zones, size_t n,
                                    tb_error *err);
 
-/* How a zone stands at now_us, in the caller's snapshot. Bytes are counted where
- * there is a limit. */
+/* A zone's state at now_us, in the caller's snapshot. Reads its bytes only if it has a limit. */
 TB_MUST_USE tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone,
                                        int64_t now_us, tb_zone_state *ret_state, tb_error *err);
 

@@ -286,7 +286,7 @@ const char *tb_enum_values(tb_enum e);
 /* NULL if there is no such field. */
 const tb_field *tb_pullzone_field(const char *name, size_t len);
 
-/* What a pull zone's answer is made of. Text is borrowed. */
+/* The content of a pull zone's answer. Text is borrowed. */
 typedef struct tb_pullzone {
     int64_t id, account;
     const char *name;

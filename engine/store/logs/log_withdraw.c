@@ -139,7 +139,7 @@ static tb_code write_kept(dropping *d, size_t at, int64_t zone, size_t kept, tb_
     d->out.failed = false;
     d->code = TB_OK;
     tb_code code =
-        tb_logpack_block(d->pack, zone, d->times, kept, kept_line, d, &d->out, &by.info, err);
+        tb_logpack_block(d->pack, &(tb_loglines){zone, d->times, kept, kept_line, d}, &d->out, &by.info, err);
     if (!code && d->code) {
         if (err) *err = d->err;
         return d->code;

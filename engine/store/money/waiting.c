@@ -1,10 +1,9 @@
-/* Months that were run and hold something else than was billed. A month waits where usage came late,
- * or where the catalogue said afterwards what held then: what is declared first holds since the
- * thing's created on, and a beginning or an end that is declared anew holds for the whole. A
- * statement finds the months that such declarations reach into; whether one changes anything is
- * seen by making the month's input as it was billed last and as it stands, which is how the
- * correction is made too, or, where nothing of the month is billed, by what it comes to. Prices and
- * billing regions never make a month wait: a billed one stays with its own (bill_input.c). */
+/* Late months: months that were run and whose data differs from the billed data. A month is late if usage arrived late,
+ * or if the catalogue was changed afterwards for the time of the month: a first declaration applies from the object's
+ * `created` on, and a changed beginning or end applies as a whole. A statement finds the months that such declarations
+ * apply to; whether one changes anything is found by making the month's input as last billed and as of now, which is
+ * also how the correction is made, or, where nothing of the month is billed, by rating it. Prices and billing regions
+ * never make a month late: a billed month keeps its own (bill_input.c). */
 #include "store/money/billing.h"
 
 #include <stdlib.h>
@@ -94,8 +93,9 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
 {
     tb_bill_source now;
     tb_bill bill;
-    tb_code code = tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books,
-                                       w->n_books, tb_month_start_us(late->month + 1), &now, err);
+    const tb_bill_query query = {late->account, late->month, TB_NOW,
+                                 w->books, w->n_books, tb_month_start_us(late->month + 1)};
+    tb_code code = tb_store_bill_input(store, &query, &now, err);
     if (!code) {
         code = tb_bill_rate(&now.input, NULL, &bill, err);
         *ret_nothing = !code && bill.n_unpriced == 0 && tb_decimal_sign(bill.subtotal) == 0;
@@ -105,17 +105,17 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
     return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
 }
 
-/* Whether the month holds what was billed. */
+/* Whether the month has the data that was billed. */
 static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
                        tb_error *err)
 {
     int64_t over_us = tb_month_start_us(late->month + 1);
     tb_bill_source before, now;
-    tb_code code = tb_store_net_input(store, late->account, late->month, late->since, w->books,
-                                       w->n_books, over_us, &before, err);
+    tb_bill_query query = {late->account, late->month, late->since, w->books, w->n_books, over_us};
+    tb_code code = tb_store_net_input(store, &query, &before, err);
     if (code) return code;
-    code = tb_store_net_input(store, late->account, late->month, TB_NOW, w->books, w->n_books,
-                               over_us, &now, err);
+    query.watermark = TB_NOW;
+    code = tb_store_net_input(store, &query, &now, err);
     if (!code) {
         *ret_same = same_input(&before.input, &now.input);
         tb_bill_source_release(&now);
@@ -124,7 +124,7 @@ static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *
     return code;
 }
 
-/* A month that depends on what cannot be read waits: making its correction says why. */
+/* A month with an unreadable declaration counts as late: making its correction reports why. */
 static tb_code compare(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
                        tb_error *err)
 {
