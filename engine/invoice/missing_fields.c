@@ -11,7 +11,7 @@
 
 /* --- what rules ask --- */
 
-/* A text of blanks says nothing. */
+/* A text of blanks counts as empty. */
 static const char *said(const tb_statement *s, tb_party_role role, tb_party_field field)
 {
     const char *text = tb_party_text(role == TB_SELLER ? s->seller : s->buyer, field);
@@ -300,13 +300,13 @@ static bool unknown_means(const tb_statement *s)
     return one_of(means(s), others);
 }
 
-/* Rows on the lines of one month stand together. */
+/* Rows on the lines of one month are adjacent. */
 static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
 {
     return a->late == b->late && (!a->late || a->month == b->month);
 }
 
-/* Whether the row is on some of its month's corrections alone: a part was billed without tax. */
+/* Whether the row is on only some of its month's corrections: a part was billed without tax. */
 static bool is_on_a_part(const tb_bill *bill, const tb_bill_taxed *tax)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -344,7 +344,7 @@ static bool taxed_and_untouched(const tb_statement *s)
     return false;
 }
 
-/* BR-CO-17: a document in yen with corrections of several months can lie further. */
+/* BR-CO-17: a document in yen with corrections of several months can exceed the limit. */
 static bool far_from_rate(const tb_statement *s)
 {
     tb_decimal far;
@@ -430,7 +430,7 @@ typedef struct rule {
     bool (*where)(const tb_statement *); /* NULL: everywhere */
     tb_party_role role;
     tb_party_field field, other;          /* missing where neither is declared */
-    bool (*broken)(const tb_statement *); /* or where this says so; NULL: the field decides */
+    bool (*broken)(const tb_statement *); /* checks further values; NULL: only the field counts */
     const char *path, *term;              /* NULL: the field's */
     const char *why;
 } rule;

@@ -342,7 +342,7 @@ static const char *read_string(reader *r, uint32_t object, const char *name)
     return copy ? memcpy(copy, node->text, node->len) : NULL;
 }
 
-/* What follows from the percent alone is not kept twice: the rate's own is then "". */
+/* Values that follow from the percent are not stored twice: the rate's own is then "". */
 static void read_category(reader *r, uint32_t object, tb_bill_tax *rate)
 {
     char said[sizeof rate->category];
@@ -505,7 +505,7 @@ static const tb_party *read_party(reader *r, const char *name, tb_party_role rol
     return party;
 }
 
-/* It is there where it says something that `paid` does not. */
+/* It is present only where it differs from `paid`. */
 static void read_drawn(reader *r, tb_statement *s)
 {
     uint32_t at = find_member(r, 0, "drawn");
