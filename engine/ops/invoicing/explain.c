@@ -152,8 +152,8 @@ static void put_days(const explained *e)
     tb_buf_str(e->out, "]");
 }
 
-/* The part in which the sum passes the threshold, not merely reaches it: that of the first unit
- * behind it. before: the sum ahead of it. */
+/* The part in which the sum exceeds the threshold, not merely reaches it: the one with the first unit past it.
+ * before: the sum of the parts before. */
 static bool find_crossing(const tb_i128 *parts, size_t n, tb_i128 threshold, tb_i128 *before,
                           size_t *ret_part)
 {
@@ -277,7 +277,7 @@ static tb_code put_flats(const explained *e)
     return TB_OK;
 }
 
-/* Hours that are no longer kept are no list: put_gone says so. */
+/* Expired hours are not written as a list: put_gone reports them. */
 static tb_code put_hours(const explained *e)
 {
     tb_i128 hours[HOURS];

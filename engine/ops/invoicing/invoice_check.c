@@ -45,7 +45,7 @@ static tb_norm norm_of(const tb_args *args)
 /* --- one thing that is missing --- */
 
 typedef struct missing {
-    const char *path, *term, *why; /* path "": no field is, why says what keeps the document back */
+    const char *path, *term, *why; /* path "": not a field; why: the error that prevents the document */
     const char *number;            /* "": of the draft */
 } missing;
 

@@ -66,7 +66,7 @@ static void name_reason(tb_statement *s, const tb_parties *parties)
     }
 }
 
-/* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
+/* Sets the seller and buyer as declared now. The caller releases parties. */
 static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *parties, tb_error *err)
 {
     tb_code code = tb_store_parties(store, s->account, s->month, s->currency, parties, err);

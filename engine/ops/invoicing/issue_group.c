@@ -72,7 +72,7 @@ static void say_unpriced(tb_buf *said, const tb_statement *s)
                    s->account, n - TB_ISSUE_UNPRICED_MAX);
 }
 
-/* Months before this one that wait on. */
+/* Months before this one that stay unbilled. */
 static void say_left(tb_buf *said, const tb_issue *draft)
 {
     for (size_t i = 0; i < draft->n_left; i++) {
@@ -174,7 +174,7 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     return code;
 }
 
-/* Credit notes that runs of the month made before: they go with what these billed. */
+/* Credit notes of earlier runs of the month: they are put with its documents. */
 static tb_code put_notes(tb_issue_group *g, int64_t account, tb_error *err)
 {
     tb_invoice *notes = NULL;

@@ -173,8 +173,8 @@ static tb_code add_uninvoiced(tb__issue_reader *r, const tb_late *late, tb_error
     return quiet ? keep_quiet(d, late, err) : leave(d, late, not, err);
 }
 
-/* An overflow says which month it is of: not the draft's own. */
-static tb_code name_late(const tb_late *late, tb_code code, tb_error *err)
+/* Adds the late month to an overflow's message. */
+static tb_code add_late_month(const tb_late *late, tb_code code, tb_error *err)
 {
     char month[8], inner[sizeof err->message];
     if (code != TB_E_OVERFLOW || !err) return code;
@@ -188,10 +188,10 @@ static tb_code add_invoiced(tb__issue_reader *r, const tb_late *late, tb_error *
     tb_issue *d = r->issue;
     tb_code code = tb__issue_difference(r, late, &d->late[d->n_late], err);
     if (!code) d->n_late++;
-    return name_late(late, code, err);
+    return add_late_month(late, code, err);
 }
 
-/* Months after the draft's own, where that is made again, wait for the next one. */
+/* When a document is made again, later months than its own are left to the next one. */
 tb_code tb__issue_read_lates(tb_store *store, int64_t account, int64_t month,
                              const tb_month_books *books, int64_t now_us, tb_issue *d,
                              tb_error *err)

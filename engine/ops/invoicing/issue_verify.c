@@ -55,7 +55,7 @@ static void compare(check *c, const tb_buf *again)
             again->data + from);
 }
 
-/* The text of s as it would be issued in the place of the stored one. */
+/* The text of s as it would be issued in place of the stored one. */
 static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *stored)
 {
     tb_buf again;
@@ -76,7 +76,7 @@ static tb_late late_of(const tb_statement *s, size_t line)
     return late;
 }
 
-/* Corrections of one month stand together, under one invoice and watermark. */
+/* Corrections of one month are adjacent, under one invoice and watermark. */
 static bool same_month(const tb_late *a, const tb_late *b)
 {
     return a->month == b->month && a->since == b->since && strcmp(a->invoice, b->invoice) == 0;

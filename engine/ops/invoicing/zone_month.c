@@ -27,7 +27,7 @@ static void set_optimizer(const owner *o, tb_pullzone *zone)
     if (zone->has_optimizer_price) zone->optimizer_price = o->book->optimizer_monthly;
 }
 
-/* --- of these zones alone --- */
+/* --- only these zones --- */
 
 /* Bytes come ascending by zone, zones too: one walk over both. */
 static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const owner *o,

@@ -1,6 +1,7 @@
-/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is any}],"codes":{currency:
- * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the
- * same accruals make the same bytes. */
+/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is
+ * any}],"codes":{currency: {account of the general ledger: code}},"month","reversed":[as
+ * accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the same
+ * accruals make the same bytes. */
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
-/* Credits in the ledger. What an invoice draws is planned before it is numbered, since its text says what
- * was paid; nothing comes between, for both are of one transaction. An account that was never granted
- * credit costs one look-up. */
+/* Credits in the ledger. An invoice's draws are planned before it is numbered, since its text states the amount
+ * paid; both are in one transaction, so nothing comes between. An account without any credit costs one look-up. */
 #include "tollbook/ledger.h"
 
 #include <stdio.h>

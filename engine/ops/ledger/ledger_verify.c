@@ -109,8 +109,8 @@ static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
     return code;
 }
 
-/* What money in the account pays of the invoice, beside what credits pay. Earlier versions held nothing for an
- * invoice in the place of a void one. */
+/* The amount that the balance pays of the invoice, in addition to credits. Earlier versions did not give the
+ * payments of a void invoice to its replacement. */
 static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice, tb_decimal total, tb_decimal planned,
                           tb_decimal *ret_covered, tb_error *err)
 {
@@ -122,7 +122,7 @@ static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice
     return code ? code : tb_prepaid_part(money, rest, tb_currency_minor_digits(e->currency), ret_covered, err);
 }
 
-/* Earlier versions let a balance pay the invoices of prepaid accounts alone: those of others say nothing of it. */
+/* In earlier versions the balance paid only invoices of prepaid accounts: the texts of others have no such amount. */
 static tb_code may_say_nothing(const replay *r, size_t own, const tb_invoice *invoice, const said *text, bool *ret,
                                tb_error *err)
 {
@@ -169,7 +169,7 @@ static tb_code check_invoice(replay *r, size_t own, bool back)
         first--;
     if (r->entries[first].kind != TB_LEDGER_INVOICE) return TB_OK; /* a credit note's void */
     tb_code code = tb_store_invoice(r->store, 0, e->reference, &invoice, r->err);
-    if (code == TB_E_NOT_FOUND) return TB_OK; /* told by the store's own check */
+    if (code == TB_E_NOT_FOUND) return TB_OK; /* reported by the store's own check */
     if (code) return code;
     day_at(r->entries[first].at_us, day);
     code = tb_credits_of(r->entries, first, &credits, &n, r->err);
@@ -247,7 +247,7 @@ static tb_code check_entry(replay *r, size_t i)
     }
 }
 
-/* Whether an invoice was made while there was money in the account: days that an invoice will stand for aside. */
+/* Whether an invoice was made while the balance was above 0, not counting daily entries. */
 static tb_code had_money(const replay *r, bool *ret, tb_error *err)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -262,7 +262,7 @@ static tb_code had_money(const replay *r, bool *ret, tb_error *err)
     return code;
 }
 
-/* told: the account has credit, or a text of it says that something was paid. */
+/* told: the account has credit, or a text of it states a paid amount. */
 static tb_code replay_account(replay *r, int64_t account, bool told)
 {
     tb_ledger_entry *entries = NULL;

@@ -74,23 +74,15 @@ static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input 
     return tb_forecast_make(&input, NULL, ret_forecast, err);
 }
 
-static tb_code read_history(tb_store *store, const tb_forecast_question *q, tb_usage_history *ret,
-                            tb_error *err)
-{
-    int64_t end = tb_day_from_us(q->from_us);
-    return tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, ret,
-                                  err);
-}
-
 tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
                             const tb_forecast_question *q, tb_forecast *ret_forecast, tb_error *err)
 {
-    const tb_bill_query query = {q->account,  q->month, TB_NOW,
-                             books->list, books->n, tb_month_start_us(q->month + 1)};
+    const tb_bill_query query = {q->account, q->month, TB_NOW, books->list, books->n, tb_month_start_us(q->month + 1)};
+    const int64_t end = tb_day_from_us(q->from_us);
     tb_usage_history history;
     tb_bill_source month;
     tb_decimal rounding;
-    tb_code code = read_history(store, q, &history, err);
+    tb_code code = tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, &history, err);
     if (code) return code;
     code = rounding_before(store, books, q, &rounding, err);
     if (!code) code = tb_store_bill_input_until(store, &query, q->from_us, &month, err);
