@@ -77,12 +77,6 @@ static tb_code place_book(making *m, const tb_book *book, tb_error *err)
     return TB_OK;
 }
 
-static void end_parts(struct tb__billing *b)
-{
-    for (size_t i = 0; i + 1 < b->n_parts; i++)
-        b->parts[i].to_us = b->parts[i + 1].from_us;
-}
-
 /* The currency's own books: those that are there for a contract alone are passed over. */
 static tb_code place_books(making *m, const tb_bill_query *query, const char currency[4], tb_error *err)
 {
@@ -127,16 +121,12 @@ static tb_code place_own(making *m, const tb_book *own, tb_error *err)
     return add_part(m, own, from_us, err);
 }
 
-/* Books without a hash are no stored ones: they are asked about in the place of all. */
-static bool stand_in(const tb_bill_query *query)
-{
-    return query->n_books && !query->books[0].sha256[0];
-}
-
+/* Books without a hash are not stored ones: they replace all others, the contract's too. */
 static tb_code make_parts(making *m, const tb_bill_query *query, const tb__account_terms *terms,
                           tb_error *err)
 {
-    const bool named = terms->contract.book[0] && !stand_in(query);
+    const bool replaced = query->n_books && !query->books[0].sha256[0];
+    const bool named = terms->contract.book[0] && !replaced;
     const tb_book *own = NULL;
     m->b->n_parts = 0;
     tb_code code = add_part(m, NULL, m->from_us, err);
@@ -144,7 +134,8 @@ static tb_code make_parts(making *m, const tb_bill_query *query, const tb__accou
     m->book_missing = named && !own;
     if (!code && !m->book_missing) code = place_books(m, query, terms->currency, err);
     if (!code && own) code = place_own(m, own, err);
-    end_parts(m->b);
+    for (size_t i = 0; i + 1 < m->b->n_parts; i++)
+        m->b->parts[i].to_us = m->b->parts[i + 1].from_us;
     return code;
 }
 
@@ -493,8 +484,8 @@ static const char *copy_text(char **at, const char *text)
     return *text ? copy_to(at, text, strlen(text) + 1, 1) : NULL;
 }
 
-/* The month's contract. An account that is gone at the month's end owes no commit for it, nor does one
- * for months before it was first declared, unless the contract says from when. */
+/* The month's contract. An account that was deleted by the month's end owes no commit for it, nor does an account
+ * owe one for months before its first declaration, unless the contract has a first month. */
 static tb_contract contract_of(const making *m, const tb__account_terms *terms)
 {
     tb_contract c = terms->contract;
