@@ -29,7 +29,7 @@ TB_MUST_USE tb_code tb__log_join(tb_store *store, const tb__log_piece *early, co
 
 /* --- reading: log_read.c --- */
 
-/* A block that may hold what is asked for. Of one time the lower id's lines are the older ones. */
+/* A block that may hold matching lines. Of lines with one time those of the lower id are older. */
 typedef struct tb__log_listed {
     int64_t id, first_ms, last_ms;
     size_t entry; /* the source's own */
@@ -50,7 +50,7 @@ struct tb__log_cursor {
     int64_t zone;
     const tb__log_source *source;
     void *ctx; /* the source's */
-    bool descending, stands; /* stands: the last call came to a line */
+    bool descending, stands; /* stands: the last call found a line */
     tb__log_listed *list; /* in the order of the end at which reading comes upon them */
     size_t n_list, cap_list, at_list;
     struct tb__log_open_block **heap;

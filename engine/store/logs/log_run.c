@@ -153,7 +153,7 @@ static tb_code append_alone(tb_store *store, const tb_loginfo *info, tb_text blo
     return code;
 }
 
-/* Whether pending blocks, with one that comes, are mostly so large that they are hardly joined any more. */
+/* Whether pending blocks, including a new one, are mostly too large to be joined. */
 static bool is_large(const tb__log_runs *runs, int64_t lines)
 {
     for (size_t i = 0; i < runs->n; i++)
