@@ -1,5 +1,5 @@
-/* Writing runs, and deleting them. Ascending entries go into pages side by side; the run's row with the directory of its
- * pages comes last. */
+/* Writing runs, and deleting them. Ascending entries go into pages side by side; the run's row with the directory of
+ * its pages comes last. */
 #include "store/lsm/compact.h"
 
 #include <endian.h>
@@ -79,8 +79,8 @@ tb_code tb__lsm_write(tb_store *store, tb__lsm *lsm, const tb__lsm_header *heade
     return code;
 }
 
-/* Pages of counters hold no personal data. They are given back as they are: overwriting them, as the store does with all
- * else that it deletes, would write each once more. */
+/* Pages of counters hold no personal data. They are given back as they are: overwriting them, as the store does with
+ * all else that it deletes, would write each once more. */
 tb_code tb__lsm_delete(tb_store *store, const tb__lsm_run *runs, size_t n, tb_error *err)
 {
     tb_code code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);

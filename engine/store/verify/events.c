@@ -12,7 +12,7 @@ typedef struct previous {
     tb_event_key last;
 } previous;
 
-/* Whether the block's records ascend, from behind the zone's last key, and are what the row says. */
+/* Whether the block's records ascend, after the zone's last key, and match the row. */
 static bool block_sound(sqlite3_stmt *s, previous *p)
 {
     const void *data = sqlite3_column_blob(s, TB__EVENT_DATA);

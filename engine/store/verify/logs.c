@@ -92,7 +92,7 @@ static tb_code blob(sqlite3_stmt *s, int column, tb_text *ret, tb_error *err)
     return data || !ret->len ? TB_OK : tb_no_memory(err);
 }
 
-/* Whether directory and block are whole, and what the row says. TB_E_CORRUPT: they cannot be read. */
+/* Whether directory and block are valid and match the row. TB_E_CORRUPT: they cannot be read. */
 static tb_code check_run(const tb__log_run *run, tb_text zones, tb_text data, tb_logblock *block,
                          bool *ret_agrees, tb_error *err)
 {

@@ -1,6 +1,6 @@
-/* Verifying the sorted runs of counters and countries (store/lsm/lsm.h): each page and entry can be read, each run has as
- * many entries as its row says, they belong to series or pull zones that exist, and no page is left over. What the entries
- * say is compared with the rest where the chunks are: usage.c, countries.c. */
+/* Verifying the sorted runs of counters and countries (store/lsm/lsm.h): each page and entry can be read, each run
+ * has as many entries as its row says, they belong to series or pull zones that exist, and no page is left over.
+ * What the entries say is compared with the rest where the chunks are: usage.c, countries.c. */
 #include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
@@ -50,7 +50,7 @@ static tb_code check_run(tb__verify *v, tb__lsm_kind kind, const tb__lsm_run *ru
     return TB_OK;
 }
 
-/* Owners and what they must be among both ascend. */
+/* Both the owners and the list that they must be in ascend. */
 static tb_code check_owners(tb__verify *v, tb__lsm_kind kind, tb_error *err)
 {
     static const struct {

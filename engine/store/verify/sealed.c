@@ -4,7 +4,7 @@
 #include "store/verify/verify.h"
 
 typedef struct sealed {
-    const char *table, *rows; /* what a row is called, its seal, what its seal should be */
+    const char *table, *rows; /* columns of rows: name in messages, seal, expected seal */
 } sealed;
 
 static const sealed tables[] = {

@@ -1,15 +1,14 @@
-/* Verifying usage: one rule, applied at every level. What several series hold must add up to what
- * the series above them holds: a zone's edge locations to the zone, the zones of an account at one
- * edge location to the account there, an account's edge locations to the account. And in each
- * series, a month's days must be the sums of their hours.
+/* Verifying usage: one rule, applied at every level. Several series must add up to the series above them: a zone's
+ * edge locations to the zone, the zones of an account at one edge location to the account there, an account's edge
+ * locations to the account. And in each series, a month's days must be the sums of their hours.
  *
- * Of a month whose hours may be gone (usage/retain.h) the days stand for them: what is there of the hours
- * must be in them, and what is compared and summed above is days, each in the place of its first hour.
- * Of one whose days may be gone, what is there is summed, and not compared with the whole.
+ * In a month whose hours may have expired (usage/retain.h) the days replace them: the remaining hours must be
+ * included in them, and days are compared and summed above, each in the slot of its first hour. In a month whose
+ * days may have expired, the remaining ones are summed, but not compared with the whole.
  *
- * An owner is taken month by month: 31 days of hours of the parts, added up, beside the 31 days of
- * the whole. So memory does not grow with the history, and every chunk is read where its turn
- * comes: loudly (its own damage and its own months are told) the first time, quietly after. */
+ * An owner is processed month by month: 31 days of hours of the parts, added up, beside the 31 days of the whole. So
+ * memory does not grow with the history. Every chunk may be read several times: with reports of damage the first
+ * time, without afterwards. */
 #include "store/usage/batch.h"
 #include "store/usage/retain.h"
 #include "store/verify/verify.h"
@@ -21,7 +20,7 @@
 #define DAYS       31
 #define HOURS      24
 
-/* A series and whose it is. */
+/* A series and its edge location. */
 typedef struct member {
     int64_t edge, series;
 } member;
@@ -282,7 +281,7 @@ static void spread(const tb_grid *days, month *out)
     }
 }
 
-/* A month whose hours may be gone. */
+/* Reads a month whose hours may have expired. */
 static tb_code read_days_only(pass *p, member from, int64_t index, bool loud, month *out,
                               tb_error *err)
 {
@@ -574,8 +573,7 @@ static void say_location(pass *p, int64_t edge, const char *what)
     tb__differs(p->v, "%s: %s.", name, what);
 }
 
-/* Zones whose usage was withdrawn before the account got them have series of which nothing is left: then
- * the account needs none. */
+/* Zones whose usage was withdrawn before they got their account have empty series, for which the account needs none. */
 static tb_code missing_series(pass *p, const member *zones, size_t n, int64_t edge, tb_error *err)
 {
     span months = no_months;
