@@ -1,8 +1,8 @@
-/* Lines of described formats, by the book: where the columns stand, then what they say.
+/* Reads lines of described formats: finds the columns, then reads their values.
  *
- * Every pass goes over the line once, whatever it holds. A text in the middle of a stretch that could be
- * cut in several ways is not told apart: its columns are unknown and the line is ambiguous; nothing that
- * is counted stands there (template.c). */
+ * Every pass goes over the line once, whatever it contains. A text in the middle of a stretch that could be
+ * cut in several ways is ambiguous: its columns are unknown and the line is counted as ambiguous; no counted
+ * column is there (template.c). */
 #include "intake/columns.h"
 #include "intake/find.h"
 #include "intake/reject.h"
@@ -12,7 +12,7 @@
 
 /* --- templates --- */
 
-/* Where the hard character stands next, as itself: an odd number of backslashes before it takes it. */
+/* The next unescaped hard character: an odd number of backslashes before it escapes it. */
 TB__INLINE const char *find_hard(const char *from, const char *end, char hard, bool escapes)
 {
     const char *at = tb__find(from, end, hard);
@@ -225,7 +225,7 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
     return true;
 }
 
-/* --- what the columns say --- */
+/* --- the columns' values --- */
 
 static bool says_nothing(tb__part part)
 {
@@ -355,7 +355,7 @@ static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__co
     return hit->zone != 0;
 }
 
-/* An edge location of CloudFront is an airport's three letters and what is their own affair. */
+/* An edge location of CloudFront is an airport's three letters and a suffix. */
 static bool judge_region(const tb_log_layout *layout, tb__part text, tb_hit *hit)
 {
     hit->edge = layout->edge;
@@ -375,7 +375,7 @@ static bool judge_region(const tb_log_layout *layout, tb__part text, tb_hit *hit
     return true;
 }
 
-/* Two letters, or it is not known: what a country database writes besides them is not ours to refuse. */
+/* Two letters, or unknown: other values of a country database are not refused. */
 static void judge_country(tb__part text, tb_hit *hit)
 {
     hit->country = 0;

@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-/* A reader over one line; the takers move `at` behind what they took, or leave it where the line
- * went wrong. */
+/* A reader over one line; the takers move `at` past the bytes that they took, or leave it at the error. */
 typedef struct reader {
     const char *at, *end;
 } reader;
@@ -71,9 +70,8 @@ static const char *bare_quote(const char *from, const char *end)
     return NULL;
 }
 
-/* host, ident and user up to the bracket. A user name is the client's to choose: it may be empty, or hold
- * spaces and brackets, but no bare quote: the time is what stands right before the first one. Apache writes an
- * empty name as two quotes. */
+/* host, ident and user up to the bracket. A user name is chosen by the client: it may be empty, or contain spaces and
+ * brackets, but no bare quote: the time is directly before the first one. Apache writes an empty name as two quotes. */
 static bool take_client(reader *r, tb__combined_parts *parts)
 {
     enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };

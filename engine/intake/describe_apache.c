@@ -209,7 +209,7 @@ static tb_text join_lines(tb_text from, char *to)
     return (tb_text){to, n};
 }
 
-/* A word in quotes of either kind, or without; what is behind it. NULL: its quote has no end. */
+/* A word in quotes of either kind, or without; returns the text after it. NULL: its quote has no end. */
 static const char *take_argument(const char *p, const char *end, tb_text *ret)
 {
     const char quote = p < end && (*p == '"' || *p == '\'') ? *p++ : 0;

@@ -368,7 +368,8 @@ static size_t without_port(const char *p, size_t len)
     return bracket || !memchr(p, ':', at - 1) ? at - 1 : len;
 }
 
-/* An IPv6 address as it is printed, and the IPv4 address that one of ::ffff:0:0/96 is; the length, 0: it is none. */
+/* An IPv6 address in its printed form, and as IPv4 address if it is of ::ffff:0:0/96; returns the length, 0: no
+ * address. */
 static size_t fold_address(const char *p, size_t len, char to[TB_HOST_MAX])
 {
     struct in6_addr address;

@@ -1,8 +1,7 @@
-/* Reading a block: the checksum first, then each column when it is asked for.
+/* Reading a block: the checksum first, then each column when it is needed.
  *
- * The checksum makes damage an error before anything is believed; all the same every length and code
- * is checked against what there is, so that no bytes at all can lead outside. Buffers stay with the
- * reader and serve the next block. */
+ * The checksum turns damage into an error first; still every length and code is checked against the block's
+ * size, so that no bytes at all can lead outside of it. The reader reuses its buffers for the next block. */
 #include "base/hash.h"
 #include "logs/format.h"
 

@@ -377,7 +377,7 @@ static void add_record(tb_logpack *pack, tb_logwords *words, size_t row, const t
         add_binary(pack->binary[TB__LOG_ID], row, take_text(&p), r->id, NULL);
 }
 
-/* The words are in no block any more. */
+/* Resets the block's codes of the words. */
 static void leave_words(tb_logpack *pack, tb_logwords *words)
 {
 #define TB_X(name, member)                                                                         \
@@ -436,8 +436,7 @@ static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
 static void spread(texts *t, size_t n)
 {
     if (t->n == n) return;
-    /* Backwards: a row's entry never stands behind the row, so it is read before it is written
-     * over. */
+    /* Backwards: a row's entry is never after the row, so it is read before it is overwritten. */
     for (size_t row = n; row-- > 0;)
         t->entry[row] = t->entry[t->code[row]];
     t->n = n;

@@ -330,7 +330,7 @@ static tb_code read_key(reader *r)
     return TB_OK;
 }
 
-/* Behind a value: closes what ends, and stands where the next value starts, or is done. */
+/* After a value: closes containers that end, and moves to the next value, or sets *ret_done. */
 static tb_code go_on(reader *r, bool *ret_done)
 {
     while (r->depth > 0) {

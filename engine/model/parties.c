@@ -79,7 +79,7 @@ static bool is_currency(const tb__node *node)
     return node->len == 3 && are_capitals(node, 0, 3);
 }
 
-static bool is_code(const tb__node *node)
+static bool is_four_digits(const tb__node *node)
 {
     return node->len == 4 && are_digits(node);
 }
@@ -87,7 +87,7 @@ static bool is_code(const tb__node *node)
 /* Of EAS: four digits, or two letters such as EM, an e-mail address. */
 static bool is_eas(const tb__node *node)
 {
-    return is_code(node) || (node->len == 2 && are_capitals(node, 0, 2));
+    return is_four_digits(node) || (node->len == 2 && are_capitals(node, 0, 2));
 }
 
 static bool is_means(const tb__node *node)
@@ -126,7 +126,7 @@ static const form country = {is_country, "a country of ISO 3166-1, two capital l
 static const form language = {is_language, "en or de"};
 static const form currency = {is_currency, "three capital letters such as EUR"};
 static const form eas = {is_eas, "a code of EAS such as 0204 or EM"};
-static const form icd = {is_code, "a code of ICD, four digits such as 0204"};
+static const form icd = {is_four_digits, "a code of ICD, four digits such as 0204"};
 static const form means = {is_means, "a code of UNTDID 4461, one to three digits such as 58"};
 static const form iban = {is_iban, "an IBAN without spaces whose check digits are right"};
 static const form bic = {is_bic, "a BIC of 8 or 11 characters"};
@@ -155,7 +155,7 @@ typedef struct walk {
     tb__said_party *party;
     tb__said_seller *seller; /* NULL: it is a buyer */
     tb__fault *fault;
-    const char *group; /* "contact", whose members are walked; "" at the top */
+    const char *group; /* "contact": walk its members; "" at the top */
 } walk;
 
 static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted)
@@ -221,7 +221,7 @@ static bool read_group(walk *w, uint32_t key, tb_party_field field)
     return read_members(&inner, key + 1);
 }
 
-/* --- what a seller says beside --- */
+/* --- further members of a seller --- */
 
 bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault)
 {
@@ -289,7 +289,7 @@ bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, i
     return at && tb__node_decimal(&doc->nodes[at], RATE_SCALE, ret);
 }
 
-/* The first month whose rate names no currency, or 0. */
+/* The first month with a rate without currency, or 0. */
 static uint32_t find_plain_rate(const tb__document *doc, uint32_t seller)
 {
     const uint32_t rates = tb__declared_member(doc, seller, "rates");

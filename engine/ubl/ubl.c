@@ -1,6 +1,5 @@
-/* The document from its head to its totals. What gives back more than it takes is a credit note,
- * all amounts with the other sign. Totals are sums of what the lines and charges show, so that they
- * agree to the cent. */
+/* The document from its head to its totals. A document that gives back more than it charges is a credit note, with all
+ * amounts in the other sign. Totals are sums of the displayed lines and charges, so that they agree to the cent. */
 #include "tollbook/ubl.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ static const struct {
 
 #define UBL_NAMESPACE "urn:oasis:names:specification:ubl:schema:xsd:"
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
 static tb_code refuse_document(const tb_statement *s, const tb_missing_field *field, size_t more,
                                tb_error *err)
@@ -101,7 +100,7 @@ static bool is_first_reference(const tb_statement *s, size_t line)
     return true;
 }
 
-/* What a credit note credits, what a new document replaces, what its lines correct: each once. */
+/* The invoice that a credit note credits, the one that it replaces, and those that its lines correct: each once. */
 static void put_references(tb__ubl *u)
 {
     const tb_statement *s = u->s;
@@ -237,7 +236,7 @@ static bool is_percent_of(const tb_bill_line *line)
     return tb_decimal_compare(apart, most) <= 0;
 }
 
-/* sign: that of the amount as the document shows it. An allowance may say what it is a percentage of. */
+/* sign: of the displayed amount. An allowance may state its percentage and base. */
 static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
 {
     const tb_bill_line *line = &u->s->bill->lines[i];
