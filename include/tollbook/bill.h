@@ -27,7 +27,7 @@
  * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
  *   and price. Volume: one line per account, balancer requests: one per balancer; their tiers are
  *   the segments of the month's axis.
- * - A part without a book prices nothing, overrides and own optimizer prices included: no currency
+ * - Nothing is priced in a part without a book, overrides and own optimizer prices included: no currency
  *   and no rounding is agreed there. A location without billing region is unpriced under every
  *   charge. Unpriced usage takes no position on an axis.
  * - Seconds at one price are one whole: round(price x seconds / seconds of the month, 18), half_up;
@@ -45,8 +45,8 @@
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.
- * - Rounding of lines and tax: as the last book of the month says.
- * - A line whose usage is free is there with 0.00; nothing used and nothing on gives no line. */
+ * - Lines and tax are rounded by the rule of the month's last book.
+ * - Free usage gives a line of 0.00; without usage and fees there is no line. */
 #ifndef TOLLBOOK_BILL_H
 #define TOLLBOOK_BILL_H
 
@@ -88,9 +88,9 @@ typedef struct tb_bill_bytes {
     bool priced;              /* false: `location` has no region, or the region no billing region */
     tb_billing_region region; /* where priced */
     char location[24];        /* where not: the edge location code */
-    int discount; /* percent 0..100: the larger of zone's and account's; premium alone */
-    tb_decimal override_price; /* per byte; override alone */
-    tb_i128 bytes;             /* 0 is passed over */
+    int discount; /* percent 0..100: the larger of zone's and account's; premium only */
+    tb_decimal override_price; /* per byte; override only */
+    tb_i128 bytes;             /* 0 is skipped */
     tb_evidence evidence;
 } tb_bill_bytes;
 
@@ -125,7 +125,7 @@ typedef struct tb_bill_input {
     int64_t account;
     int64_t month; /* months since January 1970 */
     char currency[4];
-    tb_contract contract;      /* zeros: none; its book is known by the parts alone */
+    tb_contract contract;      /* zeros: none; its book is in the parts */
     bool book_missing;         /* the contract names a book that does not exist: no part has one */
     bool running;              /* the month is not over: no minimum and no commit line */
     bool active_zone;          /* a zone existed and was enabled at some moment of the month */
@@ -219,8 +219,8 @@ typedef struct tb_bill_taxed {
     tb_bill_tax rate;
     tb_decimal base, amount; /* rounded once */
     bool late;
-    int64_t month;      /* late alone */
-    tb_decimal billed;  /* late alone */
+    int64_t month;      /* late only */
+    tb_decimal billed;  /* late only */
     /* The reason why it charges none, in words and as a code of VATEX; NULL: not given. From the input. */
     const char *reason, *reason_code;
 } tb_bill_taxed;
@@ -231,7 +231,7 @@ typedef struct tb_bill {
     tb_unpriced *unpriced;
     size_t n_unpriced;
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
-    tb_sum exact;               /* of exact amounts, whose scales may lie far apart */
+    tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
     tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
@@ -250,16 +250,16 @@ TB_MUST_USE tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *all
                                  tb_bill *ret_bill, tb_error *err);
 void tb_bill_release(tb_bill *bill);
 
-/* Subtotal, tax, totals and residual anew, from bill->lines. Tax rates are the input's; bill->tax has room for
+/* Recomputes subtotal, tax, totals and residual from bill->lines. Tax rates are the input's; bill->tax has room for
  * input->n_tax. */
 TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
 /* base x percent / 100, rounded once as the bill is. OVERFLOW names the tax. */
 TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal base, tb_decimal *ret_amount,
                                    tb_error *err);
-/* Subtotal, total and residual anew, from bill->lines and the amounts of bill->tax. */
+/* Recomputes subtotal, total and residual from bill->lines and the amounts of bill->tax. */
 TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
 
-/* --- amounts alone --- */
+/* --- amounts only --- */
 
 /* A bill's subtotal by the functions of tb_bill_rate, without the explaining members: for replays and forecasts,
  * which rate a month many times. It allocates once, not for each bill. One thread. */

@@ -61,9 +61,8 @@ TB_MUST_USE tb_code tb_store_net_input(tb_store *store, const tb_bill_query *que
 TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_query *query,
                                               int64_t usage_us, tb_bill_source *ret_source,
                                               tb_error *err);
-/* tb_store_net_input of zones first..last alone, in the caller's snapshot: enough for what each of
- * these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price the
- * whole account's input tells. */
+/* tb_store_net_input of zones first..last only, in the caller's snapshot: enough to rate these zones, unless
+ * *ret_shared: then one of them has volume bandwidth, and its price depends on the whole account's input. */
 TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_t first,
                                          int64_t last, bool *ret_shared, tb_bill_source *ret_source,
                                          tb_error *err);

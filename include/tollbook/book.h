@@ -16,10 +16,10 @@
  *   ledger_codes    {account of the general ledger: code}; 1 to 31 letters, digits, '.', '_' and '-'
  *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
  *
- * Beside `tiers` stand mode ("graduated" by default, "volume", "package"), included_axis
+ * Further members beside `tiers`: mode ("graduated" by default, "volume", "package"), included_axis
  * ("absolute", "net") and the free units: `included`, in GB, of volume bandwidth,
  * `included_requests`, in requests, of load balancers. Tiers of mode package have price_per_block
- * in the place of the other price, and `block`, in the unit of the thresholds, beside `tiers`.
+ * instead of the other price, and `block`, in the unit of the thresholds, beside `tiers`.
  *
  * Tiers touch, rise strictly and start at 0 (or, on the absolute axis, where the free units end);
  * exactly the last is open ("to": null). A first tier at 0 with free units must name its axis.
@@ -101,7 +101,7 @@ typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
-    bool contract; /* scope: for contracts alone; no part of its currency's series */
+    bool contract; /* scope: for contracts only; no part of its currency's series */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;

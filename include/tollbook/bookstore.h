@@ -12,12 +12,11 @@
 
 TB_API_BEGIN
 
-/* The same book again (same id, same bytes) changes nothing and sets *ret_known. A book that begins
- * when another of its currency does must name that one in `supersedes`: it takes its place in months
- * that are not final; final months stay with the books they were made with. Books of scope contract
- * stand beside these, any number of them from one moment on. TB_E_BOOK: the id is
- * known with other bytes; another book of this currency takes effect at the same moment and is not
- * named; the named one does not, or is superseded already. */
+/* The same book again (same id, same bytes) changes nothing and sets *ret_known. A book that begins at the moment of
+ * another one of its currency must name that one in `supersedes`, and replaces it in months that are not final;
+ * final months keep their books. Books of scope contract are not in this series: any number of them may begin at one
+ * moment. TB_E_BOOK: the id is known with other bytes; another book of this currency takes effect at the same moment
+ * and is not named; the named one takes effect at another moment, or is superseded already. */
 TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us,
                                       bool *ret_known, tb_error *err);
 /* All books, ascending by (currency, effective_us); of one moment the last holds. Release each, then
@@ -36,8 +35,8 @@ typedef struct tb_touched {
     bool invoice;
     char name[65];    /* book id, or invoice number */
     char currency[4]; /* books */
-    bool superseded;  /* books: in force in earlier invoices alone */
-    bool contract;    /* books: for contracts alone */
+    bool superseded;  /* books: in force in earlier invoices only */
+    bool contract;    /* books: for contracts only */
     int64_t account;  /* invoices */
     int64_t from_us, to_us;
 } tb_touched;

@@ -105,7 +105,7 @@ typedef struct tb_deployment_state {
     int64_t ended_us;
     tb_deployment_end end;
 } tb_deployment_state;
-/* How an application's deployments stand; appends the output of the last that ended.
+/* The state of an application's deployments; appends the output of the last one that ended.
  * TB_E_APP_NOT_FOUND. */
 TB_MUST_USE tb_code tb_store_deployment(tb_store *store, int64_t account, tb_text app,
                                         tb_deployment_state *ret, tb_buf *output, tb_error *err);

@@ -1,19 +1,17 @@
 /* Forecasts of the running month: usage and money, as a mean and as quantiles.
  *
- * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series
- * of daily sums. It is taken apart: days of the month that are always out of the usual, outliers,
- * a step to a new level, the weekly season. What is left is followed by some thirty laws: levels
- * that move slowly or fast, straight and damped trends, levels that return to their mean, each of
- * the days and of their logarithms (so that growth may multiply), and last week again. From origins
- * all through the history each foretells sums of the days that came next; those whose errors were
- * small weigh most. Then come `paths` possible rests of the month: each draws a law by its weight
- * and blocks of 7 of that law's errors in a row, at the same places for all series so that what
- * moves together stays together; an error moves the level as the law says, so that paths spread the
- * further the longer they are. At last a path's sum is stretched away from the median of all, by as
- * much as outcomes lay further from the average than it expected, at spans of one and two weeks and
- * of the days ahead: usage, and the money it comes to, keep what the interval promises. Usage so
- * far is a fact and stays; only what is left of the month is drawn. Each path's month is rated by
- * tb_bill_rate, so the interval is right where tiers end.
+ * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series of daily
+ * sums. It is decomposed into days of the month that are always unusual, outliers, a step to a new level, the
+ * weekly season, and a rest. Some thirty models ("laws") follow the rest: levels that move slowly or fast,
+ * straight and damped trends, levels that return to their mean, each of the days and of their logarithms (so
+ * that growth may multiply), and a repetition of last week. From origins all through the history each law
+ * forecasts sums of the following days; laws with small errors weigh most. Then `paths` possible rests of the
+ * month are drawn: each draws a law by its weight and blocks of 7 consecutive errors of that law, at the same
+ * positions for all series, so that correlated series stay correlated; an error moves the level as in the law,
+ * so that paths spread with time. At last a path's sum is stretched away from the median of all, by as much as
+ * past outcomes deviated more from the average than expected, at spans of one and two weeks and of the days
+ * ahead: so intervals of usage and of money have their stated coverage. Usage so far is a fact; only the rest
+ * of the month is drawn. Each path's month is rated by tb_bill_rate, so the interval is right where tiers end.
  *
  * Events without precedent in the history are not forecast: a first step, the turn of a season not seen yet.
  *

@@ -55,8 +55,8 @@ typedef enum tb_metric {
 typedef enum tb_how { TB_HOW_SUM, TB_HOW_MAX } tb_how;
 typedef enum tb_metric_source {
     TB_SOURCE_LOG,    /* request logs and bucket rows */
-    TB_SOURCE_LINES,  /* request logs alone */
-    TB_SOURCE_BUCKET, /* bucket rows alone */
+    TB_SOURCE_LINES,  /* request logs only */
+    TB_SOURCE_BUCKET, /* bucket rows only */
 } tb_metric_source;
 
 typedef struct tb_metric_info {

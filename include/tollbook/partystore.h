@@ -10,7 +10,7 @@ TB_API_BEGIN
 /* The seller and buyer of an account's documents, and the payment terms. */
 typedef struct tb_parties {
     bool has_seller, has_buyer;
-    tb_party seller, buyer; /* where they are declared; their texts lie in `memory` */
+    tb_party seller, buyer; /* if they are declared; their texts are in `memory` */
     int terms_days;         /* from the day of issue on; -1: not agreed */
     char tax_category[3]; /* of the account's tax, where it charges none: E, AE, K, G, O; else "" */
     const char *tax_reason, *tax_reason_code; /* of that category; NULL: not given */

@@ -1,6 +1,6 @@
 /* A series: the counters of one zone, region or account over a range of buckets, as columns.
  *
- * value[m] is NULL where metric m was not asked for, else `count` counters in bucket order; empty
+ * value[m] is NULL where metric m was not requested, else `count` counters in bucket order; empty
  * buckets are zero. Totals and ratios come from sums of these same buckets:
  * totals equal the sum of the buckets, always. */
 #ifndef TOLLBOOK_SERIES_H

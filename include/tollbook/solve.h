@@ -156,7 +156,7 @@ typedef struct tb_commit_answer {
  * "step". */
 TB_MUST_USE tb_code tb_solve_commit(const tb_commit_ask *ask, tb_commit_answer *ret, tb_error *err);
 
-/* Break-even: the usage at which two books cost the same. Integers alone: costs are
+/* Break-even: the usage at which two books cost the same. Integers only: costs are
  * mantissas at a common scale, usage is whole bytes or requests, and every point from 0 to `top` is decided, none
  * sampled.
  *

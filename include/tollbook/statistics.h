@@ -63,10 +63,9 @@ typedef struct tb_insights_query {
     int64_t top, page; /* 1 to TB_INSIGHTS_TOP; from 1 on */
 } tb_insights_query;
 
-/* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C
- * library's). TB_E_ZONE_NOT_FOUND where the zone is not the account's, TB_E_VALIDATION where there is
- * no such region, TB_E_DATE_RANGE where hours are asked for by name that are no longer kept (retain.h);
- * where auto chose them the answer is by day. */
+/* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C library's).
+ * TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
+ * explicitly that have expired (retain.h); where auto chose them the answer is by day. */
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
 

@@ -277,15 +277,15 @@ typedef enum tb_declared_kind {
         TB_DECLARED_KIND_COUNT
 } tb_declared_kind;
 
-/* A thing that is declared now and that a catalogue does not name. */
+/* An object that is declared now and that a catalogue does not name. */
 typedef struct tb_unnamed {
     tb_declared_kind kind;
     int64_t id;   /* of a registry, an application or a limit: its account; of a hostname: its pull zone */
     tb_text name; /* of a registry or an application: its id; of a region: its code; may be empty */
 } tb_unnamed;
-/* Calls `each` for everything that applying the catalogue would delete, kind after kind, ascending; ret_live: how many
- * of each kind are declared now. A region counts where usage came from it or where it is not the built-in
- * one, a hostname where its zone stays. `each` leaves the store alone. */
+/* Calls `each` for every object that applying the catalogue would delete, by kind, ascending; ret_live: the number
+ * of declared objects of each kind. A region counts if there is usage from it or it differs from the built-in one, a
+ * hostname if its zone stays. `each` must not use the store. */
 TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                                      void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                                      size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);

@@ -9,9 +9,9 @@
  * covers the month's positions as they are; on the net axis tiers begin where the included units
  * end. A tier is entered by the first charged unit in it; its flat is charged in the stretch that
  * holds this unit, if that stretch's tiers have one there. So where the tiers of a month's
- * stretches differ it can have flats of both or of none. In mode volume the tier that the month
- * reaches alone has its flat. Free units enter no tier. Blocks of mode package are counted from
- * there too, so that a block begun in one stretch is not charged again in the next.
+ * stretches differ it can have flats of both or of none. In mode volume only the tier that the month
+ * reaches has its flat. Free units enter no tier. Blocks of mode package are counted from the same
+ * position, so that a block begun in one stretch is not charged again in the next.
  *
  * tb_tariff is the same for many resources at once: the amount as a function of the month's sum,
  * laid out as straight pieces, each price x units + offset. */
@@ -22,13 +22,13 @@
 
 TB_API_BEGIN
 
-/* --- one stretch, taken apart --- */
+/* --- one stretch --- */
 
 typedef struct tb_stretch {
     tb_i128 used;  /* the month's units before this stretch */
     tb_i128 units; /* of this stretch */
-    tb_i128 whole; /* the month's units, all stretches: says which tier mode volume reaches, so at
-                      least used + units there; other modes do not look at it */
+    tb_i128 whole; /* the month's units, all stretches: for mode volume, at least used + units there; not used by other
+                      modes */
 } tb_stretch;
 
 /* The charged units of a stretch in one tier. */

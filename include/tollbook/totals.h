@@ -17,7 +17,7 @@ typedef struct tb_scope {
 
 typedef struct tb_summed {
     int64_t id;         /* zone, or edge location */
-    int64_t series;     /* where its figures lie in the store; 0: nothing was ever counted */
+    int64_t series;     /* id of its series in the store; 0: nothing was ever counted */
     int64_t created_us; /* ranges that end before are zeros */
     bool there;         /* zones: declared now */
     tb_u128 sum[TB_METRIC_COUNT];
@@ -102,21 +102,21 @@ typedef struct tb_zone_query {
     size_t bytes; /* of settings and hostnames, once past them the page ends; 0: any number */
 } tb_zone_query;
 
-/* Zones ascending by id, with what the catalogue knows of them: bytes, charges and the optimizer's
- * price are not set, enabled is as declared. */
+/* Zones ascending by id, with their declared settings: bytes, charges and the optimizer's price are not set, enabled
+ * is as declared. */
 typedef struct tb_zone_page {
     tb_pullzone *zones;
     size_t n;
-    bool cut;     /* it ended for query->bytes: there may be more, up to the limit */
+    bool cut;     /* the page ended because of query->bytes: there may be more, up to the limit */
     void *memory; /* everything above; tb_zone_page_release */
 } tb_zone_page;
 
 TB_MUST_USE tb_code tb_store_zones(tb_store *store, const tb_zone_query *query,
                                    tb_zone_page *ret_page, tb_error *err);
-/* One zone; TB_E_ZONE_NOT_FOUND where it is not the account's, or gone. */
+/* One zone; TB_E_ZONE_NOT_FOUND: not a zone of the account, or deleted. */
 TB_MUST_USE tb_code tb_store_zone(tb_store *store, int64_t account, int64_t zone,
                                   tb_zone_page *ret_page, tb_error *err);
-/* The account's zone that answers to this host name, whatever the letter case: its own or the system's.
+/* The account's zone with this hostname, in any letter case: its own or the system's.
  * TB_E_ZONE_NOT_FOUND. */
 TB_MUST_USE tb_code tb_store_zone_of_host(tb_store *store, int64_t account, const char *host, size_t len,
                                           int64_t *ret_zone, tb_error *err);

@@ -24,9 +24,9 @@
  *
  *   product        "bandwidth" (all bytes), or of them "premium", "volume", "override" alone;
  *                  "load_balancer" (requests)
- *   region         "EU" "NA" "ASIA" "SA" "AF": the billing region; bytes alone
- *   zone           a pull zone's id; bytes alone
- *   load_balancer  a load balancer's id; requests alone
+ *   region         "EU" "NA" "ASIA" "SA" "AF": the billing region; bytes only
+ *   zone           a pull zone's id; bytes only
+ *   load_balancer  a load balancer's id; requests only
  *   account        an account's id
  *
  * Without conditions an entry matches all bytes and requests. Factors of all entries that match are
@@ -121,14 +121,14 @@ TB_MUST_USE tb_code tb_scenario_book(const tb_scenario *scenario, const tb_book 
 #define TB_WHATIF_UNPRICED_MAX  100 /* shown of a scenario */
 #define TB_WHATIF_PERCENT_SCALE 4   /* digits of a percentage, half_up */
 
-/* One thread. Holds one amount for each account and scenario, the months of the account being fed,
- * and lines of the largest increases alone. To cancel: stop feeding and free it. */
+/* One thread. Holds one amount for each account and scenario, the months of the current account, and lines of the
+ * largest increases. To cancel: stop adding inputs and free it. */
 typedef struct tb_whatif tb_whatif;
 
 /* books: all that inputs' parts may name (tb_store_books); they and the scenarios must outlive the replay. Patches
  * every scenario's books first, so that nothing is rated where one is refused: TB_E_VALIDATION (err->field
- * "scenario", "base" or "contract.book": two of one name, a base or a contract's book that is not there, none or too
- * many scenarios), TB_E_BOOK as from tb_scenario_book. */
+ * "scenario", "base" or "contract.book": two of one name, a missing base or contract's book, none or too many
+ * scenarios), TB_E_BOOK as from tb_scenario_book. */
 TB_MUST_USE tb_code tb_whatif_new(const tb_scenario *scenarios, size_t n, const tb_book *books,
                                   size_t n_books, const tb_alloc *alloc, tb_whatif **ret_whatif,
                                   tb_error *err);
@@ -136,9 +136,9 @@ void tb_whatif_free(tb_whatif *whatif); /* NULL is allowed */
 
 /* One account's month, ascending by (account, month). The input is copied. Errors: those of
  * tb_bill_rate, the message naming scenario, account and month; TB_E_VALIDATION out of order. After
- * an error the replay is as if this input had not been fed: it may go on without it. */
+ * an error the replay is unchanged: it may go on without this input. */
 TB_MUST_USE tb_code tb_whatif_add(tb_whatif *whatif, const tb_bill_input *input, tb_error *err);
-/* Ends feeding; results can be asked then. */
+/* Ends the input; results are available then. */
 TB_MUST_USE tb_code tb_whatif_finish(tb_whatif *whatif, tb_error *err);
 
 /* --- results --- */

@@ -16,7 +16,7 @@ typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
 typedef struct tb_whatif_question {
     int64_t from, to; /* months, both included */
     int64_t account;  /* 0: all */
-    bool own_books;   /* a customer asks: of books of scope contract, its own alone are there */
+    bool own_books;   /* for a customer: of books of scope contract only its own */
     int64_t now_us;
     const tb_scenario *scenarios;
     size_t n_scenarios;
@@ -79,16 +79,16 @@ typedef struct tb_whatif_ask {
     void *ctx;
 } tb_whatif_ask;
 
-/* Reads and answers, in a snapshot of its own. err->field says where in the body it is wrong.
- * TB_E_TOO_MUCH: past a bound, of out's too. Otherwise as tb_whatif_run. */
+/* Reads and answers, in a snapshot of its own. err->field is the place of an error in the body. TB_E_TOO_MUCH: above a
+ * limit, of out's too. Otherwise as tb_whatif_run. */
 TB_MUST_USE tb_code tb_whatif_ask_put(tb_store *store, const tb_whatif_ask *ask, tb_buf *out,
                                       tb_error *err);
 
 /* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All forms are
  * made from the same values, with money as decimal text. */
 
-/* Where the bytes go. flush (may be NULL) is called now and then, so that a long answer need not
- * lie in memory as a whole: it takes out's content and empties it. */
+/* The output. flush (may be NULL) is called at intervals, so that a long answer need not be in memory as a whole: it
+ * takes out's content and empties it. */
 typedef struct tb_whatif_sink {
     tb_buf *out;
     void (*flush)(void *ctx, tb_buf *out);

@@ -22,8 +22,8 @@ typedef struct tb__log_piece {
     tb_loginfo info;
     tb_text bytes;
 } tb__log_piece;
-/* Two blocks of a zone as one, the early one's lines first where times are equal. *ret_joined false: they are too long
- * or lie too far apart. ret->bytes live until the next call. */
+/* Joins two blocks of a zone, with the early one's lines first where times are equal. *ret_joined false: they are
+ * too long or too far apart. ret->bytes live until the next call. */
 TB_MUST_USE tb_code tb__log_join(tb_store *store, const tb__log_piece *early, const tb__log_piece *late,
                                  tb__log_piece *ret, bool *ret_joined, tb_error *err);
 
@@ -64,12 +64,12 @@ tb__log_order *tb__log_order_of(bool descending);
 
 /* --- taking lines out: log_withdraw.c --- */
 
-/* Where the blocks lie. */
+/* The storage of blocks. */
 typedef struct tb__log_holder {
     /* Those of the zone that overlap the span, the newest first; *ret_found is freed by `free`, also after an error. */
     tb_code (*overlapping)(tb_store *store, const tb_loginfo *span, void **ret_found, size_t *ret_n, tb_error *err);
     tb_code (*open)(tb_store *store, void *found, size_t i, tb_logblock *block, tb_error *err);
-    /* A block in the place of the one that was opened last; NULL: none. */
+    /* Replaces the block that was opened last; NULL: deletes it. */
     tb_code (*replace)(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err);
     void (*free)(void *found); /* NULL is fine */
 } tb__log_holder;

@@ -81,7 +81,7 @@ static tb_code room_for(struct tb__log_joiner *j, size_t more, tb_error *err)
     return TB_OK;
 }
 
-/* The lines of the block that is open, behind those that are there. */
+/* Appends the lines of the open block. */
 static tb_code gather_block(struct tb__log_joiner *j, tb_logwords *words, tb_error *err)
 {
     tb_loginfo info;

@@ -198,7 +198,7 @@ tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room, uint
     return code;
 }
 
-/* What the run has of the zones, ascending. Lines of those below `from` are not pending. */
+/* Counts the run's lines of the zones, ascending. Lines of zones below `from` are not pending. */
 static void count_zones(const tb__log_directory *d, const int64_t *zones, size_t n, int64_t from, int64_t run,
                     tb__log_held *held)
 {

@@ -153,7 +153,7 @@
     X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
     X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
     X(LOG_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)),0) FROM log_block WHERE last_ms<?1") \
-    /* hits of the R*Tree are looked at again: its zone is folded, its hours are whole */          \
+    /* hits of the R*Tree are checked again: its zones are truncated, its hours are whole */       \
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
       " WHERE s.zone<=?1 AND s.zone_too>=?1 AND s.first_hour<=?3 AND s.last_hour>=?2"              \

@@ -1,6 +1,6 @@
 /* A log-structured merge tree (LSM). Its base is ordinary tables of the same SQLite file.
  *
- * A row of base lies where its owner is, so a small batch over many owners would rewrite a page for each of them.
+ * Rows of base are ordered by owner, so a small batch over many owners would rewrite a page for each of them.
  * Such a batch is stored as one sorted run instead: its entries, ascending by key, in a few pages side by side.
  * Compaction of a level turns eight runs into one of the next level. Compaction into base moves the entries of the
  * oldest runs to their rows, owner by owner, a bounded step with each batch.
@@ -64,7 +64,7 @@ typedef struct tb__lsm_entry {
 /* How far compaction into base came. */
 typedef struct tb__lsm_position {
     int64_t through; /* the newest run that takes part; 0: no compaction is under way */
-    int64_t owner;   /* entries of those runs lie in base where their owner is below it */
+    int64_t owner;   /* entries of those runs with an owner below it are in base */
 } tb__lsm_position;
 
 /* The first owner with pending entries in a run. */

@@ -15,8 +15,8 @@
 #define CACHE_MAX  (4u << 20) /* bytes of pages that a connection caches */
 #define MARK_EVERY 16         /* entries of a cached page */
 
-/* Bound: the kind, and the two rows of meta that are its position. Where no run is pending: one row, with the
- * version alone. */
+/* Parameters: the kind, and the two rows of meta with its position. If no run is pending: one row with only the
+ * version. */
 static const char list_sql[] =
     "SELECT r.id,r.level,r.entries,r.sum,r.seal,r.directory,(SELECT value FROM meta WHERE name=?2),"
     "(SELECT value FROM meta WHERE name=?3),v.version"

@@ -31,7 +31,7 @@ static tb_code append_page(writing *w, tb_error *err)
     return code;
 }
 
-/* A run that turns out longer than its header said has larger pages, not too many. */
+/* A run that becomes longer than its header expected has larger pages, not more of them. */
 static tb_code append_entry(writing *w, const tb__lsm_entry *entry, tb_error *err)
 {
     const size_t target = w->target << (w->pages / PAGES_EVEN);

@@ -59,7 +59,7 @@ static const part parts[] = {
      " WHERE id<=?2 ORDER BY id"},
     {"scenarios", "SELECT coalesce(max(id),0) FROM scenario",
      "SELECT id,name,sha256,added_us,document FROM scenario WHERE id<=?2 ORDER BY id"},
-    /* Made at a version and committed with the next. That one is void, the ledger says. */
+    /* Made at a version and committed with the next. The ledger records that one is void. */
     {"invoices", NULL,
      "SELECT id,year,serial,number,kind,account,month,watermark,since,currency,total,sha256,"
      "previous,replaces,finalized_us,document FROM invoice WHERE watermark<?1 ORDER BY id"},
@@ -103,7 +103,7 @@ static const part parts[] = {
 
 #define PARTS  ((int)(sizeof parts / sizeof *parts))
 #define GROUPS (PARTS - 1) /* of segments */
-/* The newest segments: those behind ?1. */
+/* The newest segments: those after ?1. */
 static const char newest_rows[] = "SELECT " SEGMENT " FROM segment WHERE id>?1 AND id<=?2 ORDER BY id";
 
 #define SHA256 (crypto_hash_sha256_BYTES * 2)

@@ -39,7 +39,7 @@ static const char *const references[] = {
     " number,month,json_extract(document,'$.period.start') AS start FROM invoice"
     " WHERE json_valid(document)) WHERE start IS NOT format('%04d-%02d-01T00:00:00Z',"
     "1970+month/12,month%12+1)",
-    /* what version 2 says besides; version 1 says nothing of it */
+    /* further members of version 2, which version 1 does not have */
     "SELECT format('Invoice %s: its text says that it was issued on %s; the row says %s.',number,"
     "issued,day) FROM (SELECT number,document->>'$.issued' AS issued,"
     "date(finalized_us/1000000,'unixepoch') AS day FROM invoice WHERE json_valid(document)"
@@ -72,7 +72,7 @@ static const char *const references[] = {
     " FROM invoice i JOIN correction c ON c.account=i.account AND c.month=i.month JOIN invoice j"
     " ON j.id=c.invoice WHERE i.kind='invoice' AND i.state='final' AND j.state='final'"
     " AND c.since<i.watermark",
-    /* runs: a final one says what its invoice's text says */
+    /* runs: a final one must match its invoice */
     "SELECT format('Invoice %s has no run of its month.',number) FROM invoice i WHERE kind='invoice'"
     " AND NOT EXISTS(SELECT 1 FROM month_run r WHERE r.invoice=i.number AND r.invoice<>'')",
     "SELECT format('Run %d is of invoice %s, whose month, account, version or moment are others.',"

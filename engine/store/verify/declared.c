@@ -68,7 +68,7 @@ static tb_code judge_history(tb__verify *v, const said *d, tb_error *err)
     return TB_OK;
 }
 
-/* A kind that is none of these was told by the references. */
+/* Other kinds are reported by the references. */
 static tb_code judge(tb__verify *v, sqlite3_stmt *s, tb_error *err)
 {
     said d = {.kind = (const char *)sqlite3_column_text(s, 0),

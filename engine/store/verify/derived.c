@@ -31,7 +31,7 @@ static const char *const references[] = {
     NOT_CLOSED("Shield zone", "shield_zone"),
 };
 
-/* Settings stand in their normal form, or as a tollbook stored them that had none yet. */
+/* Settings must be in normal form, or as stored by a version without one. */
 static bool settings_fit(sqlite3_stmt *s, const tb_buf *normal)
 {
     const char *stored = (const char *)sqlite3_column_text(s, 2);

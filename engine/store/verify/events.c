@@ -1,5 +1,5 @@
-/* Verify, shield events: each block's seal, and that it reads and holds what its row says; that
- * blocks are sorted and apart; the sum of all seals, which tells that one is lost. */
+/* Verify, shield events: each block's seal, and that it can be read and matches its row; that blocks are sorted and
+ * disjoint; and the sum of all seals, which shows a lost block. */
 #include "store/logs/events.h"
 #include "store/verify/verify.h"
 

@@ -1,6 +1,5 @@
-/* Verify, request logs: each block's seal, and that it reads and holds what its row says; the sum of
- * all seals, which tells that one is lost; and each block's entry in the R*Tree. The same of the runs that
- * wait, with their directories. */
+/* Verify, request logs: each block's seal, and that it can be read and matches its row; the sum of all seals, which
+ * shows a lost block; and each block's entry in the R*Tree. The same for pending runs, with their directories. */
 #include "store/core/seal.h"
 #include "store/logs/log_run.h"
 #include "store/verify/verify.h"

@@ -1,5 +1,5 @@
-/* Verify, sealed tables (sealed.h): a row that is not as its seal says is named; rows that are gone,
- * or too many, or written over after a change, show in the table's sum. */
+/* Verify, sealed tables (sealed.h): a row that does not match its seal is named; rows that were deleted, added, or
+ * overwritten after a change, show in the table's sum. */
 #include "store/core/seal.h"
 #include "store/verify/verify.h"
 

@@ -205,7 +205,7 @@ static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool
     return code ? code : add_waiting_days(p, span, first, out, err);
 }
 
-/* The month's chunk of days; *ret_sure tells whether it says anything. */
+/* The month's chunk of days; *ret_sure false: it cannot be compared. */
 static tb_code read_month_chunk(pass *p, member from, int64_t index, bool loud, tb_grid *out,
                                 bool *ret_sure, tb_error *err)
 {
@@ -264,7 +264,7 @@ static void compare_left(pass *p, member from, int64_t first, const month *m, co
     }
 }
 
-/* Each day in the place of its first hour. */
+/* Each day in the slot of its first hour. */
 static void spread(const tb_grid *days, month *out)
 {
     month_clear(out);
@@ -473,7 +473,7 @@ static tb_code load_kept(pass *p, tb_error *err)
     return tb__kept_of(p->v->store, p->owner.scope, p->owner.id, &p->kept, err);
 }
 
-/* The all-locations series stands first, if there is one: its edge is 0. */
+/* The all-locations series is the first, if there is one: its edge is 0. */
 static const member *all_of(const members *own)
 {
     return own->n && own->list[0].edge == 0 ? own->list : NULL;

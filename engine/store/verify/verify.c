@@ -232,7 +232,7 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
 
 /* --- sums of segments --- */
 
-/* Decimal digits alone, up to 38 of them: no sum of counters is longer. */
+/* Decimal digits only, up to 38 of them: no sum of counters is longer. */
 static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 {
     tb_u128 value = 0;
@@ -249,8 +249,8 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
-    tb_u128 ambiguous, heads; /* nothing else stored says how many */
-    tb_u128 cells;            /* nor this: it is for who withdraws */
+    tb_u128 ambiguous, heads; /* stored nowhere else */
+    tb_u128 cells;            /* likewise: withdrawing uses it */
 } added;
 
 static int metric_named(const char *name)

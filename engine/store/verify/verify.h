@@ -108,7 +108,7 @@ typedef struct tb__verify {
     tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
     tb_u128 country_requests, country_bytes; /* over the days of all zones */
     int64_t newest_hour;                     /* of the hours */
-    int64_t kept_most; /* of no account hours of this month or a later one are gone */
+    int64_t kept_most; /* hours of this month and later ones are kept for every account */
     bool damaged;           /* a base chunk could not be read: the sums mean nothing */
     bool countries_damaged; /* the same of countries */
 } tb__verify;
