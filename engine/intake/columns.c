@@ -154,12 +154,12 @@ TB__INLINE bool read_stretch(const tb_log_columns *c, const tb__stretch *s, rest
     return true;
 }
 
-/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read as others are, such a
- * line is cut at the wrong quotes, and two are left over: it fails, or they stand behind the format's last quote,
- * where no value has one. */
+/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read like any other, such a
+ * line is cut at the wrong quotes, and two are left over: it fails, or they are after the format's last quote, where
+ * no value has one. */
 typedef enum user_name { NO_USER, SOME_USER, EMPTY_USER } user_name;
 
-/* Where the stretch at `at` ends; NULL: it does not. */
+/* The end of the stretch at `at`; NULL: it has none. */
 TB__INLINE const char *end_of_stretch(const tb_log_columns *c, const tb__stretch *s, const char *at, const char *end,
                                       user_name user)
 {
@@ -324,7 +324,7 @@ static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__par
     return zone;
 }
 
-/* What the zone's own column says. */
+/* The value of the zone's own column. */
 static bool judge_own_zone(const tb_log_layout *layout, tb__memo *memo, tb__part zone, tb_hit *hit,
                            tb_reject_reason *ret_reason)
 {
@@ -336,7 +336,7 @@ static bool judge_own_zone(const tb_log_layout *layout, tb__memo *memo, tb__part
     return hit->zone != 0;
 }
 
-/* The zone's number, or its hostname; where its own column says nothing, the host does. */
+/* The zone's number, or its hostname; without either in its own column, the host's zone. */
 static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__columns_parts *parts,
                        tb_hit *hit, tb__part *ret_name, tb_reject_reason *ret_reason)
 {

@@ -76,7 +76,7 @@ typedef struct tb__column {
     uint8_t role, kind, width;     /* width 0: any */
     uint8_t rank;                  /* among columns of the same role */
     bool path;                     /* begins with '/', or is missing */
-    bool port;                     /* a port is behind it: it ends at the last colon before what ends that */
+    bool port;                     /* followed by a port: it ends at the last colon before the separator */
     bool stops;                    /* closed from the left by this character; else it ends with its stretch */
     char stop;
 } tb__column;
@@ -85,13 +85,13 @@ typedef struct tb__stretch {
     uint8_t first, n, left, right; /* columns; how many are closed from the left, of the rest from the right */
     bool whole;                    /* one column, which is all of it */
     bool user;                     /* Apache's user name is among its columns */
-    char end;                      /* the hard character behind it; 0: the line's end */
+    char end;                      /* the hard character after it; 0: the line's end */
     uint16_t tail, tail_len;       /* the text after its last column */
 } tb__stretch;
 
 /* A key that the map names, or one on the way to it. */
 typedef struct tb__key {
-    uint64_t word;           /* the first eight bytes of the name, zeros behind it */
+    uint64_t word;           /* the first eight bytes of the name, padded with zeros */
     uint16_t name, name_len; /* in literals */
     uint8_t role;            /* TB__ROLE_NONE: only on the way */
     uint8_t child, next;     /* of the list of keys inside it, of its siblings; 0: none (0 is the root) */
@@ -183,8 +183,8 @@ typedef struct tb__shape {
     char text[TB__SHAPE_TEXT + 16];
 } tb__shape;
 
-/* What a line shares with the one before it: its second, its host, its shape. What is not said to be there
- * need not be zero. */
+/* Values shared with the line before: its second, its host, its shape. Members without a comment are not
+ * initialised. */
 typedef struct tb__memo {
     char time[32];
     size_t time_len;
@@ -205,12 +205,12 @@ static inline void tb__memo_init(tb__memo *memo)
 
 bool tb__columns_read(const tb_log_layout *layout, const char *line, size_t len, tb__memo *memo,
                       tb_hit *ret_hit, tb__columns_parts *parts, tb_reject *ret_reject);
-/* The columns where they stand, unjudged; false with the place where the line went wrong. */
+/* Finds the columns, unchecked; false with the place of the error. */
 bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
                        tb__columns_parts *parts, const char **ret_stop);
 bool tb__object_read(const tb_log_columns *c, const char *line, size_t len, tb__shape *shape,
                      tb__columns_parts *parts, const char **ret_stop);
-/* A line that says something about the log: true where it does. *ret_good: and agrees. */
+/* Whether the line is a head line; *ret_good: its columns are those of the layout. */
 bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, bool *ret_good);
 
 /* --- values --- */

@@ -5,8 +5,8 @@
  * The two quoted fields may be absent together (common format). Inside quotes a backslash takes the
  * next byte with it (Apache writes \", nginx \x22), so the first bare quote ends the field. A field
  * after the agent is $upstream_cache_status; nginx's stock "main" format puts a quoted forwarding
- * address there, "-" mostly, so in quotes only a word of nginx's cache tells; anything bare that is no
- * cache token is refused.
+ * address there, mostly "-", so in quotes only a word of nginx's cache counts; an unquoted field that is
+ * not a cache status is refused.
  * Without a cache status it is unknown whether an answer came from cache. */
 #include "intake/chars.h"
 #include "intake/line.h"
@@ -169,7 +169,7 @@ static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
     return false;
 }
 
-/* The other values of $upstream_cache_status are those that tb__cache_parse tells. */
+/* Values of $upstream_cache_status that tb__cache_parse does not know. */
 static bool is_origins(const char *token, size_t len)
 {
     static const char *const names[] = {"MISS", "EXPIRED", "BYPASS", "SCARCE"};
@@ -178,7 +178,7 @@ static bool is_origins(const char *token, size_t len)
     return false;
 }
 
-/* What may stand after the agent. */
+/* The field after the agent. */
 static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
                        tb_reject_reason *ret_reason)
 {
@@ -207,7 +207,7 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
     return true;
 }
 
-/* Everything behind the counts. */
+/* The fields after the byte count. */
 static bool take_rest(reader *r, tb_hit *hit, tb__combined_parts *parts,
                       tb_reject_reason *ret_reason)
 {

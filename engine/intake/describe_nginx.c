@@ -1,8 +1,8 @@
-/* What follows the name in an nginx log_format directive: escape=..., quoted pieces, variables.
+/* The part of an nginx log_format directive after its name: escape=..., quoted pieces, variables.
  *
  * The table lists the variables that nginx sets or checks itself, with the characters that their values may hold.
  * Such a column has a known end, also without quotes. Variables that are not in the table (a map's, a module's) hold
- * any text and are passed over. */
+ * any text and are skipped. */
 #include "intake/columns.h"
 #include "intake/chars.h"
 
@@ -109,7 +109,7 @@ static bool is_name_char(char c)
     return tb__char_is(c, TB__CHAR_LETTER | TB__CHAR_DIGIT) || c == '_';
 }
 
-/* "$name" or "${name}" at *at, which is moved behind it. */
+/* "$name" or "${name}" at *at, which is moved past it. */
 static tb_code take_variable(tb__template *t, size_t *at)
 {
     const char *text = t->text;
@@ -190,7 +190,7 @@ static const char *skip_blanks(const char *p, const char *end, bool directive)
 typedef struct joined {
     char text[TB_LOG_TEXT_MAX];
     size_t len, n; /* bytes, pieces */
-    bool closed;   /* a semicolon is behind them */
+    bool closed;   /* followed by a semicolon */
 } joined;
 
 /* A quoted text, or a word: returns the text after it. NULL: a quote has no end. */

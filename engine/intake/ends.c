@@ -111,7 +111,7 @@ static bool is_url(tb__part part)
            (part.len >= 8 && memcmp(part.at, "https://", 8) == 0);
 }
 
-/* --- where id and country stand --- */
+/* --- positions of id and country --- */
 
 typedef struct readings {
     size_t n;         /* ways that are left */
@@ -212,8 +212,8 @@ static tb__part between(const char *from, const char *to)
     return (tb__part){from, (size_t)(to - from)};
 }
 
-/* Referer and URL stand before the edge location. Where a pipe is among them, the one column that begins
- * like a URL, and is not the first, begins it. False where that is not one. */
+/* Referer and URL are before the edge location. If there is a pipe among them, the URL begins with the only column that
+ * looks like a URL and is not the first. False if there is no such column. */
 static bool split_referer(walk w, size_t edge_number, tb__pipe_parts *parts)
 {
     tb__part column, referer = {NULL, 0}, url = {NULL, 0};
@@ -230,7 +230,7 @@ static bool split_referer(walk w, size_t edge_number, tb__pipe_parts *parts)
     return true;
 }
 
-/* Twelve columns, their pipes told by backslashes, under whatever request id. */
+/* Twelve columns, with pipes escaped by backslashes, and any request id. */
 static void take_twelve(walk w, tb__pipe_parts *parts)
 {
     tb__part *const to[PLAIN - REFERER] = {&parts->referer, &parts->url, &parts->edge,

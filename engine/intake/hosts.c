@@ -17,7 +17,7 @@ typedef struct slot {
 struct tb_known_hosts {
     slot *slots;
     size_t n, mask;
-    uint64_t seed; /* names that a log says are looked for, and some are added */
+    uint64_t seed; /* names come from logs, so their hashes must not be predictable */
     int64_t other; /* the zone of unknown names; 0: none */
     void (*missed)(void *ctx, const char *name, size_t len);
     void *ctx;

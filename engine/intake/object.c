@@ -139,7 +139,7 @@ static bool skip_value(scan *s)
     return c == '"' ? pass_quoted(s, TB__ROLE_NONE, &ignored) : pass_nested(s);
 }
 
-/* null says nothing. */
+/* null counts as absent. */
 static void note_value(scan *s, uint8_t role, tb__part value, bool bare)
 {
     if (role == TB__ROLE_NONE) return;
@@ -172,7 +172,7 @@ static bool take_named(scan *s, uint8_t role)
     return true;
 }
 
-/* The first eight bytes of a key, zeros behind it. */
+/* The first eight bytes of a key, padded with zeros. */
 TB__INLINE uint64_t key_word(tb__part name)
 {
     uint64_t word;

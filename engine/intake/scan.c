@@ -329,8 +329,7 @@ TB__INLINE size_t take_lines(const tb_log_layout *layout, const char *base, cons
     return start;
 }
 
-/* Ends the lists: an unterminated last line ends where the input does, and pipes that are not
- * there lie behind everything. */
+/* Ends the lists: an unterminated last line ends with the input, and missing pipes are after all positions. */
 TB__INLINE void marks_finish(marks *m, const char *p, uint32_t len, bool last)
 {
     if (last && p[len - 1] != '\n') m->ends[m->n_ends++] = (uint16_t)len;

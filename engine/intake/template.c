@@ -17,7 +17,7 @@ static tb_code too_long(const tb__template *t)
                    TB_LOG_TEXT_MAX);
 }
 
-/* Literals lie one behind the other, so that the one before the next column only grows. */
+/* Literals are stored one after the other, so that the one before the next column only grows. */
 tb_code tb__template_literal(tb__template *t, const char *bytes, size_t len)
 {
     tb_log_columns *to = t->to;
@@ -29,7 +29,7 @@ tb_code tb__template_literal(tb__template *t, const char *bytes, size_t len)
     return TB_OK;
 }
 
-/* Of several columns for one thing the one that says it best is taken; the others are texts. */
+/* Of several columns for one value the best is used; the others are texts. */
 static tb__role demoted(tb__role role)
 {
     if (role == TB__ROLE_HOST) return TB__ROLE_HOST_TOO;
@@ -147,7 +147,7 @@ static void take_address(tb_log_columns *c, const tb__stretch *s, size_t i)
     if (column->kind == TB__KIND_NAME && !colon) column->kind = TB__KIND_SITE;
 }
 
-/* Several open columns stand together: none between them may be counted. */
+/* Several open columns in a row: none of them may be counted. */
 static tb_code refuse_open(const tb__template *t, const tb__stretch *s, size_t number)
 {
     const size_t low = s->first + s->left, high = s->first + s->n - s->right - 1u;
@@ -213,7 +213,7 @@ static tb_code cut_literal(const tb__template *t, tb__column *at, tb__stretch **
     return TB_OK;
 }
 
-/* The roles that are left; the second host is the first where that one is gone. */
+/* Notes the remaining roles; the second host becomes the first if there is no first. */
 static void note_roles(tb_log_columns *c)
 {
     bool host = false;

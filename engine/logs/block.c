@@ -270,7 +270,7 @@ static tb_code read_times(tb_logblock *b, column *o, tb_error *err)
     return p == end && at == b->info.last_ms ? TB_OK : damaged(b, err);
 }
 
-/* Numbers lie ready to be read, with eight bytes behind the last one. */
+/* Numbers are ready to be read, with eight bytes after the last one. */
 static tb_code read_numbers(tb_logblock *b, column *o, tb_error *err)
 {
     const size_t rows = b->info.lines;

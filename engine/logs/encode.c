@@ -211,8 +211,8 @@ static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
     return text.len == 0 || memcmp(t->entry[e].data, text.data, text.len) == 0; /* an empty one may be NULL */
 }
 
-/* The rows before this one have nothing in this column, and were passed over. */
-static void make_up(texts *t, size_t rows)
+/* Fills in the rows before this one, which have nothing in this column and were skipped. */
+static void fill_missing(texts *t, size_t rows)
 {
     memset(t->code, 0, rows * sizeof *t->code);
     t->key[0] = 0;
@@ -224,7 +224,7 @@ static void make_up(texts *t, size_t rows)
 /* A new entry, the row's. */
 static void add_entry(texts *t, size_t row, tb_text text, uint64_t key, uint16_t word)
 {
-    if (t->n == 0 && row > 0) make_up(t, row);
+    if (t->n == 0 && row > 0) fill_missing(t, row);
     t->any |= text.len > 0;
     t->key[t->n] = key;
     t->entry[t->n] = text;
@@ -536,8 +536,8 @@ static void put_column(tb_logpack *pack, int c, size_t n)
     }
 }
 
-/* The plain column compressed, behind out's end: its length there; 0 where that is not shorter by a
- * quarter. Such a column (random ids, addresses) is left alone for some blocks. */
+/* Compresses the plain column at out's end: its length there; 0 if that is not shorter by a quarter. Such a column
+ * (random ids, addresses) is not compressed for some blocks. */
 static size_t shrink(tb_logpack *pack, int c, tb_buf *out)
 {
     const tb_buf *plain = &pack->plain;

@@ -1,5 +1,5 @@
-/* A line's columns. The line was accepted by intake, so nothing is judged here: columns are where
- * intake found them, and a text that says nothing ("-") becomes an absent one. */
+/* A line's columns. Intake has accepted the line, so nothing is checked here: columns are where intake found them,
+ * and an empty text ("-") becomes an absent one. */
 #include "intake/columns.h"
 #include "intake/chars.h"
 #include "tollbook/requestlog.h"

@@ -36,8 +36,8 @@ typedef enum tb__discount {
         TB__DISCOUNT_COUNT
 } tb__discount;
 
-/* An account's `discounts`: an object of those above alone, each a whole percent or null; 0 where it
- * is absent. A misspelt one would be a wrong invoice. */
+/* An account's `discounts`: an object of only those above, each a whole percent or null; 0 if absent. A misspelt one
+ * would be a wrong invoice. */
 bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB__DISCOUNT_COUNT],
                             tb__fault *fault);
 
@@ -85,8 +85,7 @@ bool tb__declared_prices_safe(const tb__document *doc, uint32_t value, const tb_
 /* `created`, `deleted`. */
 bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us, tb__fault *fault);
 
-/* Whether a string can stand in any document: it has no control character, and nothing that XML
- * forbids. */
+/* Whether a string is valid in any document: no control character, and nothing that XML forbids. */
 bool tb__node_plain(const tb__node *node);
 
 /* The value of an object's member; 0 where it is absent or null, or `object` is none. */

@@ -25,8 +25,8 @@ typedef enum tb__node_type {
     TB__OBJECT,
 } tb__node_type;
 
-/* A value, or a member's key (a string, followed by its value). An array's or object's content
- * follows it directly; `next` is the index behind all of it. */
+/* A value, or a member's key (a string, followed by its value). An array's or object's content follows it directly;
+ * `next` is the index after all of it. */
 typedef struct tb__node {
     const char *text; /* number: its text; string: its decoded bytes, not terminated */
     uint32_t len;     /* of text; array, object: how many elements or members */

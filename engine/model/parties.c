@@ -1,7 +1,6 @@
-/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of
- * fields (tollbook/party.h); each field has a form beside its length. What it keeps true: a text
- * that was taken can stand in any document, XML too, for it holds no control character, and a code
- * is one that the norm's code lists could hold. */
+/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of fields
+ * (tollbook/party.h); each field has a form in addition to its length. Invariant: an accepted text is valid in any
+ * document, XML too, for it holds no control character, and a code has the form of the norm's code lists. */
 #include "model/parties.h"
 
 #include <stdio.h>
@@ -95,8 +94,8 @@ static bool is_means(const tb__node *node)
     return node->len <= 3 && are_digits(node);
 }
 
-/* Country, check digits and account; with country and check digits moved behind it and letters as
- * 10 to 35 it is 1 modulo 97 (ISO 13616). */
+/* Country, check digits and account; with country and check digits moved to the end and letters as 10 to 35 it is 1
+ * modulo 97 (ISO 13616). */
 static bool is_iban(const tb__node *node)
 {
     unsigned rest = 0;
@@ -153,7 +152,7 @@ typedef struct walk {
     const tb__document *doc;
     tb_party_role role;
     tb__said_party *party;
-    tb__said_seller *seller; /* NULL: it is a buyer */
+    tb__said_seller *seller; /* NULL: a buyer */
     tb__fault *fault;
     const char *group; /* "contact": walk its members; "" at the top */
 } walk;
@@ -361,8 +360,7 @@ static bool read_members(walk *w, uint32_t object)
     return true;
 }
 
-/* Fields that each party must have; and pairs of which the first says nothing without the second.
- */
+/* Fields that each party must have; and pairs of which the first is useless without the second. */
 static const struct {
     tb_party_field field;
     const char *wanted[2]; /* by role */

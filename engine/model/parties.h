@@ -1,7 +1,6 @@
-/* What the catalogue says of the parties of an invoice: the seller, an account's buyer, their terms
- * of payment, and labels. One reading, as in declared.h: the door refuses what does not read, and
- * whoever makes an invoice reads by the same functions. The fields are those of tollbook/party.h.
- */
+/* The declared parties of an invoice: the seller, an account's buyer, their terms of payment, and labels. They are
+ * read in one place, as in declared.h: a new catalogue with an invalid party is refused, and invoices use the same
+ * functions. The fields are those of tollbook/party.h. */
 #ifndef TOLLBOOK_MODEL_PARTIES_H
 #define TOLLBOOK_MODEL_PARTIES_H
 
@@ -19,9 +18,9 @@ typedef struct tb__said_seller {
     int terms_days;
 } tb__said_seller;
 
-#define TB__TERMS_DAYS     14 /* a seller's, where it says nothing */
+#define TB__TERMS_DAYS     14 /* a seller's default */
 #define TB__TERMS_DAYS_MAX 365
-#define TB__PAYMENT_MEANS  "58" /* SEPA credit transfer, where payment.means says nothing */
+#define TB__PAYMENT_MEANS  "58" /* SEPA credit transfer, the default of payment.means */
 
 /* `seller` at the top of a catalogue; an account's `buyer`. An unknown key is a fault with `wanted` NULL. */
 bool tb__declared_seller(const tb__document *doc, uint32_t value, tb__said_seller *ret,

@@ -173,11 +173,6 @@ TB_MUST_USE tb_code tb_closing_read(const tb_closing *closing, bool reversed,
 /* A month's accruals: from its own closing, else from the next month's reversals, else computed. */
 TB_MUST_USE tb_code tb_accruals_of(tb_store *store, const tb_accruals_ask *ask,
                                    tb_accruals *ret_accruals, tb_error *err);
-/* The account codes of a currency in the closing, or (reversed) of its reversals; the default codes where it does
- * not name the currency. */
-TB_MUST_USE tb_code tb_closing_codes(const tb_closing *closing, bool reversed,
-                                     const char currency[4], tb_journal_codes *ret_codes,
-                                     tb_error *err);
 /* A month's codes: from its own closing, else from the next month's reversals, else from the book in force at its
  * end. */
 TB_MUST_USE tb_code tb_codes_of(tb_store *store, int64_t month, const tb_month_books *books,

@@ -42,11 +42,8 @@ bool tb_store_mixes_logs(const tb_store *store);
  * transaction. */
 TB_MUST_USE tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped,
                                        tb_error *err);
-/* The same with another limit: deletes blocks with a last line before it. */
-TB_MUST_USE tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms,
-                                              uint64_t *ret_dropped, tb_error *err);
-/* At most *room blocks, and subtracts their number from *room: 0 left: call it again. A limit keeps other writes from
- * being delayed. */
+/* The same with another limit: drops blocks whose last line is before it, at most *room of them, and subtracts their
+ * number from *room: 0 left: call it again. A limit on the blocks keeps other writes from being delayed. */
 TB_MUST_USE tb_code tb_store_drop_some_logs(tb_store *store, int64_t before_ms, size_t *room,
                                             uint64_t *ret_dropped, tb_error *err);
 /* The number of such blocks, and the bytes of their contents. */
