@@ -24,7 +24,7 @@ static tb_code rate(tb_store *store, int64_t account, int64_t month, int64_t now
     tb_month_books books;
     tb_month_bill rated;
     if (tb_month_books_read(store, &books, err)) return err->code;
-    tb_code code = tb_month_bill_read(store, account, month, TB_NOW, books.list, books.n, now_us,
+    tb_code code = tb_month_bill_read(store, &(tb_bill_query){account, month, TB_NOW, books.list, books.n, now_us},
                                       &rated, err);
     if (code == TB_OK) {
         const tb_bill *bill = &rated.bill;

@@ -1,18 +1,18 @@
 /* The axis is cut where either curve has a piece's end. Within such a span both are straight lines
  * with steps. Without steps the two lines are solved. Where only one has steps, or both have them
- * at the same places, the blocks are told apart: those of one sign before, those of the other
- * behind, and the mixed ones between, found by halving and solved one by one; if there are many,
- * the first ones and the last, and one run of kind MANY for the rest.
+ * at the same places, the blocks are classified: those of one sign first, those of the other last, and
+ * the mixed ones between, found by halving and solved one by one; if there are many, the first ones and
+ * the last, and one run of kind MANY for the rest.
  *
- * Steps at different places are halved: the difference lies within bounds; where these have one
- * sign the span is decided, where no step lies within it the lines are solved, else both halves
- * wait. A list of spans, leftmost last, stands in for recursion. After a bound of work the
- * right-hand end is decided backwards, in strides as long as the bounds allow, and what is left
- * between is MANY. */
+ * Spans with steps at different places are halved: the difference lies within bounds; where these have
+ * one sign the span is decided, where no step lies within it the lines are solved, else both halves are
+ * pushed. A stack of spans, the leftmost on top, replaces recursion. After a limit of work the
+ * right-hand end is decided backwards, in strides as long as the bounds allow, and the undecided middle
+ * is MANY. */
 #include "advice/curve.h"
 
 #define BLOCKS_LISTED 16    /* blocks with several signs at a time, before MANY; and the last */
-#define SPANS_MAX     160   /* waiting at once: two per halving of 2^60 */
+#define SPANS_MAX     160   /* on the stack: two per halving of 2^60 */
 #define LOOKS_MAX     20000 /* spans looked at between two ends of pieces, before MANY */
 #define LISTED_MAX    64    /* runs listed between two ends of pieces, before MANY */
 #define STRIDES_MAX   4000  /* backwards */
@@ -155,9 +155,9 @@ static tb_breakeven_sign block_sign(const finder *f, const blocks *all, tb_i128 
     return first == last ? first : TB_BREAKEVEN_MANY;
 }
 
-/* Of n blocks those that have the first (last) one's sign and follow each other from there. The
- * difference at the blocks' first units is a straight line over the blocks, as it is at their last
- * units: so such blocks stand together, and halving finds their end. */
+/* The number of adjacent blocks with the sign of the first (last) one. The difference at the blocks' first units is a
+ * straight line over the blocks, and so it is at their last units: so such blocks are adjacent, and halving finds
+ * their end. */
 static tb_i128 alike(const finder *f, const blocks *all, bool from_last)
 {
     tb_breakeven_sign sign = block_sign(f, all, from_last ? all->n - 1 : 0);
@@ -209,8 +209,8 @@ static void find_by_block(finder *f, span s, tb_i128 end, tb_i128 size)
 
 /* --- spans --- */
 
-/* The sign all over the span, where the bounds tell it: neither curve falls; and the difference is
- * nowhere further than both steps from a straight line, which is no further from the ends. */
+/* The sign all over the span, if the bounds determine it: neither curve falls; and the difference is nowhere further
+ * from a straight line than both steps, and that line lies between the ends. */
 static bool decided(const finder *f, span s, tb_breakeven_sign *ret_sign)
 {
     tb_i128 first = difference(f, s.from + 1), last = difference(f, s.to), steps;

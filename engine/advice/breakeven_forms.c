@@ -102,7 +102,7 @@ static const char *cheaper(tb_breakeven_sign sign)
     }
 }
 
-/* Behind a sentence's facts: what holds on either side of run i. */
+/* The end of a sentence: the books on either side of run i. */
 static void put_sides(tb_buf *out, const answer *x, size_t i)
 {
     const tb_breakeven_run *r = x->found.run;

@@ -1,12 +1,11 @@
-/* A series taken apart, so that what is lasting can be followed and what is not can be drawn.
+/* Decomposes a series, so that lasting parts can be followed and the rest can be drawn.
  *
- * Days of the month that were out of the usual every time become terms of their own. Other days far
- * from the running median are brought to it, and what was taken off is kept as excess: it comes
- * again on paths, but a lone largest one counts no more than ten levels, or a few times the third
- * largest. The newest days out of the usual may be a burst or a new level: paths take either. A
- * level that changed once for good is undone: what came before is brought to the new level. The
- * weekly season is the mean of days against the week around them, drawn towards none as far as
- * chance would have made it. */
+ * Days of the month that were unusual every time become terms of their own. Other days far from the
+ * running median are brought to it, and the difference is kept as excess: it occurs again on paths, but a
+ * single largest one counts at most ten levels, or a few times the third largest. The newest unusual days
+ * may be a burst or a new level: paths take either. A permanent change of level is undone: the days before
+ * it are brought to the new level. The weekly season is the mean of days against the week around them,
+ * shrunk towards none as far as chance would explain it. */
 #include "advice/series.h"
 #include "base/list.h"
 

@@ -158,7 +158,7 @@ static tb_code search_valley(search *s, const tb_commit_point three[3])
     function.params = s;
     tb_code code = TB_OK;
     s->answer->searched = true;
-    /* Where doubles do not tell the three apart GSL refuses, and the grid's point stands. */
+    /* Where doubles cannot separate the three points GSL refuses, and the grid's point is kept. */
     if (gsl_min_fminimizer_set_with_values(minimizer, &function, x[1], y[1], x[0], y[0], x[2],
                                            y[2]) == GSL_SUCCESS)
         code = look(s, minimizer);

@@ -153,7 +153,7 @@ static tb_code mantissa(maker *m, tb_decimal value, tb_i128 *ret)
     return TB_OK;
 }
 
-/* One tier's charged units: what all before them cost, its flat, and a price a unit or a block. */
+/* One tier's charged units: the cost of all before them, its flat, and a price a unit or a block. */
 static tb_code tier_piece(maker *m, const tb_tiers *tiers, size_t k, tb_i128 fee)
 {
     const tb_tier *tier = &tiers->tier[k];
@@ -245,10 +245,10 @@ static tb_code rescale(maker *m, int scale)
     return TB_OK;
 }
 
-/* The last position of the piece that costs no more than `floor`; p->from where none does. */
+/* The last position of the piece with a cost of at most `floor`; p->from if there is none. */
 static tb_i128 last_within(const tb_curve_piece *p, tb_i128 floor)
 {
-    tb_i128 low = p->from, high = p->to; /* low costs no more (or is outside), above high: more */
+    tb_i128 low = p->from, high = p->to; /* the cost at low is at most `floor` (or low is outside), after high more */
     while (low < high) {
         tb_i128 middle = low + (high - low + 1) / 2;
         if (tb__piece_at(p, middle) <= floor)

@@ -1,7 +1,7 @@
-/* The whole: series are fitted, paths drawn and rated, and what they come to is sorted.
+/* The whole forecast: series are fitted, paths drawn and rated, and the results sorted.
  *
- * Columns of what paths come to lie one after the other, a value for each path, so that each is
- * sorted where it lies. A column with nothing to come has none. */
+ * The columns of results lie one after the other, a value for each path, so that each is sorted in
+ * place. A column without usage to come has none. */
 #include "advice/model.h"
 #include "advice/single.h"
 
@@ -42,7 +42,7 @@ typedef struct making {
     tb_i128 *bytes, *net, *gross;    /* by path */
     tb_i128 *by_day;                 /* bytes by a day's end: of the first day by path, then of the next; NULL: not wanted */
     int64_t days[TB_USAGE_COLUMNS][TB_FORECAST_AHEAD_MAX]; /* of one path */
-    tb_i128 fees; /* with tax, of what is left of the month */
+    tb_i128 fees; /* with tax, of the rest of the month */
     int64_t left_us; /* of the month */
     tb_error *err;
 } making;
@@ -184,7 +184,7 @@ static void clear_more(making *m)
 
 /* --- funds --- */
 
-/* What the rest of the month's fees come to: the rater's bill has them all. */
+/* The fees for the rest of the month: the rater's bill has them all. */
 static tb_code begin_funds(making *m)
 {
     tb_i128 gross = 0;
@@ -216,7 +216,7 @@ static tb_code taken_by(making *m, size_t n, tb_i128 *ret)
     return TB_OK;
 }
 
-/* The path's first day by whose end as much as is left has been taken; by halves. */
+/* The path's first day by the end of which the remaining funds are used up; found by halving. */
 static tb_code find_empty(making *m, size_t path)
 {
     tb_forecast_funds *funds = m->in->funds;
@@ -317,7 +317,7 @@ static void sort_out(making *m)
     sort_days(m);
 }
 
-/* How many paths come to more than each limit. */
+/* The number of paths that exceed each limit. */
 static void count_over(making *m)
 {
     tb_forecast *f = m->f;

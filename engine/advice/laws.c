@@ -1,8 +1,8 @@
-/* Which law a series follows: by none alone. Each law goes through the days once; at origins on the
- * way it foretells sums of the next days. A law's weight falls with its mean error at several
- * horizons, each counted by how many spans of that length the history has. Origins see weekdays,
- * outliers and weights of the whole history, so the average looks a little better on the past than
- * it is: what the interval is stretched by is never below WIDER_LEAST. */
+/* The models ("laws") that a series may follow. No series follows a single one. Each law goes through the
+ * days once; at origins on the way it forecasts sums of the next days. A law's weight falls with its mean
+ * error at several horizons, each counted by how many spans of that length the history has. Origins see
+ * weekdays, outliers and weights of the whole history, so the average looks a little better on the past
+ * than it is: the factor that widens the interval is never below WIDER_LEAST. */
 #include "advice/series.h"
 #include "base/list.h"
 
@@ -23,7 +23,7 @@
 #define WEIGHT_LEAST  0.02   /* of the best law's */
 #define ERROR_LEAST   1e-4   /* of the level: no law is better than that */
 #define LOG_MOST      40
-#define WIDER_KNOWN   15 /* spans that say as much as what is known beforehand */
+#define WIDER_KNOWN   15 /* weight of the prior, in spans */
 #define WIDER_BEFORE  24
 #define WIDER_LEAST   1.05
 #define WIDER_MOST    2.5
@@ -158,7 +158,7 @@ static double learn(const tb__series *s, tb__follower *f, size_t t)
     return error;
 }
 
-/* --- what it foretold --- */
+/* --- its forecasts --- */
 
 typedef struct rolling {
     const tb__series *s;

@@ -54,9 +54,8 @@ void tb__outlook_path(const tb__outlook *outlook, const tb__ahead *ahead, const 
 /* --- rating paths --- */
 
 typedef struct tb__rater tb__rater;
-/* The month of the input with all that does not depend on the path worked out. Lives in the arena;
- * tb__rater_release frees what is its own besides.
- * unpriced and complete of *forecast are set, and minor_digits. */
+/* Prepares the month of the input: all values that do not depend on the path. Lives in the arena;
+ * tb__rater_release frees its other memory. Sets unpriced, complete and minor_digits of *forecast. */
 TB_MUST_USE tb_code tb__rater_new(const tb_forecast_input *input, tb__arena *arena,
                                   const tb_alloc *alloc, tb__rater **ret, tb_forecast *forecast,
                                   tb_error *err);

@@ -1,4 +1,4 @@
-/* One series: which method its history allows, and what a path makes of it.
+/* One series: the method that its history allows, and its usage on a path.
  *
  * A path's draws are shared by all series. A number below 2^30 becomes a place among those that a
  * series has, in proportion, so that series of the same length take the same days and others days
@@ -77,7 +77,7 @@ static void plain(tb__outlook *o, int64_t *day, size_t n)
 
 /* --- averaged ones --- */
 
-/* The factor to a new level, evenly spread about what is known of it; 1: the old one. */
+/* The factor to a new level, spread evenly about its estimate; 1: the old one. */
 static double new_level(const tb__series *s, double at)
 {
     if (at >= s->new_share) return 1;
@@ -118,8 +118,8 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> (64 - TB__RANDOM_BITS));
 }
 
-/* Where sums of paths lie, tried on a few of a generator of its own: stretching is about their
- * median. Where they reach further up than down, what has not been seen yet lies up there too. */
+/* The range of sums of paths, estimated with a few paths of a separate generator: stretching is about their median.
+ * Where they reach further up than down, unseen values do too. */
 static void find_stretch(tb__outlook *o, size_t ahead, double wider)
 {
     double sum[TRIES], days[TB_FORECAST_AHEAD_MAX];

@@ -1,8 +1,7 @@
-/* Revenue rises with a price, or rests; so one factor brackets it from 0 upwards. GSL's Brent
- * solver finds where it passes the target, with prices of 15 digits. From there on there are no
- * doubles in what is compared: prices are put on the grid, and single steps of it are taken (the
- * price whose rounding turns next as the factor moves) until one side is below the target and the
- * next is not. */
+/* Revenue rises with a price, or stays; so one factor brackets it from 0 upwards. GSL's Brent solver finds
+ * where it passes the target, with prices of 15 digits. From there on comparisons are exact: prices are put
+ * on the grid, and single steps of it are taken (the price with the next change of its rounding as the factor
+ * moves) until one side is below the target and the next is not. */
 #include "advice/repriced.h"
 #include "tollbook/forecast.h"
 

@@ -1,7 +1,6 @@
-/* Named prices, found in a book's canonical text by their paths, and put back into it: what is
- * sought is a book like any other, read and judged by the reader of books. The document's values
- * stand in order, an object's members after it, so one walk with a stack of where containers end is
- * enough. */
+/* Named prices: found in a book's canonical text by their paths, and replaced in it. The result is parsed like
+ * any other book. The document's values are in order, an object's members after it, so one walk with a stack
+ * of the ends of containers is enough. */
 #include "base/arena.h"
 #include "model/document.h"
 #include "tollbook/buf.h"

@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-/* An entry's usage is what there is, and its part of what comes. */
+/* An entry's usage so far plus its share of the forecast. */
 typedef struct share {
     tb_i128 there;
-    int column;       /* of what comes */
+    int column;       /* of the forecast */
     tb_i128 from, to; /* from/whole to to/whole of it are this entry's */
     tb_i128 whole;    /* 0: nothing comes here */
     uint32_t part;
@@ -31,7 +31,7 @@ struct tb__rater {
     tb_forecast *forecast;
 };
 
-/* --- what there is, by how it is billed --- */
+/* --- usage so far, by how it is billed --- */
 
 /* A month's part: bytes by discount, region, and price of their own. */
 typedef struct part_sums {
@@ -60,7 +60,7 @@ typedef struct building {
     tb__rater *r;
     const tb_forecast_input *in;
     uint32_t part;
-    int64_t end_us; /* of the part: nothing comes to parts that are over */
+    int64_t end_us; /* of the part: nothing is forecast for parts that are over */
     tb_error *err;
 } building;
 

@@ -25,11 +25,11 @@ typedef struct tb__series {
     bool deep;                       /* weekdays differ so much that errors do too */
     bool logs;                       /* logarithms can be taken of base */
     bool sparse;                     /* usage on fewer days than not */
-    /* With the chance new_share the days to come are new_level times what they would be, or so: as
-     * the newest new_days were. new_doubt: the factor's deviation. */
+    /* With probability new_share the days to come are at about new_level times the level, as the newest new_days
+     * were. new_doubt: the factor's deviation. */
     double new_level, new_share, new_doubt;
     size_t new_days;
-    size_t bounded; /* days that count less than they were */
+    size_t bounded; /* days cut to the bound of outliers */
 } tb__series;
 
 /* Weekday of the day t of the series: 0..6. 1970 began on a Thursday. */
@@ -45,10 +45,9 @@ void tb__series_make(const int64_t *days, size_t n, int64_t first_day, tb__serie
 
 #define TB__LAWS_MAX 40
 
-/* How a level goes on: each day it is moved by alpha of the day's error, a slope damped by phi by
- * beta of it; rho below 1 draws the level to the mean of all days. Until alpha and beta are reached
- * days weigh alike, as in a mean, or in a line for laws with a trend. logs: of the logarithm.
- * naive: a day is that of a week before. */
+/* How a level continues: each day it is moved by alpha of the day's error, a slope damped by phi by beta of it; rho
+ * below 1 draws the level to the mean of all days. Until alpha and beta are reached all days weigh the same, as in a
+ * mean, or in a line for laws with a trend. logs: of the logarithm. naive: a day equals the one a week before. */
 typedef struct tb__law {
     double alpha, beta, phi, rho;
     bool trend, logs, naive;
@@ -72,12 +71,11 @@ typedef struct tb__follower {
 typedef struct tb__following {
     tb__follower law[TB__LAWS_MAX];
     size_t n;
-    double wider; /* what the interval of the next days is to be stretched by */
+    double wider; /* factor that widens the interval of the next days */
 } tb__following;
 
-/* Follows the series by all laws, weighs them by how well each foretold sums of days from origins
- * in the series, and measures how far outcomes lay from the average, against what it expected.
- * ahead: days to come. */
+/* Fits all laws to the series, weighs them by how well each forecast sums of days from origins in the series, and
+ * compares the deviation of outcomes with the expected one. ahead: days to come. */
 TB_MUST_USE tb_code tb__follow(const tb__series *s, size_t ahead, const tb_alloc *alloc,
                                tb__following *ret, tb_error *err);
 

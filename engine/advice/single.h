@@ -1,4 +1,4 @@
-/* Single models, each with the interval that textbooks give it: what the average is judged by. */
+/* Single models with textbook intervals, for comparison with the average. */
 #ifndef TOLLBOOK_ADVICE_SINGLE_H
 #define TOLLBOOK_ADVICE_SINGLE_H
 

@@ -114,7 +114,7 @@ int32_t tb_day_of_month(int64_t day)
     return tb_date_from_day(day).day - 1;
 }
 
-/* What a text said, field by field, before anybody asked whether such a moment exists. */
+/* A text's fields, before it is checked whether the moment exists. */
 typedef struct parts {
     tb_date date;
     int32_t hour, minute, second, micro;

@@ -1,5 +1,4 @@
-/* The object stays loaded: fonts that were read once are not read again, and what it links has no way
- * to be unloaded cleanly. */
+/* The object stays loaded: fonts are read once, and its libraries cannot be unloaded cleanly. */
 #include "base/heavy.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
-/* libtollbook-print.so.1: what links Pango, cairo and libxml2 stands apart, in a shared object that is
- * loaded when it is first needed. Other processes pay nothing for it: these libraries, and those that
- * they bring, make a program's start half as long again. */
+/* libtollbook-print.so.1: the code that links Pango, cairo and libxml2 is in a shared object of its own, which is
+ * loaded when it is first needed. Other processes do not pay for it: these libraries and their dependencies lengthen
+ * a program's start by half. */
 #ifndef TOLLBOOK_BASE_HEAVY_H
 #define TOLLBOOK_BASE_HEAVY_H
 

@@ -16,11 +16,11 @@ size_t tb__printable_step(const char *text, size_t len);
 /* Whether all of text can be printed. */
 bool tb__is_printable(const char *text, size_t len);
 
-/* How many of the first bytes are ASCII that stands in a JSON string as it is. */
+/* The number of leading ASCII bytes that need no escape in a JSON string. */
 size_t tb__plain_run(const char *text, size_t len);
 
-/* The character of the escape whose backslash is at p is written at *out, which is moved behind it: never more bytes
- * than are read. Returns those; 0: it is no escape. */
+/* Writes the character of the escape with its backslash at p to *out, which is advanced: never more bytes than are
+ * read. Returns the number of bytes read; 0: no escape. */
 size_t tb__unescape(const char *p, const char *end, char **out);
 
 /* Most bytes that tb__quote writes for len bytes of text. */

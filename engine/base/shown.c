@@ -1,4 +1,4 @@
-/* Texts that somebody else chose, as they may be shown. */
+/* Untrusted texts in a form that can be shown. */
 #include "base/jsontext.h"
 #include "tollbook/buf.h"
 

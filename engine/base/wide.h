@@ -1,4 +1,4 @@
-/* Products that pass 128 bits, where only what they are divided to must fit (decimal.c). */
+/* Products of more than 128 bits, of which only the quotients must fit (decimal.c). */
 #ifndef TOLLBOOK_BASE_WIDE_H
 #define TOLLBOOK_BASE_WIDE_H
 

@@ -1,13 +1,12 @@
-/* Amounts alone: a bare draft run through the same functions as a whole bill (draft.h). Its memory
- * is forgotten, not freed, between bills. Where a bare draft fails the whole bill is made, and what
- * comes of it is the answer: an error that names its line. */
+/* Amounts only: a bare draft run through the same functions as a whole bill (draft.h). Its memory is reused between
+ * bills. If a bare draft fails the whole bill is made, and its result is returned: an error that names its line. */
 #include "billing/amounts.h"
 
 #include "billing/draft.h"
 
 struct tb_bill_rater {
     const tb_alloc *alloc;
-    tb__draft draft; /* its arena has what one bill needs */
+    tb__draft draft; /* its arena has the memory of one bill */
     tb_bill_line line;
 };
 
@@ -30,7 +29,7 @@ void tb_bill_rater_free(tb_bill_rater *rater)
     tb_alloc_free(rater->alloc, rater, sizeof *rater);
 }
 
-/* The whole bill, whose amount or error counts. */
+/* The whole bill: its amount and errors are the ones that count. */
 static tb_code rate_whole(const tb_bill_input *input, const tb_alloc *alloc,
                           tb_decimal *ret_subtotal, bool *ret_unpriced, tb_error *err)
 {

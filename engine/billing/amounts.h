@@ -4,8 +4,8 @@
 
 #include "tollbook/bill.h"
 
-/* tb_bill_subtotal of an input that differs from the one rated last by it (which it took) in its
- * parts' books and in sizes of usage alone; those are not negative. Not checked again. */
+/* tb_bill_subtotal of an input that differs from the rater's last one (which it accepted) only in its parts' books
+ * and in quantities of usage, which are not negative. Not checked again. */
 TB_MUST_USE tb_code tb__bill_subtotal_again(tb_bill_rater *rater, const tb_bill_input *input,
                                             tb_decimal *ret_subtotal, bool *ret_unpriced,
                                             tb_error *err);

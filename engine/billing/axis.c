@@ -1,6 +1,6 @@
-/* A month's usage under tiers, across books: each part's units take their positions behind those of
- * the parts before, and each is priced by its own book's tiers (tariff.h). Free units are rows too,
- * so that a line's rows hold all its usage. */
+/* A month's usage under tiers, across books: the units of each part take their positions after those of
+ * the parts before, and are priced by the tiers of the part's own book (tariff.h). Free units are rows
+ * too, so that a line's rows hold all its usage. */
 #include "billing/draft.h"
 #include "tollbook/tariff.h"
 

@@ -49,7 +49,7 @@ static bool belongs(const tb__draft *d, tb_charge charge, size_t i)
     return d->byte_gaps[i] == TB__PRICED && e->charge == charge && e->bytes > 0;
 }
 
-/* The zone whose entries begin at `first`. */
+/* The entries of the zone at `first`. */
 static run zone_run(const tb__draft *d, tb_charge charge, size_t first)
 {
     const tb_bill_bytes *bytes = d->in->bytes;

@@ -1,4 +1,4 @@
-/* One function rates. It checks the input, lists what has no price, makes the lines
+/* The one function that rates. It checks the input, lists usage without a price, makes the lines
  * kind by kind in the table's order, and sums them. Input comes sorted by zone or balancer, so
  * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
 #include "billing/draft.h"
@@ -71,9 +71,9 @@ void tb_bill_release(tb_bill *bill)
     *bill = (tb_bill){.alloc = NULL};
 }
 
-/* --- what one zone costs --- */
+/* --- the charges of one zone --- */
 
-/* The first line of this kind whose id is not below `id`; lines of a kind stand together. */
+/* The first line of this kind with an id not below `id`; lines of a kind are adjacent. */
 static size_t find_line(const tb_bill *bill, tb_line_kind kind, int64_t id)
 {
     size_t low = 0, high = bill->n_lines;

@@ -1,7 +1,7 @@
-/* A book's JSON to a tb_book: the document is read whole (document.h), then every object is walked
- * along a table of its keys, each with a setter that judges and takes the value; the path of where
- * it stands grows and shrinks with the walk. A list of tiers is read into raw tiers first, since
- * its keys come in any order, and judged when all are known.
+/* A book's JSON to a tb_book: the whole document is parsed (document.h), then every object is walked
+ * along a table of its keys, each with a setter that checks and stores the value; the path of the
+ * current object grows and shrinks with the walk. A list of tiers is read into raw tiers first, since
+ * its keys come in any order, and checked when all are known.
  *
  * The walk is as deep as the tables are: no document decides it. */
 #include "tollbook/book.h"
@@ -91,8 +91,8 @@ int tb_currency_minor_digits(const char *currency)
 
 /* --- the path, and refusing at it --- */
 
-/* Keys come from the document: what is no plain character shows as '?', what is long is cut, but
- * not inside a character. Returns the length to go back to. */
+/* Keys come from the document: other characters than plain ones are shown as '?', a long key is cut,
+ * but not inside a character. Returns the length to go back to. */
 static size_t enter_key(parser *p, const char *key, size_t len)
 {
     size_t before = p->path_len, room = sizeof p->path - 1;
@@ -140,7 +140,7 @@ static tb_code refuse_type(const parser *p, uint32_t node, const char *wanted)
     return refuse_book(p, node, message);
 }
 
-/* Refuses a member of the object whose path is p's. */
+/* Refuses a member of the object at p's path. */
 static tb_code refuse_member(parser *p, uint32_t object, const char *key, const char *message)
 {
     enter_key(p, key, strlen(key));
@@ -379,7 +379,7 @@ typedef struct raw_tier {
 
 #define NO_BLOCK (-1)
 
-/* What stands beside `tiers`. */
+/* The keys beside `tiers`. */
 typedef struct raw_list {
     tb_tier_mode mode;
     tb__axis axis;

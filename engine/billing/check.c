@@ -1,6 +1,6 @@
-/* Whether an input is what bill.h says it is. The store makes inputs from what it validated, and
- * simulations change them: an error here is a fault of the caller, but money is not counted on a
- * promise. A negative sum of usage is different: the stored data is wrong. */
+/* Checks an input against bill.h. The store makes inputs from validated data, and simulations change
+ * them: an error here is a fault of the caller, but money is checked anyway. A negative sum of usage is
+ * different: the stored data is wrong. */
 #include "billing/draft.h"
 #include "tollbook/calendar.h"
 

@@ -1,8 +1,8 @@
-/* A bill in the making: what the parts of tb_bill_rate hand to one another.
+/* A bill in the making: the data that the parts of tb_bill_rate share.
  *
- * The same functions make whole bills and, `bare`, amounts alone: a bare draft has one line at a
- * time, which knows its rows and amounts, and the sum of rounded lines. What only says what an
- * amount is for (texts, evidence, shares, the list of what has no price) is left out there. */
+ * The same functions make whole bills and, `bare`, amounts only: a bare draft has one line at a time,
+ * with its rows and amounts, and the sum of rounded lines. Everything that only explains an amount
+ * (texts, evidence, shares, the list of unpriced usage) is left out. */
 #ifndef TOLLBOOK_BILLING_DRAFT_H
 #define TOLLBOOK_BILLING_DRAFT_H
 
@@ -27,18 +27,18 @@ typedef struct tb__draft {
     tb__arena arena;
     int64_t month_seconds;
     const uint8_t *byte_gaps; /* a tb__gap for each of in->bytes */
-    unsigned charges;         /* 1 << tb_charge, of those that a line will be made of */
+    unsigned charges;         /* 1 << tb_charge, of those with a line */
     tb__gap_entry *gaps;      /* of unpriced usage, in the order found */
     size_t n_gaps;            /* bare: not listed, but counted */
     tb_error *err;
-    tb_bill_line *line; /* the newest; what an error names */
+    tb_bill_line *line; /* the newest; errors name it */
     tb_bill_tier *rows; /* of the newest line */
     size_t n_rows, rows_max;
 } tb__draft;
 
 /* --- check.c --- */
 
-/* Whether the input is what bill.h says; settles the bill's minor digits and rounding. */
+/* Checks the input against bill.h; sets the bill's minor digits and rounding. */
 TB_MUST_USE tb_code tb__bill_check(tb__draft *d);
 /* The same of an input that differs from a checked one in its parts' books and in sizes of usage,
  * which are not negative. month_seconds is set already. */
@@ -58,23 +58,23 @@ void tb__resource_put(char *out, tb_line_kind kind, int64_t id);
 /* Begins a line with room for so many rows; it is the newest from then on. region NULL: none. */
 TB_MUST_USE tb_code tb__line_open(tb__draft *d, tb_line_kind kind, int64_t id, const char *region,
                                   size_t rows_max);
-/* Adds a row as it is. */
+/* Adds a copy of a row. */
 TB_MUST_USE tb_code tb__line_row(tb__draft *d, const tb_bill_tier *row);
 /* Adds units to the row of this part and price, or a new one. Positions and amounts come later. */
 TB_MUST_USE tb_code tb__line_units(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
                                    tb_decimal shown);
-/* Units that cost price x units: the same; bare, the amount alone. */
+/* Units that cost price x units: the same; bare, only the amount. */
 TB_MUST_USE tb_code tb__line_charge(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
                                     tb_decimal shown);
 void tb__line_evidence(tb__draft *d, const tb_evidence *more);
-/* Lays rows of tb__line_units one behind the other on the line's axis. */
+/* Lays rows of tb__line_units one after the other on the line's axis. */
 TB_MUST_USE tb_code tb__line_place(tb__draft *d);
 /* Sums units and amounts of the rows, rounds, numbers the line. */
 TB_MUST_USE tb_code tb__line_close(tb__draft *d);
-/* An overflow names the line it is of, and what to look at, where nothing is named yet. line may be
- * NULL: none was begun. Returns code. */
+/* Adds the line, and advice, to an overflow's message, unless it names a line already. line may be NULL: none was
+ * begun. Returns code. */
 tb_code tb__name_line(const tb_bill_line *line, tb_code code, tb_error *err);
-/* The newest line, closed, is no line after all. */
+/* Removes the newest line, which is closed. */
 void tb__line_drop(tb__draft *d);
 
 /* --- one concept each --- */

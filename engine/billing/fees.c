@@ -1,5 +1,4 @@
-/* What costs by the month: optimizers and load balancers. Rows are seconds at a monthly price,
- * prorated. */
+/* Monthly fees: optimizers and load balancers. Rows are seconds at a monthly price, prorated. */
 #include "billing/draft.h"
 
 static tb_code close(tb__draft *d)

@@ -1,6 +1,6 @@
-/* Usage without a price: never dropped, never free, but listed with what has to be added before it
- * can be billed. Everything is looked at once, before any line is made; the lines
- * then take what has a price, and ask the same functions. */
+/* Usage without a price: never dropped, never free, but listed with what has to be added before it can
+ * be billed. All usage is checked once, before any line is made; the lines then use the same functions
+ * to take the priced usage. */
 #include "billing/draft.h"
 #include "tollbook/calendar.h"
 
@@ -9,13 +9,12 @@
 #include <string.h>
 
 struct tb__gap_entry {
-    tb_line_kind
-        kind; /* whose: bandwidth a zone's, balancer_fee a balancer's, minimum the account's */
+    tb_line_kind kind; /* the owner: bandwidth: a zone; balancer_fee: a balancer; minimum: the account */
     int64_t id;
     tb_unpriced shown;
 };
 
-/* --- what has a price --- */
+/* --- what is priced --- */
 
 static tb__gap bytes_gap(const tb__draft *d, const tb_bill_bytes *e)
 {
@@ -46,7 +45,7 @@ tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
 
 /* --- the list --- */
 
-/* path: what the book lacks, under NO_PRICE. */
+/* path: the missing price in the book, for NO_PRICE. */
 static void put_reason(char *out, size_t size, const tb_bill_input *in, const tb_bill_part *part,
                        tb__gap gap, const char *path)
 {
@@ -58,7 +57,7 @@ static void put_reason(char *out, size_t size, const tb_bill_input *in, const tb
         snprintf(out, size,
                  "The location has no billing region: name it, with its billing, in "
                  "the catalogue's regions.");
-    else if (gap == TB__NO_BOOK && in->book_lacks)
+    else if (gap == TB__NO_BOOK && in->book_missing)
         snprintf(out, size,
                  "The contract names book %s, and there is no %.3s price book of that id: add it.",
                  in->contract.book, currency);
@@ -139,7 +138,7 @@ static void list_least(tb__draft *d, const char *what)
                 "second", i, TB__NO_BOOK, "");
 }
 
-/* Where no book is in force nobody knows the minimum, and a commit has no rounding. */
+/* Without a book in force the minimum is unknown, and a commit has no rounding. */
 static void list_leasts(tb__draft *d)
 {
     if (tb__is_committed(d->in)) list_least(d, "commit");

@@ -1,8 +1,8 @@
-/* What a month costs at least: the contract's commit, and the minimum. Each is a line of what the lines
- * before it lack of it, so that what one has lifted the month to counts against the other. */
+/* The least amounts of a month: the contract's commit, and the minimum. Each is a line over the amount by which the
+ * lines before it fall short of it, so that the first line counts against the second. */
 #include "billing/draft.h"
 
-/* What a month costs at least while this part's book holds. */
+/* The least amount for a month under this part's book. */
 typedef tb_decimal (*least_fn)(const tb__draft *d, uint32_t part);
 
 static tb_decimal commit_of(const tb__draft *d, uint32_t part)
@@ -29,7 +29,7 @@ static tb_code add_rows(tb__draft *d, least_fn least)
     return TB_OK;
 }
 
-/* Takes off what the month's lines come to, as a row. */
+/* Subtracts the sum of the month's lines, as a row. */
 static tb_code take_off(tb__draft *d, tb_decimal lines)
 {
     const tb_bill_tier *last = &d->rows[d->n_rows - 1];
@@ -38,8 +38,8 @@ static tb_code take_off(tb__draft *d, tb_decimal lines)
     return tb__line_row(d, &row);
 }
 
-/* Whether the lines come to the largest amount in force, so that the line's amount, if there is
- * one, is 0.00: what is rounded at 18 digits cannot lift it. */
+/* Whether the lines reach the largest amount in force, so that the line's amount, if there is one, is 0.00: rounding
+ * at 18 digits cannot raise it. */
 static bool is_reached(const tb__draft *d, least_fn least, tb_decimal lines)
 {
     for (uint32_t i = 0; i < d->in->n_parts; i++)

@@ -98,7 +98,7 @@ static tb_code add_units(tb_i128 *to, tb_i128 units, tb_error *err)
     return TB_OK;
 }
 
-/* Prices that change within a part are few, and rows of earlier parts are not looked at. */
+/* Price changes within a part are few, and rows of earlier parts are not searched. */
 tb_code tb__line_units(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
                        tb_decimal shown)
 {

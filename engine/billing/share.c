@@ -1,9 +1,9 @@
 /* Shares of an account's volume line among its zones, in proportion to bytes.
  *
  * The rounded amount goes out by largest remainder: each zone gets the whole minor units of its
- * proportion, and what is left goes, one unit each, to the largest remainders, ties by zone id. The
- * exact amount is divided half_up at 18 digits (its own, where it has more; as many as a decimal of
- * its size has room for, where it is that large); the last zone takes the rest. Both sum to the
+ * proportion, and the rest goes, one unit each, to the largest remainders, ties by zone id. The exact
+ * amount is divided half_up at 18 digits (at its own scale, if that is larger; at the largest scale that
+ * a decimal of its size allows, if it is that large); the last zone takes the rest. Both sum to the
  * line. Only results must fit: products are formed in 256 bits. */
 #include "base/wide.h"
 #include "billing/draft.h"

@@ -1,5 +1,5 @@
-/* Totals: sums of rounded lines, a tax per rate on that sum, rounded once, and the residual, which
- * is what rounding has given or taken. */
+/* Totals: sums of rounded lines, a tax per rate on that sum, rounded once, and the residual: the effect
+ * of rounding. */
 #include "billing/draft.h"
 
 #include <stdio.h>
@@ -28,7 +28,8 @@ static tb_code residual_of(tb_decimal rounded, tb_sum exact, tb_decimal *ret, tb
     return code ? code : tb_sum_decimal(sum, ret, err);
 }
 
-static tb_code name_tax(const tb_bill_tax *rate, tb_code code, tb_error *err)
+/* Puts the tax's name in front of an error's message. */
+static tb_code add_tax_name(const tb_bill_tax *rate, tb_code code, tb_error *err)
 {
     char inner[sizeof err->message];
     if (!code || !err) return code;
@@ -45,14 +46,14 @@ tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal 
     if (!code)
         code = tb_decimal_divide(base, percent.mantissa, hundred.mantissa, bill->minor_digits, bill->rounding,
                                  ret_amount, err);
-    return name_tax(rate, code, err);
+    return add_tax_name(rate, code, err);
 }
 
 static tb_code add_taxes(tb_decimal *total, const tb_bill_taxed *tax, size_t n, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < n; i++)
-        code = name_tax(&tax[i].rate, tb_decimal_add(*total, tax[i].amount, total, err), err);
+        code = add_tax_name(&tax[i].rate, tb_decimal_add(*total, tax[i].amount, total, err), err);
     return code;
 }
 

@@ -5,8 +5,8 @@
  * The prepared form is a table of straight pieces, amount = price x units + offset, found by a
  * binary search without branches. Offsets may be negative and prices large, but arithmetic modulo
  * 2^64 (2^128) gives the right amount wherever the amount itself fits; since amounts rise within a
- * piece, one number of units tells for all below it that they fit. So the inner loop needs one
- * comparison for overflow, collected over the batch and looked at once. */
+ * piece, the largest number of units that fits shows that all smaller ones fit. So the inner loop needs
+ * one comparison for overflow, collected over the batch and checked once. */
 #include "tollbook/tariff.h"
 
 #include <string.h>
@@ -168,7 +168,7 @@ static bool price_times(tb_i128 price, tb_i128 units, tb_i128 more, tb_i128 *ret
 typedef struct maker {
     tb_tariff *out;
     size_t n;
-    tb_i128 before; /* what all units up to the next piece cost */
+    tb_i128 before; /* the cost of all units up to the next piece */
 } maker;
 
 /* Adds tier k's piece; a tier among the free units has none. */

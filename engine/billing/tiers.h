@@ -1,4 +1,4 @@
-/* What must hold of a list of tiers as a whole (book.h). */
+/* Rules for a list of tiers as a whole (book.h). */
 #ifndef TOLLBOOK_BILLING_TIERS_H
 #define TOLLBOOK_BILLING_TIERS_H
 
@@ -20,9 +20,8 @@ typedef struct tb__tiers_fault {
     char message[160];
 } tb__tiers_fault;
 
-/* Settles included_absolute and says whether the tiers are in order; *ret_fault is written where
- * they are not. places: decimal places from the thresholds' unit to the base unit (9 for GB), for
- * the message. */
+/* Sets included_absolute and checks the tiers; *ret_fault is written on failure. places: decimal places from the
+ * thresholds' unit to the base unit (9 for GB), for the message. */
 bool tb__tiers_settle(tb_tiers *tiers, tb__axis axis, int places, tb__tiers_fault *ret_fault);
 
 /* Whether TB_UNITS_MAX units at this price, plus `more`, fit a decimal of at least `scale`. */

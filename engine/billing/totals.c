@@ -1,7 +1,6 @@
-/* Totals of many months under a tariff without looking at each: once units are sorted and summed
- * from the left, the months of a straight piece come to price x (sum of their units) + offset x
- * (their number). Products wrap modulo 2^128, which gives the right total wherever the total fits;
- * that it does is known where n times the largest amount does. */
+/* Totals of many months under a tariff without rating each: once units are sorted and summed from the left, the
+ * total of the months in a straight piece is price x (sum of their units) + offset x (their number). Products wrap
+ * modulo 2^128, which gives the right total if the total fits; it fits if n times the largest amount does. */
 #include "tollbook/tariff.h"
 
 #include <string.h>

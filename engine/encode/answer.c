@@ -26,7 +26,7 @@
 
 typedef enum shape {
     CHART,          /* a: counters */
-    CHART_HIT_RATE, /* a pulled, b requests; those whose cache status is known count */
+    CHART_HIT_RATE, /* a pulled, b requests with a known cache status */
     CHART_MEAN,     /* a sum, b count: exact double */
     CHART_WHOLE,    /* a sum, b count: rounded half up */
     CHART_PERCENT,  /* a part, b whole: percent rounded half up */
@@ -121,7 +121,7 @@ static const struct {
     [TB_ANSWER_SAFEHOP] = {"safehop", safehop_fields, COUNT(safehop_fields)},
 };
 
-/* --- writers: each returns the end of what it wrote --- */
+/* --- writers: each returns the end of its output --- */
 
 typedef struct work {
     const tb_answer *answer;
@@ -149,7 +149,7 @@ static uint64_t at(const uint64_t *column, uint32_t i)
     return column ? column[i] : 0;
 }
 
-/* The loops hold what they need themselves: any byte that is written might be part of the job. */
+/* The loops copy the members that they need: any written byte might alias the job. */
 static char *write_chart(char *start, const work *job, const field *f)
 {
     const uint64_t *a = job->answer->series->value[f->a];

@@ -214,7 +214,7 @@ static char *put_buckets(char *p, const uint64_t *value, uint32_t n)
     return p;
 }
 
-/* The same of what a figure comes to. */
+/* The same of a computed figure. */
 static char *put_figures(char *p, const tb_series *series, tb_by by, const figure *f)
 {
     const tb_range r = series->range;

@@ -35,7 +35,7 @@ void tb_json_point(tb_buf *out, size_t from)
 
 void tb_json_string(tb_buf *out, const char *text, size_t len)
 {
-    /* A length whose worst case does not fit size_t cannot fit the buffer either. */
+    /* A length with a worst case above size_t cannot fit the buffer either. */
     size_t room = len > (SIZE_MAX - 2) / 6 ? SIZE_MAX : TB__QUOTED_MAX(len);
     char *at = tb_buf_room(out, room);
     if (at) out->len += (size_t)(tb__quote(at, text, len) - at);

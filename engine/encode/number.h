@@ -64,7 +64,7 @@ static inline char *tb__put_u64(char *out, uint64_t value)
     return tb__put_8(tb__put_8(out, (uint32_t)(high % TB__1E8)), low);
 }
 
-/* tb_put_double without what only some processors have: the same text. */
+/* tb_put_double without instructions that only some processors have: the same text. */
 char *tb__put_double_portable(char *out, double value);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct template {
 static const template fresh_zone = {TB_PULLZONE_FIELDS(FIELD)};
 #undef FIELD
 
-/* Where each field's value stands in the fresh zone. */
+/* The position of each field's value in the fresh zone's text. */
 static const struct {
     uint16_t from, to;
 } values[TB_PULLZONE_FIELD_COUNT] = {
@@ -59,7 +59,7 @@ static bool is_text(const differing *d, int field, const char *text)
            memcmp(d->scratch.data + d->value[field].at, text, len) == 0;
 }
 
-/* Takes what was appended to scratch since `from` as a field's value. */
+/* Makes the bytes appended to scratch since `from` a field's value. */
 static void take(differing *d, int field, size_t from)
 {
     const tb_field_type type = tb_pullzone_fields[field].type;
@@ -108,7 +108,7 @@ static void put_guid(differing *d, int field, const char *what, int64_t id)
     PUT(d, field, "\"%s\"", guid);
 }
 
-/* --- what the zone is --- */
+/* --- the zone's state --- */
 
 static void put_own(const tb_pullzone *zone, differing *d)
 {
@@ -139,7 +139,7 @@ static void put_following(const tb_pullzone *zone, differing *d)
         PUT(d, F_OriginType, zone->balancer ? "3" : "2");
 }
 
-/* --- what was declared --- */
+/* --- declared settings --- */
 
 typedef tb_code (*document_fn)(const tb__document *doc, differing *d, void *ctx, tb_error *err);
 
@@ -190,7 +190,7 @@ static tb_code put_hostnames(const tb__document *doc, differing *d, void *ctx, t
     return code;
 }
 
-/* The system's hostname: name.CnameDomain. A CnameDomain that was set stands in scratch as JSON. */
+/* The system's hostname: name.CnameDomain. A declared CnameDomain is in scratch as JSON. */
 static tb_code put_all_hostnames(const tb_pullzone *zone, bool certificates, differing *d,
                                  tb_error *err)
 {
@@ -215,7 +215,7 @@ static tb_code put_all_hostnames(const tb_pullzone *zone, bool certificates, dif
 
 /* --- the answer --- */
 
-/* first: the fresh zone's text begins with a comma, in whose place stands a brace. */
+/* first: the fresh zone's text begins with a comma, which is replaced by a brace. */
 static void write_answer(const differing *d, tb_buf *out)
 {
     const char *fresh = (const char *)&fresh_zone;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WORK_OF_VALUE 16 /* what a value costs beside the text's bytes */
+#define WORK_OF_VALUE 16 /* cost of a value in addition to the text's bytes */
 
 typedef enum op { OP_EQ, OP_IN, OP_CONTAINS, OP_CIDR, OP_WILDCARD, OP_COUNT } op;
 static const char *const op_names[OP_COUNT] = {"eq", "in", "contains", "cidr", "wildcard"};

@@ -1,9 +1,9 @@
-/* New events into a block. Both sides are sorted, so one pass writes the result, cut into blocks as
- * it goes. What comes after all that was there fills blocks up; what comes between leaves halves,
- * so that a block that keeps growing in its middle does not shed slivers.
+/* Merges new events into a block. Both sides are sorted, so one pass writes the result, cut into blocks as
+ * it goes. Events after all existing ones fill blocks up; events between them leave halves, so that a block
+ * that keeps growing in its middle does not produce tiny blocks.
  *
- * A made logId gets its count here: it sorts behind all of its like, and takes the number after the
- * last of them. */
+ * A made logId gets its count here: it sorts after all equal events, and takes the number after the last of
+ * them. */
 #include "events/events.h"
 
 #include "base/list.h"
@@ -54,8 +54,8 @@ static unsigned hex_digit(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10u : 16;
 }
 
-/* The number that the made id takes after the key that stands before it. */
-static uint64_t count_after(const tb_event_key *last, const tb_event_key *key)
+/* The number of a made id: one more than that of the equal event before it, else 0. */
+static uint64_t sequence_after(const tb_event_key *last, const tb_event_key *key)
 {
     uint64_t count = 0;
     if (last->len != key->len || memcmp(last->bytes, key->bytes, 8 + TB__MADE_HASH) != 0) return 0;
@@ -70,7 +70,7 @@ static uint64_t count_after(const tb_event_key *last, const tb_event_key *key)
 /* Gives the record that was just written to `out` its id. false: there is no number left. */
 static bool number_it(const tb_event_key *last, tb_event_key *key, uint8_t *written, size_t id_at)
 {
-    const uint64_t count = count_after(last, key);
+    const uint64_t count = sequence_after(last, key);
     if (count > UINT32_MAX) return false;
     for (int i = 0; i < 8; i++)
         key->bytes[8 + TB__MADE_HASH + i] =

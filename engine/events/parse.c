@@ -1,7 +1,6 @@
-/* One line of an import to an event. The document is read strictly (model/document.h), then walked
- * along the table of fields: each is a string, or a number, which is taken as it is written; null is
- * as good as absent. A field that is a label may stand among the labels as well, but not be two
- * things. */
+/* Parses one line of an import to an event. The document is parsed strictly (model/document.h), then walked
+ * along the table of fields: each is a string, or a number, which is kept as it is written; null counts as
+ * absent. A field that is a label may also be among the labels, but with the same value. */
 #include "events/events.h"
 
 #include "base/hash.h"
@@ -16,7 +15,7 @@
 
 struct tb_event_reader {
     tb__arena strings;
-    tb_buf packed; /* what a made id is the hash of */
+    tb_buf packed; /* the input of a made id's hash */
     char id[TB__MADE_ID];
 };
 

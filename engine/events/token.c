@@ -2,8 +2,8 @@
  *
  *     version 1 | after? 1 | the key's length 1 | the key | BLAKE2b of it all, 16 bytes
  *
- * keyed with the database's secret, over the token's own bytes and whose page it is (account, shield
- * zone, day), which the token need not carry: a token of another one does not check. */
+ * keyed with the database's secret, over the token's own bytes and its owner (account, shield zone, day),
+ * which the token need not carry: a token of another owner does not verify. */
 #include "events/events.h"
 
 #include <sodium.h>

@@ -1,8 +1,8 @@
-/* Lines of described formats, by the book: where the columns stand, then what they say.
+/* Reads lines of described formats: finds the columns, then reads their values.
  *
- * Every pass goes over the line once, whatever it holds. A text in the middle of a stretch that could be
- * cut in several ways is not told apart: its columns are unknown and the line is ambiguous; nothing that
- * is counted stands there (template.c). */
+ * Every pass goes over the line once, whatever it contains. A text in the middle of a stretch that could be
+ * cut in several ways is ambiguous: its columns are unknown and the line is counted as ambiguous; no counted
+ * column is there (template.c). */
 #include "intake/columns.h"
 #include "intake/find.h"
 #include "intake/reject.h"
@@ -12,7 +12,7 @@
 
 /* --- templates --- */
 
-/* Where the hard character stands next, as itself: an odd number of backslashes before it takes it. */
+/* The next unescaped hard character: an odd number of backslashes before it escapes it. */
 TB__INLINE const char *find_hard(const char *from, const char *end, char hard, bool escapes)
 {
     const char *at = tb__find(from, end, hard);
@@ -154,12 +154,12 @@ TB__INLINE bool read_stretch(const tb_log_columns *c, const tb__stretch *s, rest
     return true;
 }
 
-/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read as others are, such a
- * line is cut at the wrong quotes, and two are left over: it fails, or they stand behind the format's last quote,
- * where no value has one. */
+/* Apache writes an empty user name as two quotes, in the format's own quotes or without. Read like any other, such a
+ * line is cut at the wrong quotes, and two are left over: it fails, or they are after the format's last quote, where
+ * no value has one. */
 typedef enum user_name { NO_USER, SOME_USER, EMPTY_USER } user_name;
 
-/* Where the stretch at `at` ends; NULL: it does not. */
+/* The end of the stretch at `at`; NULL: it has none. */
 TB__INLINE const char *end_of_stretch(const tb_log_columns *c, const tb__stretch *s, const char *at, const char *end,
                                       user_name user)
 {
@@ -225,7 +225,7 @@ bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, boo
     return true;
 }
 
-/* --- what the columns say --- */
+/* --- the columns' values --- */
 
 static bool says_nothing(tb__part part)
 {
@@ -324,7 +324,7 @@ static int64_t zone_of_host(const tb_log_layout *layout, tb__memo *memo, tb__par
     return zone;
 }
 
-/* What the zone's own column says. */
+/* The value of the zone's own column. */
 static bool judge_own_zone(const tb_log_layout *layout, tb__memo *memo, tb__part zone, tb_hit *hit,
                            tb_reject_reason *ret_reason)
 {
@@ -336,7 +336,7 @@ static bool judge_own_zone(const tb_log_layout *layout, tb__memo *memo, tb__part
     return hit->zone != 0;
 }
 
-/* The zone's number, or its hostname; where its own column says nothing, the host does. */
+/* The zone's number, or its hostname; without either in its own column, the host's zone. */
 static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__columns_parts *parts,
                        tb_hit *hit, tb__part *ret_name, tb_reject_reason *ret_reason)
 {
@@ -355,7 +355,7 @@ static bool judge_zone(const tb_log_layout *layout, tb__memo *memo, const tb__co
     return hit->zone != 0;
 }
 
-/* An edge location of CloudFront is an airport's three letters and what is their own affair. */
+/* An edge location of CloudFront is an airport's three letters and a suffix. */
 static bool judge_region(const tb_log_layout *layout, tb__part text, tb_hit *hit)
 {
     hit->edge = layout->edge;
@@ -375,7 +375,7 @@ static bool judge_region(const tb_log_layout *layout, tb__part text, tb_hit *hit
     return true;
 }
 
-/* Two letters, or it is not known: what a country database writes besides them is not ours to refuse. */
+/* Two letters, or unknown: other values of a country database are not refused. */
 static void judge_country(tb__part text, tb_hit *hit)
 {
     hit->country = 0;

@@ -1,12 +1,12 @@
-/* Logs whose columns a description tells: what a description is compiled to, and the readers over it.
+/* Logs with columns that a description names: the compiled form of a description, and the readers over it.
  *
- * A template (nginx, Apache, CloudFront) is cut at its hard characters: those that no value holds, since
- * the server escapes them (a quote that no backslash takes, a tab). Between two of them lies a stretch
- * of columns with soft separators (spaces, pipes), which a client's text may hold. A column is closed
- * from the left where its own characters, or its width, end it before the separator that follows; from
- * the right likewise. So a stretch is read from both its ends, and what is left in the middle is one
- * column, or several that only texts are in. A description that would leave a counted column between
- * two open ones is refused: there a client could write the count.
+ * A template (nginx, Apache, CloudFront) is cut at its hard characters: those that no value contains, since
+ * the server escapes them (an unescaped quote, a tab). Between two of them lies a stretch of columns with
+ * soft separators (spaces, pipes), which a client's text may contain. A column is closed from the left where
+ * its own characters, or its width, end it before the separator that follows; from the right likewise. So a
+ * stretch is read from both its ends, and the middle is one column, or several columns of texts only. A
+ * description that would leave a counted column between two open ones is refused: a client could write the
+ * count there.
  *
  * A JSON object is a tree of the keys that the map names. */
 #ifndef TB__INTAKE_COLUMNS_H
@@ -71,12 +71,12 @@ enum {
 };
 
 typedef struct tb__column {
-    uint16_t literal, literal_len; /* what stands before it in its stretch */
+    uint16_t literal, literal_len; /* the text before it in its stretch */
     uint16_t place;                /* in the description, from 1: for errors */
     uint8_t role, kind, width;     /* width 0: any */
     uint8_t rank;                  /* among columns of the same role */
     bool path;                     /* begins with '/', or is missing */
-    bool port;                     /* a port is behind it: it ends at the last colon before what ends that */
+    bool port;                     /* followed by a port: it ends at the last colon before the separator */
     bool stops;                    /* closed from the left by this character; else it ends with its stretch */
     char stop;
 } tb__column;
@@ -85,13 +85,13 @@ typedef struct tb__stretch {
     uint8_t first, n, left, right; /* columns; how many are closed from the left, of the rest from the right */
     bool whole;                    /* one column, which is all of it */
     bool user;                     /* Apache's user name is among its columns */
-    char end;                      /* the hard character behind it; 0: the line's end */
-    uint16_t tail, tail_len;       /* what stands behind its last column */
+    char end;                      /* the hard character after it; 0: the line's end */
+    uint16_t tail, tail_len;       /* the text after its last column */
 } tb__stretch;
 
 /* A key that the map names, or one on the way to it. */
 typedef struct tb__key {
-    uint64_t word;           /* the first eight bytes of the name, zeros behind it */
+    uint64_t word;           /* the first eight bytes of the name, padded with zeros */
     uint16_t name, name_len; /* in literals */
     uint8_t role;            /* TB__ROLE_NONE: only on the way */
     uint8_t child, next;     /* of the list of keys inside it, of its siblings; 0: none (0 is the root) */
@@ -114,7 +114,7 @@ struct tb_log_columns {
     char fields[TB_LOG_TEXT_MAX];
     char literals[TB__LITERALS];
     char edge[TB_EDGE_MAX];
-    uint16_t hit, hit_len; /* JSON: in literals, what a cached answer's status says; hit_len 0: tb__cache_word knows */
+    uint16_t hit, hit_len; /* JSON: in literals, the status of a cached answer; hit_len 0: as in tb__cache_word */
     uint16_t format_len, map_len;
     char format[TB_LOG_TEXT_MAX], map[TB_LOG_TEXT_MAX]; /* as they were given */
 };
@@ -134,7 +134,7 @@ typedef struct tb__template {
     bool quotes; /* a bare quote is hard */
     bool controls; /* control characters are */
     tb__column column[TB__COLUMNS_MAX];
-    tb__column tail; /* its literal stands behind the last column */
+    tb__column tail; /* its literal is the text after the last column */
     const char *name[TB__COLUMNS_MAX]; /* of each column, as the description writes it */
     uint8_t name_len[TB__COLUMNS_MAX];
     size_t n;
@@ -150,7 +150,7 @@ TB_MUST_USE tb_code tb__template_column(tb__template *t, const char *name, size_
                                         tb__known known);
 TB_MUST_USE tb_code tb__template_end(tb__template *t);
 
-/* Whether the description begins with the directive's own name, in any letter case; *text is what follows it. */
+/* Whether the description begins with the directive's own name, in any letter case; *text is the rest. */
 const char *tb__past_blanks(const char *p, const char *end);
 bool tb__template_take_word(tb_text *text, const char *word);
 
@@ -167,14 +167,14 @@ typedef struct tb__columns_parts {
     tb__part of[TB__ROLES];
 } tb__columns_parts;
 
-/* The shape of an object: the bytes between its values, and what the values are. */
+/* The shape of an object: the bytes between its values, and the kinds of the values. */
 enum {
     TB__STEPS_MAX = 96,
     TB__SHAPE_TEXT = 4096
 };
 typedef enum tb__step_action { TB__STEP_QUOTED, TB__STEP_BARE, TB__STEP_NESTED } tb__step_action;
 typedef struct tb__step {
-    uint16_t text, len; /* what stands before the value */
+    uint16_t text, len; /* the bytes before the value */
     uint8_t role, action;
 } tb__step;
 typedef struct tb__shape {
@@ -183,8 +183,8 @@ typedef struct tb__shape {
     char text[TB__SHAPE_TEXT + 16];
 } tb__shape;
 
-/* What a line shares with the one before it: its second, its host, its shape. What is not said to be there
- * need not be zero. */
+/* Values shared with the line before: its second, its host, its shape. Members without a comment are not
+ * initialised. */
 typedef struct tb__memo {
     char time[32];
     size_t time_len;
@@ -205,12 +205,12 @@ static inline void tb__memo_init(tb__memo *memo)
 
 bool tb__columns_read(const tb_log_layout *layout, const char *line, size_t len, tb__memo *memo,
                       tb_hit *ret_hit, tb__columns_parts *parts, tb_reject *ret_reject);
-/* The columns where they stand, unjudged; false with the place where the line went wrong. */
+/* Finds the columns, unchecked; false with the place of the error. */
 bool tb__template_read(const tb_log_columns *c, const char *line, size_t len,
                        tb__columns_parts *parts, const char **ret_stop);
 bool tb__object_read(const tb_log_columns *c, const char *line, size_t len, tb__shape *shape,
                      tb__columns_parts *parts, const char **ret_stop);
-/* A line that says something about the log: true where it does. *ret_good: and agrees. */
+/* Whether the line is a head line; *ret_good: its columns are those of the layout. */
 bool tb__columns_head(const tb_log_columns *c, const char *line, size_t len, bool *ret_good);
 
 /* --- values --- */
@@ -228,8 +228,8 @@ bool tb__plain_text(tb__part *text, char to[TB_HOST_MAX]);
 /* "2015-05-17" and "10:05:03", UTC. */
 bool tb__day(tb__part date, int64_t *ret_ms);
 bool tb__clock(tb__part clock, int64_t *ret_ms);
-/* The cache status that a server's word stands for: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. A number, or a yes
- * or no, is none: only who writes the log knows to what question. */
+/* The cache status of a server's word: HIT, hit, Hit from x, RefreshHit, HIT-CLUSTER. A number, or a yes or no, gives
+ * none: its meaning depends on the log. */
 tb_cache tb__cache_word(tb__part word);
 /* A hostname in lower case without port and last point, an address in the one form that all its spellings have; the
  * length, 0: it is none. */

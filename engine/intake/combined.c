@@ -5,8 +5,8 @@
  * The two quoted fields may be absent together (common format). Inside quotes a backslash takes the
  * next byte with it (Apache writes \", nginx \x22), so the first bare quote ends the field. A field
  * after the agent is $upstream_cache_status; nginx's stock "main" format puts a quoted forwarding
- * address there, "-" mostly, so in quotes only a word of nginx's cache tells; anything bare that is no
- * cache token is refused.
+ * address there, mostly "-", so in quotes only a word of nginx's cache counts; an unquoted field that is
+ * not a cache status is refused.
  * Without a cache status it is unknown whether an answer came from cache. */
 #include "intake/chars.h"
 #include "intake/line.h"
@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-/* A reader over one line; the takers move `at` behind what they took, or leave it where the line
- * went wrong. */
+/* A reader over one line; the takers move `at` past the bytes that they took, or leave it at the error. */
 typedef struct reader {
     const char *at, *end;
 } reader;
@@ -71,9 +70,8 @@ static const char *bare_quote(const char *from, const char *end)
     return NULL;
 }
 
-/* host, ident and user up to the bracket. A user name is the client's to choose: it may be empty, or hold
- * spaces and brackets, but no bare quote: the time is what stands right before the first one. Apache writes an
- * empty name as two quotes. */
+/* host, ident and user up to the bracket. A user name is chosen by the client: it may be empty, or contain spaces and
+ * brackets, but no bare quote: the time is directly before the first one. Apache writes an empty name as two quotes. */
 static bool take_client(reader *r, tb__combined_parts *parts)
 {
     enum { TIME_LEN = sizeof "[17/May/2015:10:05:03 +0000] " - 1 };
@@ -171,7 +169,7 @@ static bool take_counts(reader *r, tb_hit *hit, tb_reject_reason *ret_reason)
     return false;
 }
 
-/* The other values of $upstream_cache_status are those that tb__cache_parse tells. */
+/* Values of $upstream_cache_status that tb__cache_parse does not know. */
 static bool is_origins(const char *token, size_t len)
 {
     static const char *const names[] = {"MISS", "EXPIRED", "BYPASS", "SCARCE"};
@@ -180,7 +178,7 @@ static bool is_origins(const char *token, size_t len)
     return false;
 }
 
-/* What may stand after the agent. */
+/* The field after the agent. */
 static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
                        tb_reject_reason *ret_reason)
 {
@@ -209,7 +207,7 @@ static bool take_cache(reader *r, tb_hit *hit, tb__combined_parts *parts,
     return true;
 }
 
-/* Everything behind the counts. */
+/* The fields after the byte count. */
 static bool take_rest(reader *r, tb_hit *hit, tb__combined_parts *parts,
                       tb_reject_reason *ret_reason)
 {

@@ -209,7 +209,7 @@ static tb_text join_lines(tb_text from, char *to)
     return (tb_text){to, n};
 }
 
-/* A word in quotes of either kind, or without; what is behind it. NULL: its quote has no end. */
+/* A word in quotes of either kind, or without; returns the text after it. NULL: its quote has no end. */
 static const char *take_argument(const char *p, const char *end, tb_text *ret)
 {
     const char quote = p < end && (*p == '"' || *p == '\'') ? *p++ : 0;
@@ -221,7 +221,7 @@ static const char *take_argument(const char *p, const char *end, tb_text *ret)
     return p < end ? p + 1 : NULL;
 }
 
-/* A whole LogFormat line: *text is its format. A name may stand behind it. */
+/* A whole LogFormat line: *text is its format. A name may follow. */
 static tb_code read_directive_line(tb_text *text, tb_error *err)
 {
     tb_text name;
@@ -233,7 +233,7 @@ static tb_code read_directive_line(tb_text *text, tb_error *err)
                    "and nothing behind its name.");
 }
 
-/* Apache's own quotes around the format, and the nickname behind them, are taken off. */
+/* Removes Apache's quotes around the format, and the nickname after them. */
 static tb_text strip_quotes(tb_text text)
 {
     const char *p = text.data, *end = p + text.len, *close = p + 1;

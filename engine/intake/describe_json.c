@@ -292,7 +292,7 @@ tb_code tb__compile_w3c(tb_log_columns *to, tb_text names, tb_error *err)
     if (!code) code = tb__template_end(&t);
     if (!code && !moment) code = check_time(to, day, err);
     if (code) return code;
-    if (moment) { /* it says all: what the other two say is passed over */
+    if (moment) { /* it has both date and time: the other two are skipped */
         for (size_t i = 0; i < to->n; i++)
             if (to->column[i].role == TB__ROLE_CLOCK) to->column[i].role = TB__ROLE_NONE;
         to->roles &= ~(UINT32_C(1) << TB__ROLE_CLOCK);

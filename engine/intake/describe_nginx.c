@@ -1,8 +1,8 @@
-/* What follows the name in an nginx log_format directive: escape=..., quoted pieces, variables.
+/* The part of an nginx log_format directive after its name: escape=..., quoted pieces, variables.
  *
- * The table lists the variables that nginx sets or checks itself, with the characters that their values may hold. Such a column
- * has a known end, also without quotes.
- * Variables that are not in the table (a map's, a module's) hold any text and are passed over. */
+ * The table lists the variables that nginx sets or checks itself, with the characters that their values may hold.
+ * Such a column has a known end, also without quotes. Variables that are not in the table (a map's, a module's) hold
+ * any text and are skipped. */
 #include "intake/columns.h"
 #include "intake/chars.h"
 
@@ -109,7 +109,7 @@ static bool is_name_char(char c)
     return tb__char_is(c, TB__CHAR_LETTER | TB__CHAR_DIGIT) || c == '_';
 }
 
-/* "$name" or "${name}" at *at, which is moved behind it. */
+/* "$name" or "${name}" at *at, which is moved past it. */
 static tb_code take_variable(tb__template *t, size_t *at)
 {
     const char *text = t->text;
@@ -190,10 +190,10 @@ static const char *skip_blanks(const char *p, const char *end, bool directive)
 typedef struct joined {
     char text[TB_LOG_TEXT_MAX];
     size_t len, n; /* bytes, pieces */
-    bool closed;   /* a semicolon is behind them */
+    bool closed;   /* followed by a semicolon */
 } joined;
 
-/* A quoted text, or a word: what is behind it. NULL: a quote has no end. */
+/* A quoted text, or a word: returns the text after it. NULL: a quote has no end. */
 static const char *take_piece(const char *p, const char *end, joined *to)
 {
     const char quote = *p == '\'' || *p == '"' ? *p++ : 0;
@@ -220,7 +220,7 @@ static bool join_pieces(tb_text from, bool directive, joined *to)
     return p >= end && to->n > 0;
 }
 
-/* "log_format name": *text is what follows it. */
+/* "log_format name": *text is the text after it. */
 static bool take_directive(tb_text *text, joined *scratch)
 {
     if (!tb__template_take_word(text, "log_format")) return false;
@@ -258,7 +258,7 @@ static tb_code take_escape(tb_text *text, bool *ret_quotes, bool *ret_controls, 
     return TB_OK;
 }
 
-/* The name alone, a word in front of the pieces: *text is what follows it. */
+/* The name alone, a word before the pieces: *text is the text after it. */
 static void take_name(tb_text *text, joined *scratch)
 {
     const char *end = text->data + text->len, *from = skip_blanks(text->data, end, false), *p = from;

@@ -1,22 +1,22 @@
 /* A pipe line with more pipes than columns have: its columns, from both ends.
  *
  * A client chooses referer, URL, user agent, range and authorization, and may put pipes into each. All
- * before them is certain by its place from the left. What follows is read in every way that is possible:
+ * columns before them are certain by their position from the left. The rest is read in every possible way:
  *
  *   twelve columns: the last two are request id and country;
- *   fifteen: somewhere stand request id, country and a number of bytes, at least two columns before
+ *   fifteen: somewhere are request id, country and a number of bytes, at least two columns before
  *   the end;
  *   the edge location is any column that may be one, with a referer and a URL before it and a user
- *   agent behind it, up to the id.
+ *   agent after it, up to the id.
  *
  * The true reading is always among them. A request id of 32 hexadecimal digits or a UUID outweighs
- * readings with a weaker one: a log writes request ids, or it does not. Edge locations that a region
- * has outweigh others. Where one way is left, all is told. If there are several, what they do not
- * agree on is unknown, and of their edge locations the dearest counts, so that nobody pays less for
- * putting a pipe into a column.
+ * readings with a weaker one: a log writes request ids, or it does not. Edge locations of a region outweigh
+ * others. If one reading is left, all columns are known. If there are several, columns in which they differ
+ * are unknown, and the most expensive of their edge locations counts, so that no one pays less by putting a
+ * pipe into a column.
  *
- * A pipe behind an odd number of backslashes is a character of its column, where the line can be read
- * so. Each pass goes over the line once, whatever it holds. */
+ * A pipe after an odd number of backslashes is a character of its column, if the line can be read so. Each
+ * pass goes over the line once, whatever it contains. */
 #include "intake/chars.h"
 #include "intake/line.h"
 
@@ -33,7 +33,7 @@ enum {
 
 /* Columns from left to right. */
 typedef struct walk {
-    const char *at, *end; /* at NULL: there are no more */
+    const char *at, *end; /* at NULL: no more columns */
     bool escapes;         /* a backslash takes a pipe out of the pipes */
 } walk;
 
@@ -65,7 +65,7 @@ static size_t count_columns(walk w)
     return n;
 }
 
-/* --- what a column may be --- */
+/* --- possible values of a column --- */
 
 bool tb__ends_id(tb__part part)
 {
@@ -111,7 +111,7 @@ static bool is_url(tb__part part)
            (part.len >= 8 && memcmp(part.at, "https://", 8) == 0);
 }
 
-/* --- where id and country stand --- */
+/* --- positions of id and country --- */
 
 typedef struct readings {
     size_t n;         /* ways that are left */
@@ -121,7 +121,7 @@ typedef struct readings {
     tb__part id, country, body;
 } readings;
 
-/* One more way; columns are those of id, country and what follows it. */
+/* One more reading; columns are those of id, country and the columns after them. */
 static void add_reading(readings *r, size_t id_number, const tb__part column[3], bool extended)
 {
     const bool strong = tb__ends_id(column[0]);
@@ -135,7 +135,7 @@ static void add_reading(readings *r, size_t id_number, const tb__part column[3],
     r->body = column[2];
 }
 
-/* Range and authorization of the only reading, where no pipe stands in them. */
+/* Range and authorization of the only reading, if they contain no pipe. */
 static void read_last(readings *r, const tb__part last[3], tb__pipe_parts *parts)
 {
     r->exact = !r->extended || last[0].at == r->body.at;
@@ -162,7 +162,7 @@ static readings find_readings(walk w, size_t n, tb__pipe_parts *parts)
     return r;
 }
 
-/* --- where the edge location stands --- */
+/* --- the edge location's column --- */
 
 /* NULL: no region has this code. */
 static const tb_known_edge *find_known(const tb_log_layout *layout, tb__part code)
@@ -212,8 +212,8 @@ static tb__part between(const char *from, const char *to)
     return (tb__part){from, (size_t)(to - from)};
 }
 
-/* Referer and URL stand before the edge location. Where a pipe is among them, the one column that begins
- * like a URL, and is not the first, begins it. False where that is not one. */
+/* Referer and URL are before the edge location. If there is a pipe among them, the URL begins with the only column that
+ * looks like a URL and is not the first. False if there is no such column. */
 static bool split_referer(walk w, size_t edge_number, tb__pipe_parts *parts)
 {
     tb__part column, referer = {NULL, 0}, url = {NULL, 0};
@@ -230,7 +230,7 @@ static bool split_referer(walk w, size_t edge_number, tb__pipe_parts *parts)
     return true;
 }
 
-/* Twelve columns, their pipes told by backslashes, under whatever request id. */
+/* Twelve columns, with pipes escaped by backslashes, and any request id. */
 static void take_twelve(walk w, tb__pipe_parts *parts)
 {
     tb__part *const to[PLAIN - REFERER] = {&parts->referer, &parts->url, &parts->edge,

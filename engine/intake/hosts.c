@@ -1,6 +1,6 @@
 /* Hostnames and their zones: a table with open addressing over the names in lower case. A declared name that is not
- * ASCII is there twice: as it is written, and as DNS, Host headers and logs have it (IDNA2008 with the mapping
- * of UTS 46, as browsers do it: "Bücher.example" is "xn--bcher-kva.example"). */
+ * ASCII is in it twice: as written, and in the form of DNS, Host headers and logs (IDNA2008 with the mapping of UTS
+ * 46, like browsers: "Bücher.example" is "xn--bcher-kva.example"). */
 #include "base/hash.h"
 #include "intake/columns.h"
 
@@ -17,8 +17,8 @@ typedef struct slot {
 struct tb_known_hosts {
     slot *slots;
     size_t n, mask;
-    uint64_t seed; /* names that a log says are looked for, and some are added */
-    int64_t other; /* of names that are not there; 0: they are nobody's */
+    uint64_t seed; /* names come from logs, so their hashes must not be predictable */
+    int64_t other; /* the zone of unknown names; 0: none */
     void (*missed)(void *ctx, const char *name, size_t len);
     void *ctx;
 };

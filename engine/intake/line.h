@@ -11,7 +11,7 @@
 
 #include "tollbook/intake.h"
 
-/* A column; what the line lacks, or does not tell, has len 0. */
+/* A column; missing or unknown columns have len 0. */
 typedef struct tb__part {
     const char *at;
     size_t len;
@@ -51,7 +51,7 @@ bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len
 
 /* Cache status of a token of 1 .. TB__CACHE_TOKEN_MAX bytes; false where it is no token. */
 #define TB__CACHE_TOKEN_MAX 32
-bool tb__cache_tells(const char *word, size_t len); /* it is neither a number nor a yes or no */
+bool tb__cache_tells(const char *word, size_t len); /* whether it is neither a number nor a yes or no */
 bool tb__cache_parse(const char *token, size_t len, tb_cache *ret_cache);
 
 /* The clock window of every record: true, or the reason. */

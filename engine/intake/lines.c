@@ -48,8 +48,8 @@ static void put_back(tb_reject *reject, size_t mark)
     reject->byte += (uint32_t)mark;
 }
 
-/* A byte order mark is passed over, at the beginning of any line: files that have one are put together, and
- * no format has a line that begins so. */
+/* A byte order mark is skipped at the beginning of any line: files with one may be concatenated, and no format has a
+ * line that begins with it. */
 static void take_line(const tb_log_layout *layout, const char *line, size_t len, tb__memo *memo,
                       tb_intake *out)
 {

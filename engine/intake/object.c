@@ -1,13 +1,11 @@
 /* Lines that are JSON objects: the values that a map names, found in one pass.
  *
- * Nothing is unpacked: a value is where it stands, a text between its quotes, with its escapes. What the
- * map does not name is passed over. Strings may hold whatever bytes: a quote that no backslash takes ends
- * them.
+ * Nothing is unpacked: a value stays in its place, a text between its quotes, with its escapes. Other members than
+ * the map's are skipped. Strings may contain any bytes: an unescaped quote ends them.
  *
- * A writer's lines differ in their values alone. So the shape of a line that was read is kept: the bytes
- * between its values, and what each value was. The next line is compared with them, and read anew from
- * its beginning where it differs. A shape says what the whole reading would: it is made of the same
- * bytes, and its values end by the same rules. */
+ * Lines of one writer differ only in their values. So the shape of a read line is kept: the bytes between its
+ * values, and the kind of each value. The next line is compared with it, and read from its beginning if it differs.
+ * Both ways give the same result: a shape is made of the same bytes, and its values end by the same rules. */
 #include "intake/columns.h"
 #include "intake/find.h"
 
@@ -18,7 +16,7 @@ typedef struct scan {
     const char *at, *end;
     tb__columns_parts *parts;
     tb__shape *shape; /* being made; NULL: it has no room */
-    const char *mark; /* what stands from here to the next value is not in the shape yet */
+    const char *mark; /* the bytes from here to the next value are not in the shape yet */
 } scan;
 
 /* --- shapes --- */
@@ -29,7 +27,7 @@ static void give_up_shape(scan *s)
     s->shape = NULL;
 }
 
-/* The bytes up to the value at s->at, and what it is. */
+/* The bytes up to the value at s->at, and its kind. */
 static void note_step(scan *s, uint8_t role, uint8_t action)
 {
     tb__shape *shape = s->shape;
@@ -60,7 +58,7 @@ static bool skip_char(scan *s, char c)
     return true;
 }
 
-/* The rest of a string whose quote is taken. */
+/* The rest of a string after its opening quote. */
 TB__INLINE bool take_quote(scan *s, tb__part *ret)
 {
     const char *from = s->at, *at = tb__find(from, s->end, '"');
@@ -78,7 +76,7 @@ TB__INLINE bool take_quote(scan *s, tb__part *ret)
     return true;
 }
 
-/* A number or a word: up to what may follow a value. */
+/* A number or a word: up to a character that may follow a value. */
 static bool take_bare(scan *s, tb__part *ret)
 {
     const char *at = s->at;
@@ -90,7 +88,7 @@ static bool take_bare(scan *s, tb__part *ret)
                             tb__char_is(*ret->at, TB__CHAR_LETTER));
 }
 
-/* Past the end of an object or array whose beginning is taken, however deep it is. */
+/* Skips an object or array after its opening bracket, at any depth. */
 static bool skip_nested(scan *s)
 {
     tb__part ignored;
@@ -110,14 +108,14 @@ static bool skip_nested(scan *s)
     return true;
 }
 
-/* A nested value whose beginning is taken. */
+/* A nested value after its opening bracket. */
 static bool pass_nested(scan *s)
 {
     note_step(s, TB__ROLE_NONE, TB__STEP_NESTED);
     return skip_nested(s);
 }
 
-/* A text whose quote is taken; the shape has where it ends. */
+/* A text after its opening quote; stores its end in the shape. */
 static bool pass_quoted(scan *s, uint8_t role, tb__part *ret)
 {
     note_step(s, role, TB__STEP_QUOTED);
@@ -141,7 +139,7 @@ static bool skip_value(scan *s)
     return c == '"' ? pass_quoted(s, TB__ROLE_NONE, &ignored) : pass_nested(s);
 }
 
-/* null says nothing. */
+/* null counts as absent. */
 static void note_value(scan *s, uint8_t role, tb__part value, bool bare)
 {
     if (role == TB__ROLE_NONE) return;
@@ -174,7 +172,7 @@ static bool take_named(scan *s, uint8_t role)
     return true;
 }
 
-/* The first eight bytes of a key, zeros behind it. */
+/* The first eight bytes of a key, padded with zeros. */
 TB__INLINE uint64_t key_word(tb__part name)
 {
     uint64_t word;
@@ -216,7 +214,7 @@ static uint8_t find_dotted(const tb_log_columns *c, uint8_t key, tb__part name)
     }
 }
 
-/* The members of an object whose brace is taken; key: whose list of names it has. */
+/* The members of an object after its opening brace; key: the one with its list of names. */
 static bool take_members(scan *s, uint8_t key)
 {
     const uint8_t first = s->c->key[key].child;
@@ -277,7 +275,7 @@ static bool follow_shape(scan s, const tb__shape *shape)
            tb__same(s.at, shape->text + shape->tail, shape->tail_len);
 }
 
-/* What stands behind the last value. */
+/* The bytes after the last value. */
 static void end_shape(scan *s)
 {
     tb__shape *shape = s->shape;

@@ -12,7 +12,7 @@ typedef struct column {
     const char *at, *end;
 } column;
 
-/* Splits the line; returns the number of columns, at most PIPES_EXTENDED + 2: no more are kept. */
+/* Splits the line; returns the number of columns, at most PIPES_EXTENDED + 2. */
 static size_t split(const char *line, const char *end, column columns[PIPES_EXTENDED + 2])
 {
     size_t n = 0;

@@ -109,7 +109,7 @@ static bool take_escape(reader *r, char *ret)
     return true;
 }
 
-/* A JSON string whose opening quote is taken, at most STRING_MAX bytes of it kept: a longer one
+/* A JSON string after its opening quote, at most STRING_MAX bytes of it kept: a longer one
  * comes out with len STRING_MAX + 1. */
 static bool take_string(reader *r, text *ret)
 {

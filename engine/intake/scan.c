@@ -6,10 +6,10 @@
  * the twelfth after it, and every column that counts is then read at a known place, without a loop:
  * numbers eight digits at a time, the cache status as one word.
  *
- * A line that is not plain (an unusual length, a wrong byte, anything at all) goes to
- * tb__pipe_read, which alone decides about it. So does one of fifteen columns whose last but one is as
- * long as a request id, or that has no body bytes: it may be one of twelve with three pipes of a
- * client's. A line that reaches over the window's end begins the next window; one longer than a window goes to tb__pipe_read too.
+ * A line that is not plain (an unusual length, a wrong byte, anything at all) goes to tb__pipe_read, which
+ * decides. So does a line of fifteen columns with a last but one column as long as a request id, or without
+ * body bytes: it may be a line of twelve columns with three pipes of a client. A line that crosses the
+ * window's end begins the next window; one longer than a window goes to tb__pipe_read too.
  *
  * The pass is written three times (AVX-512, AVX2, plain 64-bit words) and all that follows once;
  * each unit gets its own copy of the whole, compiled for it. */
@@ -263,7 +263,7 @@ TB__INLINE bool id_long(unsigned len)
     return len == 32 || len == 36;
 }
 
-/* Reads the line from `start` to `end` whose pipes begin at p; *ret_pipes says how many it has.
+/* Reads the line from `start` to `end` with its pipes at p; *ret_pipes is set to their number.
  * False where it is not plain: then *hit is undefined. */
 TB__INLINE bool plain_line(const char *base, unsigned start, unsigned end, const uint16_t *p,
                            const clock_window *window, tb_hit *hit, unsigned *ret_pipes)
@@ -329,8 +329,7 @@ TB__INLINE size_t take_lines(const tb_log_layout *layout, const char *base, cons
     return start;
 }
 
-/* Ends the lists: an unterminated last line ends where the input does, and pipes that are not
- * there lie behind everything. */
+/* Ends the lists: an unterminated last line ends with the input, and missing pipes are after all positions. */
 TB__INLINE void marks_finish(marks *m, const char *p, uint32_t len, bool last)
 {
     if (last && p[len - 1] != '\n') m->ends[m->n_ends++] = (uint16_t)len;

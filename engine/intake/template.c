@@ -17,7 +17,7 @@ static tb_code too_long(const tb__template *t)
                    TB_LOG_TEXT_MAX);
 }
 
-/* Literals lie one behind the other, so that the one before the next column only grows. */
+/* Literals are stored one after the other, so that the one before the next column only grows. */
 tb_code tb__template_literal(tb__template *t, const char *bytes, size_t len)
 {
     tb_log_columns *to = t->to;
@@ -29,7 +29,7 @@ tb_code tb__template_literal(tb__template *t, const char *bytes, size_t len)
     return TB_OK;
 }
 
-/* Of several columns for one thing the one that says it best is taken; the others are texts. */
+/* Of several columns for one value the best is used; the others are texts. */
 static tb__role demoted(tb__role role)
 {
     if (role == TB__ROLE_HOST) return TB__ROLE_HOST_TOO;
@@ -54,7 +54,7 @@ static void place_role(tb__template *t, size_t number, uint8_t role)
     }
 }
 
-/* "$uri$is_args$args", "%U%q": what stands right behind a text and counts nothing is part of it. */
+/* "$uri$is_args$args", "%U%q": a variable directly after a text that counts nothing is part of it. */
 static bool is_part(const tb__template *t, tb__known known)
 {
     return t->n && t->tail.literal_len == 0 && t->column[t->n - 1].kind == TB__KIND_TEXT &&
@@ -100,8 +100,8 @@ static bool has_port(const tb_log_columns *c, const tb__stretch *s, size_t i)
     return len == 0 || (c->literals[behind] != ':' && !holds(column->kind, c->literals[behind]));
 }
 
-/* Whether column i ends before what follows it, whatever a client sends. A stretch's last one without a
- * tail ends with it. */
+/* Whether column i ends before the text that follows it, whatever a client sends. The last column of a stretch
+ * without a tail ends with the stretch. */
 static bool closed_left(const tb_log_columns *c, const tb__stretch *s, size_t i)
 {
     const tb__column *column = &c->column[s->first + i];
@@ -147,7 +147,7 @@ static void take_address(tb_log_columns *c, const tb__stretch *s, size_t i)
     if (column->kind == TB__KIND_NAME && !colon) column->kind = TB__KIND_SITE;
 }
 
-/* Several open columns stand together: none between them may be counted. */
+/* Several open columns in a row: none of them may be counted. */
 static tb_code refuse_open(const tb__template *t, const tb__stretch *s, size_t number)
 {
     const size_t low = s->first + s->left, high = s->first + s->n - s->right - 1u;
@@ -158,7 +158,7 @@ static tb_code refuse_open(const tb__template *t, const tb__stretch *s, size_t n
                    t->name[low], t->name_len[high], t->name[high]);
 }
 
-/* A host that cannot be told is none: another column, or --zone, may say whose line it is. */
+/* An unknown host gives no zone: another column, or --zone, may name it. */
 static bool forget_host(tb__column *column)
 {
     if (column->role != TB__ROLE_HOST && column->role != TB__ROLE_HOST_TOO) return false;
@@ -192,8 +192,8 @@ static tb_code close_stretch(const tb__template *t, tb__stretch *s)
     return TB_OK;
 }
 
-/* Cuts a literal at its hard characters: what stands before the first one is the stretch's tail; each
- * one ends a stretch. The rest stands before the next column. */
+/* Cuts a literal at its hard characters: the text before the first one is the stretch's tail; each one ends a
+ * stretch. The text after the last one precedes the next column. */
 static tb_code cut_literal(const tb__template *t, tb__column *at, tb__stretch **s)
 {
     tb_log_columns *c = t->to;
@@ -213,7 +213,7 @@ static tb_code cut_literal(const tb__template *t, tb__column *at, tb__stretch **
     return TB_OK;
 }
 
-/* The roles that are left; the second host is the first where that one is gone. */
+/* Notes the remaining roles; the second host becomes the first if there is no first. */
 static void note_roles(tb_log_columns *c)
 {
     bool host = false;

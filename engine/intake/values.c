@@ -118,7 +118,7 @@ static bool local_time(const char *p, int64_t *ret_ms)
     return true;
 }
 
-/* What follows the point: milliseconds, the rest is cut off. *at is moved behind the digits. */
+/* The digits after the point: milliseconds, the rest is cut off. *at is moved past the digits. */
 static uint32_t fraction_ms(const char **at, const char *end)
 {
     uint32_t ms = 0, unit = 100;
@@ -186,7 +186,7 @@ bool tb__any_time(tb__part text, int64_t *ret_ms)
 
 /* --- numbers of JSON --- */
 
-/* Digits from *at on, behind those in *to; false where there are none, or too many. */
+/* Appends digits from *at on to those in *to; false where there are none, or too many. */
 static bool gather_digits(const char **at, const char *end, char *to, size_t *n)
 {
     const char *from = *at;
@@ -214,7 +214,7 @@ static bool read_exponent(const char *p, const char *end, int *ret)
     return true;
 }
 
-/* n digits with the point behind the first `point` of them, which may be none, or more than there are. */
+/* n digits with the point after the first `point` of them, which may be none, or more than n. */
 static size_t put_plain(const char *digits, int n, int point, char to[TB__PLAIN_MAX])
 {
     size_t len = 0;
@@ -368,7 +368,8 @@ static size_t without_port(const char *p, size_t len)
     return bracket || !memchr(p, ':', at - 1) ? at - 1 : len;
 }
 
-/* An IPv6 address as it is printed, and the IPv4 address that one of ::ffff:0:0/96 is; the length, 0: it is none. */
+/* An IPv6 address in its printed form, and as IPv4 address if it is of ::ffff:0:0/96; returns the length, 0: no
+ * address. */
 static size_t fold_address(const char *p, size_t len, char to[TB_HOST_MAX])
 {
     struct in6_addr address;

@@ -10,7 +10,7 @@
 #include "tollbook/json.h"
 
 typedef enum shape {
-    FIXED,    /* `text` as it is */
+    FIXED,    /* `text` unchanged */
     DECIMAL,  /* a tb_decimal at `offset` */
     SUM,      /* a tb_sum */
     BYTES,    /* a tb_i128 */

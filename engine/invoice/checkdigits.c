@@ -1,6 +1,5 @@
-/* A table of schemes. What it keeps true: a number is refused where one of the rules
- * PEPPOL-COMMON-R040 to R043, R049 and R050 refuses it, or blanks stand around it; each check reads
- * digits alone, for its form was looked at first. */
+/* A table of schemes. Invariant: a number is refused if one of the rules PEPPOL-COMMON-R040 to R043, R049 and R050
+ * refuses it, or blanks surround it; each check reads digits only, for the form was checked before. */
 #include "invoice/checkdigits.h"
 
 #include <stddef.h>

@@ -1,10 +1,10 @@
-/* Whether a number of a scheme of ISO 6523 has the form that Peppol BIS Billing 3 asks of it. */
+/* Whether a number of a scheme of ISO 6523 has the form that Peppol BIS Billing 3 requires. */
 #ifndef TOLLBOOK_INVOICE_CHECKDIGITS_H
 #define TOLLBOOK_INVOICE_CHECKDIGITS_H
 
 #include <stdbool.h>
 
-/* true too where the scheme is none whose numbers are checked. */
+/* Whether the number's check digits are right; true also where the scheme has none. */
 bool tb__number_fits(const char *scheme, const char *number);
 
 #endif

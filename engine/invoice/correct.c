@@ -1,5 +1,5 @@
-/* Both bills stand by kind, then id, then region; so a line's counterpart is found by bisection to
- * the first of its kind and id, and a step or two among regions. */
+/* Both bills are sorted by kind, then id, then region; so a line's counterpart is found by bisection to the first of
+ * its kind and id, and a step or two among regions. */
 #include "tollbook/invoice.h"
 
 #include <stdio.h>
@@ -166,7 +166,7 @@ static tb_code grow_tiers(work *w, const tb_bill_line *before, const tb_bill_lin
     return TB_OK;
 }
 
-/* A lump has no unit price that could differ: what it was is taken off what it is. */
+/* A lump has no unit price that could differ: the old amount is subtracted from the new one. */
 static tb_code net_tiers(work *w, const tb_bill_line *before, const tb_bill_line *after,
                          tb_bill_line *line)
 {
@@ -192,7 +192,7 @@ static tb_code subtract(const tb_bill_line *before, const tb_bill_line *after, t
     return code ? code : tb_decimal_sub(after->amount, before->amount, &line->amount, NULL);
 }
 
-/* A difference with more digits than a decimal has is shown as the two that it lies between. */
+/* A difference with more digits than a decimal has is shown as its two bounds. */
 static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill_line *after)
 {
     bool net = tb__is_lump(after->kind);
@@ -232,8 +232,8 @@ static tb_code sum_amounts(tb_corrections *c, int digits, tb_error *err)
     return code;
 }
 
-/* An overflow names the month whose corrections do not sum up. */
-static tb_code name_month(const tb_late_month *late, tb_code code, tb_error *err)
+/* Adds the month to an overflow's message. */
+static tb_code add_month_name(const tb_late_month *late, tb_code code, tb_error *err)
 {
     char inner[sizeof err->message];
     if (code != TB_E_OVERFLOW || !err) return code;
@@ -261,7 +261,7 @@ tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
     if (!w.mem) return tb_no_memory(err);
     tb_code code = take_room(&w);
     if (!code) code = walk(&w);
-    if (!code) code = name_month(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
+    if (!code) code = add_month_name(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
     w.out.memory = w.mem;
     if (code)
         free_memory(w.mem);

@@ -129,7 +129,7 @@ static void put_tax(tb_buf *out, const tb_statement *s, const tb_bill_taxed *tax
     tb__csv_end(out);
 }
 
-/* Usage without a price: in drafts alone, and without an amount. */
+/* Usage without a price: in drafts only, and without an amount. */
 static void put_unpriced(tb_buf *out, const tb_statement *s, const tb_unpriced *u)
 {
     put_start(out, s, s->month);

@@ -1,14 +1,14 @@
-/* FOCUS 1.2 (FinOps Open Cost and Usage Specification): which values a kind of line has is a table;
- * the columns stand in the specification's order, that of the alphabet. Columns that can have no
- * value here (commitments, capacity, availability zones, currencies of prices) are left out, as the
+/* FOCUS 1.2 (FinOps Open Cost and Usage Specification): a table gives the values of each kind of line;
+ * the columns are in the specification's order, the alphabetical one. Columns that can have no value
+ * here (commitments, capacity, availability zones, currencies of prices) are left out, as the
  * specification allows.
  *
- * A row has one unit price, and quantity times unit price is its cost. So a line of several tiers
- * has a row for each of its prices, its amount shared out among them by largest remainder; monthly
- * fees are quantities of months, to 18 digits. An account's volume line has rows for each zone, and
- * where it has several tiers, for each zone and price: the zone has of each tier what it has of the
- * volume, in whole bytes. What has no price by unit (flat parts, packages, a product that no decimal
- * holds) is one unit at its whole cost. */
+ * A row has one unit price, and quantity times unit price is its cost. So a line of several tiers has a
+ * row for each of its prices, with its amount shared out among them by largest remainder; monthly fees
+ * are quantities of months, to 18 digits. An account's volume line has rows for each zone, and with
+ * several tiers for each zone and price: each zone's share of a tier is its share of the volume, in whole
+ * bytes. An amount without a unit price (flat parts, packages, a product that no decimal holds) is one
+ * unit at the whole cost. */
 #include "tollbook/invoice.h"
 
 #include "invoice/csv.h"
@@ -280,7 +280,7 @@ static void put_sku(const charge *c, tb_buf *out)
     tb__add_decimal(out, c->list_price);
 }
 
-/* An account is no resource. A name stands where somebody gave one. */
+/* An account is not a resource. The name column is set if the resource has a name. */
 static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
@@ -321,7 +321,7 @@ static tb_code put_charge(charge *c, tb_buf *out, tb_error *err)
 
 /* --- a line of several prices --- */
 
-/* *ret: the line is made of several prices, which hold all its units and its amount. */
+/* *ret: the line consists of several prices, which hold all its units and its amount. */
 static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, tb_error *err)
 {
     bool all = false;
@@ -330,7 +330,7 @@ static tb_code read_prices(const tb_bill_line *line, tb__prices *p, bool *ret, t
     return code;
 }
 
-/* of: whose amount they share. Prices of which nothing was used have no row. */
+/* of: the line with the amount that the prices share. Prices without usage have no row. */
 static tb_code put_prices(charge *whole, const tb_bill_line *of, tb__prices *p, tb_buf *out,
                           tb_error *err)
 {
@@ -496,7 +496,7 @@ static tb_code put_focus_tax(const tb_statement *s, const tb_invoice_names *name
     return put_other(s, names, tax->amount, tax->late ? tax->month : s->month, words, out, err);
 }
 
-/* What credits have paid. Money in the account is the customer's own: what it paid was billed. */
+/* The amount paid from credits. Payments from the balance are the customer's own money, and are billed amounts. */
 static tb_code put_paid(const tb_statement *s, const tb_invoice_names *names, tb_buf *out,
                         tb_error *err)
 {

@@ -269,8 +269,8 @@ static void put_ledger(tb_buf *out, const tb_statement *s)
     tb_buf_str(out, "}");
 }
 
-/* The members that are declared, in the table's order, which is that of sorted keys; those with a
- * point in their path stand in an object of their own. */
+/* The declared members, in the table's order, which is that of sorted keys; those with a point in their path are in an
+ * object of their own. */
 static void put_party(tb_buf *out, const char *name, const tb_party *party)
 {
     const char *open = ""; /* the path whose object is open */
@@ -302,8 +302,8 @@ static void put_party(tb_buf *out, const char *name, const tb_party *party)
     tb_buf_str(out, open_len ? "}}" : "}");
 }
 
-/* Everything but the sha256 member, which belongs before `state`: *ret_place. The members that
- * version 1 lacks are told by `later`. */
+/* Everything but the sha256 member, which belongs before `state`, at *ret_place. `later` has the members
+ * that version 1 does not have. */
 static void put_statement(tb_buf *out, const tb_statement *s, tb_decimal payable, tb_decimal drawn,
                           size_t *ret_place)
 {

@@ -38,9 +38,10 @@ bool tb__is_far(tb_decimal apart)
     return tb_decimal_compare(apart, one) >= 0 || tb_decimal_compare(apart, minus_one) <= 0;
 }
 
-/* The norm sums the rows of a category and percent, and the sum lies less than 1 from percent x base (BR-CO-17). Yen and
- * the like could lie further: then the last row is rounded to the other side, if what is charged under it stays less than
- * 1 from percent x `all`. So the document that takes all back keeps the rule too. */
+/* EN 16931 sums the rows of a category and percent, and requires the sum to differ from percent x base by less than
+ * 1 (BR-CO-17). In currencies without decimals it could differ by more: then the last row is rounded to the other
+ * side, if the tax charged under it stays within 1 of percent x `all`. So a document that takes everything back
+ * keeps the rule too. */
 static tb_code hold_to_norm(const tb_bill *bill, tb_decimal all, tb_error *err)
 {
     tb_bill_taxed *tax = &bill->tax[bill->n_tax - 1];
@@ -57,7 +58,7 @@ static tb_code hold_to_norm(const tb_bill *bill, tb_decimal all, tb_error *err)
 
 /* --- rows --- */
 
-/* base: what is added to the lines under these taxes, or taken back of them. */
+/* base: the amount added to the lines under these taxes, or taken back from them. */
 static tb_code add_rows(tb_bill *bill, const tb_billed_part *part, tb_decimal base, int64_t month, tb_error *err)
 {
     tb_decimal all, now;

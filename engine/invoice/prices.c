@@ -1,4 +1,4 @@
-/* Invariant of tb__prices_share: what was billed and what is left sum to the line's amount. */
+/* Invariant of tb__prices_share: the billed amounts and the rest sum to the line's amount. */
 #include "invoice/prices.h"
 
 #include "invoice/text.h"
@@ -42,8 +42,8 @@ static size_t extreme(const tb__prices *p, int sign)
     return best;
 }
 
-/* One unit. Who got one comes last in the next round; a round is enough but for corrections, whose
- * amounts are differences of rounded ones. */
+/* Adds one unit to the largest rest, which is then the smallest of the round. One round is enough except for
+ * corrections, which have differences of rounded amounts. */
 static tb_code give_one(tb__prices *p, int digits, int sign, tb_decimal *left, tb_error *err)
 {
     const tb_decimal unit = {sign, digits}, one = {sign, 0};

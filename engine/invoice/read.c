@@ -1,9 +1,9 @@
-/* A statement read back from its canonical text. Everything the writer writes is read, in whatever
- * order it stands; what it never writes is refused, so that no stored figure can be dropped on the
- * way to a page. All memory is one arena; strings are copied into the structs' own fields.
+/* A statement read back from its canonical text. Everything that the writer writes is read, in any order;
+ * everything else is refused, so that no stored figure can be dropped on the way to a page. All memory is
+ * one arena; strings are copied into the structs' own fields.
  *
- * A reader carries the first failure: after it every further read does nothing, and the parents
- * look once, at their end. */
+ * A reader keeps the first failure: after it every further read does nothing, and the callers check once,
+ * at their end. */
 #include "tollbook/invoice.h"
 
 #include <inttypes.h>
@@ -80,13 +80,13 @@ static void only(reader *r, uint32_t object, const char *names)
     }
     for (const char *p = names; *p;) {
         char name[24];
-        bool may_lack = *p == '?';
-        size_t len = strcspn(p + may_lack, " ");
-        snprintf(name, sizeof name, "%.*s", (int)len, p + may_lack);
+        bool optional = *p == '?';
+        size_t len = strcspn(p + optional, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, p + optional);
         bool there = find_member(r, object, name) != 0;
-        if (!there && !may_lack) bad(r, object, "\"%s\" is missing.", name);
+        if (!there && !optional) bad(r, object, "\"%s\" is missing.", name);
         known += there;
-        p += may_lack + len;
+        p += optional + len;
         p += *p == ' ';
     }
     if (known != r->doc.nodes[object].len) bad(r, object, "a member is unknown.");
@@ -257,7 +257,7 @@ static void read_correction(reader *r, uint32_t object, tb_bill_line *line, tb_c
     line->period_month = read_period(r, object);
 }
 
-/* "zone:101": what stands behind the colon. */
+/* "zone:101": the part after the colon. */
 static int64_t id_of(reader *r, uint32_t object, const char *resource)
 {
     tb_decimal id;
@@ -342,7 +342,7 @@ static const char *read_string(reader *r, uint32_t object, const char *name)
     return copy ? memcpy(copy, node->text, node->len) : NULL;
 }
 
-/* What follows from the percent alone is not kept twice: the rate's own is then "". */
+/* Values that follow from the percent are not stored twice: the rate's own is then "". */
 static void read_category(reader *r, uint32_t object, tb_bill_tax *rate)
 {
     char said[sizeof rate->category];
@@ -353,7 +353,7 @@ static void read_category(reader *r, uint32_t object, tb_bill_tax *rate)
         bad(r, object, "its \"category\" is none of this rate.");
 }
 
-/* A reason stands where nothing is taxed. */
+/* A reason is required where no tax is charged. */
 static void read_reasons(reader *r, uint32_t object, tb_bill_taxed *tax)
 {
     tax->reason = read_string(r, object, "reason");
@@ -505,7 +505,7 @@ static const tb_party *read_party(reader *r, const char *name, tb_party_role rol
     return party;
 }
 
-/* It is there where it says something that `paid` does not. */
+/* It is present only where it differs from `paid`. */
 static void read_drawn(reader *r, tb_statement *s)
 {
     uint32_t at = find_member(r, 0, "drawn");
@@ -515,7 +515,7 @@ static void read_drawn(reader *r, tb_statement *s)
     if (!r->code && !tb_decimal_sign(s->covered)) bad(r, at, "\"drawn\" is all that is paid.");
 }
 
-/* What version 1 lacks. */
+/* The members that version 1 does not have. */
 static void read_issue(reader *r, tb_statement *s)
 {
     read_date(r, "issued", s->issued);

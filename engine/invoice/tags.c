@@ -1,4 +1,4 @@
-/* Both objects are read, their keys stand sorted in one list, and each key is written once. */
+/* Both objects are read, their keys are sorted in one list, and each key is written once. */
 #include "invoice/tags.h"
 
 #include <stdlib.h>

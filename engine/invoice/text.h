@@ -1,4 +1,4 @@
-/* Decimals, quantities and times appended to a buffer: what all forms of an invoice share. */
+/* Decimals, quantities and times appended to a buffer, for all outputs of an invoice. */
 #ifndef TOLLBOOK_INVOICE_TEXT_H
 #define TOLLBOOK_INVOICE_TEXT_H
 
@@ -26,8 +26,9 @@ bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b);
 /* The first tax on the line: an electronic invoice has no second. NULL: none. */
 const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line);
 
-/* The taxes times the rate, each rounded to another currency's digits (BT-111). What was charged of one before is
- * rounded with what is charged now, so that what is taken back in pieces comes to what was charged there too. */
+/* The taxes times the rate, each rounded to another currency's digits (BT-111). The tax charged before is rounded
+ * together with the tax charged now, so that a month taken back in pieces gives back exactly the tax charged in that
+ * currency. */
 TB_MUST_USE tb_code tb__exchange_tax(const tb_statement *statement, tb_decimal rate, int digits, tb_decimal *ret,
                                      tb_error *err);
 
@@ -40,8 +41,8 @@ const char *tb__line_title(const tb_statement *statement, size_t line);
 /* "zone:101" as "zone 101". */
 void tb__add_resource(tb_buf *out, const char *resource);
 
-/* A month that a book cut in two repeats its prices. From *i on, the tiers that continue one
- * another at one price, as one; *i moves behind them. */
+/* A month that a book cut in two repeats its prices. Joins the tiers from *i on that continue each other at one
+ * price; *i moves past them. */
 TB_MUST_USE tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret,
                                    tb_error *err);
 /* *ret_one: all of the line's units have one price; then *ret is that tier. */

@@ -5,7 +5,7 @@
 
 #include "invoice/text.h"
 
-/* name: with all that stands around it. */
+/* name: the member's name with its punctuation. */
 static void put_moment(tb_buf *out, const char *name, int64_t month)
 {
     tb_buf_str(out, name);

@@ -13,7 +13,7 @@ typedef struct reader {
     const char *text;
     const tb__document *doc;
     tb_payments *list;
-    char *free;    /* what is left of list->texts, which has room for each string and its NUL */
+    char *free;    /* the unused part of list->texts, which has room for each string and its NUL */
     uint64_t line; /* of the row */
     tb_error *err;
 } reader;

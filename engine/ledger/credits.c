@@ -1,5 +1,5 @@
-/* Credits: what is left of each, and what an invoice takes. What an entry is about stands in its
- * reference; only this file writes and reads those. */
+/* Credits: the unused part of each, and draws by invoices. An entry's reference names its credit; only this
+ * file writes and reads such references. */
 #include "tollbook/settle.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ void tb_draw_reference(char out[64], const char *number, int64_t credit, tb_draw
     snprintf(out, 64, "%.23s/credit:%" PRId64 "%s", number, credit, leg_ends[leg]);
 }
 
-/* "credit:7" and what is behind it. */
+/* "credit:7" and the text after it. */
 static bool read_credit(const char *text, int64_t *ret_credit, const char **ret_rest)
 {
     static const char word[] = "credit:";
@@ -168,7 +168,7 @@ bool tb_credit_valid(const tb_credit *credit, const char *day)
 }
 
 tb_code tb_draws_plan(const tb_credit *credits, size_t n_credits, const char *day, tb_decimal total,
-                      tb_draw **ret_draws, size_t *ret_n, tb_decimal *ret_paid, tb_error *err)
+                      tb_draw_plan *ret_plan, tb_error *err)
 {
     tb_decimal open = total, paid = TB_DECIMAL_ZERO;
     size_t n = 0;
@@ -187,8 +187,12 @@ tb_code tb_draws_plan(const tb_credit *credits, size_t n_credits, const char *da
         free(draws);
         return code;
     }
-    *ret_draws = draws;
-    *ret_n = n;
-    *ret_paid = paid;
+    *ret_plan = (tb_draw_plan){n_credits > 0, draws, n, paid};
     return TB_OK;
+}
+
+void tb_draw_plan_release(tb_draw_plan *plan)
+{
+    free(plan->draws);
+    *plan = (tb_draw_plan){.paid = TB_DECIMAL_ZERO};
 }

@@ -1,5 +1,5 @@
-/* A bank's list of payments, or opening balances as CSV (payments.h). The file is copied once, as UTF-8; cells are cut out
- * of the copy in place, for an unquoted cell is never longer than its quotes. */
+/* A bank's list of payments, or opening balances as CSV (payments.h). The file is copied once, as UTF-8; cells are
+ * cut out of the copy in place, for an unquoted cell is never longer than its quotes. */
 #include "tollbook/settle.h"
 
 #include <inttypes.h>
@@ -35,9 +35,9 @@ static const struct {
 };
 
 typedef struct reader {
-    char *at, *end;   /* what is left of the copy */
+    char *at, *end;   /* the unread part of the copy */
     char separator;
-    uint64_t line;    /* where `at` stands */
+    uint64_t line;    /* of `at` */
     char *cells[TB_PAYMENT_COLUMNS];
     size_t n, n_head; /* cells: of this row, and of the first */
     int column[N_FIELDS]; /* -1: the file has none */
@@ -127,7 +127,7 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* Cuts a cell out; false where a quote is not closed. The byte behind it is left in *ret_end. */
+/* Cuts a cell out; false: a quote is not closed. *ret_end is the byte after it. */
 static bool cut_cell(reader *r, char *ret_end)
 {
     char *to = r->at;
@@ -149,7 +149,7 @@ static bool cut_cell(reader *r, char *ret_end)
     return true;
 }
 
-/* Separators and spaces alone. */
+/* Only separators and spaces. */
 static bool is_blank(const reader *r)
 {
     for (size_t i = 0; i < r->n; i++)
@@ -179,7 +179,7 @@ static tb_code read_any_record(reader *r, uint64_t *ret_line)
     return TB_OK;
 }
 
-/* The next that says something. */
+/* Reads the next record that is not blank. */
 static tb_code read_record(reader *r, uint64_t *ret_line)
 {
     tb_code code = TB_OK;
@@ -322,7 +322,7 @@ static bool take_account_cell(const char *text, int64_t *ret)
     return true;
 }
 
-/* Of all cells as they stand there: whatever the map, the same row is the same payment. */
+/* A hash of all cells as written: the same row is the same payment under any map. */
 static void name_row(const reader *r, tb_payment *p)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
@@ -557,8 +557,8 @@ static size_t digits_at(const char *p)
     return strspn(p, "0123456789");
 }
 
-/* "2026-000123", also with a space, a slash or nothing in the place of the hyphen, where no further digit
- * touches it. */
+/* "2026-000123", also with a space, a slash or nothing instead of the hyphen, and without a further digit next to
+ * it. */
 static size_t number_at(const char *p, char number[24])
 {
     const size_t year = digits_at(p);

@@ -1,6 +1,6 @@
-/* Money meets invoices (settle.h). First what documents came to, so that those that are void are
- * known; then draws; then credit notes, payments that name an invoice, what texts say that money in
- * the account has paid, and the rest, which goes to invoices and debits alike. */
+/* Settles invoices (settle.h). First the totals of documents, which tell the void ones; then draws; then
+ * credit notes, payments that name an invoice, the amounts that texts state as paid from the balance, and all
+ * other money, for invoices and debits alike. */
 #include "tollbook/settle.h"
 
 #include <inttypes.h>
@@ -54,14 +54,14 @@ static tb_settle_paper *find_paper(const settling *s, const char *number)
     return found ? *found : NULL;
 }
 
-/* The invoice of this number that stands; NULL: there is none. */
+/* The valid invoice of this number; NULL: none. */
 static tb_settle_paper *open_invoice(const settling *s, const char *number)
 {
     tb_settle_paper *paper = *number ? find_paper(s, number) : NULL;
     return paper && paper->stands && !paper->credit_note ? paper : NULL;
 }
 
-/* --- what documents came to --- */
+/* --- totals of documents --- */
 
 static void clear_paper(tb_settle_paper *p)
 {
@@ -69,7 +69,7 @@ static void clear_paper(tb_settle_paper *p)
     p->total = p->drawn = p->credited = p->paid = p->remaining = p->promised = TB_DECIMAL_ZERO;
 }
 
-/* total: of an invoice what is owed, of a credit note what it gives. */
+/* total: of an invoice the amount owed, of a credit note the amount that it gives. */
 static void enter_paper(settling *s, const tb_ledger_entry *e)
 {
     tb_settle_paper *paper = find_paper(s, e->reference);
@@ -113,12 +113,12 @@ static void apply(settling *s, tb_settle_paper *paper, tb_decimal amount, tb_dec
     add_to(s, &s->pool, amount);
 }
 
-/* What an invoice got of credits. What is left on one that does not stand is money like other. */
+/* Draws of invoices. An amount drawn by an invoice that is not valid is ordinary money. */
 static void take_draw(settling *s, const tb_ledger_entry *e)
 {
     tb_draw_leg leg = TB_DRAW_GIVEN;
     int64_t credit = 0;
-    if (!tb_draw_parse(e->reference, e->document, &credit, &leg)) return; /* told by the credits */
+    if (!tb_draw_parse(e->reference, e->document, &credit, &leg)) return; /* reported by the credits */
     if (leg == TB_DRAW_GIVEN || leg == TB_DRAW_BACK) return;
     tb_settle_paper *paper = open_invoice(s, e->document);
     add_to(s, paper ? &paper->drawn : &s->pool, e->amount);
@@ -149,7 +149,7 @@ static void take_money(settling *s, const tb_ledger_entry *e)
     apply(s, paper, e->amount, paper ? &paper->paid : NULL);
 }
 
-/* A document stays paid by what it says has paid it, whatever becomes due before it. */
+/* A document keeps the amount that its text states as paid from the balance, even if others become due earlier. */
 static void keep_promises(settling *s, tb_settle_paper *papers, size_t n)
 {
     for (size_t i = 0; i < n && !s->code; i++) {
@@ -311,7 +311,7 @@ tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *pap
     return TB_OK;
 }
 
-/* What a void invoice had of money in the account: its successor's, as far as it is there. */
+/* The money from the balance that a void invoice had, as far as it is available: for the invoice that replaces it. */
 static tb_code had_of(const tb_ledger_entry *entries, size_t n, const tb_settle_paper *papers, size_t n_papers,
                       const char *number, tb_decimal *ret, tb_error *err)
 {
@@ -347,11 +347,6 @@ static tb_settle_paper *older_of(tb_settle_paper *list, size_t n, tb_settle_pape
     return oldest;
 }
 
-static tb_settle_paper *oldest_open(const tb_settle_open *open)
-{
-    return older_of(open->debits, open->n_debits, older_of(open->papers, open->n_papers, NULL));
-}
-
 static tb_settle_paper *open_of_number(const tb_settle_open *open, const char *number)
 {
     for (size_t i = 0; *number && i < open->n_papers; i++) {
@@ -361,15 +356,17 @@ static tb_settle_paper *open_of_number(const tb_settle_open *open, const char *n
     return NULL;
 }
 
-/* Money that named no invoice has filled the oldest already: what it took from the one that is named
- * now, the next ones have less. */
+/* Money that named no invoice has paid the earliest due ones already: the amount that it had paid of the invoice that
+ * is named now moves to the next ones. */
 tb_code tb_settle_payment(tb_settle_open *open, const char *number, tb_decimal amount, tb_error *err)
 {
     settling s = {.pool = open->unallocated, .err = err};
     tb_settle_paper *paper = open_of_number(open, number);
     apply(&s, paper, amount, paper ? &paper->paid : NULL);
     keep_promises(&s, open->papers, open->n_papers);
-    while (!s.code && tb_decimal_sign(s.pool) > 0 && (paper = oldest_open(open))) {
+    while (!s.code && tb_decimal_sign(s.pool) > 0) {
+        paper = older_of(open->debits, open->n_debits, older_of(open->papers, open->n_papers, NULL));
+        if (!paper) break;
         const tb_decimal money = s.pool;
         s.pool = TB_DECIMAL_ZERO;
         apply(&s, paper, money, &paper->paid);

@@ -46,7 +46,7 @@ static bool parse_v4(tb_text text, uint8_t out[16])
         high = len > 8 ? high >> 8 * (16 - len) : 0;
     }
     const __m128i v = _mm_set_epi64x((long long)high, (long long)low);
-    /* Kept in registers: a load over what two stores wrote waits for both. */
+    /* Kept in registers: a load across two recent stores would stall. */
     __extension__ const unsigned __int128 whole = (unsigned __int128)high << 64 | low;
     const __m128i digit = _mm_and_si128(_mm_cmpgt_epi8(v, _mm_set1_epi8('0' - 1)),
                                         _mm_cmplt_epi8(v, _mm_set1_epi8('9' + 1)));
@@ -90,7 +90,7 @@ static bool parse_v4(tb_text text, uint8_t out[16])
 
 #define NO_GAP 9
 
-/* Groups of lower-case hex digits without leading zeros, and where "::" stands among them, or NO_GAP.
+/* Groups of lower-case hex digits without leading zeros, and the position of "::" among them, or NO_GAP.
  * Returns how many; 0: the text is not of these alone. */
 static unsigned read_groups(tb_text text, uint16_t group[8], unsigned *ret_gap)
 {
@@ -125,8 +125,8 @@ static unsigned read_groups(tb_text text, uint16_t group[8], unsigned *ret_gap)
     return p == end ? n : 0;
 }
 
-/* Nearly every address as it is printed: the gap stands for the first of the longest runs of zeros, of
- * two or more. False: another function is to look at it. */
+/* The usual printed form: the gap replaces the first of the longest runs of zeros, of two or more. False: the general
+ * function must parse it. */
 static bool parse_v6(tb_text text, uint8_t out[16])
 {
     uint16_t group[8], whole[8];
@@ -191,7 +191,7 @@ unsigned tb_log_ip_bits(tb_log_privacy privacy, uint8_t ip[16], unsigned *family
 /* --- ids --- */
 
 #if defined(__SSE2__)
-/* 16 hex digits as 8 bytes, at the even places; *all loses what is no digit. */
+/* 16 hex digits as 8 bytes, at the even positions; *all becomes false for another character. */
 static __m128i hex_pairs(const char *text, unsigned *all)
 {
     const __m128i v = _mm_loadu_si128((const __m128i *)(const void *)text);

@@ -1,8 +1,7 @@
-/* Reading a block: the checksum first, then each column when it is asked for.
+/* Reading a block: the checksum first, then each column when it is needed.
  *
- * The checksum makes damage an error before anything is believed; all the same every length and code
- * is checked against what there is, so that no bytes at all can lead outside. Buffers stay with the
- * reader and serve the next block. */
+ * The checksum turns damage into an error first; still every length and code is checked against the block's
+ * size, so that no bytes at all can lead outside of it. The reader reuses its buffers for the next block. */
 #include "base/hash.h"
 #include "logs/format.h"
 
@@ -271,7 +270,7 @@ static tb_code read_times(tb_logblock *b, column *o, tb_error *err)
     return p == end && at == b->info.last_ms ? TB_OK : damaged(b, err);
 }
 
-/* Numbers lie ready to be read, with eight bytes behind the last one. */
+/* Numbers are ready to be read, with eight bytes after the last one. */
 static tb_code read_numbers(tb_logblock *b, column *o, tb_error *err)
 {
     const size_t rows = b->info.lines;

@@ -1,13 +1,13 @@
-/* Blocks that hold lines of many pull zones, and the directory beside one that says whose each row is.
+/* Blocks that hold lines of many pull zones, and the directory of such a block with the zone of each row.
  *
  *   zones:u32 list:u32 block:u64
  *   list bytes: LEB128 zones, ascending, the first one and then each one's difference to the one before
- *   codes of the rows: the place of its zone in the list, in as many bits as the greatest needs, low
+ *   codes of the rows: the index of its zone in the list, in as many bits as the greatest needs, low
  *   bits first
  *   checksum:u64  XXH3-64 over all before it, seeded with the number of lines
  *
- * Little-endian. `block` is the checksum of the block that it belongs to. A block whose lines are all
- * one zone's is that zone's; the others are of zone 0, which is nobody's. */
+ * Little-endian. `block` is the checksum of its block. A block with lines of a single zone belongs to that zone; the
+ * others have zone 0. */
 #ifndef TB__LOGS_DIRECTORY_H
 #define TB__LOGS_DIRECTORY_H
 

@@ -211,8 +211,8 @@ static bool is_entry(const texts *t, size_t e, uint64_t key, tb_text text)
     return text.len == 0 || memcmp(t->entry[e].data, text.data, text.len) == 0; /* an empty one may be NULL */
 }
 
-/* The rows before this one have nothing in this column, and were passed over. */
-static void make_up(texts *t, size_t rows)
+/* Fills in the rows before this one, which have nothing in this column and were skipped. */
+static void fill_missing(texts *t, size_t rows)
 {
     memset(t->code, 0, rows * sizeof *t->code);
     t->key[0] = 0;
@@ -224,7 +224,7 @@ static void make_up(texts *t, size_t rows)
 /* A new entry, the row's. */
 static void add_entry(texts *t, size_t row, tb_text text, uint64_t key, uint16_t word)
 {
-    if (t->n == 0 && row > 0) make_up(t, row);
+    if (t->n == 0 && row > 0) fill_missing(t, row);
     t->any |= text.len > 0;
     t->key[t->n] = key;
     t->entry[t->n] = text;
@@ -377,7 +377,7 @@ static void add_record(tb_logpack *pack, tb_logwords *words, size_t row, const t
         add_binary(pack->binary[TB__LOG_ID], row, take_text(&p), r->id, NULL);
 }
 
-/* The words are in no block any more. */
+/* Resets the block's codes of the words. */
 static void leave_words(tb_logpack *pack, tb_logwords *words)
 {
 #define TB_X(name, member)                                                                         \
@@ -436,8 +436,7 @@ static void put_numbers(tb_logpack *pack, const numbers *v, size_t n)
 static void spread(texts *t, size_t n)
 {
     if (t->n == n) return;
-    /* Backwards: a row's entry never stands behind the row, so it is read before it is written
-     * over. */
+    /* Backwards: a row's entry is never after the row, so it is read before it is overwritten. */
     for (size_t row = n; row-- > 0;)
         t->entry[row] = t->entry[t->code[row]];
     t->n = n;
@@ -537,8 +536,8 @@ static void put_column(tb_logpack *pack, int c, size_t n)
     }
 }
 
-/* The plain column compressed, behind out's end: its length there; 0 where that is not shorter by a
- * quarter. Such a column (random ids, addresses) is left alone for some blocks. */
+/* Compresses the plain column at out's end: its length there; 0 if that is not shorter by a quarter. Such a column
+ * (random ids, addresses) is not compressed for some blocks. */
 static size_t shrink(tb_logpack *pack, int c, tb_buf *out)
 {
     const tb_buf *plain = &pack->plain;
@@ -617,16 +616,15 @@ static tb_code start(tb_logpack *pack, const int64_t *times, size_t n, tb_loginf
 
 #define PLACE_OF(key) ((key) & (TB_LOGBLOCK_LINES - 1))
 
-tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
-                         tb_logline_fn line, void *ctx, tb_buf *out, tb_loginfo *ret_info,
-                         tb_error *err)
+tb_code tb_logpack_block(tb_logpack *pack, const tb_loglines *lines, tb_buf *out,
+                         tb_loginfo *ret_info, tb_error *err)
 {
-    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
-    tb_code code = start(pack, times, n, &info, err);
+    tb_loginfo info = {.zone = lines->zone, .lines = (uint32_t)lines->n};
+    tb_code code = start(pack, lines->times, lines->n, &info, err);
     if (code) return code;
-    for (size_t row = 0; row < n; row++) {
+    for (size_t row = 0; row < lines->n; row++) {
         tb_logline one;
-        line(ctx, PLACE_OF(pack->key[row]), &one);
+        lines->line(lines->ctx, PLACE_OF(pack->key[row]), &one);
         add_line(pack, row, &one);
     }
     code = put_block(pack, &info, out, err);
@@ -634,17 +632,16 @@ tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, s
     return code;
 }
 
-tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
-                           const void *const *records, size_t n, tb_buf *out,
-                           tb_loginfo *ret_info, tb_error *err)
+tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, const tb_logrecords *records,
+                           tb_buf *out, tb_loginfo *ret_info, tb_error *err)
 {
-    tb_loginfo info = {.zone = zone, .lines = (uint32_t)n};
-    for (size_t i = 0; i < n && i < TB_LOGBLOCK_LINES; i++)
-        pack->times[i] = ((const tb__logrecord *)records[i])->time_ms;
-    tb_code code = start(pack, pack->times, n, &info, err);
+    tb_loginfo info = {.zone = records->zone, .lines = (uint32_t)records->n};
+    for (size_t i = 0; i < records->n && i < TB_LOGBLOCK_LINES; i++)
+        pack->times[i] = ((const tb__logrecord *)records->records[i])->time_ms;
+    tb_code code = start(pack, pack->times, records->n, &info, err);
     if (code) return code;
-    for (size_t row = 0; row < n; row++)
-        add_record(pack, words, row, records[PLACE_OF(pack->key[row])]);
+    for (size_t row = 0; row < records->n; row++)
+        add_record(pack, words, row, records->records[PLACE_OF(pack->key[row])]);
     leave_words(pack, words);
     code = put_block(pack, &info, out, err);
     if (!code) *ret_info = info;
@@ -656,7 +653,7 @@ tb_code tb_logpack_mix(tb_logpack *pack, tb_logwords *words, const tb_logmix *mi
 {
     const size_t from = out->len;
     const int64_t zone = mix->n_zones == 1 ? mix->zones[0] : 0;
-    tb_code code = tb_logpack_records(pack, words, zone, mix->records, mix->n, out, ret_info, err);
+    tb_code code = tb_logpack_records(pack, words, &(tb_logrecords){zone, mix->records, mix->n}, out, ret_info, err);
     if (code) return code;
     for (size_t row = 0; row < mix->n; row++)
         pack->spare[row] = mix->places[PLACE_OF(pack->key[row])];

@@ -1,11 +1,11 @@
-/* The bytes of a block, little-endian, for who writes them and who reads them.
+/* The bytes of a block, little-endian, for its writer and its reader.
  *
  *   mark:u32 lines:u32 first_ms:i64 last_ms:i64  {plain:u32 stored:u32 codes:u32} for each column
  *   for each column its stored bytes, and its codes, which are never compressed
  *   checksum:u64  XXH3-64 over all before it, seeded with the zone
  *
- * A column is zstd where stored < plain, as it is where they are equal, and absent (no row has
- * anything there) where both are 0. Plain bytes by the column's kind:
+ * A column is zstd where stored < plain, uncompressed where they are equal, and absent (empty in all rows) where both
+ * are 0. Plain bytes by the column's kind:
  *
  *   TIME    LEB128 difference to the row before; the first to first_ms
  *   NUMBER  width:u8, the value + 1 of each row in so many bits, low bits first; 0: absent. Width is

@@ -1,5 +1,5 @@
-/* A line's columns. The line was accepted by intake, so nothing is judged here: columns are where
- * intake found them, and a text that says nothing ("-") becomes an absent one. */
+/* A line's columns. Intake has accepted the line, so nothing is checked here: columns are where intake found them,
+ * and an empty text ("-") becomes an absent one. */
 #include "intake/columns.h"
 #include "intake/chars.h"
 #include "tollbook/requestlog.h"
@@ -78,14 +78,14 @@ static inline void split_url(tb_text url, tb_logline *line)
     line->path = between(slash, end);
 }
 
-/* The thirteen digits that end here: a line whose pipes intake tells has no others. */
+/* The thirteen digits that end here; a line with known pipes has no other form. */
 static int64_t read_time(const char *end)
 {
     return (int64_t)(tb__digits_value(tb__digits_before(end - 8, 5)) * 100000000 +
                      tb__digits_value(tb__digits_before(end, 8)));
 }
 
-/* All but the numbers of a line whose pipes are at p, 11 or 14 of them. */
+/* All but the numbers of a line with its pipes at p, 11 or 14 of them. */
 static inline __attribute__((always_inline)) void take_columns(const char *line, const char *end,
                                                                const char *const p[PIPES],
                                                                bool extended, tb_logline *ret)
@@ -144,7 +144,7 @@ static void read_pipe(const tb_log_layout *layout, const char *line, size_t len,
     if (parts.url.len) split_url(of_part(parts.url), ret);
 }
 
-/* "GET /path HTTP/1.1": what stands between the method and the version. */
+/* "GET /path HTTP/1.1": the part between the method and the version. */
 static tb_text target_of(tb_text request)
 {
     const char *end = request.data + request.len;

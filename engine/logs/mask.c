@@ -1,9 +1,9 @@
-/* Hiding addresses in text that is no log line: whatever looks like one is taken for one.
+/* Hides addresses in text that is no log line: everything that looks like one counts as one.
  *
- * A run of hexadecimal digits, colons and dots is looked at as a whole. With "::" in it, or four colons,
- * it is an IPv6 address; one that cannot be read is hidden whole. Else three numbers or more with dots
- * between them are an IPv4 address, maybe cut off. Times (three colons) stay. What is written is never
- * longer than what was read. */
+ * A run of hexadecimal digits, colons and dots is checked as a whole. With "::" in it, or four colons, it is
+ * an IPv6 address; one that cannot be parsed is hidden completely. Else three or more numbers with dots
+ * between them are an IPv4 address, possibly cut off. Times (three colons) stay. The output is never longer
+ * than the input. */
 #include "logs/format.h"
 
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
-/* A line as it waits to be packed: its columns, in some 120 bytes instead of 300.
+/* A line that is to be packed: its columns, in some 120 bytes instead of 300.
  *
- * The head, then what the line has, without gaps: the id's 16 bytes, the address's 4 or 16, the body
- * bytes; then, each with its length before it, the texts that are not words in the order of
- * tb__log_texted, the address and the id where they are texts. It ends at a multiple of 8. */
+ * The head, then the line's values, without gaps: the id's 16 bytes, the address's 4 or 16, the body bytes;
+ * then, each with its length before it, the texts that are not words in the order of tb__log_texted, the
+ * address and the id where they are texts. It ends at a multiple of 8. */
 #ifndef TB__LOGS_RECORD_H
 #define TB__LOGS_RECORD_H
 

@@ -43,7 +43,7 @@ static bool any_left(const selection *s)
     return s->first < s->end && memchr(s->alive + s->first, 1, s->end - s->first) != NULL;
 }
 
-/* Rows whose entry is not marked are out. */
+/* Drops rows with an unmarked entry. */
 static void keep_marked(selection *s, const tb__log_texts *t, const uint8_t *ok)
 {
     for (size_t row = s->first; row < s->end; row++)

@@ -159,7 +159,7 @@ static void put_url(tb_buf *out, const tb_logline *line)
         tb_json_string(out, line->path.data, line->path.len);
         return;
     }
-    /* The second string begins where the first one's closing quote stands; its own opening quote
+    /* The second string begins at the position of the first one's closing quote; its own opening quote
      * is then taken out by writing it over the closing one and moving on. */
     const size_t seam = out->len - 1;
     tb_json_string(out, line->path.data, line->path.len);

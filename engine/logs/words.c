@@ -6,7 +6,7 @@
 
 #define CAP_FIRST   64
 #define BYTES_FIRST 4096
-#define UNIT        TB__WORD_UNIT /* the first one is nobody's */
+#define UNIT        TB__WORD_UNIT /* the first one is unused */
 
 void tb__words_init(tb__words *w)
 {
@@ -39,7 +39,7 @@ static void put(tb__words *w, size_t number)
     w->slot[i] = (tb__word_slot){key, w->at[number], (uint32_t)number};
 }
 
-/* Twice the numbers. False: there are no more; those that there are stay good. */
+/* Doubles the table of numbers. False: out of memory; existing numbers stay valid. */
 static bool grow(tb__words *w)
 {
     const size_t cap = w->cap ? w->cap * 2 : CAP_FIRST;

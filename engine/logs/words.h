@@ -1,13 +1,12 @@
-/* The texts of one column that repeat, as numbers: each is kept once, however many lines that wait to
- * be packed say it, and a block's dictionary is made of numbers instead of bytes.
+/* The repeated texts of one column, as numbers: each is kept once, however many lines to be packed have it, and a
+ * block's dictionary is made of numbers instead of bytes.
  *
- * Number 0 is the empty text. Numbers are good until the words are forgotten. There are at most
- * TB__WORDS_MAX of them, TB__WORDS_BYTES together; a text that finds no room, or is long, is
- * TB__WORD_NONE and stays with its line. So is every one once memory runs out.
+ * Number 0 is the empty text. Numbers are valid until the words are emptied. There are at most TB__WORDS_MAX of
+ * them, TB__WORDS_BYTES together; a text without room, or a long one, is TB__WORD_NONE and stays with its line. So
+ * does every text once memory is short.
  *
- * Words of many zones are more than the caches next to the processor hold. Who has several lines at
- * hand asks for the key of each first, then for its word to be fetched, and for its number last: the
- * waits then overlap. */
+ * Words of many zones exceed the processor's nearest caches. A caller with several lines first requests the key of
+ * each, then prefetches its word, and requests its number last: so the cache misses overlap. */
 #ifndef TB__LOGS_WORDS_H
 #define TB__LOGS_WORDS_H
 
@@ -50,7 +49,7 @@ void tb__words_release(tb__words *words);
 void tb__words_forget(tb__words *words);
 uint16_t tb__words_add(tb__words *words, tb_text text, uint64_t key);
 
-/* What a text is looked up by; those that share one are told apart by their bytes. */
+/* The key of a text in the table; texts with the same key are compared by their bytes. */
 static inline uint64_t tb__text_key(tb_text text, uint64_t seed)
 {
     return XXH3_64bits_withSeed(text.data, text.len, seed);
@@ -67,7 +66,7 @@ static inline tb_text tb__word_text(const tb__words *words, uint16_t number)
     return (tb_text){word->text, word->len};
 }
 
-/* The text's key, for what follows; what the lookup begins with is fetched. */
+/* The text's key; prefetches the beginning of the lookup. */
 static inline uint64_t tb__words_key(const tb__words *words, tb_text text)
 {
     if (text.len == 0) return 0;

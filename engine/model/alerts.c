@@ -1,6 +1,5 @@
-/* An alert is walked along two tables: its keys, and what each kind's threshold is called and may be.
- * A key of another kind is refused, for it would be a wrong alert: "above" of a balance, "probability"
- * of usage. */
+/* An alert is walked along two tables: its keys, and each kind's threshold with its name and range. A key of another
+ * kind is refused, since it would be a wrong alert: "above" of a balance, "probability" of usage. */
 #include "model/alerts.h"
 
 #include <stdio.h>

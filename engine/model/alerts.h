@@ -1,5 +1,5 @@
-/* What the catalogue says of an account's alerts. One reading, as in declared.h: the door refuses what
- * does not read, and whoever looks at the alerts reads by the same function. */
+/* An account's declared alerts. They are read in one place, as in declared.h: a new catalogue with an invalid alert is
+ * refused, and alerts are evaluated with the same function. */
 #ifndef TOLLBOOK_MODEL_ALERTS_H
 #define TOLLBOOK_MODEL_ALERTS_H
 

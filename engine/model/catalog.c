@@ -1,9 +1,9 @@
-/* CATALOG.json to a tb_catalog: the document is read whole (document.h), then every object is
- * walked along a table of its keys, each with a setter that judges and takes the value. A zone's
- * settings and hostnames are judged in settings.c, what is billed by in declared.c, by the functions
- * that bills read it with, what concerns several objects at the end, in catalog_check.c.
+/* CATALOG.json to a tb_catalog: the whole document is parsed (document.h), then every object is walked along a table
+ * of its keys, each with a setter that checks and stores the value. A zone's settings and hostnames are checked in
+ * settings.c, billed values in declared.c by the functions with which bills read them, and relations of several
+ * objects at the end, in catalog_check.c.
  *
- * Two arenas: one lives in the catalogue, the other holds what only the parse needs. */
+ * Two arenas: one lives in the catalogue, the other has the memory that only parsing needs. */
 #include "model/catalog_private.h"
 
 #include "base/jsontext.h"
@@ -25,18 +25,18 @@ typedef struct parser {
     tb__arena *kept, scratch;
     tb_catalog *out;
     tb_error *err;
-    /* Where it stands, for the path in messages. */
+    /* The current object, for the path in messages. */
     const char *list; /* "zones"; NULL at the top */
     size_t index;
     const char *key;
     size_t key_len;
     size_t element; /* of a list under key; NO_ELEMENT if there is none */
-    bool stored;    /* it was taken before: what was allowed then stays so */
+    bool stored;    /* it is from a file: values that were once accepted stay valid */
 } parser;
 
 #define NO_ELEMENT SIZE_MAX
 
-/* Keys come from the document: what is no plain character shows as '?', what is long is cut. */
+/* Keys come from the document: other characters than plain ones are shown as '?', a long key is cut. */
 static size_t put_key(char *out, size_t room, const char *key, size_t len)
 {
     size_t n = len < room ? len : room;
@@ -323,7 +323,7 @@ static tb_code check_hostnames(parser *p, uint32_t value, void *to)
     return code;
 }
 
-/* A balancer's zones: ids, each once. Whose they are is checked at the end. */
+/* A balancer's zones: ids, each once. Their accounts are checked at the end. */
 static tb_code set_zones(parser *p, uint32_t value, void *to)
 {
     tb_catalog_balancer *balancer = to;
@@ -727,7 +727,7 @@ static tb_code read_top(parser *p, uint32_t key)
     return refuse_node(p, name, "Unknown key.");
 }
 
-/* The seller's rates are judged by the accounts' currencies, wherever either stands. */
+/* The seller's rates are checked with the accounts' currencies, in any order of the document. */
 static tb_code judge_rates(parser *p)
 {
     tb__fault fault = {.path = ""};

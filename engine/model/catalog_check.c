@@ -189,7 +189,7 @@ static tb_code check_balancers(checker *p, const id_ref *accounts, const id_ref 
     return code ? code : check_attachments(p);
 }
 
-/* What a shield zone shows is its account's alone: so must its pull zone be. */
+/* A shield zone's events belong to its account only: so must its pull zone. */
 static tb_code check_shields(checker *p, const id_ref *accounts, const id_ref *zones)
 {
     id_ref *ids;
@@ -211,7 +211,7 @@ static tb_code check_shields(checker *p, const id_ref *accounts, const id_ref *z
 
 /* --- containers --- */
 
-/* Applications are found by their id alone, the others by account and id. */
+/* Applications are found by their id, the others by account and id. */
 static int compare_containers(const void *a, const void *b)
 {
     const tb_container *x = *(const tb_container *const *)a, *y = *(const tb_container *const *)b;

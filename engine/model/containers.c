@@ -1,6 +1,5 @@
-/* Registries, container applications and limits of a catalogue: each object is walked along a table
- * of its fields, each with the judge of its values. Nothing is converted: what is stored is the
- * object's canonical text, and whoever needs a value takes it from there.
+/* Registries, container applications and limits of a catalogue: each object is walked along a table of its fields, each
+ * with a check of its values. Nothing is converted: the object's canonical text is stored, and values are read from it.
  *
  * Addresses are judged strictly, since the server calls them: a scheme, a host, a port and, where
  * one may stand, a path; no user, query or fragment. A password is never part of a catalogue: it
@@ -66,7 +65,7 @@ static bool is_word(const tb__node *node)
     return true;
 }
 
-/* What stands in URLs, file names and on command lines. */
+/* Ids, which occur in URLs, file names and on command lines. */
 static tb_code judge_word(judged *j, const field *f, uint32_t at)
 {
     tb_code code = judge_text(j, f, at);
@@ -311,7 +310,7 @@ static uint32_t member(const judged *j, uint32_t object, const char *name)
     return 0;
 }
 
-/* Adds ".name" to the path, and a sign for what is no plain character; returns where it ended. */
+/* Adds ".name" to the path, with '?' for other characters than plain ones; returns its former end. */
 static size_t enter(judged *j, const char *name, size_t len)
 {
     const size_t before = strlen(j->path);

@@ -9,7 +9,7 @@
 
 #define UNITS_MOST INT64_C(1000000000000000000) /* 10^18, as a price book is made for */
 
-/* Where a walk over a contract stands. */
+/* The position of a walk over a contract. */
 typedef struct reader {
     const tb__document *doc;
     tb_contract *to;

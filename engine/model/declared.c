@@ -39,8 +39,8 @@ static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const ch
     return false;
 }
 
-/* Keys come from the document: what is no plain character shows as '?', and one that is long is cut
- * between characters. */
+/* Keys come from the document: other characters than plain ones are shown as '?', and a long key is cut between
+ * characters. */
 bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, const char *wanted)
 {
     const tb__node *node = &doc->nodes[key];
@@ -153,7 +153,7 @@ bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB_
 
 /* --- tax --- */
 
-/* Where a walk over rates stands. */
+/* The position of a walk over rates. */
 typedef struct taxing {
     const tb__document *doc;
     tb__tax *list;
@@ -172,7 +172,7 @@ static bool refuse_rate(taxing *t, const char *member, uint32_t node, const char
 static const char percent_wanted[] =
     "a percent from 0 to 100 with at most 15 digits after the point";
 
-/* Appends a rate without a name yet. member: where its percent stands, for the path. */
+/* Appends a rate without a name yet. member: its percent's node, for the path. */
 static bool add_rate(taxing *t, const char *member, uint32_t percent)
 {
     tb__tax *tax = &t->list[t->n];

@@ -1,9 +1,9 @@
-/* What the catalogue's objects say that is billed by: rates, discounts, prices, times. One reading:
- * the door refuses what does not read (catalog.c), and whoever bills meets the same rule in a file
- * that an older tollbook filled (store/money/declared.c), so that no rule has a second copy.
+/* The billed values of the catalogue's objects: rates, discounts, prices, times. They are read in one place: a new
+ * catalogue with an invalid value is refused (catalog.c), and bills apply the same rule to a file that an older
+ * version filled (store/money/declared.c), so that no rule has a second copy.
  *
- * A reading is false where the value breaks a rule: *fault says where, within the value, and what it
- * must be. No number becomes a double. */
+ * A function returns false if the value breaks a rule: *fault has the place within the value and the valid values.
+ * No number becomes a double. */
 #ifndef TOLLBOOK_MODEL_DECLARED_H
 #define TOLLBOOK_MODEL_DECLARED_H
 
@@ -16,11 +16,11 @@ typedef struct tb__fault {
     uint32_t node;
 } tb__fault;
 
-/* At a key, whose name is the path: as text that can be shown. false. */
+/* Sets the fault to a key, with its name as printable path. Returns false. */
 bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, const char *wanted);
 
-/* path put behind `before`, as a JSON path: "tax" and "VAT" are "tax.VAT". room: of out; what is
- * longer is cut between characters. */
+/* Appends path to `before`, as a JSON path: "tax" and "VAT" are "tax.VAT". room: of out; a longer one is cut between
+ * characters. */
 void tb__fault_path(const char *before, const char *path, char *out, size_t room);
 
 /* Which regions one covers, billing knows. */
@@ -36,8 +36,8 @@ typedef enum tb__discount {
         TB__DISCOUNT_COUNT
 } tb__discount;
 
-/* An account's `discounts`: an object of those above alone, each a whole percent or null; 0 where it
- * is absent. A misspelt one would be a wrong invoice. */
+/* An account's `discounts`: an object of only those above, each a whole percent or null; 0 if absent. A misspelt one
+ * would be a wrong invoice. */
 bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB__DISCOUNT_COUNT],
                             tb__fault *fault);
 
@@ -77,16 +77,15 @@ typedef struct tb__declared_zone {
 } tb__declared_zone;
 bool tb__declared_settings(const tb__document *doc, uint32_t value, tb__declared_zone *ret,
                            tb__fault *fault);
-/* Whether 10^18 units at its prices fit a decimal, as a price book's must: what the door asks on top,
- * for a bill at a larger price can only overflow. */
+/* Whether 10^18 units at its prices fit a decimal, as a price book requires: a further check of new catalogues, for
+ * a bill at a larger price can only overflow. */
 bool tb__declared_prices_safe(const tb__document *doc, uint32_t value, const tb__declared_zone *zone,
                               tb__fault *fault);
 
 /* `created`, `deleted`. */
 bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us, tb__fault *fault);
 
-/* Whether a string can stand in any document: it has no control character, and nothing that XML
- * forbids. */
+/* Whether a string is valid in any document: no control character, and nothing that XML forbids. */
 bool tb__node_plain(const tb__node *node);
 
 /* The value of an object's member; 0 where it is absent or null, or `object` is none. */

@@ -1,7 +1,6 @@
-/* One pass over the bytes with a stack of open objects and arrays (no recursion). The grammar falls
- * apart into two steps that take turns: start a value, then go on to the place of the next value,
- * closing what ends on the way. Duplicate keys are found when an object closes: pair by pair in
- * small objects, by sorting in large ones. */
+/* One pass over the bytes with a stack of open objects and arrays (no recursion). The grammar is split into two
+ * alternating steps: start a value, then go on to the place of the next value, closing containers that end.
+ * Duplicate keys are found when an object closes: pair by pair in small objects, by sorting in large ones. */
 #include "model/document.h"
 
 #include "base/jsontext.h"
@@ -176,7 +175,7 @@ static tb_code read_number(reader *r)
     return add_node(r, TB__NUMBER, r->text + start, r->at - start, start);
 }
 
-/* From behind the opening quote to the closing one. */
+/* From after the opening quote to the closing one. */
 static tb_code scan_string(reader *r, bool *ret_escaped)
 {
     bool escaped = false;
@@ -330,7 +329,7 @@ static tb_code read_key(reader *r)
     return TB_OK;
 }
 
-/* Behind a value: closes what ends, and stands where the next value starts, or is done. */
+/* After a value: closes containers that end, and moves to the next value, or sets *ret_done. */
 static tb_code go_on(reader *r, bool *ret_done)
 {
     while (r->depth > 0) {

@@ -25,8 +25,8 @@ typedef enum tb__node_type {
     TB__OBJECT,
 } tb__node_type;
 
-/* A value, or a member's key (a string, followed by its value). An array's or object's content
- * follows it directly; `next` is the index behind all of it. */
+/* A value, or a member's key (a string, followed by its value). An array's or object's content follows it directly;
+ * `next` is the index after all of it. */
 typedef struct tb__node {
     const char *text; /* number: its text; string: its decoded bytes, not terminated */
     uint32_t len;     /* of text; array, object: how many elements or members */
@@ -43,9 +43,8 @@ typedef struct tb__document {
     tb__arena *strings; /* decoded strings that had escapes */
 } tb__document;
 
-/* text must live as long as the document; strings takes what had to be decoded. On failure
- * err->byte is the place, counted from 1, code the failure's code for syntax. On success the caller
- * releases the document. */
+/* text must live as long as the document; strings gets the decoded texts. On failure err->byte is the place, counted
+ * from 1, and the error is `code` for syntax. On success the caller releases the document. */
 TB_MUST_USE tb_code tb__document_parse(const char *text, size_t len, tb_code code,
                                        tb__arena *strings, const tb_alloc *alloc,
                                        tb__document *ret_document, tb_error *err);

@@ -1,7 +1,6 @@
-/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of
- * fields (tollbook/party.h); each field has a form beside its length. What it keeps true: a text
- * that was taken can stand in any document, XML too, for it holds no control character, and a code
- * is one that the norm's code lists could hold. */
+/* The seller, buyers and labels of a catalogue. A party's object is walked along the table of fields
+ * (tollbook/party.h); each field has a form in addition to its length. Invariant: an accepted text is valid in any
+ * document, XML too, for it holds no control character, and a code has the form of the norm's code lists. */
 #include "model/parties.h"
 
 #include <stdio.h>
@@ -79,7 +78,7 @@ static bool is_currency(const tb__node *node)
     return node->len == 3 && are_capitals(node, 0, 3);
 }
 
-static bool is_code(const tb__node *node)
+static bool is_four_digits(const tb__node *node)
 {
     return node->len == 4 && are_digits(node);
 }
@@ -87,7 +86,7 @@ static bool is_code(const tb__node *node)
 /* Of EAS: four digits, or two letters such as EM, an e-mail address. */
 static bool is_eas(const tb__node *node)
 {
-    return is_code(node) || (node->len == 2 && are_capitals(node, 0, 2));
+    return is_four_digits(node) || (node->len == 2 && are_capitals(node, 0, 2));
 }
 
 static bool is_means(const tb__node *node)
@@ -95,8 +94,8 @@ static bool is_means(const tb__node *node)
     return node->len <= 3 && are_digits(node);
 }
 
-/* Country, check digits and account; with country and check digits moved behind it and letters as
- * 10 to 35 it is 1 modulo 97 (ISO 13616). */
+/* Country, check digits and account; with country and check digits moved to the end and letters as 10 to 35 it is 1
+ * modulo 97 (ISO 13616). */
 static bool is_iban(const tb__node *node)
 {
     unsigned rest = 0;
@@ -126,7 +125,7 @@ static const form country = {is_country, "a country of ISO 3166-1, two capital l
 static const form language = {is_language, "en or de"};
 static const form currency = {is_currency, "three capital letters such as EUR"};
 static const form eas = {is_eas, "a code of EAS such as 0204 or EM"};
-static const form icd = {is_code, "a code of ICD, four digits such as 0204"};
+static const form icd = {is_four_digits, "a code of ICD, four digits such as 0204"};
 static const form means = {is_means, "a code of UNTDID 4461, one to three digits such as 58"};
 static const form iban = {is_iban, "an IBAN without spaces whose check digits are right"};
 static const form bic = {is_bic, "a BIC of 8 or 11 characters"};
@@ -153,9 +152,9 @@ typedef struct walk {
     const tb__document *doc;
     tb_party_role role;
     tb__said_party *party;
-    tb__said_seller *seller; /* NULL: it is a buyer */
+    tb__said_seller *seller; /* NULL: a buyer */
     tb__fault *fault;
-    const char *group; /* "contact", whose members are walked; "" at the top */
+    const char *group; /* "contact": walk its members; "" at the top */
 } walk;
 
 static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted)
@@ -221,7 +220,7 @@ static bool read_group(walk *w, uint32_t key, tb_party_field field)
     return read_members(&inner, key + 1);
 }
 
-/* --- what a seller says beside --- */
+/* --- further members of a seller --- */
 
 bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault)
 {
@@ -289,7 +288,7 @@ bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, i
     return at && tb__node_decimal(&doc->nodes[at], RATE_SCALE, ret);
 }
 
-/* The first month whose rate names no currency, or 0. */
+/* The first month with a rate without currency, or 0. */
 static uint32_t find_plain_rate(const tb__document *doc, uint32_t seller)
 {
     const uint32_t rates = tb__declared_member(doc, seller, "rates");
@@ -361,8 +360,7 @@ static bool read_members(walk *w, uint32_t object)
     return true;
 }
 
-/* Fields that each party must have; and pairs of which the first says nothing without the second.
- */
+/* Fields that each party must have; and pairs of which the first is useless without the second. */
 static const struct {
     tb_party_field field;
     const char *wanted[2]; /* by role */

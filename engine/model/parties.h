@@ -1,14 +1,13 @@
-/* What the catalogue says of the parties of an invoice: the seller, an account's buyer, their terms
- * of payment, and labels. One reading, as in declared.h: the door refuses what does not read, and
- * whoever makes an invoice reads by the same functions. The fields are those of tollbook/party.h.
- */
+/* The declared parties of an invoice: the seller, an account's buyer, their terms of payment, and labels. They are
+ * read in one place, as in declared.h: a new catalogue with an invalid party is refused, and invoices use the same
+ * functions. The fields are those of tollbook/party.h. */
 #ifndef TOLLBOOK_MODEL_PARTIES_H
 #define TOLLBOOK_MODEL_PARTIES_H
 
 #include "model/declared.h"
 #include "tollbook/party.h"
 
-/* The nodes of what was declared; 0: it was not. */
+/* The nodes of the declared fields; 0: not declared. */
 typedef struct tb__said_party {
     uint32_t field[TB_PARTY_FIELDS];
 } tb__said_party;
@@ -19,12 +18,11 @@ typedef struct tb__said_seller {
     int terms_days;
 } tb__said_seller;
 
-#define TB__TERMS_DAYS     14 /* a seller's, where it says nothing */
+#define TB__TERMS_DAYS     14 /* a seller's default */
 #define TB__TERMS_DAYS_MAX 365
-#define TB__PAYMENT_MEANS  "58" /* SEPA credit transfer, where payment.means says nothing */
+#define TB__PAYMENT_MEANS  "58" /* SEPA credit transfer, the default of payment.means */
 
-/* `seller` at the top of a catalogue; an account's `buyer`. A key that is unknown is a fault whose
- * `wanted` is NULL. */
+/* `seller` at the top of a catalogue; an account's `buyer`. An unknown key is a fault with `wanted` NULL. */
 bool tb__declared_seller(const tb__document *doc, uint32_t value, tb__said_seller *ret,
                          tb__fault *fault);
 bool tb__declared_buyer(const tb__document *doc, uint32_t value, tb__said_party *ret,
@@ -33,14 +31,13 @@ bool tb__declared_buyer(const tb__document *doc, uint32_t value, tb__said_party 
 /* An account's `terms_days`. */
 bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__fault *fault);
 
-/* What one unit of an invoice's currency, `of`, is worth in the seller's tax currency in a month.
- * false: the rates, which were read before, have none of it. */
+/* The value of one unit of an invoice's currency, `of`, in the seller's tax currency in a month. false: the rates,
+ * which were read before, have none. */
 bool tb__declared_rate(const tb__document *doc, const tb__said_seller *seller, int64_t month,
                        const char *of, tb_decimal *ret);
 
-/* Of a whole catalogue whose parts read: whether each rate says of which currency it is. One that
- * names none is clear where the accounts have at most one currency beside the tax currency. The
- * fault's path is within the seller. */
+/* Of a whole valid catalogue: whether the currency of each rate is clear. A rate without a currency is clear if the
+ * accounts have at most one currency beside the tax currency. The fault's path is within the seller. */
 bool tb__declared_rates_clear(const tb__document *doc, tb__fault *fault);
 
 #define TB__LABELS_MAX      50

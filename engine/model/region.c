@@ -1,11 +1,10 @@
-/* The built-in region table: cities with an edge, their codes in logs, billing regions and public prices
- * of the service. Codes are the service's; those that it does not use (a country's two letters, a
- * city's three) are kept for logs of others. Where two codes stand for one city the second's name ends
- * with its code, as "OC: Sydney, SYD" does. Ids are for ever: add at the end only. Coordinates are
- * the cities', to a hundredth of a degree.
+/* The built-in region table: cities with an edge, their codes in logs, billing regions and public prices of the
+ * service. Codes are the service's; those that it does not use (a country's two letters, a city's three) are kept
+ * for other logs. Where two codes mean one city the second's name ends with its code, as in "OC: Sydney, SYD". Ids
+ * never change: add at the end only. Coordinates are the cities', to a hundredth of a degree.
  *
- * Do not change lightly what a code is billed as: databases take this table over when a catalogue without
- * regions is applied, and months that are not billed yet are priced by it. */
+ * The billing region of a code does not change lightly: databases copy this table when a catalogue without regions is
+ * applied, and months that are not billed yet are priced by it. */
 #include "tollbook/catalog.h"
 
 #define PRICE_EU   "0.01"

@@ -1,7 +1,6 @@
-/* Settings along the table. A value is judged and written in one go: where the judgement fails,
- * what was written before it is of no use to anybody. Models hold models, as deep as the tables do.
- * Member names of a model are looked up among its fields, so that answers always have all of them,
- * in order, whatever was declared. */
+/* Settings along the table. A value is checked and written at once: after a failed check the output is discarded.
+ * Models contain models, as deep as the tables do. Member names of a model are looked up among its fields, so that
+ * answers always have all of them, in order, whatever was declared. */
 #include "model/settings.h"
 
 #include <inttypes.h>
@@ -412,7 +411,7 @@ static bool is_named(const writer *w, uint32_t node, const tb__hostnames *with)
            tb__node_is(&w->doc->nodes[node], with->first, with->first_len);
 }
 
-/* One field of a hostname whose object may be a mere string, or absent (node 0: the system's). */
+/* One field of a hostname; the object may be a mere string, or absent (node 0: the system's). */
 static tb_code write_hostname_field(const writer *w, const tb__hostnames *with, uint32_t node,
                                     size_t nth, const tb_field *field)
 {

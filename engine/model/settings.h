@@ -9,9 +9,9 @@
 /* Of a buffer that it is written to: a string takes six times its length until it is written. */
 #define TB__SETTINGS_ROOM (8 * TB__SETTINGS_MAX)
 
-/* Appends the normal form of a field's value: enums as numbers, decimals without exponent, objects
- * with all their fields in order, null lists as []. TB_E_CATALOG: err->field is the field's name,
- * err->message what it must be, err->byte the place. */
+/* Appends the normal form of a field's value: enums as numbers, decimals without exponent, objects with all their
+ * fields in order, null lists as []. TB_E_CATALOG: err->field is the field's name, err->message the valid values,
+ * err->byte the place. */
 TB_MUST_USE tb_code tb__field_write(const tb_field *field, const tb__document *doc, uint32_t node,
                                     tb_buf *out, tb_error *err);
 

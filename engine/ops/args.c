@@ -1,7 +1,6 @@
-/* Arguments by the rows of an operation: each value is checked where it comes in, so that what an
- * operation reads is within its bounds. jansson says whether a body is JSON and reads its small
- * members; where a document's bytes begin and end is found by walking over text that is known to be
- * well formed, so that its numbers stay decimals. */
+/* Arguments by the rows of an operation: each value is checked when it is added, so that an operation reads only
+ * values within its bounds. jansson validates a body and reads its small members; the bytes of a document are found
+ * by scanning the text, which is known to be well formed, so that its numbers stay decimals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,7 +312,7 @@ tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err)
     return code;
 }
 
-/* --- what was given --- */
+/* --- given arguments --- */
 
 const tb_arg *tb_arg_nth(const tb_args *args, const char *name, size_t n)
 {

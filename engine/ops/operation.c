@@ -238,7 +238,7 @@ bool tb_operation_reads(const tb_args *args)
     return op->read && (!op->write_flags || !tb_operation_writes(args));
 }
 
-/* "The answer is no" is said before anything is written. */
+/* With the answer "no" nothing is written. */
 bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply)
 {
     return !reply->no && !reply->settled && tb_operation_writes(args);

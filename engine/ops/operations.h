@@ -65,8 +65,7 @@ TB_MUST_USE tb_code tb__told_begin(const tb_ops *ops, const tb_args *args, const
 TB_MUST_USE tb_code tb__told_end(const tb_ops *ops, const tb_args *args, tb__told *told, tb_reply *reply,
                                  tb_error *err);
 
-/* The first number of what is left of a `next`: digits, and the space behind them unless they are the
- * last. */
+/* Takes the first number of a `next`: digits, and the space after them unless they are the last. */
 bool tb__next_number(const char **next, int64_t *ret);
 TB_MUST_USE tb_code tb__next_wrong(tb_error *err);
 
@@ -88,8 +87,8 @@ TB_MUST_USE tb_code tb__walk_accounts(const tb_ops *ops, tb__account_walk *walk,
 /* Whether a ledger entry's amount has the digits of its currency, and a size that balances can always be summed of. */
 TB_MUST_USE tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err);
 
-/* Fails for a row of a file, of which nothing is entered. What to do instead (or "") comes before the message, which may
- * end with a command. */
+/* Fails for a row of a file, of which nothing is entered. What to do instead (or "") comes before the message, which
+ * may end with a command. */
 tb_code tb__refuse_row(uint64_t line, const tb_error *why, const char *instead, tb_error *err);
 
 /* Says that a month lies before the ledger's begin, and that drafts of it are for comparison; else nothing. */
@@ -117,7 +116,7 @@ void tb__print_json(tb_reply *reply);
 /* Where the reply is refused: its error's members, each with a comma behind it, for the beginning of an answer. */
 void tb__put_refused(const tb_reply *reply, tb_buf *out);
 
-/* Appends what was said so far as a JSON list. */
+/* Appends the messages so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);
 
 /* Rows that several operations share. */

@@ -1,5 +1,5 @@
-/* The auditor's page: what a customer does not need, and whoever checks the document does. Nothing
- * here is rounded. Codes and sums are written as they are stored. */
+/* The auditor's page: data for checking the document, which a customer does not need. Nothing here is rounded. Codes
+ * and sums are written as they are stored. */
 #include "print/maker.h"
 
 #include <inttypes.h>

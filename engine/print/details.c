@@ -1,7 +1,6 @@
-/* Every line of the bill, grouped by what it is charged for: zones, the volume of all zones, load
- * balancers, the account; then, in a table of their own, corrections by the month they are of. A
- * line of several prices has a row for each of them, whose amounts sum to the line's: each is
- * rounded, and the largest takes what is left. */
+/* Every line of the bill, grouped by the billed object: zones, the volume of all zones, load balancers, the account;
+ * then, in a table of their own, corrections by their month. A line of several prices has a row for each of them,
+ * with amounts that sum to the line's: each is rounded, and the largest takes the difference. */
 #include "print/maker.h"
 
 #include <inttypes.h>
@@ -145,7 +144,7 @@ static void put_group(tb__maker *m, const place *at)
 
 /* --- prices --- */
 
-/* Tiers of blocks have the price of a block, which the book writes as it is. */
+/* Tiers of blocks have the price of a block, as written in the book. */
 static bool by_block(tb_line_kind kind, const tb_bill_tier *tier)
 {
     return (kind == TB_LINE_VOLUME || kind == TB_LINE_BALANCER_REQUESTS) &&
@@ -240,8 +239,7 @@ static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_
     return tb__maker_amount(m, amount);
 }
 
-/* "plus 3.333 USD flat": what a tier costs beside its units; NULL: nothing, or its price is of
- * blocks or months. */
+/* "plus 3.333 USD flat": a tier's amount in addition to its units; NULL: none, or its price is of blocks or months. */
 static const char *flat_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
 {
     tb_decimal flat;
@@ -255,8 +253,8 @@ static const char *flat_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier
     return tb__maker_filled(m, TB__WORD_FLAT, money);
 }
 
-/* What each tier has of the line's amount: as in an electronic invoice where that can be, else rounded
- * by itself, the largest one taking what is left. */
+/* Each tier's share of the line's amount: as in an electronic invoice if possible, else rounded separately, with the
+ * difference in the largest one. */
 static tb_code share_tiers(tb__maker *m, const tb_bill_line *line, tb__prices *prices,
                            bool *ret_shared, allotment *ret, tb_error *err)
 {
@@ -307,7 +305,7 @@ static void put_shares(tb__maker *m, size_t i)
 
 /* --- lines --- */
 
-/* Whose line it is, where its group does not say it. */
+/* The owner of the line, if its group does not name it. */
 static const char *owner_text(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];

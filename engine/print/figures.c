@@ -172,7 +172,7 @@ static tb_code add_ratio(tb_buf *out, tb__language language, tb_i128 n, int64_t 
     return TB_OK;
 }
 
-/* The largest unit that a duration has two of, and what it is called. */
+/* The largest unit of which a duration has at least two, and its name. */
 typedef struct clock_unit {
     int64_t seconds;
     tb__word one, many;

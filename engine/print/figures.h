@@ -12,7 +12,7 @@ void tb__add_figure(tb_buf *out, tb__language language, tb_decimal value);
 void tb__add_amount(tb_buf *out, tb__language language, tb_decimal value, int digits);
 
 void tb__add_day(tb_buf *out, tb__language language, int64_t day); /* 4 November 2026 */
-/* Of a date as stored, "2026-11-04"; text that is none as it is. */
+/* Of a date as stored, "2026-11-04"; any other text is returned unchanged. */
 void tb__add_date(tb_buf *out, tb__language language, const char *text);
 void tb__add_month(tb_buf *out, tb__language language, int64_t month);  /* October 2026 */
 void tb__add_period(tb_buf *out, tb__language language, int64_t month); /* 1 - 31 October 2026 */

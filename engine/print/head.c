@@ -1,4 +1,4 @@
-/* The head of a sheet: what it is, of when, who sends it and who gets it. */
+/* The head of a sheet: title, dates, sender and recipient. */
 #include "print/maker.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ static const char *of(const tb_party *party, tb_party_field field)
     return tb_party_text(party, field);
 }
 
-/* --- what it is --- */
+/* --- the title --- */
 
 static tb__word kind_word(const tb_statement *s)
 {

@@ -1,5 +1,5 @@
-/* A sheet as HTML. All text of the sheet is escaped; what people named may run in any direction,
- * and stands by itself (dir="auto"). */
+/* A sheet as HTML. All text of the sheet is escaped; declared names may have any direction, and are isolated
+ * (dir="auto"). */
 #include <string.h>
 
 #include "print/html_style.h"
@@ -136,7 +136,7 @@ static const char *column_class(const tb__block *block, size_t c)
     return block->n_columns > 2 ? "id" : "label";
 }
 
-/* On paper the head stands on every page, and says whose page it is. */
+/* On paper the head is repeated on every page, with the document's name. */
 static void put_head(page *p, const tb__block *block)
 {
     tb_buf_fmt(p->out, "<thead><tr class=\"run\"><th colspan=\"%zu\">", block->n_columns);

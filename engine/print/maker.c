@@ -50,8 +50,8 @@ tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const
 
 /* --- texts --- */
 
-/* Controls, line ends, and marks that turn the direction of what comes after them (U+202A to
- * U+202E, U+2066 to U+2069), which could make a figure beside a name look like another. */
+/* Controls, line ends, and marks that change the direction of later characters (U+202A to U+202E, U+2066 to U+2069),
+ * which could make a figure beside a name look like another. */
 static bool is_control(const unsigned char *at, size_t n)
 {
     if (n == 1) return *at < 0x20 || *at == 0x7F;

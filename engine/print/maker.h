@@ -1,5 +1,5 @@
-/* How a sheet is made: blocks and rows at its end, and their texts. What fails once (memory, a
- * figure that overflows) is kept in `code`, and asked for at the end. */
+/* Making a sheet: blocks and rows are added at its end, with their texts. The first failure (memory, a figure that
+ * overflows) is kept in `code`, and checked at the end. */
 #ifndef TOLLBOOK_PRINT_MAKER_H
 #define TOLLBOOK_PRINT_MAKER_H
 
@@ -19,12 +19,12 @@ typedef struct tb__maker {
 
 /* A block at the end; the rows that follow are its own. NULL: no memory. */
 tb__block *tb__maker_block(tb__maker *m, tb__block_kind kind, const char *text);
-/* A row of the last block. Never NULL: without memory, one that nobody reads. */
+/* A row of the last block. Never NULL: when memory is short, a dummy. */
 tb__row *tb__maker_row(tb__maker *m, tb__row_kind kind);
 tb__row *tb__maker_pair(tb__maker *m, tb__row_kind kind, const char *name, const char *value);
 
-/* What was written to m->out, for good; m->out is empty again. Bytes that are not UTF-8 and
- * noncharacters become U+FFFD, control characters and characters that turn the direction of others become spaces. */
+/* Moves the text of m->out to the sheet's memory. Bytes that are not UTF-8 and noncharacters become U+FFFD, control
+ * characters and characters that change the direction of others become spaces. */
 const char *tb__maker_text(tb__maker *m);
 const char *tb__maker_copy(tb__maker *m, const char *text);
 const char *tb__maker_word(const tb__maker *m, tb__word word); /* static */
@@ -48,7 +48,7 @@ void tb__make_totals(tb__maker *m);  /* totals.c: totals, payment, notes */
 void tb__make_details(tb__maker *m); /* details.c */
 void tb__make_auditor(tb__maker *m); /* auditor.c */
 
-/* details.c: what a line is for, in words. */
+/* details.c: the name of a line's billed object. */
 const char *tb__line_words(tb__maker *m, size_t line);
 
 #endif

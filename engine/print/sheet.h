@@ -1,6 +1,5 @@
-/* A sheet: what an invoice says, block by block, in the order in which it is read. It is made once
- * of a statement; HTML and PDF draw it, and neither knows what a bill is. All text is UTF-8 without
- * control characters, and lies in the sheet's own memory. */
+/* A sheet: the contents of an invoice, block by block, in reading order. It is made once from a statement; HTML and
+ * PDF draw it without knowledge of bills. All text is UTF-8 without control characters, in the sheet's own memory. */
 #ifndef TOLLBOOK_PRINT_SHEET_H
 #define TOLLBOOK_PRINT_SHEET_H
 
@@ -19,8 +18,8 @@ typedef enum tb__block_kind {
     TB__HEADING, /* text; a bookmark */
     TB__TABLE,   /* columns and rows */
     TB__TOTALS,  /* rows of name and amount */
-    TB__NOTES,   /* rows: a paragraph each; text: what is above them, or NULL */
-    TB__DETAILS, /* from here on what follows stands on a page of its own where it does not fit */
+    TB__NOTES,   /* rows: a paragraph each; text: a heading, or NULL */
+    TB__DETAILS, /* the blocks after it go on pages of their own if they do not fit */
     TB__NEW_PAGE
 } tb__block_kind;
 
@@ -65,7 +64,7 @@ typedef struct tb__sheet {
     const char *foot;    /* "Fingerprint 0123 4567 89ab cdef" */
     const char *stamp;   /* across every page: "Void"; NULL: none */
     const char *country; /* of the buyer, for the choice of Han's forms; "" */
-    char created[21];    /* RFC 3339, what the document says of its making */
+    char created[21];    /* RFC 3339, the document's creation date */
     bool letter;
     tb__block *blocks;
     size_t n_blocks, cap_blocks;

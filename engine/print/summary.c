@@ -31,7 +31,7 @@ static tb_code add_line(tb__maker *m, product *to, size_t i)
     return tb_decimal_add(to->amount, line->amount, &to->amount, m->err);
 }
 
-/* How many of what a product is for, where there are several. */
+/* The number of a product's objects, if there are several. */
 static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 {
     const bool balancer = kind == TB_LINE_BALANCER_FEE || kind == TB_LINE_BALANCER_REQUESTS;

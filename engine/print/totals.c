@@ -1,4 +1,4 @@
-/* The foot of a bill: sums, taxes in words, what is left to pay, and how. */
+/* The foot of a bill: sums, taxes in words, the amount due, and payment. */
 #include "print/maker.h"
 
 #include <ctype.h>
@@ -254,7 +254,7 @@ static void put_notes(tb__maker *m)
     put_lines(m, legal);
 }
 
-/* --- what has no price --- */
+/* --- usage without a price --- */
 
 static void put_unpriced(tb__maker *m)
 {

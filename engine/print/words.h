@@ -190,7 +190,7 @@ typedef enum tb__word {
         TB__WORD_COUNT
 } tb__word;
 
-/* %s stands for what is put in, in this order. Static. */
+/* %s is replaced by the arguments, in this order. Static. */
 const char *tb__word_of(tb__language language, tb__word word);
 void tb__add_word(tb_buf *out, tb__language language, tb__word word);
 /* The word with its %s replaced, one argument each. */

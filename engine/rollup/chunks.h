@@ -1,5 +1,5 @@
-/* A growing array in blocks: what is appended never moves, so that growth copies nothing and
- * pointers stay good, and a cleared array keeps its blocks for the next use. */
+/* A growing array in blocks: appended items never move, so that growth copies nothing and pointers stay valid, and a
+ * cleared array keeps its blocks for reuse. */
 #ifndef TB__ROLLUP_CHUNKS_H
 #define TB__ROLLUP_CHUNKS_H
 
@@ -10,7 +10,7 @@
 
 typedef struct tb__chunks {
     char **blocks; /* where the items are */
-    char **memory; /* what was allocated: blocks of large pages begin at such a page */
+    char **memory; /* allocations: blocks of large pages begin at such a page */
     uint32_t n_blocks, cap_blocks;
     uint32_t n;     /* items in use */
     uint32_t size;  /* of an item, bytes */

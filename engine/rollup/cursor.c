@@ -2,12 +2,12 @@
  *
  * The ids and the edge codes of all parts are ranked together first (their numbers in each part
  * say nothing about order). Groups and records are then filed by the rank of their id, which costs
- * one pass over them since each id knows how much is filed under it, and the few of one id are
- * sorted by (edge rank, day) only when the reader comes to that id. What has the same id, edge and
- * day, from whichever part, stands side by side and is summed into one grid.
+ * one pass over them since the number of items of each id is known, and the few of one id are sorted by
+ * (edge rank, day) only when the reader comes to that id. Items of the same id, edge and day, from any part,
+ * are then adjacent and are summed into one grid.
  *
- * While one day is summed the groups of the days to come are already asked from memory: they lie
- * in the order of their creation, all over the place. */
+ * While one day is summed the groups of the next days are prefetched: they lie in the order of their
+ * creation, scattered in memory. */
 #include "rollup/grouped.h"
 #include "rollup/intern.h"
 #include "rollup/order.h"

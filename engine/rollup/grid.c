@@ -39,7 +39,7 @@ tb_code tb_grid_add(tb_grid *grid, tb_metric metric, unsigned slot, uint64_t val
     return TB_OK;
 }
 
-/* dst[i] += src[i]; returns the OR of the sums, whose bit 63 tells an overflow. */
+/* dst[i] += src[i]; returns the OR of the sums: bit 63 signals an overflow. */
 static uint64_t add_column(uint64_t *restrict dst, const uint64_t *restrict src)
 {
     uint64_t any = 0;

@@ -1,5 +1,5 @@
-/* A cursor whose zones come group after group, ascending by id in each: a reader that sums up groups
- * has one of them under way at a time. */
+/* A cursor with its zones group after group, ascending by id in each: a reader that sums groups needs memory for one
+ * at a time. */
 #ifndef TOLLBOOK_ROLLUP_GROUPED_H
 #define TOLLBOOK_ROLLUP_GROUPED_H
 

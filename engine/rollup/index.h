@@ -3,10 +3,9 @@
  *   slot = 0                    empty
  *   slot = tag << 24 | (i + 1)  item i; the tag is seven bits of its hash, never 0
  *
- * A look compares the four tags of a bucket at once: nearly always that finds the item, or an empty
- * slot that says it is not there, without a loop whose length nobody can predict. Items are never
- * taken out, so a bucket fills from the front. `same` and `hash` are constants at each place of
- * use, so that the compiler makes straight code of them. */
+ * A lookup compares the four tags of a bucket at once: nearly always that finds the item, or an empty slot,
+ * without a loop of unpredictable length. Items are never removed, so a bucket fills from the front. `same`
+ * and `hash` are constants at each place of use, so that the compiler inlines them. */
 #ifndef TB__ROLLUP_INDEX_H
 #define TB__ROLLUP_INDEX_H
 
@@ -25,7 +24,7 @@
 
 typedef struct tb__index {
     uint32_t *slots; /* whole buckets, 16-byte aligned */
-    void *memory;    /* what was allocated for them */
+    void *memory;    /* the allocation of the slots */
     uint32_t mask;   /* number of slots - 1 */
     uint32_t used;
     uint32_t limit; /* grows when used reaches it: 3/4 of the slots */

@@ -1,5 +1,5 @@
-/* The four interning tables. The hash of ids and codes is salted with the rollup's address, so that
- * nobody outside can choose ids that all fall on one place; no result depends on it. */
+/* The four interning tables. The hash of ids and codes is salted with the rollup's address, so that a client cannot
+ * choose ids that collide; no result depends on it. */
 #include "rollup/intern.h"
 
 #include <string.h>

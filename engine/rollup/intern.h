@@ -6,7 +6,7 @@
 
 #include "rollup/parts.h"
 
-/* From these numbers on a rollup is full; what a batch adds beyond still fits the keys. */
+/* From these numbers on a rollup is full; the rest of a batch still fits the keys. */
 #define TB__EDGES_FULL 65000u
 #define TB__HOURS_FULL 65536u
 
@@ -37,7 +37,7 @@ TB__INLINE uint32_t tb__id_number(tb_rollup *r, tb_rollup_scope scope, int64_t i
     return tb__id_number_slow(r, scope, id, hash);
 }
 
-/* Where a code of two ASCII bytes stands in short_edges. */
+/* The index of a code of two ASCII bytes in short_edges. */
 TB__INLINE unsigned tb__short_edge(const char *code)
 {
     return (unsigned)(code[0] & 0x7f) << 7 | (unsigned)(code[1] & 0x7f);

@@ -15,8 +15,8 @@ typedef struct tb__item {
 /* Sorts ascending by key; equal keys keep their order. scratch has room for n items. */
 void tb__items_sort(tb__item *items, tb__item *scratch, size_t n);
 
-/* Items laid out rank after rank, each rank's put in order when the reader comes to it.
- * Life: begin, expect for all ranks, lay, put exactly what was expected, then peek and take. */
+/* Items laid out rank after rank, each rank sorted when the reader comes to it.
+ * Life cycle: begin, expect for all ranks, lay, put exactly the expected items, then peek and take. */
 typedef struct tb__ranked {
     tb__item *items, *scratch;
     uint32_t *start; /* the items of rank k are items[start[k] .. start[k + 1]), once all are put */

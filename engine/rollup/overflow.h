@@ -1,4 +1,4 @@
-/* A full counter, named: whose, where, when, and what to do about it. */
+/* A full counter: its owner, place and time, and advice. */
 #ifndef TOLLBOOK_ROLLUP_OVERFLOW_H
 #define TOLLBOOK_ROLLUP_OVERFLOW_H
 

@@ -1,11 +1,10 @@
-/* Log lines into groups. Lines come in blocks of BLOCK: a first pass turns each line into its keys
- * and asks memory for the index slots they need, a second asks for the groups behind those slots,
- * a third counts. So the waits for memory of a whole block overlap.
+/* Log lines into groups. Lines come in blocks of BLOCK: a first pass turns each line into its keys and prefetches
+ * the index slots that they need, a second prefetches the groups of those slots, a third counts. So the cache misses
+ * of a whole block overlap.
  *
- * What a line adds is a row of a small table, chosen by its cache status and status class; the
- * counters of lines are 32 bits wide and cannot wrap, because a rollup takes at most 2^32 - 1
- * lines. Sums of bytes are watched by or-ing them together: a line adds at most 2^44, so a sum that
- * passes 2^63 - 1 shows its top bit before it can wrap. */
+ * Each line adds a row of a small table, chosen by its cache status and status class; the counters of lines are 32
+ * bits wide and cannot wrap, because a rollup takes at most 2^32 - 1 lines. Sums of bytes are checked by or-ing them
+ * together: a line adds at most 2^44, so a sum above 2^63 - 1 shows its top bit before it can wrap. */
 #include "rollup/intern.h"
 
 #include <string.h>

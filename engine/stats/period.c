@@ -1,4 +1,4 @@
-/* Instants are carried through; they become buckets once it is known what a point is. */
+/* The calculation uses instants; they become buckets once the kind of a point is known. */
 #include "tollbook/range.h"
 
 #include <stdio.h>
@@ -107,7 +107,7 @@ static tb_code check_width(const moments *m, tb_by by, tb_error *err)
     return TB_OK;
 }
 
-/* --- what it is compared with --- */
+/* --- the compared range --- */
 
 /* The same day `months` earlier; the last of that month where it has no such day. */
 static int64_t day_months_before(int64_t day, int64_t months)
@@ -148,7 +148,8 @@ static tb_range compared(const tb_period *p)
     return (tb_range){first, r.count, r.hourly};
 }
 
-/* Takes from the time before what of the range is still to come: of hours those, of days a part of the last. */
+/* Shortens the compared range by the part of the range that is in the future: whole hours, of days also a part of
+ * the last. */
 static void clip_before(tb_period *p)
 {
     const tb_range r = p->range;

@@ -2,8 +2,8 @@
  * decides the answer. Two instants (from, to) are carried through; they become buckets only at the
  * end, because two of the rules look at instants as sent and the others at days.
  *
- * A start that nobody sent (30 days, a month or 24 hours before the end) stops at the first day of
- * the calendar, so that every bucket has a key that can be written. */
+ * A default start (30 days, a month or 24 hours before the end) is never before the first day of the calendar, so
+ * that every bucket has a key that can be written. */
 #include "tollbook/range.h"
 
 #define HOURLY_AGE_DAYS 30
@@ -84,7 +84,7 @@ static int64_t default_to(const rules *r, int64_t from)
     return r->latest ? at_most(from + LATEST_WIDTH_US, r->now) : r->now;
 }
 
-/* Reads what was sent, dateFrom first, and fills in what was not. */
+/* Parses the given values, dateFrom first, and fills in defaults. */
 static tb_code take_dates(const tb_range_query *query, const rules *r, span *ret, tb_error *err)
 {
     bool no_from = is_absent(&query->from), no_to = is_absent(&query->to);

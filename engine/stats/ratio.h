@@ -5,7 +5,7 @@
 
 #include "tollbook/series.h"
 
-/* Requests whose cache status was told. Imported rows may claim more unknown ones than there are. */
+/* Requests with a known cache status. Imported rows may claim more unknown ones than there are. */
 static inline tb_u128 tb__cache_known(tb_u128 requests, tb_u128 unknown)
 {
     return requests > unknown ? requests - unknown : 0;

@@ -14,7 +14,7 @@ typedef struct tb__xml_face {
     int (*attribute)(tb__xml_writer *w, const char *name, const char *value);
     int (*words)(tb__xml_writer *w, const char *value);
     int (*end)(tb__xml_writer *w);
-    /* Closes what is open, writes it all out and frees the writer. */
+    /* Closes open elements, writes the whole document and frees the writer. */
     int (*close)(tb__xml_writer *w);
 } tb__xml_face;
 

@@ -21,7 +21,7 @@ static void add_name(tb__ubl *u, const tb_zone_name *zone)
     tb_buf_str(&u->words, zone->name);
 }
 
-/* A zone is called by its name, other things by what they are and their number. */
+/* The name of a zone; the kind and number of any other object. */
 static void add_thing(tb__ubl *u, const tb_bill_line *line, const tb__ubl_row *row)
 {
     const bool is_zone = strncmp(line->resource, "zone:", 5) == 0;
@@ -99,7 +99,7 @@ static void add_tier(tb__ubl *u, const tb__ubl_row *row)
     tb_buf_str(&u->words, ". ");
 }
 
-/* What the name leaves open: the thing's number, what is corrected, which stretch of the tiers. */
+/* Details beyond the name: the object's number, the corrected document, the stretch of the tiers. */
 static void put_description(tb__ubl *u, const tb__ubl_row *row)
 {
     const tb_bill_line *line = line_of(u, row);
@@ -115,7 +115,7 @@ static void put_description(tb__ubl *u, const tb__ubl_row *row)
 
 #define SHARES_SHOWN 50
 
-/* The zones of a line whose rows are its tiers, in the first of them. */
+/* The zones of a line with its tiers as rows, in the first of them. */
 static void put_zones(tb__ubl *u, const tb__ubl_row *row)
 {
     const tb_bill_line *line = line_of(u, row);

@@ -1,5 +1,5 @@
-/* Seller and buyer, where it was delivered, how to pay. Elements stand in the order of UBL's
- * schema; a group stands where it has something in it. */
+/* Seller and buyer, place of delivery, payment. Elements are in the order of UBL's schema; empty groups are left
+ * out. */
 #include "ubl/draft.h"
 
 #include <string.h>
@@ -181,7 +181,7 @@ static void put_bank(const side *p)
     tb__xml_close(x);
 }
 
-/* Where neither means nor account are declared there is nothing to say. */
+/* Without means and account the group is left out. */
 static void put_means(const side *p)
 {
     tb__xml *x = &p->u->xml;

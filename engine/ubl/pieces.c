@@ -66,8 +66,8 @@ static const char *reason_code(const tb_bill_taxed *tax, const char *category)
     return "";
 }
 
-/* A group has one reason (BT-120) and one code (BT-121), and may be of several months: what each month says stands once,
- * and a code where it is of all. */
+/* A group has one reason (BT-120) and one code (BT-121), and may cover several months: each month's reason is
+ * written once, and a code only if all have it. */
 static void put_reasons(tb__ubl *u, const tb_bill_taxed *group)
 {
     const tb_bill *bill = u->s->bill;

@@ -85,7 +85,7 @@ static tb_code set_quantity(tb__ubl_row *row, tb_line_kind kind, tb_i128 units, 
     row->unit = "C62";
     row->quantity = whole(units);
     row->base = whole(1);
-    if (kind == TB_LINE_CORRECTION) return TB_OK; /* what a credit was too much by: no bytes */
+    if (kind == TB_LINE_CORRECTION) return TB_OK; /* the limit of a credit: no bytes */
     if (strcmp(unit, "byte") == 0) {
         *ret_places = 9;
         return in_gigabytes(row, units, err);
@@ -161,7 +161,7 @@ static tb__ubl_row row_of(const walk *w, size_t line)
     return (tb__ubl_row){.line = line, .month = tb__ubl_month(w->s, line)};
 }
 
-/* Sets quantity and price, turns what is given back, visits. */
+/* Sets quantity and price, turns the sign of amounts given back, and calls the visitor. */
 static tb_code visit_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_decimal amount,
                          const tb_bill_tier *tier)
 {

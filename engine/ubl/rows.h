@@ -20,7 +20,7 @@ typedef struct tb__ubl_row {
 
 typedef tb_code (*tb__ubl_visit)(void *arg, const tb__ubl_row *row, tb_error *err);
 
-/* Of a document, -1 where it shows what is given back as positive amounts: a credit note. */
+/* -1 for a document that shows amounts given back as positive: a credit note; else 1. */
 int tb__ubl_sign(const tb_statement *s);
 
 /* Visits the rows in the order of lines, quantities and amounts times the sign. Without any line

@@ -1,6 +1,5 @@
-/* The document from its head to its totals. What gives back more than it takes is a credit note,
- * all amounts with the other sign. Totals are sums of what the lines and charges show, so that they
- * agree to the cent. */
+/* The document from its head to its totals. A document that gives back more than it charges is a credit note, with all
+ * amounts in the other sign. Totals are sums of the displayed lines and charges, so that they agree to the cent. */
 #include "tollbook/ubl.h"
 
 #include <string.h>
@@ -27,30 +26,30 @@ static const struct {
 
 #define UBL_NAMESPACE "urn:oasis:names:specification:ubl:schema:xsd:"
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
-static tb_code refuse_document(const tb_statement *s, const tb_lack *lack, size_t more,
+static tb_code refuse_document(const tb_statement *s, const tb_missing_field *field, size_t more,
                                tb_error *err)
 {
-    const char *why = lack->why ? lack->why : "It is not declared.";
-    const char *open = *lack->term ? " (" : "", *close = *lack->term ? ")" : "";
+    const char *why = field->why ? field->why : "It is not declared.";
+    const char *open = *field->term ? " (" : "", *close = *field->term ? ")" : "";
     if (more == 0)
-        return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s. %s",
-                       (long long)s->account, lack->path, open, lack->term, close, why);
-    return tb_fail(err, TB_E_VALIDATION, lack->path, "Account %lld lacks %s%s%s%s and %zu more. %s",
-                   (long long)s->account, lack->path, open, lack->term, close, more, why);
+        return tb_fail(err, TB_E_VALIDATION, field->path, "Account %lld lacks %s%s%s%s. %s",
+                       (long long)s->account, field->path, open, field->term, close, why);
+    return tb_fail(err, TB_E_VALIDATION, field->path, "Account %lld lacks %s%s%s%s and %zu more. %s",
+                   (long long)s->account, field->path, open, field->term, close, more, why);
 }
 
 static tb_code check_document(const tb_statement *s, tb_ubl_profile profile, tb_error *err)
 {
-    tb_lack lacks[TB_LACKS_MAX];
+    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
     if (strcmp(s->state, "final") != 0 || !s->number[0])
         return tb_fail(
             err, TB_E_VALIDATION, "state",
             "Account %lld: only a final document has an electronic form, this one is %s.",
             (long long)s->account, s->state);
-    const size_t n = tb_statement_lacks(s, profiles[profile].norm, lacks);
-    return n ? refuse_document(s, &lacks[0], n - 1, err) : TB_OK;
+    const size_t n = tb_statement_missing_fields(s, profiles[profile].norm, fields);
+    return n ? refuse_document(s, &fields[0], n - 1, err) : TB_OK;
 }
 
 /* --- head --- */
@@ -101,7 +100,7 @@ static bool is_first_reference(const tb_statement *s, size_t line)
     return true;
 }
 
-/* What a credit note credits, what a new document replaces, what its lines correct: each once. */
+/* The invoice that a credit note credits, the one that it replaces, and those that its lines correct: each once. */
 static void put_references(tb__ubl *u)
 {
     const tb_statement *s = u->s;
@@ -237,7 +236,7 @@ static bool is_percent_of(const tb_bill_line *line)
     return tb_decimal_compare(apart, most) <= 0;
 }
 
-/* sign: that of the amount as the document shows it. An allowance may say what it is a percentage of. */
+/* sign: of the displayed amount. An allowance may state its percentage and base. */
 static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
 {
     const tb_bill_line *line = &u->s->bill->lines[i];

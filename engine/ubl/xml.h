@@ -15,7 +15,7 @@ typedef struct tb__xml {
 /* Writes the declaration. out gets all that is written. TB_E_IO: the shared object with libxml2 cannot
  * be loaded (base/heavy.h). */
 TB_MUST_USE tb_code tb__xml_begin(tb__xml *xml, tb_buf *out, tb_error *err);
-/* Closes what is open and releases the writer, after an error too. */
+/* Closes open elements and releases the writer, after an error too. */
 TB_MUST_USE tb_code tb__xml_end(tb__xml *xml, tb_error *err);
 
 void tb__xml_open(tb__xml *xml, const char *name);

@@ -1,4 +1,4 @@
-/* An account that has been fed: what only the whole of its months tells. */
+/* A complete account: results that need all of its months. */
 #include "whatif/replay.h"
 
 static tb_code offer_row(tb_whatif *w, size_t row, tb_error *err)

@@ -19,7 +19,7 @@ static tb_code in_scenario(tb_code code, const tb_scenario *s, const tb_book *ba
                    s->name, base->id, inner.message);
 }
 
-/* What the patch makes of the base's moment and currency would not be what is replayed. */
+/* A patch must not change the base's moment and currency: it would price other months than those that are replayed. */
 static tb_code check_frame(const tb_scenario *s, const tb_book *base, const tb_book *book,
                            tb_error *err)
 {

@@ -155,12 +155,12 @@ static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contra
                           tb_bill_input *input, tb_bill_part *parts)
 {
     const tb_book *own = contract->book[0] ? find_named(w->books, w->n_books, contract->book) : NULL;
-    const bool lacks = own && strcmp(own->currency, input->currency) != 0;
+    const bool missing = own && strcmp(own->currency, input->currency) != 0;
     input->contract = *contract;
     if (!own) return;
-    input->book_lacks = lacks;
+    input->book_missing = missing;
     for (size_t i = 0; i < input->n_parts; i++)
-        parts[i].book = lacks ? NULL : book_for(w, c, own);
+        parts[i].book = missing ? NULL : book_for(w, c, own);
 }
 
 tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_input *input,

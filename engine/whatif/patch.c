@@ -1,8 +1,7 @@
-/* MergePatch of RFC 7396, section 2, with a stack of open objects in the place of its recursion.
- * The result is written as a flat list of nodes, in document order. An object of the patch meets
- * one of the target, or none: the members of both are sorted by name and walked side by side, so
- * that large objects cost no more than their sorting. A document is at most TB__DOCUMENT_DEPTH
- * deep, and the result no deeper than the deeper of both. */
+/* MergePatch of RFC 7396, section 2, with a stack of open objects instead of its recursion. The result is a flat
+ * list of nodes, in document order. An object of the patch is merged into one of the target, or into none: the
+ * members of both are sorted by name and walked side by side, so that large objects cost no more than their sorting.
+ * A document is at most TB__DOCUMENT_DEPTH deep, and the result no deeper than the deeper of both. */
 #include "whatif/patch.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
-/* The replay: an input is rated as it is, then under each scenario that changes anything of it, by
- * the amounts-only form of the function that makes bills. All amounts of an input are known before
- * any is taken, so that an error leaves the replay as it was. The months of the account being fed
- * are kept until it is complete; then it is known whether it is among the largest increases, and
- * only then are its lines made. */
+/* The replay: an input is rated unchanged, then under each scenario that changes a part of it, by the amounts-only
+ * form of the function that makes bills. All amounts of an input are computed before any is added, so that an error
+ * leaves the replay unchanged. The months of the current account are kept until it is complete; then it is known
+ * whether it is among the largest increases, and only then are its lines made. */
 #include "whatif/replay.h"
 #include "billing/amounts.h"
 
@@ -116,7 +115,7 @@ static void put_month(char *out, int64_t month)
     snprintf(out, 16, "%.7s", text);
 }
 
-/* An error of rating names whose bill it is. */
+/* Adds the account and month to an error of rating. */
 static tb_code name(tb_code code, const tb__case *c, const tb_bill_input *input, tb_error *err)
 {
     char month[16], inner[256], field[sizeof err->field];
@@ -131,7 +130,7 @@ static tb_code name(tb_code code, const tb__case *c, const tb_bill_input *input,
                    inner);
 }
 
-/* What the input comes to under a scenario. `before` is rated already. */
+/* The input's amount under a scenario. `before` is rated already. */
 static tb_code rate_case(tb_whatif *w, size_t number, const tb_bill_input *input, tb_decimal before,
                          bool unpriced, tb_error *err)
 {
@@ -233,8 +232,7 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
     return in->parts && in->bytes && in->optimizers && in->balancers && h->unpriced ? h : NULL;
 }
 
-/* Sums of bills' subtotals: 2^127 of them are not reached by any number of inputs whose own are
- * checked below. */
+/* The most that a sum of bills' subtotals may be: no number of inputs that pass the check below reaches 2^127. */
 #define BILL_MOST ((tb_i128)1 << 96)
 
 static tb_code check_sizes(const tb_whatif *w, const tb_bill_input *input, tb_i128 before,

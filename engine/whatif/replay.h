@@ -42,7 +42,7 @@ typedef struct tb__case {
     const tb_book *everywhere;    /* in the place of every book and of none */
     const char *currency;         /* the only one it looks at; NULL: any */
     tb_book *made;                /* owned */
-    tb_whatif_book *shown;        /* what was made of what, then books that contracts name */
+    tb_whatif_book *shown;        /* patched books with their bases, then books that contracts name */
     size_t n_made, n_shown, room; /* room of made */
     tb__top **tops;               /* by currency, if there is one */
     size_t n_tops;
@@ -64,7 +64,7 @@ typedef struct tb__piece {
 typedef struct tb__held {
     tb_bill_input input;
     bool *unpriced;    /* under each scenario */
-    tb__piece *pieces; /* its lines before, where they have been asked for */
+    tb__piece *pieces; /* its lines before, once they were needed */
     size_t n_pieces;
     struct tb__held *next;
 } tb__held;
@@ -121,8 +121,8 @@ TB_MUST_USE tb_code tb__scale_usage(const tb_scenario *scenario, tb_bill_input *
 
 /* --- account.c --- */
 
-/* When an account has been fed: looks whether it is among the largest increases, lists what has no
- * price, and forgets its months. */
+/* When an account is complete: checks whether it is among the largest increases, lists its unpriced usage, and drops
+ * its months. */
 TB_MUST_USE tb_code tb__account_close(tb_whatif *w, tb_error *err);
 
 /* --- increase.c --- */
@@ -132,12 +132,12 @@ TB_MUST_USE tb_code tb__increase_offer(tb_whatif *w, size_t number, size_t row, 
 
 /* --- unpriced.c --- */
 
-/* Lists what of the account being fed has no price under the scenario. */
+/* Lists the current account's usage without a price under the scenario. */
 TB_MUST_USE tb_code tb__unpriced_list(tb_whatif *w, size_t number, tb_error *err);
 
 /* --- result.c --- */
 
-/* Before, after and what follows from them. */
+/* Before, after, and the changes computed from them. */
 tb_whatif_change tb__change_of(tb_i128 before, tb_i128 after, int minor_digits);
 
 /* --- select.c --- */

@@ -1,5 +1,5 @@
-/* Usage factors: what a scenario says of quantities. Factors that match are multiplied exactly, and
- * the quantity is multiplied and rounded once, half up, to a whole unit. */
+/* Usage factors of a scenario. Factors that match are multiplied exactly, and the quantity is multiplied and rounded
+ * once, half up, to a whole unit. */
 #include "whatif/replay.h"
 
 #include <string.h>

@@ -21,8 +21,8 @@ typedef struct parser {
     uint32_t contracts;
 } parser;
 
-/* Refuses the value at `node`, which is this key's; NULL: the object itself. Unknown keys come from
- * the document: what is no plain character shows as '?'. */
+/* Refuses the value at `node`, which is this key's; NULL: the object itself. Unknown keys come from the document: other
+ * characters than plain ones are shown as '?'. */
 static tb_code refuse_scenario(const parser *p, uint32_t node, const char *key, size_t len,
                                const char *message)
 {

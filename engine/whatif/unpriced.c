@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Whether the same thing lacks a price today. The reason may be another. */
+/* Whether the same usage has no price today either. The reason may be another. */
 static bool lacks(const tb_bill *bill, const tb_unpriced *usage)
 {
     for (size_t i = 0; i < bill->n_unpriced; i++)

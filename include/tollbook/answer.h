@@ -67,10 +67,10 @@ typedef struct tb_insights_order {
 } tb_insights_order;
 /* "TotalBandwidthUsed", "-CacheHitRate", "name"; absent: TotalRequestsServed. TB_E_VALIDATION, field sort. */
 TB_MUST_USE tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err);
-/* What it looks at. */
+/* The metrics that it depends on. */
 uint32_t tb_insights_order_metrics(tb_insights_order order);
-/* The keys of n zones: who has the larger one comes first. The sums are those of what it looks at, zone by zone. A
- * ratio over nothing comes last in both directions. */
+/* The sort keys of n zones: the larger key comes first. sums: of those metrics, zone by zone. A ratio with
+ * denominator 0 comes last in both directions. */
 void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t n, tb_u128 *ret_keys);
 
 /* --- the answer's JSON --- */

@@ -1,6 +1,6 @@
-/* The audit log: what was done to this file, when, with which key, from where, and with which
- * arguments. Append-only and chained like the ledger: an entry is written in the transaction of the
- * change that it describes, so either both are written or neither. */
+/* The audit log: every operation on this file with its time, key, origin and arguments. Append-only and chained like
+ * the ledger: an entry is written in the transaction of the change that it describes, so either both are written or
+ * neither. */
 #ifndef TOLLBOOK_AUDIT_H
 #define TOLLBOOK_AUDIT_H
 
@@ -22,28 +22,27 @@ typedef struct tb_audit_entry {
     const char *arguments; /* JSON, canonical, without secrets; of a document its SHA-256 */
 } tb_audit_entry;
 
-/* In the caller's transaction; entry->id is not read. Answers and bills do not show it, so it alone
- * does not raise tb_store_version. TB_E_VALIDATION: a text is too long, or there is no operation. */
+/* In the caller's transaction; entry->id is not read. Does not raise tb_store_version by itself, since answers and
+ * bills do not contain it. TB_E_VALIDATION: a text is too long, or there is no operation. */
 TB_MUST_USE tb_code tb_store_audit_add(tb_store *store, const tb_audit_entry *entry, tb_error *err);
-/* Those after after_id, ascending: at most `limit`, and at most TB_AUDIT_PAGE. *ret_n 0: there are
- * no more. tb_audit_release. */
+/* Entries after after_id, ascending: at most `limit`, and at most TB_AUDIT_PAGE. *ret_n 0: no more entries.
+ * tb_audit_release. */
 TB_MUST_USE tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
                                    tb_audit_entry **ret_entries, size_t *ret_n, tb_error *err);
-/* The last one's id; 0: there is none. */
+/* The id of the last entry; 0: none. */
 TB_MUST_USE tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err);
-/* The latest time of its last entries; INT64_MIN: there are none. */
+/* The latest time among the last entries; INT64_MIN: none. */
 TB_MUST_USE tb_code tb_store_audit_moment(tb_store *store, int64_t *ret_us, tb_error *err);
 void tb_audit_release(tb_audit_entry *entries); /* with their texts; NULL is fine */
 
-/* Rows that this writer has changed since it was opened: the same before and after an operation
- * says that the operation changed nothing. */
+/* Number of rows that this writer has changed since it was opened: an operation that leaves it the same has changed
+ * nothing. */
 uint64_t tb_store_changes(const tb_store *store);
 
-/* What holds a database's space: for an operator who decides what to keep. */
-
-/* By kind, whole pages of the file are counted, and all of it is in the list; by month and by pull
- * zone the packed counters, request logs and shield events that are of one, and as "waiting" what was
- * added lately and is not in its place yet. */
+/* The use of a database's space.
+ *
+ * By kind, whole pages of the file are counted, and the list covers the file; by month and by pull zone the packed
+ * counters, request logs and shield events of each, and as "waiting" recent rows that are not compacted yet. */
 typedef enum tb_size_by { TB_SIZE_BY_KIND, TB_SIZE_BY_MONTH, TB_SIZE_BY_ZONE } tb_size_by;
 
 typedef struct tb_size {

@@ -1,13 +1,13 @@
-/* A piece of a log that was added up where it was written: its lines as cells, in bytes.
+/* A piece of a log that the sender has summed up: its lines as cells, encoded as bytes.
  *
- * What the sender cannot judge without the catalogue goes as lines beside the cells: refused lines, lines
- * that can be read in several ways, lines of zones that keep their lines. A key is whose a cell is: a zone's
- * number, or a hostname, which the reader's catalogue resolves. So a piece as cells comes to the same,
- * in every counter and every refused line, as the piece itself.
+ * Lines that the sender cannot judge without the catalogue are sent as text with the cells: refused lines,
+ * ambiguous lines, and lines of zones that keep their lines. A cell's key names its zone: by number, or by
+ * hostname, which the reader resolves with its catalogue. So a piece as cells has the same effect, in every
+ * counter and every refused line, as the piece itself.
  *
- * Bytes: "TBC" and the version; XXH3-64 of all behind it; lines of the piece; the keys, each with its
- * days by edge location (a grid each) and its countries by day; the keys that are asked about; which lines
- * of the piece follow; these lines. Numbers are LEB128. */
+ * Bytes: "TBC" and the version; XXH3-64 of the rest; number of lines of the piece; the keys, each with its
+ * days by edge location (a grid each) and its countries by day; the keys that are asked about; the numbers of
+ * the lines sent as text; these lines. Numbers are LEB128. */
 #ifndef TOLLBOOK_BATCHES_H
 #define TOLLBOOK_BATCHES_H
 
@@ -22,14 +22,14 @@ TB_API_BEGIN
 
 typedef struct tb_cell_key {
     int64_t zone; /* 0: by its host */
-    tb_text host; /* as tb_known_hosts_open tells it, 1 to 255 bytes */
+    tb_text host; /* in the form of tb_known_hosts_open, 1 to 255 bytes */
 } tb_cell_key;
 
 typedef struct tb_cell_batch {
-    uint64_t lines;           /* of the piece: those in cells, and those in text */
-    tb_cell_key *asked; /* may these come as cells? */
+    uint64_t lines;           /* of the piece: those in cells and those in text */
+    tb_cell_key *asked; /* keys of which the sender asks whether they may come as cells */
     size_t n_asked;
-    uint64_t *numbers;  /* of the lines in text, in the piece, from 1 */
+    uint64_t *numbers;  /* line numbers in the piece, from 1, of the lines in text */
     size_t n_numbers;
     const char *text;         /* whole lines */
     size_t text_len;
@@ -39,7 +39,7 @@ typedef struct tb_cell_batch {
 TB_MUST_USE tb_code tb_cells_write(const tb_cell_batch *batch, tb_rollup *cells, const tb_text *hosts,
                                    tb_buf *out, tb_error *err);
 
-/* How a reader judges. */
+/* The reader's rules. */
 typedef struct tb_cells_judge {
     int64_t now_ms;
     /* The zone of a key whose lines may come as cells; 0: they may not. */
@@ -47,43 +47,42 @@ typedef struct tb_cells_judge {
     void *ctx;
 } tb_cells_judge;
 
-/* Reads a batch from a sender whom nobody trusts: its cells are added to the rollup, the rest is borrowed from
- * bytes, but for numbers and asked, which are the caller's to free(). Hours must lie in the clock's window, counters
- * within what lines can come to, and cells and lines must make up the piece. On failure the rollup must be
- * cleared or freed. TB_E_BAD_INPUT: not what tb_cells_write wrote. TB_E_VALIDATION, field "cells": these
- * lines may not come as cells (any more). TB_E_TOO_LARGE: the rollup is full. */
+/* Reads a batch from an untrusted sender: its cells are added to the rollup, the rest is borrowed from bytes,
+ * except numbers and asked, which the caller frees. Hours must lie in the clock's window, counters within the
+ * sums that so many lines can have, and cells and lines must add up to the piece. On failure the rollup must be
+ * cleared or freed. TB_E_BAD_INPUT: not the output of tb_cells_write. TB_E_VALIDATION, field "cells": these lines
+ * may not come as cells, or not any more. TB_E_TOO_LARGE: the rollup is full. */
 TB_MUST_USE tb_code tb_cells_read(const void *bytes, size_t len, const tb_cells_judge *judge,
                                   tb_rollup *into, tb_cell_batch *ret_batch, tb_error *err);
 
-/* Usage packs: what a small batch adds to the store's counters, made ready on any thread.
+/* Usage packs: the additions of a small batch to the store's counters, prepared on any thread.
  *
- * The store has one writer. What it would do for each day of a batch, and could do without the file, is
- * done here by whoever parsed the batch: days are put in order, written as the entries that wait in the
- * file, and added up for their zones' and accounts' own places. The writer then only finds the places. */
+ * The store has one writer. The part of its work that needs no file is done here, by the thread that parsed the
+ * batch: days are sorted, encoded as rows of the write buffer, and summed for the series of their zones and
+ * accounts. The writer then only looks up the series. */
 
-/* More groups than so many (tb_rollup_groups) are not worth packing: a large batch goes to its places
- * itself, and its memory would be needed twice. */
+/* A batch of more groups (tb_rollup_groups) is not packed: it is written to its series directly, and packing would
+ * need its memory twice. */
 #define TB_PACK_GROUPS ((size_t)1 << 14)
 
 typedef struct tb_usage_pack tb_usage_pack;
 tb_usage_pack *tb_usage_pack_new(void); /* empty; NULL when out of memory */
 void tb_usage_pack_free(tb_usage_pack *pack); /* NULL is fine */
-/* Replaces what the pack holds by what the parts hold; its memory is used again. zones: whose account each zone
- * is (tb_directory.ever_logged; NULL: none has one). TB_E_OVERFLOW: a sum is too large; tb_store_add_usage of the
- * same says which one. */
+/* Replaces the contents of the pack by those of the parts; reuses its memory. zones: the account of each zone
+ * (tb_directory.ever_logged; NULL: no zone has one). TB_E_OVERFLOW: a sum is too large; tb_store_add_usage of the same
+ * parts says which one. */
 TB_MUST_USE tb_code tb_usage_pack_fill(tb_usage_pack *pack, tb_rollup *const *parts, size_t n,
                                        const tb_logged_zones *zones, tb_error *err);
 
-/* false: usage lies where only tb_store_add_usage can add to it. */
+/* false: the store's usage is on usage servers, which need tb_store_add_usage. */
 bool tb_store_takes_packs(const tb_store *store);
-/* Adds what the pack holds: the same as tb_store_add_usage of a cursor over its parts. *ret_stale: a zone has another
- * account than the pack was made by, and nothing was added. */
+/* Adds the pack: the same as tb_store_add_usage of a cursor over its parts. *ret_stale: a zone has another account
+ * than when the pack was made, and nothing was added. */
 TB_MUST_USE tb_code tb_store_add_packed(tb_store *store, const tb_usage_pack *pack, bool *ret_stale,
                                         tb_error *err);
-/* Group commit. In a transaction of several batches, never within a mark: whether the batches that follow are written
- * together, as if they were one: at the COMMIT, or where this is called with false before. Until then usage may not be
- * read, but for batches themselves; marks, and going back to one, are as ever. Where usage lies elsewhere than in the
- * file this changes nothing. An error: the transaction must be rolled back. */
+/* Group commit, within a transaction of several batches and never within a mark: while it is on, the batches are
+ * written as if they were one, at the COMMIT or when this is called with false. Until then only batches may read
+ * usage; marks work as usual. No effect where usage is on usage servers. After an error roll back. */
 TB_MUST_USE tb_code tb_store_group_batches(tb_store *store, bool grouped, tb_error *err);
 
 TB_API_END

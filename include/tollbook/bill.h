@@ -10,10 +10,11 @@
  * 3. A zone's price override replaces every price of its bytes, without a discount.
  * 4. The optimizer's monthly price, the zone's own or the book's, for the seconds that it was on.
  * 5. A load balancer's monthly fee for the seconds that it existed, and the tiers over its requests.
- * 6. The account's contract (contract.h), where one is agreed: its percentage off the sum of the rounded
- *    lines above; then its commit, in each of the commit's months: what those lines, less that, lack of it.
- * 7. The monthly minimum, the contract's or else the book's, where an active zone existed: what the month's
- *    lines lack of it, those of the contract included.
+ * 6. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
+ *    lines above; then its commit, in each of the commit's months: the amount by which the discounted lines
+ *    fall short of it.
+ * 7. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
+ *    the month's lines, those of the contract included, fall short of it.
  * The order: units, included units, tiers, a region's discount, the contract's discount, commit,
  * minimum, tax.
  *
@@ -26,7 +27,7 @@
  * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
  *   and price. Volume: one line per account, balancer requests: one per balancer; their tiers are
  *   the segments of the month's axis.
- * - A part without a book prices nothing, overrides and own optimizer prices included: no currency
+ * - Nothing is priced in a part without a book, overrides and own optimizer prices included: no currency
  *   and no rounding is agreed there. A location without billing region is unpriced under every
  *   charge. Unpriced usage takes no position on an axis.
  * - Seconds at one price are one whole: round(price x seconds / seconds of the month, 18), half_up;
@@ -35,17 +36,17 @@
  * - The minimum is the price of having an active zone in a month, not a rent: it is whole however few
  *   days the zone lived. Where books change within the month, each book's minimum counts for the
  *   seconds of its part.
- * - The contract's lines are the account's, not a zone's. Its discount is one amount, rounded once, and is
- *   on what is used: not on the commit, the minimum or corrections. It is in bills of running months too.
+ * - The contract's lines are the account's, not a zone's. Its discount is one amount, rounded once, and applies
+ *   to usage: not to the commit, the minimum or corrections. It is in bills of running months too.
  * - A commit is owed for each whole month from its first to its last, used or not, also without any zone;
- *   what counts against it is what is paid for usage: lines after the discount. A running month has
- *   neither a commit nor a minimum line. What the commit has lifted a month to counts against the minimum, so
- *   that the two are never paid twice. A part without a book owes neither.
+ *   payments for usage count against it: the lines after the discount. A running month has neither a commit
+ *   nor a minimum line. The commit line counts against the minimum, so that the two are never paid twice. A
+ *   part without a book owes neither.
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.
- * - Rounding of lines and tax: as the last book of the month says.
- * - A line whose usage is free is there with 0.00; nothing used and nothing on gives no line. */
+ * - Lines and tax are rounded by the rule of the month's last book.
+ * - Free usage gives a line of 0.00; without usage and fees there is no line. */
 #ifndef TOLLBOOK_BILL_H
 #define TOLLBOOK_BILL_H
 
@@ -55,18 +56,18 @@
 
 TB_API_BEGIN
 
-/* What a line rests on: the buckets it sums. hash is XXH3-128 (hex) over the day sums in order,
+/* The buckets that a line sums. hash is XXH3-128 (hex) over the day sums in order,
  * each as 16 bytes little-endian, empty days left out but their day numbers (8 bytes) mixed in.
  * A line of several entries: from the first to the last moment, the sum of their counts, and their
  * hashes folded from the left, in the order of the input: XXH3-128 (hex, canonical) over the texts
- * of two. Fees and the minimum rest on no bucket: 0 of them, hash "". */
+ * of two. Fees and the minimum sum no bucket: 0 of them, hash "". */
 typedef struct tb_evidence {
     int64_t from_us, to_us; /* the buckets lie in [from, to) */
     uint64_t buckets;       /* days that hold something */
     char hash[33];
 } tb_evidence;
 
-/* [from, to) of the month under one book. book NULL: none is in force; usage is unpriced. */
+/* [from, to) of the month under one book. book NULL: no book is in force; usage is unpriced. */
 typedef struct tb_bill_part {
     const tb_book *book;
     int64_t from_us, to_us;
@@ -87,9 +88,9 @@ typedef struct tb_bill_bytes {
     bool priced;              /* false: `location` has no region, or the region no billing region */
     tb_billing_region region; /* where priced */
     char location[24];        /* where not: the edge location code */
-    int discount; /* percent 0..100: the larger of zone's and account's; premium alone */
-    tb_decimal override_price; /* per byte; override alone */
-    tb_i128 bytes;             /* 0 is passed over */
+    int discount; /* percent 0..100: the larger of zone's and account's; premium only */
+    tb_decimal override_price; /* per byte; override only */
+    tb_i128 bytes;             /* 0 is skipped */
     tb_evidence evidence;
 } tb_bill_bytes;
 
@@ -124,8 +125,8 @@ typedef struct tb_bill_input {
     int64_t account;
     int64_t month; /* months since January 1970 */
     char currency[4];
-    tb_contract contract;      /* zeros: none; its book is known by the parts alone */
-    bool book_lacks;           /* there is no such book as the contract names: no part has one */
+    tb_contract contract;      /* zeros: none; its book is in the parts */
+    bool book_missing;         /* the contract names a book that does not exist: no part has one */
     bool running;              /* the month is not over: no minimum and no commit line */
     bool active_zone;          /* a zone existed and was enabled at some moment of the month */
     const tb_bill_part *parts; /* ascending, touching, covering the month */
@@ -138,7 +139,7 @@ typedef struct tb_bill_input {
     size_t n_balancers;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
-    /* Of a category that charges none, as declared; NULL: not given. No amount depends on them. */
+    /* Of a category without tax, as declared; NULL: not given. No amount depends on them. */
     const char *tax_reason, *tax_reason_code;
 } tb_bill_input;
 
@@ -162,7 +163,7 @@ typedef enum tb_line_kind {
 const char *tb_line_kind_name(tb_line_kind kind);
 const char *tb_line_kind_unit(tb_line_kind kind);
 
-/* A line's amount, taken apart: the rows' amounts sum to the line's exact amount.
+/* The calculation of a line's amount: the rows' amounts sum to the line's exact amount.
  * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the
  * minimum and of the commit (no units, no price) takes off the month's rounded lines. The discount's one
  * row (no units) goes from 0 to what it is on, in minor units, and its price is the percent: its amount is
@@ -212,15 +213,15 @@ typedef struct tb_unpriced {
     char reason[192]; /* what to fix */
 } tb_unpriced;
 
-/* A tax on the lines of one month. late: on corrections of `month` (correction.h); the month's tax is then that
- * of all that it is billed by now, less `billed`, which documents before have charged of it. */
+/* A tax on the lines of one month. late: on corrections of `month` (invoice.h). amount is then the tax on everything
+ * that is billed of the month by now, less `billed`, the tax that earlier documents have charged for it. */
 typedef struct tb_bill_taxed {
     tb_bill_tax rate;
     tb_decimal base, amount; /* rounded once */
     bool late;
-    int64_t month;      /* late alone */
-    tb_decimal billed;  /* late alone */
-    /* Why it charges none, in words and as a code of VATEX; NULL: not given. Of the input. */
+    int64_t month;      /* late only */
+    tb_decimal billed;  /* late only */
+    /* The reason why it charges none, in words and as a code of VATEX; NULL: not given. From the input. */
     const char *reason, *reason_code;
 } tb_bill_taxed;
 
@@ -230,7 +231,7 @@ typedef struct tb_bill {
     tb_unpriced *unpriced;
     size_t n_unpriced;
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
-    tb_sum exact;               /* of exact amounts, whose scales may lie far apart */
+    tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
     tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
@@ -240,29 +241,28 @@ typedef struct tb_bill {
     const tb_alloc *alloc;
 } tb_bill;
 
-/* Wherever the lines' own amounts fit, so does the bill: sums of exact amounts, shares and tax do
- * not overflow before the rounded total does. Errors: OVERFLOW naming the line; BOOK where a part's currency is not the account's; DIFFERENT
- * where a sum of usage is negative (an alarm that stops the invoice, never a zero); VALIDATION
- * where the input is not as written above; NOMEM. A month without anything gives no lines. Lines
- * stand by kind in the table's order, then id, then region. Deterministic: same input, same bytes.
- */
+/* Wherever the lines' own amounts fit, so does the bill: sums of exact amounts, shares and tax do not overflow
+ * before the rounded total does. Errors: OVERFLOW naming the line; BOOK where a part's currency is not the
+ * account's; DIFFERENT where a sum of usage is negative (an alarm that stops the invoice, never a zero); VALIDATION
+ * where the input is not as written above; NOMEM. A month without anything gives no lines. Lines stand by kind in
+ * the table's order, then id, then region. Deterministic: same input, same bytes. */
 TB_MUST_USE tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *alloc,
                                  tb_bill *ret_bill, tb_error *err);
 void tb_bill_release(tb_bill *bill);
 
-/* Subtotal, tax, totals and residual anew, from bill->lines. Tax rates are the input's; bill->tax has room for
+/* Recomputes subtotal, tax, totals and residual from bill->lines. Tax rates are the input's; bill->tax has room for
  * input->n_tax. */
 TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
 /* base x percent / 100, rounded once as the bill is. OVERFLOW names the tax. */
 TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal base, tb_decimal *ret_amount,
                                    tb_error *err);
-/* Subtotal, total and residual anew, from bill->lines and the amounts of bill->tax. */
+/* Recomputes subtotal, total and residual from bill->lines and the amounts of bill->tax. */
 TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
 
-/* --- amounts alone --- */
+/* --- amounts only --- */
 
-/* A bill's subtotal by tb_bill_rate's own functions, without what only explains it: for replays and
- * forecasts, which rate a month many times. It takes memory once, not for each bill. One thread. */
+/* A bill's subtotal by the functions of tb_bill_rate, without the explaining members: for replays and forecasts,
+ * which rate a month many times. It allocates once, not for each bill. One thread. */
 typedef struct tb_bill_rater tb_bill_rater;
 TB_MUST_USE tb_code tb_bill_rater_new(const tb_alloc *alloc, tb_bill_rater **ret_rater,
                                       tb_error *err);
@@ -279,10 +279,10 @@ TB_MUST_USE tb_code tb_bill_subtotal(tb_bill_rater *rater, const tb_bill_input *
 TB_MUST_USE tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret,
                                          tb_error *err);
 
-/* An account's daily usage as forecasts take it: a column of days for each product and region, and
- * what recent bytes were billed by. Values alone; the store fills them (billsource.h). */
+/* An account's daily usage as input of forecasts: a column of days for each product and region, and the prices of
+ * recent bytes. Values only; the store fills them (billsource.h). */
 
-#define TB_HISTORY_RECENT 28 /* days that say what a product's bytes are made of */
+#define TB_HISTORY_RECENT 28 /* the last days, which give the mix of a product's bytes */
 #define TB_HISTORY_MAX    (25 * 366)
 
 /* Columns: premium, volume and override bytes by billing region; bytes of locations that have none;

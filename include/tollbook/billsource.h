@@ -1,8 +1,7 @@
-/* Reads from the store what is billed: an account's month as the input of its bill, usage without
- * an account, a load balancer's month.
+/* Reads the input of bills from the store: an account's month, usage without an account, a load balancer's month.
  *
- * What a later batch adds to a month that was run is kept as late deltas too, so that the month can
- * be read as it stood at any watermark. */
+ * Usage that a later batch adds to a month that was run is also kept as late deltas, so that the month can be read as
+ * of any watermark. */
 #ifndef TOLLBOOK_BILLSOURCE_H
 #define TOLLBOOK_BILLSOURCE_H
 
@@ -13,60 +12,58 @@
 
 TB_API_BEGIN
 
-/* An input and the memory it lies in. The books must outlive it. */
+/* An input and its memory. The books must outlive it. */
 typedef struct tb_bill_source {
     tb_bill_input input;
     uint64_t watermark; /* the data version it was read at */
     void *memory;
 } tb_bill_source;
 
-/* What account's month holds, as it stands now (watermark TB_NOW) or as it stood at an earlier
- * watermark: late deltas after it taken off, the catalogue and the regions as they were declared
- * then. Where the month is billed (by its invoice or, without one, by corrections on a later one), it
- * stays with the prices it was billed with first: books added after that do not count, and a
- * location keeps the billing region it had then; one that had none has the first it got. Books that are not in the store (a scenario's) always count.
- *
- * The account's contract is the one declared at the month's end. A commit that does not say from when
- * begins with the month in which the account was first declared. Where it names a book, that one holds from
- * its effective_from on, and the currency's books before that; where there is no such book, no part has
- * one and book_lacks says why. Books of scope contract are for such accounts alone. Books without a
- * sha256 are no stored ones: they stand in the place of all, the contract's too.
- *
- * now_us: the month is running when it is not over, and nothing has existed past now yet (fees of a
- * running month are those so far). An hour belongs to the settings and attachments in force at its
- * start; currency, contract and tax rates are those declared at the month's end, which is
- * everywhere here the start of its last hour, 23:00 UTC: what is declared within that hour counts from the
- * next month on. Evidence: see bill.h; the
- * hash takes for each day that holds something its number since 1970 as 8 bytes and its sum as 16.
- *
- * Months of one account in a row are cheapest: the account is read once. TB_E_NOT_FOUND: no such
- * account (at that watermark). TB_E_DECLARED: the month depends on what cannot be read of a
- * declaration (it names it); only a file that an older tollbook filled holds such. */
 #define TB_NOW UINT64_MAX
-TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month,
-                                        uint64_t watermark, const tb_book *books, size_t n_books,
-                                        int64_t now_us, tb_bill_source *ret_source, tb_error *err);
-/* The same without tax rates, for whatever shows no tax: rates that cannot be read do not matter. */
-TB_MUST_USE tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month,
-                                       uint64_t watermark, const tb_book *books, size_t n_books,
-                                       int64_t now_us, tb_bill_source *ret_source, tb_error *err);
-/* What is asked: the arguments of tb_store_bill_input. */
-typedef struct tb_bill_ask {
+
+/* An account's month to be billed. */
+typedef struct tb_bill_query {
     int64_t account, month;
-    uint64_t watermark;
-    const tb_book *books;
+    uint64_t watermark;   /* data version, or TB_NOW: the current one */
+    const tb_book *books; /* price books, not owned */
     size_t n_books;
     int64_t now_us;
-} tb_bill_ask;
-/* tb_store_bill_input with usage of the hours before usage_us's alone: a month as far as it had come, while
- * fees go on to now_us. For forecasts, and for trying them on months that are over. */
-TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_ask *ask,
+} tb_bill_query;
+
+/* Reads an account's month as it is now (watermark TB_NOW) or was at an earlier watermark: without later late deltas,
+ * and with the catalogue and regions as declared then. A month that is billed (by its invoice or, without one, by
+ * corrections on a later one) keeps the prices of its first bill: books added later do not count, and a location
+ * keeps its billing region of that time; a location without one has the first that it got. Books that are not in the
+ * store (a scenario's) always count.
+ *
+ * The account's contract is the one declared at the month's end. A commit without a first month begins with the month
+ * in which the account was first declared. If the contract names a book, that book is in force from its
+ * effective_from on, and the currency's books before that; if there is no such book, no part has one and book_missing
+ * is set. Books of scope contract are for such accounts only. Books without a sha256 are not stored ones: they replace
+ * all others, the contract's too.
+ *
+ * now_us: the month is running when it is not over, and nothing after now exists yet (fees of a running month are
+ * those so far). An hour is billed by the settings and attachments in force at its start; currency, contract and tax
+ * rates are those declared at the month's end, which is everywhere here the start of its last hour, 23:00 UTC: a
+ * declaration within that hour counts from the next month on. Evidence: see bill.h; the hash takes for each day with
+ * usage its number since 1970 as 8 bytes and its sum as 16.
+ *
+ * Consecutive months of one account are cheapest: the account is read once. TB_E_NOT_FOUND: no such account (at that
+ * watermark). TB_E_DECLARED: a declaration that the month depends on cannot be read (the message names it); only a
+ * file written by an older version has such. */
+TB_MUST_USE tb_code tb_store_bill_input(tb_store *store, const tb_bill_query *query,
+                                        tb_bill_source *ret_source, tb_error *err);
+/* The same without tax rates, for output without tax: unreadable rates are no error. */
+TB_MUST_USE tb_code tb_store_net_input(tb_store *store, const tb_bill_query *query,
+                                       tb_bill_source *ret_source, tb_error *err);
+/* tb_store_bill_input with usage before usage_us only, while fees go on to now_us: the month as it was at a moment. For
+ * forecasts, and for testing them on past months. */
+TB_MUST_USE tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_query *query,
                                               int64_t usage_us, tb_bill_source *ret_source,
                                               tb_error *err);
-/* tb_store_net_input of zones first..last alone, in the caller's snapshot: enough for what each of
- * these zones comes to, unless *ret_shared: then one of them has volume bandwidth, whose price the
- * whole account's input tells. */
-TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, const tb_bill_ask *ask, int64_t first,
+/* tb_store_net_input of zones first..last only, in the caller's snapshot: enough to rate these zones, unless
+ * *ret_shared: then one of them has volume bandwidth, and its price depends on the whole account's input. */
+TB_MUST_USE tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_t first,
                                          int64_t last, bool *ret_shared, tb_bill_source *ret_source,
                                          tb_error *err);
 void tb_bill_source_release(tb_bill_source *source);
@@ -100,9 +97,8 @@ typedef struct tb_unowned {
     int64_t id;
     tb_i128 requests, bytes; /* of the month; a balancer has no bytes */
 } tb_unowned;
-/* Those with usage in the month: zones before balancers, then the most bytes, the most requests and
- * the lowest id first. Costs a look at each id that has usage, and a row for each series of those
- * that are found. free(). */
+/* All with usage in the month: zones before balancers, then the most bytes, the most requests and the lowest id first.
+ * Costs a lookup for each id with usage, and a row for each series of those found. free(). */
 TB_MUST_USE tb_code tb_store_unowned(tb_store *store, int64_t month, tb_unowned **ret_unowned,
                                      size_t *ret_n, tb_error *err);
 
@@ -117,8 +113,7 @@ typedef struct tb_balancer_month {
 TB_MUST_USE tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer,
                                             int64_t month, tb_balancer_month *ret, tb_error *err);
 
-/* An account's terms in the catalogue: prepaid, discounts, limits. These are the ones declared now;
- * bills use those of their time (billsource.h). */
+/* An account's current terms: prepaid, discounts, limits. Bills use the terms of their time. */
 
 typedef struct tb_account_terms {
     bool prepaid;
@@ -127,7 +122,7 @@ typedef struct tb_account_terms {
 /* TB_E_NOT_FOUND: no such account. TB_E_DECLARED: its discounts cannot be read. */
 TB_MUST_USE tb_code tb_store_account_terms(tb_store *store, int64_t account,
                                            tb_account_terms *ret_terms, tb_error *err);
-/* Of these whether it is prepaid alone, whatever the rest says. */
+/* Whether the account is prepaid now; unreadable discounts are no error. */
 TB_MUST_USE tb_code tb_store_account_prepaid(tb_store *store, int64_t account, bool *ret_prepaid,
                                              tb_error *err);
 
@@ -137,32 +132,31 @@ TB_MUST_USE tb_code tb_store_account_was_prepaid(tb_store *store, int64_t accoun
 
 typedef struct tb_account_choice {
     int64_t after;  /* those with a larger number */
-    tb_text search; /* what the name, whatever the ASCII case, or the number has in it; len 0: all */
-    bool by_name;   /* ascending by name, whatever the ASCII case; else by number */
+    tb_text search; /* a part of the name, ignoring ASCII case, or of the number; len 0: all */
+    bool by_name;   /* ascending by name, ignoring ASCII case; else by number */
 } tb_account_choice;
-/* Accounts that are declared, those of the choice. free(). */
+/* The declared accounts of this choice. free(). */
 TB_MUST_USE tb_code tb_store_accounts(tb_store *store, const tb_account_choice *choice,
                                       int64_t **ret_accounts, size_t *ret_n, tb_error *err);
 
-/* Whether it was, by the catalogue as it was known at a data version. */
+/* Whether it was prepaid, by the catalogue of a data version. */
 TB_MUST_USE tb_code tb_store_account_known_prepaid(tb_store *store, int64_t account, uint64_t version,
                                                    bool *ret_prepaid, tb_error *err);
 
-/* Its name, as it is declared. TB_E_NOT_FOUND: no such account. */
+/* The account's declared name. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_account_name(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
 
-/* The currency that the account declares now: that of its payments, credits, adjustments and opening balances, whatever
- * day they are of. TB_E_NOT_FOUND: no such account. */
+/* The currency that the account declares now: that of its payments, credits, adjustments and opening balances,
+ * whatever their day. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_account_currency(tb_store *store, int64_t account, char ret_currency[4], tb_error *err);
-/* The currency an account's month is billed in: the one in force at the start of the month's last hour, 23:00
- * UTC, as in its bill; that of the account's ledger, where the account declares it now.
- * TB_E_NOT_FOUND: no such account. */
+/* The currency of an account's month, as in its bill: the one in force at the start of the month's last hour, 23:00
+ * UTC; that of the account's ledger, if the account declares it now. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, int64_t month,
                                             char ret_currency[4], tb_error *err);
-/* All its taxes together, percent, likewise. */
+/* The sum of its taxes, percent, at the same moment. */
 TB_MUST_USE tb_code tb_store_month_tax(tb_store *store, int64_t account, int64_t month,
                                        tb_decimal *ret_percent, tb_error *err);
-/* The contract, likewise. TB_E_DECLARED: it cannot be read. */
+/* Its contract at the same moment. TB_E_DECLARED: it cannot be read. */
 TB_MUST_USE tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
                                             tb_contract *ret_contract, tb_error *err);
 
@@ -175,11 +169,11 @@ typedef struct tb_zone_terms {
 TB_MUST_USE tb_code tb_store_zone_terms(tb_store *store, int64_t account, int64_t now_us,
                                         tb_zone_terms **ret_zones, size_t *ret_n, tb_error *err);
 
-/* Whose zone it is, deleted ones too. TB_E_ZONE_NOT_FOUND: nobody's. */
+/* The account of a zone, also of a deleted one. TB_E_ZONE_NOT_FOUND: the zone belongs to no account. */
 TB_MUST_USE tb_code tb_store_zone_account(tb_store *store, int64_t zone, int64_t *ret_account,
                                           tb_error *err);
 
-/* Whose balancer it is. TB_E_NOT_FOUND: nobody's. */
+/* The account of a balancer. TB_E_NOT_FOUND: the balancer belongs to no account. */
 TB_MUST_USE tb_code tb_store_balancer_account(tb_store *store, int64_t balancer,
                                               int64_t *ret_account, tb_error *err);
 

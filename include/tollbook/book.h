@@ -6,8 +6,8 @@
  *   book            1 to 64 letters, digits, '.', '_', '-'                             required
  *   currency        three capital letters                                              required
  *   effective_from  RFC 3339, on an hour                                               required
- *   supersedes      id of the book of this currency and moment whose place it takes (bookstore.h)
- *   scope           "contract": it prices accounts alone whose contract names it (contract.h)
+ *   supersedes      id of the book of this currency and moment that it replaces (bookstore.h)
+ *   scope           "contract": only for accounts with a contract that names it (catalog.h)
  *   rounding        "half_up" (default) or "half_even"
  *   minimum_monthly a fee; "0" where absent
  *   bandwidth.premium    per "GB", regions {EU NA ASIA SA AF: price}; one left out is unpriced
@@ -16,10 +16,10 @@
  *   ledger_codes    {account of the general ledger: code}; 1 to 31 letters, digits, '.', '_' and '-'
  *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
  *
- * Beside `tiers` stand mode ("graduated" by default, "volume", "package"), included_axis
+ * Further members beside `tiers`: mode ("graduated" by default, "volume", "package"), included_axis
  * ("absolute", "net") and the free units: `included`, in GB, of volume bandwidth,
  * `included_requests`, in requests, of load balancers. Tiers of mode package have price_per_block
- * in the place of the other price, and `block`, in the unit of the thresholds, beside `tiers`.
+ * instead of the other price, and `block`, in the unit of the thresholds, beside `tiers`.
  *
  * Tiers touch, rise strictly and start at 0 (or, on the absolute axis, where the free units end);
  * exactly the last is open ("to": null). A first tier at 0 with free units must name its axis.
@@ -101,7 +101,7 @@ typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
-    bool contract; /* scope: for contracts alone; no part of its currency's series */
+    bool contract; /* scope: for contracts only; no part of its currency's series */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;
@@ -125,9 +125,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
-/* What the store asks of a book before it bills or is kept as a shadow: the load balancer's
- * thresholds are whole millions, for GET /loadbalancer/{id}/usage answers them as integers
- * there. Scenarios and files that are only compared may be finer. TB_E_BOOK. */
+/* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET
+ * /loadbalancer/{id}/usage answers them as integers. Scenarios and compared files may be finer. TB_E_BOOK. */
 TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);
 /* A book that is all zeros is allowed. */
 void tb_book_release(tb_book *book);

@@ -43,21 +43,21 @@ typedef struct tb_buf {
 
 void tb_buf_init(tb_buf *buf, size_t max, const tb_alloc *alloc); /* allocates nothing */
 void tb_buf_release(tb_buf *buf);                                 /* frees the content */
-/* Makes room for `more` bytes and returns where they go, or NULL (then buf->failed is set).
- * The caller writes there and adds what it wrote to buf->len. */
+/* Makes room for `more` bytes and returns a pointer to it, or NULL (then buf->failed is set). The caller writes
+ * there and adds the number of bytes written to buf->len. */
 char *tb_buf_room(tb_buf *buf, size_t more);
 void tb_buf_add(tb_buf *buf, const void *bytes, size_t len);
 void tb_buf_str(tb_buf *buf, const char *text);
 void tb_buf_fmt(tb_buf *buf, const char *fmt, ...) TB_PRINTF(2, 3);
-/* A text that somebody else chose (a file's name), for a terminal and for formats that take UTF-8 alone: each
- * byte of a control character, or that is no UTF-8, is written \xHH. No two texts look the same: the backslash of
- * one that holds "\x" itself is written so too. */
+/* Appends an untrusted text (a file's name) for a terminal and for UTF-8 formats: each byte of a control character,
+ * or of invalid UTF-8, is written as \xHH, and so is the backslash of a text that contains "\x" itself, so that two
+ * texts never look the same. */
 void tb_buf_shown(tb_buf *buf, const char *text, size_t len);
 
-/* A cell of RFC 4180: in quotes where it needs them, with an apostrophe in front where a spreadsheet could run it as a
- * formula: it begins with = + - @, also of full width, or with white space, behind which some look for these. */
+/* A cell of RFC 4180: quoted where needed, with an apostrophe in front where a spreadsheet could evaluate it as a
+ * formula: it begins with = + - @, also of full width, or with white space, which some spreadsheets skip. */
 void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len);
-/* Whether the cell is the text as it is. */
+/* Whether the cell is written unchanged. */
 bool tb_csv_cell_plain(const char *text, size_t len);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
 TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);

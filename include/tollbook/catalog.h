@@ -42,7 +42,7 @@ const char *tb_container_list_name(tb_container_kind kind);
 #define TB_CONTAINER_USER_MAX     255
 #define TB_CONTAINER_SECRET_MAX   64 /* of a secret's name */
 
-/* Regions: what an edge location code means to people and to billing. A default table is built in;
+/* Regions: the name and billing region of each edge location code. A default table is built in;
  * a catalogue's `regions` list replaces it. serverZoneId in queries is a region's id, and the keys
  * of GeoTrafficDistribution are region names ("EU: Frankfurt, DE"). */
 
@@ -87,7 +87,7 @@ typedef struct tb_catalog_balancer {
     const char *document;
 } tb_catalog_balancer;
 
-/* {"id":42,"account":1,"zone":101,"name":"acme"}: whose the events of a shield zone are. */
+/* {"id":42,"account":1,"zone":101,"name":"acme"}: the account that owns the events of a shield zone. */
 typedef struct tb_catalog_shield {
     int64_t id, account;
     int64_t zone; /* the pull zone that it shields, of the same account; 0 where absent */
@@ -96,7 +96,7 @@ typedef struct tb_catalog_shield {
 } tb_catalog_shield;
 
 typedef struct tb_catalog {
-    const char *seller; /* who sells, canonical JSON; NULL: the document has none */
+    const char *seller; /* the seller, canonical JSON; NULL: the document has none */
     tb_catalog_account *accounts;
     size_t n_accounts;
     tb_region *regions; /* n_regions 0 and has_regions false: the document has no such list */
@@ -121,13 +121,13 @@ TB_MUST_USE tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *r
                                      tb_error *err);
 void tb_catalog_release(tb_catalog *catalog);
 
-/* What was agreed with one account, beside its price book: a book of its own, a percentage off, a
- * minimum of its own, a monthly commit. Part of what a catalogue declares of it (docs/catalogue.md);
- * bill.h says what it does to a bill. For a month counts the one in force at the start of its last hour. */
+/* The contract of an account, in addition to its price book: a book of its own, a percentage off, a minimum of its
+ * own, a monthly commit. Part of the account's declaration (docs/catalogue.md); bill.h describes its effect on a
+ * bill. A month is billed by the contract in force at the start of its last hour. */
 
 #define TB_CONTRACT_PERCENT_SCALE 4 /* digits after the point of its percentage, at most */
 
-/* All zeros: nothing is agreed. */
+/* All zeros: no contract. */
 typedef struct tb_contract {
     char book[65];       /* the id of the account's own book; "": its currency's books */
     tb_decimal discount; /* percent of the month's usage and fees, 0 to 100 */
@@ -140,15 +140,15 @@ typedef struct tb_contract {
     int64_t commit_from, commit_to;
 } tb_contract;
 
-/* Alerts as the catalogue declares them for an account: a threshold of its money, its usage, its balance
- * or its traffic. What has been raised: alertstore.h; what raises them: alerts.h. */
+/* Alerts as the catalogue declares them for an account: a threshold on its money, usage, balance or traffic. Raised
+ * alerts: alertstore.h; their evaluation: alerts.h. */
 
 #define TB_ALERT_KINDS(X)                                                                          \
     X(MONTH_TO_DATE, "month_to_date") /* gross charges of the running month so far */              \
-    X(FORECAST, "forecast")           /* gross charges that the running month will come to */      \
+    X(FORECAST, "forecast")           /* forecast gross charges of the running month */            \
     X(USAGE, "usage")                 /* bytes of the running month so far */                      \
     X(BALANCE, "balance")             /* the ledger's, below the threshold */                      \
-    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of what is usual */
+    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */
 typedef enum tb_alert_kind {
 #define TB_X(e, name) TB_ALERT_##e,
     TB_ALERT_KINDS(TB_X)

@@ -1,10 +1,9 @@
-/* Containers in the store: what a catalogue declared, and how the deployments of applications
- * stand. Every read names the account; another account's containers do not exist for it.
+/* Containers in the store: the declared ones, and the deployments of applications. Every read names the account;
+ * another account's containers do not exist for it.
  *
- * An application starts with its declared status. Deployments then change it, and so does a
- * catalogue that declares another status than before. A requested deployment makes it `progressing`
- * and waits until tb_store_deployed reports its end; one that was requested in the meantime keeps
- * waiting. */
+ * An application starts with its declared status. Deployments then change it, and so does a catalogue that declares
+ * another status than before. A requested deployment makes it `progressing` and is pending until tb_store_deployed
+ * reports its end; one that was requested in the meantime stays pending. */
 #ifndef TOLLBOOK_CONTAINERSTORE_H
 #define TOLLBOOK_CONTAINERSTORE_H
 
@@ -50,8 +49,7 @@ typedef enum tb_limit {
     TB_LIMIT_COUNT
 } tb_limit;
 const char *tb_limit_name(tb_limit limit);
-/* What the account's declaration leaves out has the public default. TB_E_LIMITS_NOT_FOUND: it has
- * no declaration. */
+/* Limits that the account does not declare have the public default. TB_E_LIMITS_NOT_FOUND: it has no declaration. */
 TB_MUST_USE tb_code tb_store_limits(tb_store *store, int64_t account,
                                     int64_t ret_limits[TB_LIMIT_COUNT], tb_error *err);
 
@@ -82,10 +80,10 @@ typedef struct tb_deployment {
  * TB_E_APP_SUSPENDED. */
 TB_MUST_USE tb_code tb_store_deploy(tb_store *store, int64_t account, tb_text app, bool at_once,
                                     int64_t now_us, tb_error *err);
-/* Those that wait, longest first; at most `cap`. */
+/* Pending deployments, the oldest first; at most `cap`. */
 TB_MUST_USE tb_code tb_store_deployments(tb_store *store, tb_deployment *ret, size_t cap,
                                          size_t *ret_n, tb_error *err);
-#define TB_DEPLOYMENT_OUTPUT_MAX ((size_t)512 << 10) /* bytes that are kept of what one printed */
+#define TB_DEPLOYMENT_OUTPUT_MAX ((size_t)512 << 10) /* bytes that are kept of a deployment's output */
 #define TB_DEPLOYMENT_REASON_MAX 159
 
 typedef struct tb_deployment_end {
@@ -94,20 +92,20 @@ typedef struct tb_deployment_end {
     char reason[TB_DEPLOYMENT_REASON_MAX + 1]; /* why it did not succeed; "": it did */
 } tb_deployment_end;
 
-/* How one ended, in the caller's transaction, and what it printed: lines, each ended by '\n', of which
- * TB_DEPLOYMENT_OUTPUT_MAX bytes are kept. The status changes by the last asked for alone; the end is
- * kept of each whose application is there, until a later one's. Told again it changes nothing. */
+/* Records the end of a deployment in the caller's transaction, and its output: lines, each ended by '\n', of which
+ * TB_DEPLOYMENT_OUTPUT_MAX bytes are kept. Only the last requested deployment changes the status; the end is kept for
+ * every existing application until a later one's. Recording it again changes nothing. */
 TB_MUST_USE tb_code tb_store_deployed(tb_store *store, const tb_deployment *deployment,
                                       const tb_deployment_end *end, tb_text output, int64_t now_us,
                                       tb_error *err);
 
 typedef struct tb_deployment_state {
-    bool waits; /* one is asked for and has not ended; the rest is of the one before */
-    bool ended; /* one has, since the application is declared; else the rest is not set */
+    bool waits; /* one is pending; the other members are of the one before */
+    bool ended; /* one has ended since the application was declared; else the other members are not set */
     int64_t ended_us;
     tb_deployment_end end;
 } tb_deployment_state;
-/* How an application's deployments stand; appends the output of the last that ended.
+/* The state of an application's deployments; appends the output of the last one that ended.
  * TB_E_APP_NOT_FOUND. */
 TB_MUST_USE tb_code tb_store_deployment(tb_store *store, int64_t account, tb_text app,
                                         tb_deployment_state *ret, tb_buf *output, tb_error *err);

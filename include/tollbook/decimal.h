@@ -3,8 +3,8 @@
  *
  * The mantissa stays within +-(2^127 - 1), so that 10^18 units at the safe price of a book fit; the
  * scale within 0..TB_DECIMAL_SCALE_MAX. Every operation is checked: TB_E_OVERFLOW names the
- * operation and the limit, and nothing is written. Results are not normalised unless a function
- * says so: 1.50 keeps its scale; tb_decimal_compare looks at the value alone. Division happens only
+ * operation and the limit, and nothing is written. Results are not normalised unless stated:
+ * 1.50 keeps its scale; tb_decimal_compare compares values. Division happens only
  * in tb_decimal_round and tb_decimal_divide.
  *
  * All functions are pure: any thread, no memory. */
@@ -54,7 +54,7 @@ tb_decimal tb_decimal_normal(tb_decimal value);
 int tb_decimal_compare(tb_decimal a, tb_decimal b);
 int tb_decimal_sign(tb_decimal value);
 
-/* The result has the larger scale; what does not fit at that scale is an overflow. */
+/* The result has the larger scale; a value too large for that scale is an overflow. */
 TB_MUST_USE tb_code tb_decimal_add(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err);
 TB_MUST_USE tb_code tb_decimal_sub(tb_decimal a, tb_decimal b, tb_decimal *ret, tb_error *err);
 /* The result's scale is the sum of both. */
@@ -74,8 +74,8 @@ TB_MUST_USE tb_code tb_decimal_divide(tb_decimal value, tb_i128 num, tb_i128 den
 /* The largest scale up to `most` that value can be written at; its own, where that is finer. */
 int tb_decimal_scale_within(tb_decimal value, int most);
 
-/* A sum of decimals of any scales, exact. A decimal has one scale for all of its digits, so 10^14
- * and 10^-24 have no sum among decimals; here whole units stand apart from the rest, and only whole
+/* A sum of decimals of any scales, exact. A decimal has one scale for all of its digits, so the sum of 10^14
+ * and 10^-24 is not a decimal; here whole units are separate from the rest, and only whole
  * units can pass 2^127 - 1. rest is in units of 10^-TB_DECIMAL_SCALE_MAX, below one whole unit, and
  * of the sign of `whole` where that is not 0. Begins as zeros. */
 typedef struct tb_sum {

@@ -7,19 +7,19 @@
 
 TB_API_BEGIN
 
-/* X(name, text): what an entry is, and what its amount does to the balance.
+/* X(name, text): the kind of an entry, and the sign of its amount.
  *
- *   invoice         - what a final invoice comes to; void gives it back; reference: its number
- *   credit_note     + what a credit note comes to; void takes it again
- *   payment         + what was paid; document: the invoice that it is for, "": the oldest first
- *   adjustment      + or -, what an operator corrects, or an opening balance (below)
- *   usage           - (or +) what a prepaid account's running month came to on a day, less what was
- *                   entered for it before
- *   usage_reversal  + the sum of a month's usage entries, when its invoice stands for them
- *   credit          + money that was granted; expires: its last day, "": never
- *   credit_drawn    a pair of entries, which sum to 0: - what an invoice takes of a credit, + for the
- *                   invoice (document). A void makes the pair again, with the signs turned.
- *   credit_expired  - what is left of a credit behind its last day */
+ *   invoice         - the total of a final invoice; voiding reverses it; reference: its number
+ *   credit_note     + the total of a credit note; voiding reverses it
+ *   payment         + a payment; document: the invoice that it is for, "": the earliest due first
+ *   adjustment      + or -, a correction by an operator, or an opening balance (below)
+ *   usage           - (or +) the total of a prepaid account's running month at the end of a day, less the
+ *                   month's earlier entries
+ *   usage_reversal  + the sum of a month's usage entries, when its invoice replaces them
+ *   credit          + granted credit; expires: its last day, "": never
+ *   credit_drawn    a pair of entries with sum 0: - what an invoice draws from a credit, + for the invoice
+ *                   (document). Voiding adds the pair again with the signs turned.
+ *   credit_expired  - the unused part of a credit past its last day */
 #define TB_LEDGER_KINDS(X)                                                                         \
     X(INVOICE, "invoice")                                                                          \
     X(VOID, "void")                                                                                \
@@ -39,10 +39,10 @@ typedef enum tb_ledger_kind {
 } tb_ledger_kind;
 
 const char *tb_ledger_kind_name(tb_ledger_kind kind);
-/* TB_LEDGER_KIND_COUNT: there is none of this name. */
+/* TB_LEDGER_KIND_COUNT: no such name. */
 tb_ledger_kind tb_ledger_kind_of(const char *name);
 
-/* amount: what it adds to the account's balance (payments positive, invoices negative). */
+/* amount: the change of the account's balance (payments positive, invoices negative). */
 typedef struct tb_ledger_entry {
     int64_t id, account, at_us;
     tb_ledger_kind kind;
@@ -50,24 +50,23 @@ typedef struct tb_ledger_entry {
     tb_decimal amount;
     char reference[64]; /* invoice number, payment id */
     char note[128];
-    char document[24]; /* the invoice that it is about, where the kind has one; else "" */
-    char expires[11];  /* a credit's last day, UTC, "2026-12-31"; of an opening balance the day on which it is due; else
-                          "" */
+    char document[24]; /* the invoice that it concerns, where the kind has one; else "" */
+    char expires[11];  /* a credit's last day, UTC, "2026-12-31"; the due day of an opening balance; else "" */
 } tb_ledger_entry;
 
-/* Opening balances, what an account owed or had when the ledger began, are adjustments. Their document is one of these
- * words in place of an invoice's number: entered, and taken back. All balances of an account are taken back together,
+/* Opening balances, the debts and balances of accounts at the ledger's begin, are adjustments. Their document is one of
+ * these words in place of an invoice's number: entered, and reversed. All balances of an account are reversed together,
  * so only those after the last TB_OPENING_BACK count. */
 #define TB_OPENING      "opening"
 #define TB_OPENING_BACK "opening/back"
 bool tb_ledger_is_opening(const tb_ledger_entry *entry); /* either */
-/* The id of the last entry of one account that took one back; 0: none did. */
+/* The id of the last reversal of an opening balance among one account's entries; 0: none. */
 int64_t tb_ledger_opening_back(const tb_ledger_entry *entries, size_t n);
-/* What it is called where it is shown: its kind's name, or "opening_balance". */
+/* Its name as shown: its kind's name, or "opening_balance". */
 const char *tb_ledger_entry_name(const tb_ledger_entry *entry);
 
-/* The general ledger as lines of double entry: pure. An entry's lines are added one by one, by what they
- * add to an account of the ledger: debits above zero, credits below. Those of an entry sum to zero. */
+/* The general ledger as lines of double entry. Pure. An entry's lines are added one by one, by what they add to an
+ * account of the ledger: debits above zero, credits below. The lines of an entry sum to zero. */
 
 /* Sums of net lines by what was sold: index tb_line_kind; a correction counts as what it corrects. */
 typedef struct tb_products {
@@ -80,14 +79,14 @@ TB_MUST_USE tb_code tb_products_add_line(tb_products *products, const tb_stateme
 TB_MUST_USE tb_code tb_products_total(const tb_products *products, tb_decimal *ret_total,
                                       tb_error *err);
 
-/* The codes of accounts, those of a book. */
+/* The codes of the ledger's accounts, from a price book. */
 typedef struct tb_journal_codes {
     char code[TB_BOOK_ACCOUNT_COUNT][TB_LEDGER_CODE_ROOM];
 } tb_journal_codes;
-/* book NULL: those without one. */
+/* book NULL: the default codes. */
 void tb_journal_codes_of(const tb_book *book, tb_journal_codes *ret_codes);
 
-/* What the lines of an entry share. */
+/* The common columns of an entry's lines. */
 typedef struct tb_journal_entry {
     int64_t day; /* since January 1970, UTC */
     const char *id, *document, *currency;
@@ -101,7 +100,7 @@ void tb_journal_head(tb_buf *out);
 /* A line; none where the amount is 0. */
 void tb_journal_line(tb_buf *out, const tb_journal_entry *entry, tb_book_account account,
                      tb_decimal amount, const char *description);
-/* Revenue by product. what is described behind the product's name; sign is 1 or -1. TB_E_OVERFLOW. */
+/* Revenue by product. `what` follows the product's name in the description; sign is 1 or -1. TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_journal_products(tb_buf *out, const tb_journal_entry *entry,
                                         const tb_products *products, int sign, const char *what,
                                         tb_error *err);

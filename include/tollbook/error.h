@@ -109,7 +109,7 @@ typedef enum tb_code {
 } tb_code;
 #define TB_OK TB_E_OK
 
-/* What went wrong and where. line and byte count from 1; 0 means "no such place". */
+/* The error and its place. line and byte count from 1; 0 means "no such place". */
 typedef struct tb_error {
     tb_code code;
     char field[80];    /* parameter, JSON path or column; "" if none */

@@ -1,35 +1,31 @@
 /* Forecasts of the running month: usage and money, as a mean and as quantiles.
  *
- * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series
- * of daily sums. It is taken apart: days of the month that are always out of the usual, outliers,
- * a step to a new level, the weekly season. What is left is followed by some thirty laws: levels
- * that move slowly or fast, straight and damped trends, levels that return to their mean, each of
- * the days and of their logarithms (so that growth may multiply), and last week again. From origins
- * all through the history each foretells sums of the days that came next; those whose errors were
- * small weigh most. Then come `paths` possible rests of the month: each draws a law by its weight
- * and blocks of 7 of that law's errors in a row, at the same places for all series so that what
- * moves together stays together; an error moves the level as the law says, so that paths spread the
- * further the longer they are. At last a path's sum is stretched away from the median of all, by as
- * much as outcomes lay further from the average than it expected, at spans of one and two weeks and
- * of the days ahead: usage, and the money it comes to, keep what the interval promises. Usage so
- * far is a fact and stays; only what is left of the month is drawn. Each path's month is rated by
- * tb_bill_rate, so the interval is right where tiers end.
+ * Method. Each product and region (premium EU, volume, requests of load balancers...) is a series of daily
+ * sums. It is decomposed into days of the month that are always unusual, outliers, a step to a new level, the
+ * weekly season, and a rest. Some thirty models ("laws") follow the rest: levels that move slowly or fast,
+ * straight and damped trends, levels that return to their mean, each of the days and of their logarithms (so
+ * that growth may multiply), and a repetition of last week. From origins all through the history each law
+ * forecasts sums of the following days; laws with small errors weigh most. Then `paths` possible rests of the
+ * month are drawn: each draws a law by its weight and blocks of 7 consecutive errors of that law, at the same
+ * positions for all series, so that correlated series stay correlated; an error moves the level as in the law,
+ * so that paths spread with time. At last a path's sum is stretched away from the median of all, by as much as
+ * past outcomes deviated more from the average than expected, at spans of one and two weeks and of the days
+ * ahead: so intervals of usage and of money have their stated coverage. Usage so far is a fact; only the rest
+ * of the month is drawn. Each path's month is rated by tb_bill_rate, so the interval is right where tiers end.
  *
- * What no history tells is not in it: a first step, the turn of a season that was not seen yet.
+ * Events without precedent in the history are not forecast: a first step, the turn of a season not seen yet.
  *
  * Figures stay within bounds: no day is negative; an outlier counts up to ten levels, or to four
  * times the third largest.
  *
- * Short histories take a plainer rule, and say so: methods and reasons stand with each series.
+ * Short histories use a plainer method; each series states its method and the reason.
  *
- * What is promised: the same input, seed and paths give the same forecast, whatever the compiler
- * and its optimisation, for one version of tollbook, of GSL and of the C library. Days are rounded
- * to whole units before anything is summed or rated.
+ * Guarantee: the same input, seed and paths give the same forecast with any compiler and optimisation, for one
+ * version of tollbook, of GSL and of the C library. Days are rounded to whole units before they are summed or rated.
  *
- * Rated like the invoice, with three differences: bytes of zones that are billed alike are one
- * line; zones with prices of their own share the mean of them; and what rounding each zone's line
- * gave or took in the month before is given or taken again. Fees run to the month's end as they are
- * on now. */
+ * Rated like the invoice, with three differences: bytes of zones that are billed alike are one line; zones with
+ * prices of their own share the mean of them; and the rounding difference of the previous month's lines is applied
+ * again. Fees run to the month's end as they are now. */
 #ifndef TOLLBOOK_FORECAST_H
 #define TOLLBOOK_FORECAST_H
 
@@ -42,20 +38,19 @@ TB_API_BEGIN
 
 /* Advice: forecasts and solvers, on top of what is billed and never part of it.
  *
- * Only this room uses doubles and the GNU Scientific Library. Amounts come from the functions that
- * write invoices, and nothing in billing, invoice or store includes this room
- * (tests/arch/test_layers.py).
+ * Only this module uses doubles and the GNU Scientific Library. Amounts come from the functions that write invoices,
+ * and nothing in billing, invoice or store includes this module (tests/arch/test_layers.py).
  *
- * GSL has one error handler for the whole process, and the default one aborts. Advice checks the
- * status of every call instead, so the program turns the handler off, once. A library that swapped
- * the handler around each call would race with other threads. */
+ * GSL has one error handler for the whole process, and the default one aborts. This module checks the status of every
+ * call instead, so the program turns the handler off, once. Swapping the handler around each call would race with
+ * other threads. */
 
-/* Turns GSL's error handler off (gsl_set_error_handler_off), for the process, for good. Once,
- * before other threads start. */
+/* Turns GSL's error handler off (gsl_set_error_handler_off) for the process, permanently. Call it once, before other
+ * threads start. */
 void tb_advice_start(void);
 
-/* TB_E_INTERNAL where tb_advice_start was not called: every function of this room that uses GSL
- * asks this first, so that a missing call is an error and not, one day, an abort. */
+/* TB_E_INTERNAL where tb_advice_start was not called. Every function of this module that uses GSL checks it first, so
+ * that a missing call is an error and never an abort. */
 TB_MUST_USE tb_code tb_advice_ready(tb_error *err);
 
 #define TB_FORECAST_GENERATOR "mt19937" /* gsl_rng_mt19937 */
@@ -63,12 +58,12 @@ TB_MUST_USE tb_code tb_advice_ready(tb_error *err);
 #define TB_FORECAST_PATHS     10000
 #define TB_FORECAST_PATHS_MAX 100000
 #define TB_FORECAST_SEED      1
-#define TB_FORECAST_AHEAD_MAX 38 /* days: a month and a week in which nothing came in */
+#define TB_FORECAST_AHEAD_MAX 38 /* days: a month and a week without new usage */
 #define TB_FORECAST_DAY_MAX   INT64_C(100000000000000000) /* 10^17 units a day of a series */
 #define TB_FORECAST_LIMITS    32
 #define TB_FORECAST_LINES     256 /* with more lines there are fewer paths, at least 500 */
 
-/* From the most to the least able. X(NAME, text, days of history, reason) */
+/* From the most to the least capable. X(NAME, text, days of history, reason) */
 #define TB_FORECAST_METHODS(X)                                                                     \
     X(TREND, "trend_and_season", 56, "")                                                           \
     X(SEASON, "season", 28, "Fewer than 56 days of history: no line is fitted to them.")           \
@@ -85,15 +80,21 @@ typedef enum tb_forecast_method {
 const char *tb_forecast_method_name(tb_forecast_method method);
 const char *tb_forecast_method_reason(tb_forecast_method method);
 
-/* What is left of an account on each path, as mantissas with the currency's digits, and the day, since
- * January 1970, on which it reaches 0; INT64_MAX: not so far. A month takes from what is left by its end, and the
- * next month goes on from there: its generator begins alike, so its paths are these. */
+/* The funds left on each path, as mantissas with the currency's digits, and the day, since January 1970, on which they
+ * reach 0; INT64_MAX: not within the forecast. A month subtracts its total; the next month continues from there: its
+ * generator is seeded alike, so its paths are the same. */
 typedef struct tb_forecast_funds {
-    tb_i128 so_far; /* what the month has come to by now with tax: is not taken from what is left */
-    tb_i128 *left;  /* `paths` of each */
+    tb_i128 so_far; /* the month's total by now with tax, which is not subtracted again */
+    tb_i128 *left;  /* both arrays have `paths` elements */
     int64_t *empty;
-    uint32_t n; /* of them that were used: fewer where a path has many lines */
+    uint32_t n; /* elements used: fewer where a path has many lines */
 } tb_forecast_funds;
+
+/* How paths are drawn. The same simulation of the same input gives the same forecast. */
+typedef struct tb_simulation {
+    uint64_t seed;  /* below 2^32 */
+    uint32_t paths; /* 1..TB_FORECAST_PATHS_MAX */
+} tb_simulation;
 
 typedef struct tb_forecast_input {
     const tb_bill_input *month;      /* the whole month, not running; usage before from_us alone */
@@ -102,11 +103,11 @@ typedef struct tb_forecast_input {
     tb_decimal rounding;             /* lines' rounded less exact amounts, in the month before */
     uint64_t seed;                   /* below 2^32 */
     uint32_t paths;                  /* 1..TB_FORECAST_PATHS_MAX */
-    bool singles;                    /* what single models say is wanted too */
-    bool by_day;                     /* all bytes by each day's end are wanted too */
-    const tb_decimal *limits; /* amounts, with tax: how likely the month comes to more than each */
+    bool singles;                    /* forecast by single models too */
+    bool by_day;                     /* forecast bytes by each day's end too */
+    const tb_decimal *limits; /* amounts, with tax, of which to forecast the probability that the month exceeds them */
     size_t n_limits;          /* at most TB_FORECAST_LIMITS */
-    tb_forecast_funds *funds;        /* NULL: nobody asks how long they last */
+    tb_forecast_funds *funds;        /* NULL: not requested */
 } tb_forecast_input;
 
 /* Quantiles are nearest rank: of n paths in ascending order the ceil(p n / 100)-th. The mean is
@@ -122,15 +123,15 @@ typedef struct tb_forecast_day {
 } tb_forecast_day;
 
 typedef struct tb_forecast_usage {
-    bool used; /* false: none ever, the rest is zero */
+    bool used; /* false: no usage at all, the rest is zero */
     tb_forecast_method method;
-    size_t days;    /* of history the method looked at */
-    size_t bounded; /* of these, days that counted less than they were */
+    size_t days;    /* of history that the method used */
+    size_t bounded; /* of these, days that were cut to the bound of outliers */
     tb_i128 so_far;
     tb_forecast_spread month; /* so_far included */
 } tb_forecast_usage;
 
-/* Single models, with the intervals of textbooks, to judge a forecast by. X(NAME, text) */
+/* Single models with textbook intervals, for comparison. X(NAME, text) */
 #define TB_FORECAST_SINGLES(X)                                                                     \
     X(NAIVE, "seasonal_naive")                                                                     \
     X(DAMPED, "damped_ets")                                                                        \
@@ -142,7 +143,7 @@ typedef enum tb_forecast_single {
         TB_FORECAST_SINGLE_COUNT
 } tb_forecast_single;
 const char *tb_forecast_single_name(tb_forecast_single single);
-#define TB_FORECAST_SINGLE_DAYS 28 /* of history that they need */
+#define TB_FORECAST_SINGLE_DAYS 28 /* days of history that they need */
 
 #define TB_FORECAST_UNPRICED_MAX 8
 
@@ -152,23 +153,23 @@ typedef struct tb_forecast {
     int minor_digits;
     uint64_t seed;
     uint32_t paths;
-    tb_forecast_method method; /* the least able one of series with usage to come */
+    tb_forecast_method method; /* the least capable one among series with usage to come */
     tb_forecast_usage usage[TB_USAGE_COLUMNS];
     tb_i128 bytes_so_far;
     tb_forecast_spread bytes;
-    /* Asked for: the days of the month from from_us's own on. The last one's bytes are `bytes`. */
+    /* On request: the days of the month from from_us's own on. The last one's bytes are `bytes`. */
     tb_forecast_day days[TB_FORECAST_AHEAD_MAX];
     size_t n_days;
-    bool has_single; /* asked for, and there is history for it */
+    bool has_single; /* requested, and the history is long enough */
     tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
     tb_forecast_spread net, gross;
-    uint32_t over[TB_FORECAST_LIMITS]; /* paths that come to more than the limits that were given */
+    uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each given limit */
     bool complete; /* false: some usage has no price and is not in the money */
     tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
     size_t n_unpriced;
-    /* Of a prepaid account: the days on which nothing is left, p5 the soonest; INT64_MAX: none as far as
-     * is looked. */
+    /* Of a prepaid account: the day on which the funds are used up, p5 the earliest; INT64_MAX: not within the
+     * forecast. */
     bool has_lasts;
     int64_t lasts_p5, lasts_p50, lasts_p95;
 } tb_forecast;
@@ -186,15 +187,15 @@ const char *tb_usage_product_name(int column);
 /* The billing region's name, "" where it does not apply. */
 const char *tb_usage_region_name(int column);
 
-/* 95/5 and its like: a month of byte sums, the largest few discarded, the next one billed as a rate.
+/* 95/5 and other percentile billing: a month of byte sums, the largest few discarded, the next one billed as a rate.
  *
- * Exact selection on integers: of n buckets the floor((100 - P)/100 x n) largest are discarded and
- * the largest of the rest counts. No interpolation: the quantiles of statistics packages differ,
- * and contracts do not mean those. An empty bucket counts as zero and is reported as missing.
+ * Exact selection on integers: of n buckets the floor((100 - P)/100 x n) largest are discarded and the largest of
+ * the rest counts. No interpolation: the quantiles of statistics packages differ, and contracts do not use them. An
+ * empty bucket counts as zero and is reported as missing.
  *
- * A running month has two answers. `so_far` takes the complete buckets. `least` takes the whole
- * month with zeros for the rest: the month cannot stay below it any more. Distances to a commit are
- * those of the whole month. Pure: no memory is kept, any thread. */
+ * A running month has two answers. `so_far` uses the complete buckets. `least` uses the whole month with zeros for
+ * the rest: the month can no longer end below it. Distances to a commit are those of the whole month. Pure: no
+ * memory is kept, any thread. */
 
 #define TB_PERCENTILE_BUCKETS_MAX 8928 /* 31 days of 5 minutes */
 #define TB_PERCENTILE_DIGITS      6    /* of a rate in Mbit/s: single bits a second; half_up */
@@ -234,7 +235,7 @@ typedef struct tb_percentile {
 TB_MUST_USE tb_code tb_percentile_find(const tb_percentile_ask *ask, const tb_alloc *alloc,
                                        tb_percentile *ret, tb_error *err);
 
-/* What it is of, for the forms below. */
+/* The origin of the figures, for the outputs below. */
 typedef struct tb_percentile_of {
     char resource[40]; /* "zone:101", "account:1" */
     char month[8];     /* "2026-10" */
@@ -245,7 +246,7 @@ typedef struct tb_percentile_of {
 /* Canonical JSON: sorted keys, one line; rates, bytes and P as text, counts as numbers. */
 void tb_percentile_json(const tb_percentile_of *of, const tb_percentile_ask *ask,
                         const tb_percentile *found, tb_buf *out);
-/* The same for people. */
+/* The same as text. */
 void tb_percentile_table(const tb_percentile_of *of, const tb_percentile_ask *ask,
                          const tb_percentile *found, tb_buf *out);
 

@@ -1,6 +1,6 @@
-/* Writes numbers and strings as JSON text, and text in HTML pages. Nothing else does; there is no
- * locale, and no double in a counter. The writers return the end of what they wrote and need the
- * room their names' constants give. tb_json_fits judges a text before it is read. */
+/* Writes numbers and strings as JSON text, and text in HTML pages, for all modules; no locale, and no double in a
+ * counter. The writers return the end of their output and need the room that the constants of their names give.
+ * tb_json_fits checks a text before it is parsed. */
 #ifndef TOLLBOOK_JSON_H
 #define TOLLBOOK_JSON_H
 
@@ -19,8 +19,8 @@ char *tb_put_u128(char *out, tb_u128 value);
  * prints without a point; NaN and infinities print 0 (they cannot come from counters). */
 char *tb_put_double(char *out, double value);
 
-/* A number that stands from `start` to `end`, without an exponent: gets ".0" where it has no point, since
- * clients with strict types take no whole number for a double. Room: 2. */
+/* A number from `start` to `end`, without an exponent: appends ".0" if it has no point, since clients with strict
+ * types do not accept a whole number for a double. Room: 2. */
 char *tb_put_point(const char *start, char *end);
 /* The same for the number at out's end, which begins at `from`. */
 void tb_json_point(tb_buf *out, size_t from);
@@ -28,15 +28,14 @@ void tb_json_point(tb_buf *out, size_t from);
 /* Appends a quoted, escaped JSON string. Bytes that are not UTF-8 become U+FFFD. */
 void tb_json_string(tb_buf *out, const char *text, size_t len);
 
-/* A tree of values in memory takes many times its text: `{},` is 3 bytes, and some 350 once it is built. Whoever
- * builds one of a text that came from outside asks first whether it has at most TB_JSON_VALUES_MAX values, an
- * object or a list counting as four; within it a tree takes less than 20 MB beside its strings. The text need
+/* Whether a text has at most TB_JSON_VALUES_MAX values, an object or a list counting as four. Call it before
+ * building a tree of values from an untrusted text, which takes many times the memory of the text: `{},` is 3 bytes,
+ * and some 350 in a tree. Within the limit a tree takes less than 20 MB in addition to its strings. The text need
  * not be well formed. */
 #define TB_JSON_VALUES_MAX ((size_t)1 << 17)
 bool tb_json_fits(const char *text, size_t len);
 
-/* Appends the text, its & < > and " as entities, so that it stands for itself in an element and in
- * a quoted attribute of HTML. */
+/* Appends the text with & < > and " as entities, safe in an element and in a quoted attribute of HTML. */
 void tb_html_text(tb_buf *out, const char *text);
 
 TB_API_END

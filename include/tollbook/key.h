@@ -1,6 +1,6 @@
 /* API keys and roles. A key is found by its SHA-256. Its text is shown once, at its creation. It is
  * stored only if the operator has a secret, sealed under it, so that the account's own keys can be
- * listed (GET /apikey). Keys carry 192 random bits. Roles and what they open: TB_ROLES. */
+ * listed (GET /apikey). Keys carry 192 random bits. Roles and their access: TB_ROLES. */
 #ifndef TOLLBOOK_KEY_H
 #define TOLLBOOK_KEY_H
 
@@ -30,7 +30,7 @@ typedef enum tb_role {
         TB_ROLE_COUNT
 } tb_role;
 
-/* What a route asks for. */
+/* The access that a route needs. */
 typedef enum tb_access {
     TB_ACCESS_NONE, /* no key needed */
     TB_ACCESS_ANY,  /* any valid key */
@@ -51,15 +51,15 @@ bool tb_role_parse(const char *name, tb_role *ret_role);
 /* Whether a set of roles (bit r = role r) opens `access`. */
 bool tb_roles_open(uint32_t roles, tb_access access);
 
-/* Account 0 is the operator: its keys carry Ingest or Operator alone, and Operator, which makes keys
- * for every account, is for account 0 alone. NULL where the roles suit the account, else a sentence
- * that says what does. */
+/* Account 0 is the operator: its keys have the roles Ingest or Operator only, and Operator, which can make keys for
+ * every account, is for account 0 only. NULL where the roles suit the account, else a sentence that names the valid
+ * ones. */
 const char *tb_roles_refusal(int64_t account, uint32_t roles);
 
 #define TB_KEY_HASH 32
 #define TB_KEY_TEXT 48 /* characters of a key, terminator not counted */
 #define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */
-#define TB_KEY_SECRET 32 /* bytes of what keys are sealed under */
+#define TB_KEY_SECRET 32 /* bytes of the secret under which keys are sealed */
 #define TB_KEY_NONCE  24 /* random bytes a seal is made with */
 #define TB_KEY_SEALED (TB_KEY_NONCE + 16 + TB_KEY_TEXT)
 
@@ -77,15 +77,15 @@ typedef struct tb_key {
 
 /* The key's text from random bytes of the caller's: lower-case hex. out is terminated. */
 void tb_key_format(const uint8_t random[TB_KEY_RANDOM], char out[TB_KEY_TEXT + 1]);
-/* Sets what a new key of this text is found and shown by: hash and hint. */
+/* Sets hash and hint, by which a new key of this text is found and shown. */
 void tb_key_take(tb_key *key, const char text[TB_KEY_TEXT + 1]);
 /* Seals a key's text under a secret (XSalsa20-Poly1305). nonce: random bytes of the caller's. */
 void tb_key_seal(tb_key *key, const char text[TB_KEY_TEXT + 1],
                  const uint8_t secret[TB_KEY_SECRET], const uint8_t nonce[TB_KEY_NONCE]);
-/* Its text again; false where it is not sealed, under another secret, or not this key's. */
+/* The key's text again; false: it is not sealed, or under another secret, or is another key's. */
 bool tb_key_unseal(const tb_key *key, const uint8_t secret[TB_KEY_SECRET],
                    char out[TB_KEY_TEXT + 1]);
-/* What is shown in its place: its first characters, and stars. */
+/* A mask to show instead of the key: its first characters, and stars. */
 void tb_key_mask(const tb_key *key, char out[TB_KEY_TEXT + 1]);
 /* SHA-256 of the presented text, any length. */
 void tb_key_hash(const char *text, size_t len, uint8_t out[TB_KEY_HASH]);

@@ -1,9 +1,9 @@
 /* The counters: one line each. A counter belongs to a (pull zone, edge location, hour); days,
  * months, zones and accounts are rolled up by `how`: SUM adds, MAX keeps the larger.
- * What is shown of each: docs/design/intake.md, "The counters".
+ * docs/design/intake.md, "The counters", describes where each is shown.
  *
- * `source` says who may set it: LOG lines and imported BUCKET rows, imported rows alone (BUCKET),
- * or log lines alone (LINES: imported zone rows never count for a balancer).
+ * `source` names the inputs that set it: LOG lines and imported BUCKET rows, imported rows only (BUCKET), or log lines
+ * only (LINES: imported zone rows never count for a balancer).
  * The order is the storage format: add at the end only. */
 #ifndef TOLLBOOK_METRICS_H
 #define TOLLBOOK_METRICS_H
@@ -55,8 +55,8 @@ typedef enum tb_metric {
 typedef enum tb_how { TB_HOW_SUM, TB_HOW_MAX } tb_how;
 typedef enum tb_metric_source {
     TB_SOURCE_LOG,    /* request logs and bucket rows */
-    TB_SOURCE_LINES,  /* request logs alone */
-    TB_SOURCE_BUCKET, /* bucket rows alone */
+    TB_SOURCE_LINES,  /* request logs only */
+    TB_SOURCE_BUCKET, /* bucket rows only */
 } tb_metric_source;
 
 typedef struct tb_metric_info {

@@ -27,14 +27,12 @@ typedef struct tb_month_bill {
     tb_bill bill;
 } tb_month_bill;
 
-/* watermark TB_NOW: as it stands. The books must outlive the bill. */
-TB_MUST_USE tb_code tb_month_bill_read(tb_store *store, int64_t account, int64_t month,
-                                       uint64_t watermark, const tb_book *books, size_t n_books,
-                                       int64_t now_us, tb_month_bill *ret_bill, tb_error *err);
-/* The same without taxes, whatever their rates: for what shows none. */
-TB_MUST_USE tb_code tb_month_net_read(tb_store *store, int64_t account, int64_t month,
-                                      uint64_t watermark, const tb_book *books, size_t n_books,
-                                      int64_t now_us, tb_month_bill *ret_bill, tb_error *err);
+/* Reads the month (tb_store_bill_input) and rates it. The books must outlive the bill. */
+TB_MUST_USE tb_code tb_month_bill_read(tb_store *store, const tb_bill_query *query,
+                                       tb_month_bill *ret_bill, tb_error *err);
+/* The same without taxes: unreadable tax rates are no error. */
+TB_MUST_USE tb_code tb_month_net_read(tb_store *store, const tb_bill_query *query,
+                                      tb_month_bill *ret_bill, tb_error *err);
 void tb_month_bill_release(tb_month_bill *bill);
 
 /* The book that is in force for this currency at a moment; NULL: none. own: the id of the account's own
@@ -71,7 +69,7 @@ void tb_month_pairs_release(tb_month_pairs *pairs);
 /* An account's running month so far, for GET /billing, its summary, and the MonthlyBandwidthUsed,
  * MonthlyCharges and Enabled of pull zones. Works in the caller's snapshot. */
 
-/* The account's zones that exist, ascending by id, as they stand at now_us: charges exact, Enabled
+/* The account's existing zones, ascending by id, with their state at now_us: charges exact, Enabled
  * by the rules of tb_zone_state_of. free(). */
 TB_MUST_USE tb_code tb_account_zones(tb_store *store, int64_t account, int64_t now_us,
                                      tb_zone_month **ret_zones, size_t *ret_n, tb_error *err);
@@ -81,25 +79,23 @@ TB_MUST_USE tb_code tb_account_summary(tb_store *store, int64_t account, int64_t
 TB_MUST_USE tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us,
                                        tb_buf *out, tb_error *err);
 
-/* The running month of pull zones, for wherever they are shown. */
+/* The running month of pull zones. */
 
-/* All zones of an account, kept from one page to the next where pages of the whole are asked for:
- * volume zones cannot be billed without the others. Begins as zeros. */
+/* All zones of an account, kept for the next page when a list is read page by page: volume zones cannot be billed
+ * without the others. Begins as zeros. */
 typedef struct tb_zones_memo {
     tb_zone_month *all;
     size_t n;
 } tb_zones_memo;
 void tb_zones_memo_release(tb_zones_memo *memo);
 
-/* Sets bytes, charges, the optimizer's price and Enabled of zones, ascending by id, as they stand
- * at now_us, in the caller's snapshot. Where none of them has volume bandwidth, nothing is read of
- * the account's other zones. */
+/* Sets bytes, charges, the optimizer's price and Enabled of zones, ascending by id, as of now_us, in the caller's
+ * snapshot. If none of them has volume bandwidth, the account's other zones are not read. */
 TB_MUST_USE tb_code tb_zones_month(tb_store *store, int64_t account, int64_t now_us,
                                    tb_zones_memo *memo, tb_pullzone *zones, size_t n,
                                    tb_error *err);
 
-/* How a zone stands at now_us, in the caller's snapshot. Bytes are counted where
- * there is a limit. */
+/* A zone's state at now_us, in the caller's snapshot. Reads its bytes only if it has a limit. */
 TB_MUST_USE tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone,
                                        int64_t now_us, tb_zone_state *ret_state, tb_error *err);
 

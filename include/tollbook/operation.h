@@ -30,21 +30,21 @@ typedef enum tb_param_kind {
     TB_PARAM_MONTH,    /* "2026-10"; its number is that of tb_month_parse */
     TB_PARAM_DOCUMENT, /* at most max bytes: a file on the command line, JSON on the wire */
     TB_PARAM_NAMED,    /* a document, or the name of one that is stored */
-    TB_PARAM_FOLDER,   /* like TEXT, of whoever asks: a server is only told that there is one */
+    TB_PARAM_FOLDER,   /* like TEXT, a folder on the caller's machine: a server only learns that one is given */
 } tb_param_kind;
 
 typedef struct tb_param {
     const char *name;  /* "max-change": --max-change, and maxChange in JSON and in a query */
-    const char *value; /* what it is, for people: "PERCENT"; CHOICE: the words */
+    const char *value; /* its placeholder in the help: "PERCENT"; CHOICE: the words */
     const char *help;  /* one sentence without its point */
     tb_param_kind kind;
     bool required, repeats;
     bool operand;          /* the command line takes it without an option's name */
     bool secret;           /* never in the audit log */
     int64_t min, max;
-    const char *otherwise; /* what counts where it is not given; NULL: nothing */
-    const char *terminal;  /* the same, where a person reads the answer on a terminal */
-    const char *wire;      /* its name in JSON and queries; NULL: as above */
+    const char *otherwise; /* the default; NULL: none */
+    const char *terminal;  /* the default where the answer is printed on a terminal */
+    const char *wire;      /* its name in JSON and queries; NULL: made from `name` */
 } tb_param;
 
 struct tb_args;
@@ -57,27 +57,27 @@ typedef struct tb_operation {
     const char *name;    /* "ledger pay"; "ledger-pay" on the wire */
     const char *summary; /* one sentence without its point */
     const char *details; /* further paragraphs of its help, or "" */
-    tb_access access;    /* whose keys may ask for it */
+    tb_access access;    /* the role that a key needs */
     const tb_param *params;
     size_t n_params;
-    /* Both may be there: what `read` finds is left in reply->state for `write`. */
+    /* An operation may have both: `read` leaves its results in reply->state for `write`. */
     tb_operation_part read;
     tb_operation_part write;
-    bool slow;           /* it may take its time: the command line offers --progress */
+    bool slow;           /* it may take long: the command line offers --progress */
     bool storeless;      /* it works without a database too: ops->store is NULL then */
-    bool declares;       /* what it writes holds from its moment on: it has TB__PARAM_BACKDATED */
-    /* What is said where writing fails, which is no failure then, for the answer is there: "The
-     * scenarios are not kept". NULL: it is one. */
+    bool declares;       /* its changes take effect at a moment: it has TB__PARAM_BACKDATED */
+    /* A message for a failed write that is not an error, as the answer is complete: "The scenarios are not
+     * kept". NULL: a failed write is an error. */
     const char *unwritten;
-    /* What is said where the answer was made and could not be printed; NULL: nothing more. */
+    /* A message for an answer that was computed and could not be printed; NULL: none. */
     const char *unprinted;
-    const char *consent; /* the flag for want of which it may refuse (reply->refused); a terminal is asked for it. NULL:
+    const char *consent; /* the flag without which it may refuse (reply->refused); asked for on a terminal. NULL:
                           * none */
-    const char *write_flags; /* "finalize|void": it writes only where one of these is given; NULL:
-                              * always, where `write` is there. `read` is then called without one */
+    const char *write_flags; /* "finalize|void": it writes only if one of these is given; NULL: always, if
+                              * `write` is set. Without one only `read` is called */
 } tb_operation;
 
-/* NULL: there is none of this name. A '-' stands for a space of the name too. */
+/* NULL: no such name. A '-' matches a space of the name too. */
 const tb_operation *tb_operation_find(const char *name, size_t len);
 /* The table, by number from 0; NULL past its end. */
 const tb_operation *tb_operation_at(size_t number);
@@ -96,7 +96,7 @@ typedef struct tb_args {
     tb_arg *list;
     size_t n, cap;
     char *texts;      /* chained blocks */
-    char *next; /* how to go on, from the last reply; NULL: from the beginning */
+    char *next; /* the continuation, from the last reply; NULL: from the beginning */
 } tb_args;
 
 #define TB_ARGS_MAX 8192 /* values in one call */
@@ -107,14 +107,13 @@ void tb_args_release(tb_args *args);
  * TB_E_VALIDATION: err->field is the parameter's name. */
 TB_MUST_USE tb_code tb_args_add(tb_args *args, const tb_param *param, const char *text, size_t len,
                                 tb_error *err);
-/* Adds the members of a JSON object; a list is several values, not none, and true is a flag that is
- * given.
- * Documents are borrowed from the body. "next" goes to args->next. */
+/* Adds the members of a JSON object; a list is several values, at least one, and true is a given flag. Documents are
+ * borrowed from the body. "next" goes to args->next. */
 TB_MUST_USE tb_code tb_args_json(tb_args *args, const char *body, size_t len, tb_error *err);
-/* Goes on from a reply: the same arguments, and its `next`, which is copied. len 0: none. */
+/* Continues from a reply: the same arguments and a copy of its `next`. len 0: none. */
 TB_MUST_USE tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err);
-/* Whether all that is required is there. Adds the defaults; terminal: those for people. Everything
- * below needs arguments that came through it: an operation relies on what its rows require. */
+/* Checks that all required arguments are given, and adds the defaults; terminal: those for a terminal. All functions
+ * below need arguments that passed it: an operation relies on its rows. */
 TB_MUST_USE tb_code tb_args_end(tb_args *args, bool terminal, tb_error *err);
 
 /* The row of this name, also as it is spelled on the wire (letter case does not matter there); NULL:
@@ -123,13 +122,13 @@ const tb_param *tb_param_find(const tb_operation *operation, const char *name, s
 /* The name as JSON and queries spell it: "maxChange". Terminated. */
 void tb_param_wire(const tb_param *param, char out[64]);
 
-/* What was given, by a name of the table. */
+/* The given argument of this name. */
 const tb_arg *tb_arg_of(const tb_args *args, const char *name); /* the last one; NULL: none */
 const tb_arg *tb_arg_nth(const tb_args *args, const char *name, size_t n);
 bool tb_arg_given(const tb_args *args, const char *name);
 bool tb_arg_is(const tb_args *args, const char *name, const char *word);
 int64_t tb_arg_number(const tb_args *args, const char *name, int64_t otherwise);
-/* Copies the text, "" where it is not given, terminated. Its row must say that it fits. */
+/* Copies the text, "" if it is not given, terminated. Its row's maximum must fit `out`. */
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size);
 /* Terminated, but for documents; NULL: not given. */
 const char *tb_arg_text(const tb_args *args, const char *name);
@@ -142,50 +141,50 @@ TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int sc
 
 /* --- running --- */
 
-/* Where files go that an operation makes. */
+/* Receives the files that an operation makes. */
 typedef struct tb_files {
-    /* false: it need not be made; NULL: all are. mark: what each file of this form holds within its first KiB;
-     * "": nothing that would tell it from others. */
+    /* Whether the file is wanted; NULL: all are. mark: a text that each file of this form holds within its first
+     * KiB; "": none. */
     bool (*wanted)(void *ctx, const char *name, const char *mark);
     tb_code (*put)(void *ctx, const char *name, const char *data, size_t len, tb_error *err);
     void *ctx;
 } tb_files;
 
-/* What every operation is given. */
+/* The environment of every operation. */
 typedef struct tb_ops {
     tb_store *store;
     int64_t now_us;
-    int64_t key;      /* the asking key's id; 0: the command line, or a program */
-    const char *from; /* where it is asked from, an address or "user eva"; NULL: here */
-    /* Called now and then while it works; false ends it with TB_E_STOPPED. May be NULL. */
+    int64_t key;      /* id of the caller's key; 0: the command line, or a program */
+    const char *from; /* the caller, an address or "user eva"; NULL: this process */
+    /* Called at intervals while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
-    /* Takes out's bytes and empties it, when a long answer's have grown; NULL: the answer stays in
-     * memory as a whole, and is bounded. */
+    /* Takes the bytes of `out` and empties it, when a long answer has grown; NULL: the whole answer stays in
+     * memory, and its size is limited. */
     tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
-    void *ctx; /* step's and drain's */
+    void *ctx; /* for step and drain */
     const tb_files *files; /* NULL: files stay in the reply */
-    bool shared; /* others wait for this thread: an operation bounds what is asked for at once */
+    bool shared; /* other requests need this thread: an operation limits the work of one call */
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
 } tb_ops;
 
-/* What came of it. All of it is empty at first. */
+/* The result. Empty at first. */
 typedef struct tb_reply {
-    tb_buf json;    /* the answer as one JSON object; empty: there is none */
+    tb_buf json;    /* the answer as one JSON object; empty: none */
     tb_buf out;     /* what the command line prints on standard output */
-    tb_buf said;    /* lines for people, each with its '\n' */
-    tb_buf warned;  /* those of them that tell of something which is not as it should be */
-    tb_buf files;   /* the files that were made and not taken, as elements of a JSON list */
+    tb_buf said;    /* messages to the user, a line each */
+    tb_buf warned;  /* those of them that are warnings */
+    tb_buf files;   /* files that `files` did not take, as elements of a JSON list */
     bool no;        /* the answer is no: exit status 1 */
-    tb_error refused; /* code not TB_OK: nothing was done for want of the operation's consent flag. The answer begins with
+    tb_error refused; /* code not TB_OK: nothing was done without the operation's consent flag. The answer begins with
                        * this error, and HTTP's status is its code's */
-    bool made;      /* something is there that was not before: HTTP's 201 */
-    bool keys;      /* the keys in force have changed; one's text may be in it: wiped at its end */
-    tb_buf next;    /* how to go on; empty: it is done */
-    bool settled;   /* read found that nothing is to be written; or write took all of it back, or the audit log has
-                     * it already */
-    const tb_arg *about; /* the document that an error is about; NULL: none of several */
+    bool made;      /* something new was created: HTTP's 201 */
+    bool keys;      /* the keys in force have changed; the reply may hold a key's text and is wiped at its end */
+    tb_buf next;    /* the continuation; empty: it is done */
+    bool settled;   /* read found nothing to write; or write undid all of it, or wrote its own entry of the audit
+                     * log */
+    const tb_arg *about; /* the document that an error is about, if there are several; NULL: unknown */
     void *state;    /* between read and write */
     void (*release)(void *state);
 } tb_reply;
@@ -198,7 +197,7 @@ void tb_reply_release(tb_reply *reply);
  * "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
  * front. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
-/* Adds a line to what is said; a warning also to what is warned of. */
+/* Adds a line to `said`; a warning also to `warned`. */
 void tb_reply_say(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
 void tb_reply_warn(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
 

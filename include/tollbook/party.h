@@ -1,4 +1,4 @@
-/* Who sells and who buys: the parties of an invoice, as the catalogue declares them and as the
+/* The seller and the buyer: the parties of an invoice, as the catalogue declares them and as the
  * canonical invoice keeps them. The fields are one table; each is text. Terms (BT) are those of
  * EN 16931, the European norm for invoices. */
 #ifndef TOLLBOOK_PARTY_H

@@ -1,7 +1,7 @@
-/* Invoices as people read them: one page of HTML, or a PDF. Both draw the same sheet, so they say
- * the same: on the first page what a customer needs (who, what for, how much, how to pay), after it
- * every line, and on demand a page for auditors. Words and figures are English, or German where the
- * buyer's language is "de". No clock, no locale: the same statement and fonts give the same bytes.
+/* Printable invoices: one page of HTML, or a PDF. Both draw the same sheet, so they show the same: on the first page
+ * the summary for the customer (parties, subject, amount, payment), after it every line, and on request a page for
+ * auditors. Words and figures are English, or German where the buyer's language is "de". No clock, no locale: the
+ * same statement and fonts give the same bytes.
  *
  * PDFs are drawn by Pango and cairo, in a shared object of its own (libtollbook-print.so.1) that is
  * loaded when the first printer is made. Programs that print none pay nothing for it. */
@@ -51,19 +51,18 @@ TB_MUST_USE tb_code tb_print_pdf(tb_printer *printer, const tb_statement *statem
                                  const char *sha256, const tb_invoice_names *names,
                                  const tb_print_options *options, tb_buf *out, tb_error *err);
 
-/* An account's statement: what was charged and paid from one day to another, with the balance before
- * and after it. Pure: tb_account_read
- * (ledger.h) reads one from a store. */
+/* An account's statement: the charges and payments from one day to another, with the balance before and after. Pure:
+ * tb_account_read (ledger.h) reads one from a store. */
 
 typedef struct tb_account_entry {
     int64_t at_us;
     const char *kind;    /* as tb_ledger_entry_name */
-    tb_decimal amount;   /* what it adds to the balance: invoices are negative */
-    tb_decimal balance;  /* behind it */
+    tb_decimal amount;   /* its change of the balance: invoices are negative */
+    tb_decimal balance;  /* after it */
     const char *reference, *note; /* the invoice's number, the payment's name; "": none */
     const char *expires; /* a credit's last day, "2026-12-31"; NULL or "": none */
-    tb_decimal drawn;    /* of kind credit_drawn, whose amount is 0: what the invoice took of credit; below
-                            zero: what it gave back */
+    tb_decimal drawn;    /* of kind credit_drawn, which has amount 0: the amount that the invoice drew from credit; below
+                            zero: gave back */
 } tb_account_entry;
 
 typedef struct tb_account_statement {

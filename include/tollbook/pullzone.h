@@ -286,7 +286,7 @@ const char *tb_enum_values(tb_enum e);
 /* NULL if there is no such field. */
 const tb_field *tb_pullzone_field(const char *name, size_t len);
 
-/* What a pull zone's answer is made of. Text is borrowed. */
+/* The content of a pull zone's answer. Text is borrowed. */
 typedef struct tb_pullzone {
     int64_t id, account;
     const char *name;
@@ -309,10 +309,9 @@ void tb_guid(const char *what, int64_t id, char out[TB_GUID_TEXT + 1]);
 /* Appends the PullZoneModel. Hostnames begin with the system's own, name.CnameDomain. Certificates
  * are null unless asked for; private keys always are. OriginType is 2 with a storage zone and 3
  * with a load balancer; OriginLinkValue is OriginUrl; TlsSecurityLevel is 1 where neither TLS 1 nor
- * 1.1 is allowed; ZoneSecurityKey and UserId are made from the ids (they name, they protect
- * nothing): where the catalogue does not set them. Settings that the table does not take (a file
- * of an older tollbook) are passed over, and so are hostnames as a whole where one of them is not
- * taken; verify names them. Errors: NOMEM; CORRUPT where settings or hostnames are not JSON. */
+ * 1.1 is allowed; ZoneSecurityKey and UserId are made from the ids (they are identifiers, not secrets), unless the
+ * catalogue sets them. Invalid settings (in a file of an older version) are skipped, and so are all hostnames if one of
+ * them is invalid; verify names them. Errors: NOMEM; CORRUPT where settings or hostnames are not JSON. */
 TB_MUST_USE tb_code tb_pullzone_encode(const tb_pullzone *zone, bool certificates, tb_buf *out,
                                        tb_error *err);
 

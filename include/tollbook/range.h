@@ -50,11 +50,10 @@ TB_MUST_USE tb_code tb_range_resolve(const tb_range_query *query, int64_t now_us
  * 2. auto: hours where the time is at most 3 days, months where it is 400 days or more, else days.
  * 3. The end is cut at the end of today, as in /statistics.
  * 4. At most TB_PERIOD_POINTS points and TB_PERIOD_DAYS days, from 1970 on.
- *
- * `previous` is as many hours or days directly before; by month it is moved by as many calendar months as the
- * range touches. `year` is moved by twelve. By month both ends keep their day of the month, or take the
- * month's last where it is shorter, so that there are as many points. Where the range goes on behind now, what
- * it is compared with ends as many hours before its end: the hour that now is in counts as come. */
+ * `previous` is the same number of hours or days directly before; by month it is moved by as many calendar months as
+ * the range touches. `year` is moved by twelve. By month both ends keep their day of the month, or take the month's
+ * last where it is shorter, so that the number of points is the same. If the range extends past now, the range that it
+ * is compared with ends as many hours before its end; the current hour counts as complete. */
 
 #define TB_PERIOD_POINTS 5000
 #define TB_PERIOD_DAYS   (40 * 366)
@@ -71,11 +70,11 @@ typedef struct tb_period_query {
 
 typedef struct tb_period {
     tb_by by;       /* of a point; never auto */
-    bool by_itself; /* auto was asked for */
+    bool by_itself; /* auto was requested */
     tb_compare compare;
-    int64_t come;         /* the hours before it, since 1970, have come */
+    int64_t come;         /* hours since 1970: earlier hours are complete */
     tb_range range;       /* hours where by is hour, else days */
-    tb_range before;      /* the points that it is compared with; count 0: nothing */
+    tb_range before;      /* the points that it is compared with; count 0: none */
     uint32_t before_part; /* hours of before's last day that count; 0: all of it */
 } tb_period;
 
@@ -83,12 +82,12 @@ typedef struct tb_period {
 TB_MUST_USE tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us,
                                       tb_period *ret_period, tb_error *err);
 
-/* What it is compared with, to the hour where a part of a day counts. */
+/* The range that it is compared with, by hour where only a part of a day counts. */
 tb_range tb_period_before(const tb_period *period);
-/* Turns hours into the days that they touch, for what has no hours any more. */
+/* Turns hours into the days that they touch, where hours are no longer stored. */
 void tb_period_by_day(tb_period *period);
 
-/* Behind the last bucket of the point that begins at bucket `at` of the range (0: its first). */
+/* The bucket after the point that begins at bucket `at` of the range (0: its first). */
 uint32_t tb_period_next(tb_range range, tb_by by, uint32_t at);
 uint32_t tb_period_points(tb_range range, tb_by by);
 /* The instant at which bucket `at` of the range begins. */

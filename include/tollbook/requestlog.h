@@ -2,12 +2,11 @@
  *
  * A block holds up to TB_LOGBLOCK_LINES lines of one pull zone, ascending by time, column by column:
  * times as differences, addresses and request ids as bytes, texts that repeat as a dictionary and
- * its codes; each column compressed by itself (zstd), so that a filter reads what it asks about. A
- * checksum seeded with the zone covers the whole: a damaged block, or another zone's, is an error.
+ * its codes; each column compressed by itself (zstd), so that a filter reads only its own columns. A checksum seeded
+ * with the zone covers the whole: a damaged block, or another zone's, is an error.
  *
- * What a block gives back is what the line said, with three exceptions: a request id of 32 hex digits
- * or of a UUID's form comes back as 32 lower-case digits, a country in upper case, and columns that
- * hold nothing ("-" or empty) as absent.
+ * A block returns each line as it was, with three exceptions: a request id of 32 hex digits or of a UUID's form is
+ * returned as 32 lower-case digits, a country in upper case, and empty columns ("-" or empty) as absent.
  *
  * Life cycle: tb_logpack_new, tb_logpack_block for each block, tb_logpack_free. tb_logblock_new,
  * then for each block tb_logblock_open, tb_logblock_select, tb_logblock_row; tb_logblock_free. Each
@@ -21,9 +20,9 @@
 
 TB_API_BEGIN
 
-#define TB_LOG_KEPT_MS    (INT64_C(72) * 3600 * 1000) /* how long a line can be asked for */
+#define TB_LOG_KEPT_MS    (INT64_C(72) * 3600 * 1000) /* retention of a line */
 #define TB_LOGBLOCK_LINES 8192
-#define TB_LOGBLOCK_TEXT  ((size_t)2 << 20) /* lines are packed once they have so many bytes */
+#define TB_LOGBLOCK_TEXT  ((size_t)2 << 20) /* lines are packed once they reach this many bytes */
 /* Most bytes of a column before compression: the text of a block and the longest line after it. */
 #define TB_LOGBLOCK_COLUMN ((size_t)8 << 20)
 #define TB_LOGBLOCK_MAX    ((size_t)32 << 20) /* a whole block */
@@ -36,14 +35,14 @@ typedef struct tb_logline {
     uint64_t body_bytes; /* UINT64_MAX: absent */
     tb_text cache, status, ip, referer, origin, path, edge, agent, id, country;
     tb_text range, authorization; /* of extended logging */
-    char made[272];               /* an origin that no column says as one; origin then points here */
+    char made[272];               /* an origin composed of several columns; `origin` then points here */
 } tb_logline;
 
 /* Splits a line that tb_intake_lines accepted under this layout. origin is "scheme://host", or empty
  * where the URL has none; path is the rest of the URL. */
 void tb_logline_read(const tb_log_layout *layout, const char *line, size_t len,
                      tb_logline *ret_line);
-/* The same of a line whose span and hit tb_intake_lines has noted: its columns are found already. */
+/* The same of a line with a hit and span of tb_intake_lines: its columns are known already. */
 void tb_logline_of(const tb_log_layout *layout, const tb_hit *hit, const tb_span *span,
                    tb_logline *ret_line);
 
@@ -53,79 +52,91 @@ typedef struct tb_logpack tb_logpack;
 tb_logpack *tb_logpack_new(void); /* NULL: out of memory */
 void tb_logpack_free(tb_logpack *pack);
 
-/* Line i of those to pack. */
+/* Returns line i of those to pack. */
 typedef void (*tb_logline_fn)(void *ctx, size_t i, tb_logline *ret_line);
 typedef struct tb_loginfo {
     int64_t zone, first_ms, last_ms;
     uint32_t lines;
 } tb_loginfo;
-/* Appends the block of n lines (1 .. TB_LOGBLOCK_LINES) whose times are times[]. Lines of one time
- * keep their order. */
-TB_MUST_USE tb_code tb_logpack_block(tb_logpack *pack, int64_t zone, const int64_t *times, size_t n,
-                                     tb_logline_fn line, void *ctx, tb_buf *out,
+/* Lines of one pull zone, in any order: 1 .. TB_LOGBLOCK_LINES of them. */
+typedef struct tb_loglines {
+    int64_t zone;
+    const int64_t *times; /* of each line, milliseconds since 1970 */
+    size_t n;
+    tb_logline_fn line;
+    void *ctx; /* for `line` */
+} tb_loglines;
+/* Appends the lines as a block. Lines of the same time keep their order. */
+TB_MUST_USE tb_code tb_logpack_block(tb_logpack *pack, const tb_loglines *lines, tb_buf *out,
                                      tb_loginfo *ret_info, tb_error *err);
 
-/* --- waiting to be packed ---
+/* --- records of lines to be packed ---
  *
- * Who gathers lines of many zones keeps records of them: a line's columns, without the texts that
- * repeat, which stay with the words. Records belong to the words that made them, and to one thread. */
+ * A caller that collects lines of many zones keeps records of them: a line's columns, except repeated texts, which are
+ * stored once in the words. Records belong to the words that made them, and to one thread. */
 
 typedef struct tb_logwords tb_logwords;
 tb_logwords *tb_logwords_new(void); /* NULL: out of memory */
 void tb_logwords_free(tb_logwords *words);
-/* Starts anew: no record made so far is good any more. */
+/* Empties the words: all records made so far become invalid. */
 void tb_logwords_forget(tb_logwords *words);
-/* A line's texts are looked up in three steps, each best taken for some lines before the next one:
- * their keys; fetching what they lead to into the processor's cache (may be left out); the record. */
+/* A line's texts are looked up in three steps, each best done for several lines before the next step: the keys;
+ * prefetching of their entries (optional); the record. */
 typedef struct tb_logkeys {
     uint64_t of[10];
 } tb_logkeys;
 void tb_logwords_keys(const tb_logwords *words, const tb_logline *line, tb_logkeys *ret_keys);
 void tb_logwords_fetch(const tb_logwords *words, const tb_logkeys *keys);
-/* A record is at most so many bytes longer than its line. */
+/* The most by which a record is longer than its line, in bytes. */
 #define TB_LOGRECORD_MORE 192
-/* Writes the line's record to `to`, which is aligned to 8 bytes and has its room; returns its size, a
- * multiple of 8. */
+/* Writes the line's record to `to`, which is aligned to 8 bytes and large enough; returns its size, a multiple of
+ * 8. */
 size_t tb_logwords_record(tb_logwords *words, const tb_logline *line, const tb_logkeys *keys,
                           void *to);
 size_t tb_logrecord_size(const void *record);
-/* tb_logpack_block of n records. */
-TB_MUST_USE tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words, int64_t zone,
-                                       const void *const *records, size_t n, tb_buf *out,
+/* Records of lines of one pull zone: 1 .. TB_LOGBLOCK_LINES of them, made with the same words. */
+typedef struct tb_logrecords {
+    int64_t zone;
+    const void *const *records;
+    size_t n;
+} tb_logrecords;
+/* As tb_logpack_block. */
+TB_MUST_USE tb_code tb_logpack_records(tb_logpack *pack, tb_logwords *words,
+                                       const tb_logrecords *records, tb_buf *out,
                                        tb_loginfo *ret_info, tb_error *err);
 
 /* Lines of many zones in one block: few lines of each cost one block instead of many. */
 typedef struct tb_logmix {
     const int64_t *zones; /* ascending, each with a line */
-    const uint16_t *places; /* of each record: its zone's place among them */
+    const uint16_t *places; /* of each record: index of its zone */
     const void *const *records;
     size_t n_zones, n; /* n: 1 .. TB_LOGBLOCK_LINES */
 } tb_logmix;
-/* Appends the block to `out`, and to `directory` whose each row is. ret_info->zone is the zone, where
- * there is one alone; else 0. */
+/* Appends the block to `out`, and the zone of each row to `directory`. ret_info->zone is the zone if there is only one;
+ * else 0. */
 TB_MUST_USE tb_code tb_logpack_mix(tb_logpack *pack, tb_logwords *words, const tb_logmix *mix,
                                    tb_buf *out, tb_buf *directory, tb_loginfo *ret_info,
                                    tb_error *err);
 
 /* --- filters --- */
 
-/* What is done to addresses before they are shown or compared. */
+/* How addresses are shown and compared. */
 typedef enum tb_log_privacy {
     TB_LOG_IP_WHOLE,
     TB_LOG_IP_SHORT, /* the last octet of IPv4, the last 64 bits of IPv6 are zero */
     TB_LOG_IP_NONE,  /* 0.0.0.0 or :: */
 } tb_log_privacy;
 
-/* How many bits of an address are shown and compared. ::ffff:192.0.2.77 is the IPv4 address that it holds, and is made that
- * (*family, 4 or 6, and its bytes); of one that holds an IPv4 address elsewhere (NAT64, 6to4) that one's last octet is hidden
- * too, and no more of NAT64's. */
+/* The number of bits of an address that are shown and compared. ::ffff:192.0.2.77 is converted to the IPv4 address that
+ * it holds (*family, 4 or 6, and the bytes of ip). An address that embeds an IPv4 address elsewhere (NAT64, 6to4) also
+ * has the last octet of that one hidden; of NAT64 addresses nothing more is hidden. */
 unsigned tb_log_ip_bits(tb_log_privacy privacy, uint8_t ip[16], unsigned *family);
 
-/* Hides what looks like an address anywhere in a text, in its place; returns the length that is left.
- * cut: the text goes on where it ends, maybe in the midst of an address. */
+/* Hides everything that looks like an address in a text, in place; returns the new length. cut: the text was cut off,
+ * possibly in the middle of an address. */
 size_t tb_log_mask(tb_log_privacy privacy, bool cut, char *text, size_t len);
 
-/* How a zone's logs stand, by its settings. */
+/* A zone's logging settings. */
 typedef struct tb_log_zone {
     bool logging, active; /* EnableLogging; Enabled and not Suspended */
     bool extended;        /* EnableExtendedLogging */
@@ -141,8 +152,8 @@ typedef struct tb_log_list {
     tb_text item[TB_LOG_LIST_MAX];
 } tb_log_list;
 
-/* All that are set must hold. Texts are borrowed; those compared without regard to case
- * (cache, country, url, agent, referer, tokens) are lower case already. */
+/* A line must match all conditions that are set. Texts are borrowed; those compared without regard to case (cache,
+ * country, url, agent, referer, tokens) are in lower case already. */
 typedef struct tb_log_filter {
     int64_t from_ms, to_ms; /* to is exclusive */
     uint8_t status[600 / 8]; /* bit s: status s passes; all where !by_status */
@@ -151,7 +162,7 @@ typedef struct tb_log_filter {
     tb_text edge, url, agent, referer;
     tb_log_list tokens;
     bool by_ip, by_id, extended;
-    unsigned ip_bits; /* of ip that count (tb_log_ip_bits) */
+    unsigned ip_bits; /* leading bits of ip to compare (tb_log_ip_bits) */
     bool ip_is_v4;
     uint8_t ip[16], id[16];
 } tb_log_filter;
@@ -164,7 +175,7 @@ bool tb_log_id_parse(tb_text text, uint8_t out[16]);
 typedef struct tb_logblock tb_logblock;
 tb_logblock *tb_logblock_new(void); /* NULL: out of memory */
 void tb_logblock_free(tb_logblock *block);
-/* Checks the block and takes its bytes over by copy. TB_E_CORRUPT. */
+/* Checks the block and copies it. TB_E_CORRUPT. */
 TB_MUST_USE tb_code tb_logblock_open(tb_logblock *block, const void *bytes, size_t len,
                                      int64_t zone, tb_error *err);
 void tb_logblock_info(const tb_logblock *block, tb_loginfo *ret_info);
@@ -174,7 +185,7 @@ TB_MUST_USE tb_code tb_logblock_select(tb_logblock *block, const tb_log_filter *
                                        uint16_t *rows, size_t *ret_n, tb_error *err);
 int64_t tb_logblock_time(const tb_logblock *block, size_t row); /* after a select or row */
 
-/* One row; texts live as long as the block is open and the row stays. */
+/* One row; its texts live until the block is closed or another row is read. */
 typedef struct tb_logrow {
     tb_logline line;
     unsigned ip_family; /* 4, 6, or 0: line.ip is no address */
@@ -186,7 +197,7 @@ TB_MUST_USE tb_code tb_logblock_row(tb_logblock *block, size_t row, tb_logrow *r
 
 /* --- showing --- */
 
-/* The row's address as it may be shown. */
+/* Hides the row's address as `privacy` says. */
 void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy);
 /* An entry of the v2 answer. */
 void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);

@@ -1,10 +1,8 @@
-/* Letting go of usage that nobody needs any more: hours of old months, then their days. What goes is
- * decided account by account, and only where nothing is open: each month up to there is final or had
- * nothing due, and nothing of it waits to be billed. From then on these months are closed: what still
- * comes for them is counted and shown, and not billed.
+/* Retention: deletes old usage, first the hours of old months, then their days. Decided account by account, and
+ * only for months that are settled: each month up to there is final or had nothing due, and has no unbilled late
+ * usage. These months are then closed: usage that still arrives for them is counted and shown, but not billed.
  *
- * What the days that go held is kept as sums, so that all that was ever taken in can still be compared
- * with what is there. */
+ * Sums of the deleted days are kept, so that all usage ever taken in can still be compared with the stored data. */
 #ifndef TOLLBOOK_RETAIN_H
 #define TOLLBOOK_RETAIN_H
 
@@ -12,7 +10,7 @@
 
 TB_API_BEGIN
 
-/* Months since 1970: those before may be without their hours, without their days. 0: all is there.
+/* Months since 1970: earlier months may be without their hours, without their days. 0: everything is kept.
  * days <= hours. */
 typedef struct tb_kept {
     int64_t hours, days;
@@ -22,74 +20,73 @@ typedef struct tb_kept {
 TB_MUST_USE tb_code tb_store_kept(tb_store *store, int64_t account, tb_kept *ret_kept,
                                   tb_error *err);
 
-/* How far an account's months may go: `before`, or less where one is open, or what went already where
- * that is more. *ret_open: the open month, -1: none is in the way. */
+/* How far an account's months may expire: `before`; less where a month is open; more where later months have
+ * expired already. *ret_open: the open month; -1: none. */
 TB_MUST_USE tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before,
                                     tb_kept *ret_kept, int64_t *ret_open, tb_error *err);
 
-/* Rows of one month, and their bytes. Days are those of counters and of countries. */
+/* Rows of one month, and their bytes. Days are rows of counters and of countries. */
 typedef struct tb_retain_month {
     int64_t month;
     uint64_t hour_rows, hour_bytes, day_rows, day_bytes;
 } tb_retain_month;
 
-/* A walk over what goes of one account. */
+/* A walk over the expiring data of one account. */
 typedef struct tb_retain_walk {
     int64_t account;
     tb_kept kept;  /* how far */
-    bool dry;      /* nothing is changed */
-    size_t room;   /* rows and series that it may still look at; it ends at 0 */
-    int64_t at[3]; /* where it goes on; begin with zeros. All zeros at its end */
-    tb_retain_month *months; /* what went, ascending; added to. free() */
+    bool dry;      /* change nothing */
+    size_t room;   /* rows and series that it may still visit; ends at 0 */
+    int64_t at[3]; /* position; begin with zeros. All zeros at the end */
+    tb_retain_month *months; /* deleted rows by month, ascending; added to. free() */
     size_t n, cap;
-    bool further; /* set: the account's months go further than they did before */
-    bool later;   /* set: some of it goes from usage servers, once they are compacted (tollbook/usageservers.h) */
+    bool further; /* set: more of the account's months have expired than before */
+    bool later;   /* set: some of it is deleted from usage servers when they are compacted (usageservers.h) */
 } tb_retain_walk;
 
-/* Lets go of some, in the caller's transaction (dry: in a snapshot). *ret_over: it was the last of the
- * account. Where a row that goes does not agree with the one that stays, TB_E_CORRUPT: nothing goes
- * that may be needed to repair the other. */
+/* Deletes a part, in the caller's transaction (dry: in a snapshot). *ret_over: the account is done. TB_E_CORRUPT: a
+ * row to be deleted disagrees with the one that stays; nothing is deleted that may be needed to repair it. */
 TB_MUST_USE tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over,
                                     tb_error *err);
 
-/* How long request logs are kept, as the operation reads it: "72h", "30m". false: it is no such time, or
- * not from a minute to TB_LOG_KEPT_MS. */
+/* Parses how long request logs are kept: "72h", "30m". false: no such time, or not from a minute to
+ * TB_LOG_KEPT_MS. */
 bool tb_retain_time(const char *text, int64_t *ret_ms);
 
-/* The first account from this id on, 0: there is none. */
+/* The first account from this id on, 0: none. */
 TB_MUST_USE tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account,
                                           tb_error *err);
 
-/* How many accounts there are, and how many of them have a lower id: for a share that is done. */
+/* The number of accounts, and of those with a lower id: for showing progress. */
 TB_MUST_USE tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_before,
                                              uint64_t *ret_all, tb_error *err);
 
-/* Forgetting a customer who has left: what names the customer goes, what was used and billed stays. */
+/* Erasing a customer who has left: deletes the data that names the customer, and keeps usage and bills. */
 
-/* What stands in the place of a name. */
+/* Replaces a name. */
 #define TB_FORGOTTEN_NAME "forgotten"
 
-/* How many rows are concerned. */
+/* Numbers of rows. */
 typedef struct tb_forgotten {
     uint64_t declared; /* of the catalogue and of its history */
     uint64_t containers, log_blocks, event_blocks;
-    uint64_t refused; /* refused lines whose reason or text goes; texts of all accounts go with them */
+    uint64_t refused; /* refused lines that lose their reason or text; texts of all accounts are deleted with them */
 } tb_forgotten;
 
 /* TB_E_NOT_FOUND; TB_E_NOT_DELETED: a catalogue still declares it. */
 TB_MUST_USE tb_code tb_store_may_forget(tb_store *store, int64_t account, tb_error *err);
 
-/* What there is to forget. */
+/* Counts the data to be erased. */
 TB_MUST_USE tb_code tb_store_to_forget(tb_store *store, int64_t account, tb_forgotten *ret,
                                        tb_error *err);
 
-/* Forgets it, in the caller's transaction; again it changes nothing. Of the catalogue's documents, in all
- * versions, names, hostnames and settings that are texts, lists or objects go; numbers, flags and prices,
- * which bills are made by, stay. Registries, applications and their deployments go, with what those printed. Overwritten in the
- * file at once, and in its WAL when that is emptied (tb_store_scrub). */
+/* Erases it in the caller's transaction; a second call changes nothing. In every version of the catalogue's
+ * documents names, hostnames, and settings that are texts, lists or objects are deleted; numbers, flags and prices
+ * stay, for bills are made from them. Registries, applications, their deployments and the output of these are
+ * deleted. The data is overwritten in the file at once, and in the WAL when that is emptied (tb_store_scrub). */
 TB_MUST_USE tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err);
-/* Blocks of request logs and of shield events of its zones go, *room of them at most: it is lessened by
- * those that went, and 0 where more is left to do, in another transaction. So many with one hold up no other write. */
+/* Deletes blocks of request logs and shield events of its zones, at most *room of them, and subtracts their number
+ * from *room: 0 left: call it again in another transaction. A limit keeps other writes from being delayed. */
 #define TB_FORGET_AT_ONCE 128
 TB_MUST_USE tb_code tb_store_forget_logs(tb_store *store, int64_t account, size_t *room,
                                          tb_error *err);

@@ -42,15 +42,15 @@ typedef enum tb_rollup_scope { TB_ROLLUP_ZONE, TB_ROLLUP_BALANCER } tb_rollup_sc
 
 typedef struct tb_rollup tb_rollup;
 
-/* max_groups: how many (id, edge, hour) groups it may hold before it says it is full. */
+/* max_groups: the number of (id, edge, hour) groups at which it reports that it is full. */
 tb_rollup *tb_rollup_new(size_t max_groups, const tb_alloc *alloc);
 void tb_rollup_free(tb_rollup *rollup);
-void tb_rollup_clear(tb_rollup *rollup); /* forgets everything, keeps the memory */
+void tb_rollup_clear(tb_rollup *rollup); /* empties it, keeps the memory */
 bool tb_rollup_full(const tb_rollup *rollup);
 size_t tb_rollup_groups(const tb_rollup *rollup);
-size_t tb_rollup_edges(const tb_rollup *rollup); /* edge locations of what was added */
-size_t tb_rollup_countries(const tb_rollup *rollup); /* countries of it, counted for each day of a pull zone */
-size_t tb_rollup_bytes(const tb_rollup *rollup); /* of memory that what was added takes */
+size_t tb_rollup_edges(const tb_rollup *rollup); /* number of edge locations */
+size_t tb_rollup_countries(const tb_rollup *rollup); /* number of (pull zone, day, country) */
+size_t tb_rollup_bytes(const tb_rollup *rollup); /* memory in use */
 
 /* Adds hits. On failure (NOMEM, OVERFLOW) the rollup must be cleared or freed.
  * TB_E_OVERFLOW: a counter would pass TB_COUNTER_MAX. Never stops half way for being full. */
@@ -58,7 +58,7 @@ TB_MUST_USE tb_code tb_rollup_add_hits(tb_rollup *rollup, const tb_hit *hits, si
                                        tb_error *err);
 TB_MUST_USE tb_code tb_rollup_add_row(tb_rollup *rollup, const tb_row *row, tb_error *err);
 
-/* Log lines that were added up elsewhere: what so many hits of one (zone, edge, hour) come to. */
+/* Log lines summed up elsewhere: the hits of one (zone, edge, hour). */
 typedef struct tb_rollup_cell {
     int64_t zone;
     const char *edge; /* as in tb_hit; borrowed for the call */
@@ -67,8 +67,8 @@ typedef struct tb_rollup_cell {
     uint64_t requests, bytes, cached_bytes;
     uint64_t pulled, status_3xx, status_4xx, status_5xx, balancer_requests, cache_unknown;
 } tb_rollup_cell;
-/* The same as its hits would have added, their countries apart. Errors as of tb_rollup_add_hits; the
- * counters of lines are at most the cell's requests, which the caller has seen to. */
+/* Has the same effect as adding its hits, except for their countries. Errors as of tb_rollup_add_hits. The caller has
+ * checked that no counter of lines exceeds the cell's requests. */
 TB_MUST_USE tb_code tb_rollup_add_cell(tb_rollup *rollup, const tb_rollup_cell *cell,
                                        tb_error *err);
 
@@ -89,7 +89,7 @@ typedef struct tb_rollup_country {
     uint64_t requests, bytes;
 } tb_rollup_country;
 
-/* What its lines say of their country; their cells, added before, have the same day. */
+/* The countries of the lines; their cells, added before, have the same day. */
 TB_MUST_USE tb_code tb_rollup_add_country(tb_rollup *rollup, const tb_rollup_country *country,
                                           tb_error *err);
 

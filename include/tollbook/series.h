@@ -1,6 +1,6 @@
 /* A series: the counters of one zone, region or account over a range of buckets, as columns.
  *
- * value[m] is NULL where metric m was not asked for, else `count` counters in bucket order; empty
+ * value[m] is NULL where metric m was not requested, else `count` counters in bucket order; empty
  * buckets are zero. Totals and ratios come from sums of these same buckets:
  * totals equal the sum of the buckets, always. */
 #ifndef TOLLBOOK_SERIES_H
@@ -27,11 +27,11 @@ TB_MUST_USE tb_code tb_series_init(tb_series *series, tb_range range, uint32_t m
                                    const tb_alloc *alloc, tb_error *err);
 void tb_series_release(tb_series *series);
 
-/* The sum of a SUM column, the maximum of a MAX column; 0 for a column that is not there. */
+/* The sum of a SUM column, the maximum of a MAX column; 0 for a missing column. */
 tb_u128 tb_series_total(const tb_series *series, tb_metric metric);
 
-/* 100 x (1 - pulled/known) as double, 0 when known is 0, and 0 where imported rows claim more pulled
- * than served. known: requests whose cache status was told. */
+/* 100 x (1 - pulled/known) as double, 0 when known is 0, and 0 where imported rows have more pulled than served
+ * requests. known: requests with a known cache status. */
 double tb_hit_rate(tb_u128 pulled, tb_u128 known);
 /* sum/count as double, 0 when count is 0. */
 double tb_mean(tb_u128 sum, tb_u128 count);

@@ -1,11 +1,12 @@
-/* Settling: what of an account's ledger pays what. Derived from the entries each time and never stored.
- * Pure, and the order of the entries makes no difference.
+/* Settlement: which money in an account's ledger pays which invoice. Computed from the entries each time and never
+ * stored. Pure; the order of the entries makes no difference.
  *
- * Credits are drawn by invoices when these are made final; the entries say so. Of what is left of an
- * invoice then, credit notes take off first (the invoice that they credit), then payments that name it,
- * then what its text says that money in the account has paid of it, then all other money, the oldest due
- * first. What one has too much, the others get: it is money that no invoice has taken. Adjustments are such money too. One below zero is a debit: it is owed as an invoice
- * is, and due on its own day, an opening balance on the day that it says. A void document takes nothing: what named it is free again. Usage of a prepaid account's running month is kept apart.
+ * Invoices draw credits when they are made final; the entries record it. The rest of an invoice is reduced, in this
+ * order, by: credit notes for it; payments that name it; the amount that its text states as paid from the balance;
+ * all other money, the earliest due invoice first. Money that an invoice does not need is available to the others,
+ * and so are adjustments. An adjustment below zero is a debit: it is owed like an invoice and due on its own day, an
+ * opening balance on its stated due day. A void document takes nothing: payments that name it are available again.
+ * The usage of a prepaid account's running month is kept apart.
  *
  * Always: the sum of all entries = unallocated + running + credit - receivable. */
 #ifndef TOLLBOOK_SETTLE_H
@@ -21,17 +22,17 @@ typedef struct tb_credit {
     int64_t id;                        /* of its entry */
     int64_t last_us;                   /* the time of the last entry about it */
     char expires[11], reference[64];   /* expires: its last day, UTC; "": none */
-    char back[11];                     /* the newest day on which a void gave back to it; "": none did */
+    char back[11];                     /* the newest day on which voiding an invoice gave credit back; "": none */
     tb_decimal granted, left;
-    size_t expiries;                   /* how many entries say that it has expired */
+    size_t expiries;                   /* number of expiry entries */
 } tb_credit;
 
-/* The credits among the entries: the oldest last day first, those without one last, then by id. n
- * entries of one account; free(). TB_E_CORRUPT: an entry is about a credit that is not among them. */
+/* The credits among n entries of one account: by last day, those without one last, then by id. free(). TB_E_CORRUPT:
+ * an entry names a credit that is not among them. */
 TB_MUST_USE tb_code tb_credits_of(const tb_ledger_entry *entries, size_t n, tb_credit **ret_credits,
                                   size_t *ret_n, tb_error *err);
-/* The last day on which it can be drawn, included: its own, or that of the newest void that gave back to
- * it where that is later; "": none. */
+/* The last day on which it can be drawn: its own, or the newest day on which voiding gave credit back, if that is
+ * later; "": none. */
 const char *tb_credit_last_day(const tb_credit *credit);
 /* Whether it can be drawn on that day ("2026-12-31"). */
 bool tb_credit_valid(const tb_credit *credit, const char *day);
@@ -41,41 +42,48 @@ typedef struct tb_draw {
     tb_decimal amount;
 } tb_draw;
 
-/* What an invoice over `total` takes of them on a day: at most the total. *ret_draws has room for
- * n_credits; free(). */
-TB_MUST_USE tb_code tb_draws_plan(const tb_credit *credits, size_t n_credits, const char *day,
-                                  tb_decimal total, tb_draw **ret_draws, size_t *ret_n,
-                                  tb_decimal *ret_paid, tb_error *err);
+/* What an account's invoice draws from its credits. */
+typedef struct tb_draw_plan {
+    bool has_credit; /* the account was granted credit at some time */
+    tb_draw *draws;
+    size_t n;
+    tb_decimal paid; /* the sum of the draws */
+} tb_draw_plan;
 
-/* The entries of a draw, by their references "2026-000001/credit:7...": what the credit gives, what the
- * invoice gets, and both again where the invoice is void. */
+/* What an invoice over `total` draws from the account's credits on a day: at most the total. Release. */
+TB_MUST_USE tb_code tb_draws_plan(const tb_credit *credits, size_t n_credits, const char *day,
+                                  tb_decimal total, tb_draw_plan *ret_plan, tb_error *err);
+void tb_draw_plan_release(tb_draw_plan *plan);
+
+/* The entries of a draw, by their references "2026-000001/credit:7...": one on the credit and one on the invoice, and
+ * the reverse of both when the invoice is voided. */
 typedef enum tb_draw_leg {
     TB_DRAW_GIVEN,
     TB_DRAW_GOT,
-    TB_DRAW_BACK,  /* what the credit has again */
-    TB_DRAW_TAKEN, /* what the invoice has no more */
+    TB_DRAW_BACK,  /* returned to the credit */
+    TB_DRAW_TAKEN, /* taken back from the invoice */
     TB_DRAW_LEGS
 } tb_draw_leg;
 void tb_draw_reference(char out[64], const char *number, int64_t credit, tb_draw_leg leg);
-/* false: it is none, or another invoice's. */
+/* false: no draw's reference, or of another invoice. */
 bool tb_draw_parse(const char *reference, const char *number, int64_t *ret_credit,
                    tb_draw_leg *ret_leg);
-/* "credit:7/expired", and where that was entered before "credit:7/expired/2". */
+/* "credit:7/expired"; for a further expiry of the same credit "credit:7/expired/2". */
 void tb_expiry_reference(char out[64], const tb_credit *credit);
 
 /* --- invoices --- */
 
-/* An invoice, a credit note or a debit, and what became of it. */
+/* An invoice, a credit note or a debit, and how far it is paid. */
 typedef struct tb_settle_paper {
-    char number[64]; /* a debit's is its reference */
+    char number[64]; /* of a debit: its reference */
     bool credit_note;
     char corrects[24]; /* of a credit note: the invoice that it credits */
-    char due[11];      /* "2026-12-04"; where none is agreed the day of issue */
-    tb_decimal covered; /* what its text says that money in the account has paid of it */
+    char due[11];      /* "2026-12-04"; the day of issue where no terms are agreed */
+    tb_decimal covered; /* paid from the balance, as its text states */
     /* Filled by tb_settle. */
     bool stands; /* it is among the entries, and not void */
-    tb_decimal total, drawn, credited, paid, remaining; /* of what stands and is owed; else 0 */
-    tb_decimal promised; /* of `covered`: what it has not got, as a credit note was void since; else 0 */
+    tb_decimal total, drawn, credited, paid, remaining; /* of a valid document that is owed; else 0 */
+    tb_decimal promised; /* part of `covered` that is missing, as a credit note was voided since; else 0 */
 } tb_settle_paper;
 
 typedef struct tb_settlement {
@@ -84,30 +92,30 @@ typedef struct tb_settlement {
     tb_settle_paper *debits; /* adjustments below zero, as they were entered; owned */
     size_t n_debits;
     tb_decimal balance;     /* the sum of all entries */
-    tb_decimal unclaimed;   /* money that names no invoice that stands, and that no text counts: the oldest due take it */
+    tb_decimal unclaimed;   /* money that neither names a valid invoice nor is stated in one's text */
     tb_decimal unallocated; /* money that no invoice and no debit has taken */
     tb_decimal running;     /* a prepaid account's running month, below zero */
-    tb_decimal credit;      /* what is left of all credits */
-    tb_decimal receivable;  /* what remains of all invoices and debits */
+    tb_decimal credit;      /* the unused part of all credits */
+    tb_decimal receivable;  /* the unpaid part of all invoices and debits */
 } tb_settlement;
 
-/* The entries of one account, ascending by id, and its papers, oldest first, which it fills in.
- * Release. TB_E_CORRUPT: an entry is of a paper or credit that is not there. TB_E_OVERFLOW. */
+/* Settles the entries of one account, ascending by id, and fills in its papers, given oldest first. Release.
+ * TB_E_CORRUPT: an entry names a paper or credit that is not there. TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_settle(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers,
                               size_t n_papers, tb_settlement *ret_settlement, tb_error *err);
-/* The money that there is for one invoice more, above 0 or 0: that which all others leave. Where it takes the place of
- * a void one, of this number ("": of none), also that which named that one, or which its text counted, as far as
- * no invoice claims it. The entries and papers are those of tb_settle. */
+/* The money available to one further invoice, 0 or more: what all others leave. If that invoice replaces a void one of
+ * this number ("": none), also the payments that named the void one, and the amount stated in its text, as far as no
+ * other invoice claims them. The entries and papers are those of tb_settle. */
 TB_MUST_USE tb_code tb_settle_next(const tb_ledger_entry *entries, size_t n, tb_settle_paper *papers, size_t n_papers,
                                    const char *replaced, tb_decimal *ret_money, tb_error *err);
-/* What of a settlement is open; those of which nothing remains may be left out. */
+/* The open part of a settlement; fully paid papers may be left out. */
 typedef struct tb_settle_open {
     tb_settle_paper *papers, *debits;
     size_t n_papers, n_debits;
     tb_decimal unallocated;
 } tb_settle_open;
-/* One payment more, above 0, of a list of many: remaining, paid and unallocated are then what tb_settle
- * would make of the entries and this one. number: the invoice that it names, or "". TB_E_OVERFLOW. */
+/* Adds one payment, above 0: afterwards remaining, paid and unallocated are as tb_settle would compute them with it.
+ * number: the invoice that it names, or "". TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_settle_payment(tb_settle_open *open, const char *number, tb_decimal amount,
                                       tb_error *err);
 void tb_settlement_release(tb_settlement *settlement);
@@ -120,17 +128,17 @@ void tb_settlement_release(tb_settlement *settlement);
 #define TB_PAYMENTS_MAX    ((size_t)16 << 20) /* bytes of a file */
 #define TB_PAYMENT_ROWS    100000
 #define TB_PAYMENT_COLUMNS 256
-#define TB_PAYMENT_NUMBERS 8 /* invoice numbers of one reference that are looked at */
+#define TB_PAYMENT_NUMBERS 8 /* invoice numbers that are read from one reference */
 
 typedef struct tb_payment {
     uint64_t line;               /* of the file, from 1 */
-    int64_t day, account;        /* day since January 1970; account 0: not told */
-    tb_decimal amount;           /* below 0: money that went out */
-    char currency[4];            /* "": not told */
+    int64_t day, account;        /* day since January 1970; account 0: not given */
+    tb_decimal amount;           /* below 0: an outgoing payment */
+    char currency[4];            /* "": not given */
     char key[64];                /* the reference of its entry: "bank ID", or as `row` */
-    char row[64];                /* "row " and a hash of all cells, whatever the map; of the second such
-                                  * row of the file " 2" behind it */
-    const char *reference, *payer; /* "": not told; UTF-8, in the list's memory */
+    char row[64];                /* "row " and a hash of all cells, independent of the map; the second equal row of
+                                  * the file ends with " 2" */
+    const char *reference, *payer; /* "": not given; UTF-8, in the list's memory */
 } tb_payment;
 
 typedef struct tb_payments {
@@ -148,20 +156,20 @@ typedef struct tb_payments {
  * TB_E_VALIDATION: the map. TB_E_BAD_INPUT: a row, err->line says which. TB_E_TOO_LARGE. Release. */
 TB_MUST_USE tb_code tb_payments_parse(const char *text, size_t len, const char *map, bool comma,
                                       tb_payments *ret_payments, tb_error *err);
-/* Opening balances, in the same form or as {"balances":[{"account":7,"amount":"-120.00"},...]}: account and amount (below
- * 0: what the account owes), and where the file has them currency, due and reference. day: when it is due, or TB_NO_DAY. key, row and payer say nothing.
- * TB_E_BAD_INPUT: the head, or a row. */
+/* Opening balances, in the same form or as {"balances":[{"account":7,"amount":"-120.00"},...]}: account and amount
+ * (below 0: the account owes it), and where the file has them currency, due and reference. day: the due day, or
+ * TB_NO_DAY. key, row and payer are not set. TB_E_BAD_INPUT: the head, or a row. */
 #define TB_NO_DAY INT64_MIN
 TB_MUST_USE tb_code tb_balances_parse(const char *text, size_t len, bool comma, tb_payments *ret_balances,
                                       tb_error *err);
 void tb_payments_release(tb_payments *payments);
 
-/* What looks like an invoice's number in a reference, as it is written on invoices: "RE 2026 000123" has
- * 2026-000123. Each once. Returns how many. */
+/* Invoice numbers found in a reference, in the form that invoices have: "RE 2026 000123" gives 2026-000123. Each once.
+ * Returns their number. */
 size_t tb_payment_numbers(const char *reference, char numbers[TB_PAYMENT_NUMBERS][24]);
 
-/* An entry's reference as people read it: "" for the hash of a row, which is for the ledger (its note has the bank's
- * words), and for what an opening balance without one was given. */
+/* An entry's reference as shown to users: "" for a row's hash (the entry's note has the bank's text), and for the
+ * generated reference of an opening balance. */
 const char *tb_payment_shown(const tb_ledger_entry *entry);
 
 TB_API_END

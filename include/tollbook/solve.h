@@ -33,9 +33,8 @@ typedef struct tb_portfolio_sum {
     size_t unpriced; /* bills in which something has no price */
 } tb_portfolio_sum;
 
-/* under: for each book the one to take in its place (itself, where nothing changes), and one more
- * for what has no book (NULL: none); NULL: everything as it is. whole: by tb_bill_rate, else by
- * tb_bill_subtotal. Errors: those of rating. */
+/* under: the replacement for each book (itself, if unchanged), and one more for usage without a book (NULL: none);
+ * NULL: no replacements. whole: by tb_bill_rate, else by tb_bill_subtotal. Errors: those of rating. */
 TB_MUST_USE tb_code tb_portfolio_total(tb_portfolio *portfolio, const tb_book *const *under,
                                        bool whole, tb_portfolio_sum *ret, tb_error *err);
 
@@ -46,7 +45,7 @@ typedef struct tb_named_price {
     size_t book; /* index in the list given */
     char path[64];
     tb_decimal before, after;
-    uint32_t at, len; /* where it stands in the book's canonical text */
+    uint32_t at, len; /* position in the book's canonical text */
 } tb_named_price;
 
 #define TB_NAMED_PRICES_MAX 4096
@@ -60,10 +59,9 @@ typedef struct tb_price_list {
     const tb_alloc *alloc;
 } tb_price_list;
 
-/* Prices that the paths name: each a price, or something that holds prices ("bandwidth.volume",
- * "load_balancer"); minimum_monthly only by its own name. Books may be NULL. TB_E_VALIDATION, field
- * "price": a path that names nothing in any book (the message lists what there is), or past
- * TB_NAMED_PRICES_MAX; TB_E_NOMEM. */
+/* The prices that the paths name: each path is a price, or an object of prices ("bandwidth.volume",
+ * "load_balancer"); minimum_monthly only by its own name. Books may be NULL. TB_E_VALIDATION, field "price": a path
+ * that is in no book (the message lists the valid ones), or more than TB_NAMED_PRICES_MAX; TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_price_list_find(const tb_book *const *books, size_t n_books,
                                        const char *const *paths, size_t n_paths,
                                        const tb_alloc *alloc, tb_price_list *ret, tb_error *err);
@@ -71,26 +69,26 @@ void tb_price_list_release(tb_price_list *list);
 /* after = before x factor, to `digits` places after the point, half up. TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_price_list_scale(tb_price_list *list, tb_decimal factor, int digits,
                                         tb_error *err);
-/* Book `number` with its prices' `after` in the place of `before`, read as any book is. TB_E_BOOK
- * where that is none (a price past the safe one). */
+/* Book `number` with each price's `after` in place of `before`, parsed like any book. TB_E_BOOK: the result is no valid
+ * book (a price above the limit). */
 TB_MUST_USE tb_code tb_price_list_book(const tb_price_list *list, size_t number,
                                        const tb_alloc *alloc, tb_book *ret, tb_error *err);
 
-/* The same as a merge patch of the book (RFC 7396), for a what-if scenario: what holds the prices, by
- * the document's own members. */
+/* The same as a merge patch of the book (RFC 7396), for a what-if scenario: the objects that hold the prices, with the
+ * document's own members. */
 TB_MUST_USE tb_code tb_price_list_patch(const tb_price_list *list, size_t number, tb_buf *out,
                                         tb_error *err);
 
 /* --- solve price --- */
 
-#define TB_SOLVE_FACTOR_MAX   1000000 /* prices are sought up to so many times their own */
-#define TB_SOLVE_FACTOR_SCALE 9       /* digits of a factor that is shown */
+#define TB_SOLVE_FACTOR_MAX   1000000 /* the largest factor that is searched */
+#define TB_SOLVE_FACTOR_SCALE 9       /* digits of a displayed factor */
 
 typedef struct tb_price_ask {
     tb_portfolio *portfolio;
-    const tb_book *const *under; /* as in tb_portfolio_total: the books whose prices are sought */
+    const tb_book *const *under; /* as in tb_portfolio_total: the books with the prices to solve for */
     size_t n_under;
-    tb_price_list *list; /* prices of `under`; their `after` is set to the answer's */
+    tb_price_list *list; /* prices of `under`; `after` is set to the answer */
     tb_decimal target;
     int digits; /* of the answer's prices: the price grid */
     const tb_alloc *alloc;
@@ -98,10 +96,10 @@ typedef struct tb_price_ask {
 
 typedef enum tb_price_outcome {
     TB_PRICE_FOUND,   /* the target, exactly */
-    TB_PRICE_NEAREST, /* no price of the grid earns it: the nearest does */
+    TB_PRICE_NEAREST, /* no price of the grid earns it: the nearest one */
     TB_PRICE_FLAT,    /* these prices bill nothing: no factor changes the revenue */
-    TB_PRICE_ABOVE,   /* even for nothing, more than the target is earned */
-    TB_PRICE_BELOW,   /* even at the highest prices that a book takes, less is earned */
+    TB_PRICE_ABOVE,   /* even at price 0 the revenue is above the target */
+    TB_PRICE_BELOW,   /* even at the highest valid prices the revenue is below the target */
 } tb_price_outcome;
 
 typedef struct tb_price_answer {
@@ -131,7 +129,7 @@ typedef struct tb_commit_ask {
     tb_portfolio *portfolio;
     const tb_book *const *under;
     size_t n_under;
-    tb_price_list *list;           /* what the discount is on */
+    tb_price_list *list;           /* the discounted prices */
     const tb_commit_offer *offers; /* ascending by commit */
     size_t n_offers;
     bool between;    /* the discount rises evenly from offer to offer; else by steps */
@@ -153,18 +151,18 @@ typedef struct tb_commit_answer {
     unsigned ratings;
 } tb_commit_answer;
 
-/* The commit stands in the place of the book's minimum where it is larger: as that, it is not
- * charged for a running month or one without an active zone. TB_E_VALIDATION, field "offer": none,
- * not ascending, a discount outside 0 to 100; "step". */
+/* The commit replaces the book's minimum where it is larger: like a minimum, it is not charged for a running month or
+ * one without an active zone. TB_E_VALIDATION, field "offer": none, not ascending, a discount outside 0 to 100;
+ * "step". */
 TB_MUST_USE tb_code tb_solve_commit(const tb_commit_ask *ask, tb_commit_answer *ret, tb_error *err);
 
-/* Break-even: the usage at which two books cost the same. Integers alone: costs are
- * mantissas at a common scale, usage is whole bytes or requests, and every point from 0 to `top` is
- * decided, none sampled.
+/* Break-even: the usage at which two books cost the same. Integers only: costs are
+ * mantissas at a common scale, usage is whole bytes or requests, and every point from 0 to `top` is decided, none
+ * sampled.
  *
- * A cost is a month's exact amount, before lines are rounded, as a function of usage: straight
- * pieces, with a step per started block where tiers are of mode package. Two of them, compared at
- * every whole number of units, give runs: from..to, both included, in which the same one is the
+ * A cost is a month's exact amount, before lines are rounded, as a function of usage: straight pieces, with a step per
+ * started block where tiers are of mode package. Comparing two of them at every whole number of units gives runs:
+ * from..to, both included, in which the same book is cheaper or both cost the same. Between two runs there is one of:
  * cheaper or both cost the same. What lies between two runs is one of:
  *
  *   a crossing   the two lines meet between one unit and the next; `num / den` is where
@@ -172,8 +170,8 @@ TB_MUST_USE tb_code tb_solve_commit(const tb_commit_ask *ask, tb_commit_answer *
  *   a jump       the cheaper one changes at a tier's boundary, a flat or a block without the two
  *                ever costing the same
  *
- * Where the blocks of a package change the cheaper one too often to list, a run of kind MANY says
- * from where to where; outside of it everything is decided. Pure; any thread. */
+ * Where the blocks of a package change the cheaper one too often to list, a run of kind MANY covers the range; outside
+ * of it everything is decided. Pure; any thread. */
 
 /* --- costs --- */
 
@@ -202,7 +200,7 @@ typedef struct tb_cost {
  * has no such prices, shares are not 100 together; TB_E_OVERFLOW. */
 TB_MUST_USE tb_code tb_cost_at(const tb_cost *cost, tb_i128 units, tb_decimal *ret, tb_error *err);
 
-/* Positions (from, to]: price x units + offset + step x blocks begun behind `anchor`. */
+/* Positions (from, to]: price x units + offset + step x blocks begun after `anchor`. */
 typedef struct tb_curve_piece {
     tb_i128 from, to;
     tb_i128 price, offset;
@@ -227,7 +225,7 @@ typedef enum tb_breakeven_sign {
     TB_BREAKEVEN_A = -1, /* the first is the cheaper one */
     TB_BREAKEVEN_EQUAL = 0,
     TB_BREAKEVEN_B = 1,
-    TB_BREAKEVEN_MANY = 2, /* from block to block another one, or nearly so: not listed */
+    TB_BREAKEVEN_MANY = 2, /* changes from block to block, or nearly so: not listed */
 } tb_breakeven_sign;
 
 typedef struct tb_breakeven_run {
@@ -256,9 +254,9 @@ typedef struct tb_breakeven_of {
     tb_i128 top;
 } tb_breakeven_of;
 
-/* Finds, re-rates both sides at every point it names with tb_cost_at (TB_E_INTERNAL where that
- * differs from the curves), and writes JSON, or sentences for people. The two books have one
- * currency and both axes one unit: TB_E_VALIDATION otherwise. */
+/* Computes the comparison, rates both sides again at every point that it names with tb_cost_at (TB_E_INTERNAL if that
+ * differs from the curves), and writes JSON or text. Both books have one currency and both axes one unit:
+ * TB_E_VALIDATION otherwise. */
 TB_MUST_USE tb_code tb_breakeven_json(const tb_breakeven_of *of, tb_buf *out, tb_error *err);
 TB_MUST_USE tb_code tb_breakeven_text(const tb_breakeven_of *of, tb_buf *out, tb_error *err);
 

@@ -20,17 +20,20 @@ TB_API_BEGIN
 /* The day of the newest balance that the history can hold: answers of different days differ. */
 int64_t tb_statistics_balance_day(int64_t now_us);
 
-/* Appends to out the JSON that answers for this view and range, read in the caller's snapshot, with
- * the columns' memory from alloc (NULL: the C library's). now_us: as far as the balance history has
- * come. TB_E_ZONE_NOT_FOUND where the view's zone is not its account's. */
-TB_MUST_USE tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_range range,
-                                     tb_answer_kind kind, int64_t now_us, const tb_alloc *alloc,
-                                     tb_buf *out, tb_error *err);
+typedef struct tb_statistics_query {
+    tb_view view;
+    tb_range range;
+    tb_answer_kind kind;
+} tb_statistics_query;
+/* Appends the answer to out as JSON. Reads in the caller's snapshot; the columns' memory comes from alloc (NULL:
+ * the C library's). The balance history ends at now_us. TB_E_ZONE_NOT_FOUND: the view's zone is not one of its
+ * account's. */
+TB_MUST_USE tb_code tb_statistics_in(tb_store *store, const tb_statistics_query *query, int64_t now_us,
+                                     const tb_alloc *alloc, tb_buf *out, tb_error *err);
 
-/* The simplest question in one call: what an account has used, as the JSON of GET /statistics, out
- * of the database at path. from and to are days ("2026-07-01") or moments, see range.h; NULL: the
- * last month up to now. now_us: time(NULL) * TB_US_PER_S. *ret_json is terminated; free() it.
- * TB_E_NOT_FOUND: there is no such account. */
+/* The simplest query in one call: an account's usage, as the JSON of GET /statistics, from the database at path.
+ * from and to are days ("2026-07-01") or moments, see range.h; NULL: the last month up to now. now_us: time(NULL) *
+ * TB_US_PER_S. *ret_json is terminated; free() it. TB_E_NOT_FOUND: no such account. */
 TB_MUST_USE tb_code tb_statistics_file(const char *path, int64_t account, const char *from,
                                        const char *to, int64_t now_us, char **ret_json,
                                        tb_error *err);
@@ -41,41 +44,39 @@ TB_MUST_USE tb_code tb_statistics_file(const char *path, int64_t account, const 
 /* Longest answer: a hundred bytes a tier, with room to spare. */
 #define TB_USAGE_MAX ((size_t)64 << 10)
 
-/* Appends the JSON for a month, read in the caller's snapshot. account 0: whose it is does not
- * matter. The price is that of the month's end, of a running month that of now. Errors:
- * BALANCER_NOT_FOUND; PERIOD for a month after the running one. */
+/* Appends the JSON for a month, read in the caller's snapshot. account 0: of any account. The price is that of the
+ * month's end, for a running month that of now. Errors: BALANCER_NOT_FOUND; PERIOD for a month after the running
+ * one. */
 TB_MUST_USE tb_code tb_usage_answer(tb_store *store, int64_t account, int64_t balancer,
                                     int64_t month, int64_t now_us, tb_buf *out, tb_error *err);
 
-/* What GET /insights shows, read from a store. */
+/* The answer of GET /insights, read from a store. */
 
 #define TB_INSIGHTS_TOP   100 /* zones of a page, at most */
 #define TB_INSIGHTS_SPARK 60  /* numbers of a spark, at most */
 
-typedef struct tb_insights_ask {
+typedef struct tb_insights_query {
     tb_scope scope;
     tb_period period;
     tb_insights_order order;
     tb_text search;
     int64_t top, page; /* 1 to TB_INSIGHTS_TOP; from 1 on */
-} tb_insights_ask;
+} tb_insights_query;
 
-/* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C
- * library's). TB_E_ZONE_NOT_FOUND where the zone is not the account's, TB_E_VALIDATION where there is
- * no such region, TB_E_DATE_RANGE where hours are asked for by name that are no longer kept (retain.h);
- * where auto chose them the answer is by day. */
-TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
+/* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C library's).
+ * TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
+ * explicitly that have expired (retain.h); where auto chose them the answer is by day. */
+TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
 
 /* Whether the sums that zones are ranked by are kept (tb_store_zone_sums_known), so that the answer takes about a
  * millisecond. In no transaction. */
-TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_ask *ask, bool *ret_known, tb_error *err);
+TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err);
 
 /* A month's usage without an account, read from the store and reported in sentences beside the
  * invoices. It is billed once its zone or load balancer is declared. */
 
-#define TB_UNOWNED_NAMED_MAX 20 /* zones, and load balancers, that are named; the rest is summed   \
-                                 */
+#define TB_UNOWNED_NAMED_MAX 20 /* zones, and load balancers, that are named; the rest is summed */
 
 typedef struct tb_unowned_kind {
     tb_unowned named[TB_UNOWNED_NAMED_MAX]; /* the largest first */
@@ -94,8 +95,8 @@ TB_MUST_USE tb_code tb_unowned_read(tb_store *store, int64_t month, tb_unowned_u
 bool tb_unowned_any(const tb_unowned_usage *u);
 /* {"zones":[...],"zone_count":...}; amounts of usage are decimal text. */
 void tb_unowned_json(const tb_unowned_usage *u, tb_buf *out);
-/* Appends lines: each one's amounts, those not named together, and what to do. Nothing where there
- * is none. */
+/* Appends lines: the usage of each named one, the sum of the others, and how to assign them. Nothing without such
+ * usage. */
 void tb_unowned_say(const tb_unowned_usage *u, int64_t month, tb_buf *lines);
 
 TB_API_END

@@ -1,17 +1,16 @@
-/* The store: one SQLite file, the only place that knows SQL.
+/* The store: one SQLite file, and the only module that contains SQL.
  *
- * Life cycle: tb_store_create makes an empty database; tb_store_open gives a reader (read-only,
- * any number, one thread each) or the writer (one in all processes: it holds a lock on the file
- * itself, commits and checkpoints). A failed write leaves the transaction open: tb_store_rollback, then go on.
+ * Life cycle: tb_store_create makes an empty database; tb_store_open gives a reader (read-only, any number, one
+ * thread each) or the writer (one among all processes: it holds a lock on the file itself, commits and
+ * checkpoints). A failed write leaves the transaction open: call tb_store_rollback, then go on.
  *
- * Everything between tb_store_begin and tb_store_commit is atomic and durable once commit returned
- * TB_OK (WAL, synchronous=FULL). TB_E_GONE: the file is not where it was opened any more, and what the
- * transaction held may have gone with it; once the same file is back, writing goes on.
+ * Everything between tb_store_begin and tb_store_commit is atomic, and durable once commit has returned TB_OK
+ * (WAL, synchronous=FULL). TB_E_GONE: the file is no longer at its path, and the transaction may be lost with it;
+ * once the same file is back, the writer can be used again.
  *
- * Usage is kept per series: (scope, id, edge location), as chunks of 24 hours and of a month's
- * days. Scopes: a zone at one edge location, a zone, an account at one edge location, an account,
- * a load balancer. The all-locations series of a zone or account is left out while it has a single
- * location (readers never notice). */
+ * Usage is kept per series: (scope, id, edge location), as chunks of 24 hours and of a month's days. Scopes: a
+ * zone at one edge location, a zone, an account at one edge location, an account, a load balancer. A zone or
+ * account with a single location has no series over all locations; readers see no difference. */
 #ifndef TOLLBOOK_STORE_H
 #define TOLLBOOK_STORE_H
 
@@ -30,15 +29,15 @@ typedef struct tb_store tb_store;
 
 typedef struct tb_store_options {
     bool write;
-    const char *owner; /* writer: who holds the lock, for people ("serve 127.0.0.1:8080") */
+    const char *owner; /* writer: the name that is shown for the lock's holder ("serve 127.0.0.1:8080") */
     int cache_kib;     /* page cache; 0: 32 MiB for the writer, 8 MiB for a reader */
     const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
     int64_t now_us;    /* recorded by migrations */
-    const tb_usage_client *usage; /* counters lie there, from the first writer on that names it; NULL: in the
-                                   * file. Lives as long as the store */
+    const tb_usage_client *usage; /* usage servers that hold the counters, once a writer has named them; NULL: the
+                                   * file holds them. Must outlive the store */
 } tb_store_options; /* NULL in its place: all zero */
 
-/* TB_E_IO where the file exists already. Makes FILE with the newest schema. */
+/* Makes a file with the newest schema. TB_E_IO: the file exists already. */
 TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *options,
                                     tb_error *err);
 /* TB_E_NOT_OURS, TB_E_NEWER, TB_E_CORRUPT, TB_E_LOCKED (message names the holder), TB_E_LINKED (a
@@ -46,27 +45,28 @@ TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *op
  * one transaction. */
 TB_MUST_USE tb_code tb_store_open(const char *path, const tb_store_options *options,
                                   tb_store **ret_store, tb_error *err);
-/* A writer that names usage servers and has been there before opens without those that are away. What lies on them is not
- * answered (TB_E_AWAY), and no usage is taken, until this looks at them: by the writer, outside of a transaction. TB_E_AWAY:
- * one still is. TB_E_USAGE and others: one is not what it was, or another process has begun to write there, after which this one asks and
- * sends nothing any more: so a writer looks now and then. A reader learns from it whether the writer has looked. */
+/* Connects to usage servers that could not be reached before. A writer that has used its servers before opens also
+ * while some are unreachable; until this call succeeds, reads of their usage are TB_E_AWAY and no usage is written.
+ * Called by the writer, outside of a transaction, and now and then afterwards: once another process has begun to
+ * write to a server, this writer sends nothing any more (TB_E_USAGE). TB_E_AWAY: a server is still unreachable.
+ * TB_E_USAGE and others: a server's data is not the expected one. A reader learns from it whether the writer has
+ * connected. */
 TB_MUST_USE tb_code tb_store_usage_look(tb_store *store, tb_error *err);
-/* TB_E_GONE where the path leads to another file than the one that is open, or to none; for a writer
- * its -wal and -shm count too. *ret_links (may be NULL): how many names the file has, 1 as a rule. Costs
- * three stats; any thread, as long as the store is open. */
+/* TB_E_GONE where the path leads to another file than the open one, or to none; for a writer the -wal and -shm
+ * files count too. *ret_links (may be NULL): the number of hard links to the file, normally 1. Costs three stats;
+ * any thread may call it while the store is open. */
 TB_MUST_USE tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err);
-/* How many names the file had when it was opened, or at the writer's last commit; 1 as a rule. */
+/* The number of hard links when the file was opened, or at the writer's last commit; normally 1. */
 unsigned tb_store_links(const tb_store *store);
-/* Another thread, lent to a writer. */
+/* A second thread that a writer may use. */
 typedef struct tb_helper {
-    /* Has the other thread call work(arg) and returns at once; false: it cannot. Never twice without
-     * a wait between. */
+    /* Starts work(arg) on the other thread and returns at once; false: it cannot. Every start is followed by a
+     * wait before the next one. */
     bool (*start)(void *ctx, void (*work)(void *arg), void *arg);
-    void (*wait)(void *ctx); /* until that call has returned */
+    void (*wait)(void *ctx); /* returns when work has returned */
     void *ctx;
 } tb_helper;
-/* From here on large batches are written with its help; NULL: without. It is started and waited for
- * within calls that write. */
+/* Large batches are written with its help from here on; NULL: without. It runs only within calls that write. */
 void tb_store_lend(tb_store *store, const tb_helper *helper);
 /* The writer checkpoints. NULL is fine. */
 void tb_store_close(tb_store *store);
@@ -77,21 +77,20 @@ void tb_store_close(tb_store *store);
 typedef tb_code (*tb_store_change)(tb_store *store, void *ctx, tb_error *err);
 TB_MUST_USE tb_code tb_store_write(tb_store *store, tb_store_change change, void *ctx,
                                    tb_error *err);
-/* The same by hand, for what is written while an input is read. */
+/* The same by hand, for writing while an input is read. */
 TB_MUST_USE tb_code tb_store_begin(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_commit(tb_store *store, tb_error *err);
 void tb_store_rollback(tb_store *store);
-/* A mark inside a transaction, so that one bad batch of a group does not lose the others. Where it
- * could not be gone back to, the transaction is lost: marking and committing are TB_E_IO until it
- * is rolled back. */
+/* A savepoint inside a transaction, so that one bad batch of a group does not undo the others. If rolling back to
+ * it fails, the transaction is lost: tb_store_mark and tb_store_commit are TB_E_IO until tb_store_rollback. */
 TB_MUST_USE tb_code tb_store_mark(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_keep_mark(tb_store *store, tb_error *err);
 void tb_store_back_to_mark(tb_store *store);
-/* Moves committed pages from the WAL into the file when the WAL has grown past its bound, or
- * always when `all`. A WAL that grew to twice the bound beside a reader is emptied by the first call after the reader has
- * ended. An error leaves the WAL as it is, and loses no data. */
+/* Moves committed pages from the WAL into the file when the WAL has grown past its limit, or always if `all`. When
+ * a reader has let the WAL grow to twice the limit, the first call after that reader's end empties it. An error
+ * leaves the WAL as it is and loses no data. */
 void tb_store_checkpoint(tb_store *store, bool all);
-/* Empties the WAL where it may still hold logs or refused lines that were dropped. */
+/* Empties the WAL if it may still hold log lines or refused lines that were deleted. */
 void tb_store_scrub(tb_store *store);
 
 typedef struct tb_hash128 {
@@ -100,36 +99,35 @@ typedef struct tb_hash128 {
 
 typedef enum tb_batch_kind { TB_BATCH_LOG = 1, TB_BATCH_BUCKETS = 2 } tb_batch_kind;
 
-/* A batch is known by its name: the id that a command line or a key of account 0 gave, or "account 7/ID" where a
- * key of account 7 gave it, so that ids of one account are nothing to another. */
+/* A batch is known by its name: the id given on a command line or with a key of account 0, or "account 7/ID" for an
+ * id given with a key of account 7. So equal ids of two accounts are two batches. */
 #define TB_BATCH_ID_MAX   255
 #define TB_BATCH_NAME_MAX (TB_BATCH_ID_MAX + 28)
 
-/* One committed segment of an input: the bytes start..length of it. A small input is one segment.
- * hash is XXH3-128 over the first `length` decompressed bytes; head is the same over the first line
- * without its end, at most TB_HEAD bytes of it: it finds candidates cheaply, and does not change
- * when the input grows. */
+/* One committed segment of an input: the bytes start..length of it. A small input is one segment. hash is XXH3-128
+ * over the first `length` decompressed bytes. head is the same over the first line without its end, at most TB_HEAD
+ * bytes: it finds candidates cheaply and does not change when the input grows. */
 #define TB_HEAD 4096
 typedef struct tb_segment {
     tb_batch_kind kind;
-    const char *name;   /* explicit batch id, or NULL: content decides */
-    const char *source; /* where it came from, for people */
+    const char *name;   /* explicit batch id; NULL: the input is known by its content */
+    const char *source; /* where the input came from; shown to users */
     uint64_t start, length;
     tb_hash128 hash, head;
     uint64_t lines_before;       /* lines of the input before this segment */
     uint64_t accepted, rejected; /* lines of this segment */
-    uint64_t ambiguous;          /* of accepted: with columns that could not be told apart */
-    uint64_t heads;              /* of accepted: lines that are no requests */
+    uint64_t ambiguous;          /* of accepted: lines with columns that could not be told apart */
+    uint64_t heads;              /* of accepted: lines that are not requests */
     bool final;                  /* the input ends here */
     int64_t now_us;
 } tb_segment;
 
-/* Adds what the cursor holds to all series it touches. May be called several times before
+/* Adds the cursor's counters to all series that they belong to. May be called several times before
  * tb_store_add_segment, which then records their sum. TB_E_OVERFLOW: a counter is full. */
 TB_MUST_USE tb_code tb_store_add_usage(tb_store *store, tb_rollup_cursor *cursor, tb_error *err);
-/* Keeps a refused line (text cut to TB_REJECT_TEXT_MAX bytes; at most TB_REJECTS_KEPT a segment,
- * the rest only counted). Call before add_segment. What its zone's settings hide of addresses is
- * hidden before it is stored; all of it where the zone cannot be told. */
+/* Keeps a refused line: its text is cut to TB_REJECT_TEXT_MAX bytes, and past TB_REJECTS_KEPT lines a segment only
+ * counts them. Call before add_segment. Addresses are hidden before they are stored, as the zone's settings say;
+ * completely where the zone is unknown. */
 #define TB_REJECT_TEXT_MAX 2048
 #define TB_REJECTS_KEPT 100000
 typedef struct tb_refused {
@@ -138,11 +136,11 @@ typedef struct tb_refused {
     const char *reason;
     const char *text;
     size_t len;
-    int64_t zone; /* 0: it cannot be told */
+    int64_t zone; /* 0: unknown */
 } tb_refused;
 TB_MUST_USE tb_code tb_store_add_reject(tb_store *store, const tb_refused *line, tb_error *err);
-/* Refused lines by reason, of the newest TB_REJECTS_COUNTED that are kept: the most frequent reasons, at most
- * `most`, each with its newest line. What is given lives during the call. */
+/* Groups the newest TB_REJECTS_COUNTED refused lines by reason, and calls `each` for the most frequent reasons, at
+ * most `most`, with the newest line of each. The argument lives during the call. */
 #define TB_REJECTS_COUNTED 20000
 typedef struct tb_refused_kind {
     uint64_t lines;
@@ -151,8 +149,8 @@ typedef struct tb_refused_kind {
 typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
 TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
                                      tb_error *err);
-/* Where inputs came from, of the newest TB_SOURCES_SEGMENTS segments: at most `most` sources, that of the newest
- * segment first. What is given lives during the call. */
+/* Lists the sources of the newest TB_SOURCES_SEGMENTS segments, at most `most`, the source of the newest segment
+ * first. The argument lives during the call. */
 #define TB_SOURCES_SEGMENTS 2000
 typedef struct tb_source {
     const char *name;  /* as the sender gave it */
@@ -163,42 +161,45 @@ typedef struct tb_source {
 typedef void (*tb_source_fn)(void *ctx, const tb_source *source);
 TB_MUST_USE tb_code tb_store_sources(tb_store *store, int64_t most, tb_source_fn each, void *ctx,
                                      tb_error *err);
-/* Codes of edge locations that have usage and that no region names, at most `most`, ascending. */
+/* Codes of edge locations with usage that belong to no region, at most `most`, ascending. */
 typedef void (*tb_code_fn)(void *ctx, const char *code);
 TB_MUST_USE tb_code tb_store_unpriced_locations(tb_store *store, int64_t most, tb_code_fn each, void *ctx,
                                                 tb_error *err);
-/* Empties the text of refused lines that were taken in TB_REJECT_KEPT_US or longer before now_us, in
- * the caller's transaction; their place and reason stay. *ret_segments: of how many segments. Some: *room lines at
- * most, which it lessens by them: 0 left, and there may be more. */
+/* Deletes the text of refused lines that were taken in TB_REJECT_KEPT_US or longer before now_us, in the caller's
+ * transaction; line number and reason stay. *ret_segments: the number of segments changed. The `some` variant
+ * changes at most *room lines and subtracts their number from *room; 0 left: call it again. */
 #define TB_REJECT_KEPT_US (INT64_C(72) * 3600 * 1000000)
 TB_MUST_USE tb_code tb_store_forget_some_rejects(tb_store *store, int64_t now_us, size_t *room, tb_error *err);
 TB_MUST_USE tb_code tb_store_forget_rejects(tb_store *store, int64_t now_us, uint64_t *ret_segments,
                                             tb_error *err);
-/* Lets go of what is too old at now_us, in the caller's transaction: request logs (logstore.h), shield events
- * (eventstore.h) and the text of refused lines. Segments of a log that go on from each other become one. Of each no more than there is room for: 0 is left of it where there may be more. SIZE_MAX: all. */
+/* Deletes expired data in the caller's transaction: request logs, shield events (logstore.h) and the text of
+ * refused lines; joins consecutive segments of a log. Each member of *room limits one kind, and is reduced by the
+ * number handled: 0 left: call it again. SIZE_MAX: no limit. */
 typedef struct tb_ageing {
     size_t log_blocks, event_blocks, texts, segments;
 } tb_ageing;
 TB_MUST_USE tb_code tb_store_drop_aged(tb_store *store, int64_t now_us, tb_ageing *room, tb_error *err);
-/* New locations of zones and accounts are noted side by side until there are many, and then move to where each belongs.
- * In quiet hours these calls move them, a part in each transaction of the caller's. *ret_more false: none was left. */
+/* New edge locations of zones and accounts are kept in a table of their own until there are many, and are then
+ * moved to their series. This moves a part of them in the caller's transaction, for quiet hours. *ret_more false:
+ * none is left. */
 TB_MUST_USE tb_code tb_store_place_series(tb_store *store, bool *ret_more, tb_error *err);
-/* What others wait for: some of the work that what is stored makes of what comes is bounded, from here on.
- * An owner's second edge location begins with a copy of what its first one holds, and an account's second pull zone with one of
- * what the first one holds at each location: tb_store_add_usage and tb_store_add_packed may copy so many days, of which each
- * copied location costs TB_COPY_COSTS more; then they say TB_E_TOO_LARGE, of the field "copies", and all of the transaction, or
- * since the mark, is to be undone. alone: the first owner's copy is made even so, as no smaller body can do without it. Kept lines
- * join the short blocks before them a thousand times at most, and are left as they came after that. 0: any. */
+/* Limits the extra work of writes from here on, so that other work is not delayed. When an owner gets its second
+ * edge location, the history of the first one is copied, and when an account gets its second pull zone, that of the first
+ * one at each location: tb_store_add_usage and tb_store_add_packed copy at most `copies` days, each copied location
+ * counting as TB_COPY_COSTS days more; beyond that they fail with TB_E_TOO_LARGE, err->field "copies", and the
+ * transaction, or everything since the mark, is to be rolled back. alone: the first owner's copy is always made, as no
+ * smaller body can do without it. Kept log lines are joined with the short blocks before them at most TB_JOINS_MOST
+ * times, and are stored as they came after that. 0: no limit. */
 #define TB_COPY_COSTS 8
 #define TB_JOINS_MOST 1000
 void tb_store_bound_work(tb_store *store, size_t copies, bool alone);
-/* The hour of the newest usage that was added since the transaction's last segment; INT64_MIN: none was. */
+/* The hour of the newest usage added since the transaction's last segment; INT64_MIN: none. */
 int64_t tb_store_segment_newest(const tb_store *store);
 TB_MUST_USE tb_code tb_store_add_segment(tb_store *store, const tb_segment *segment,
                                          int64_t *ret_segment_id, tb_error *err);
 
-/* Known segments. name NULL: those whose head is `head` and kind is `kind`, whatever their name;
- * else those of the named batch. Ascending by (start, length). Free the array with free(). */
+/* Known segments: those with this head and kind, whatever their name, or those of a named batch. Ascending by
+ * (start, length). Free the array with free(). */
 typedef struct tb_known {
     uint64_t start, length, lines; /* lines of the input up to length */
     uint64_t accepted, rejected;   /* of that segment */
@@ -208,33 +209,38 @@ typedef struct tb_known {
 } tb_known;
 TB_MUST_USE tb_code tb_store_known_by_head(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                            tb_known **ret_known, size_t *ret_n, tb_error *err);
-/* The same by head, only those that start at byte `from` or behind it: what it costs does not grow with
- * the segments before. */
+/* The same by head, from byte `from` on: segments that start before it cost nothing. */
 TB_MUST_USE tb_code tb_store_known_from(tb_store *store, tb_batch_kind kind, tb_hash128 head,
                                         uint64_t from, tb_known **ret_known, size_t *ret_n,
                                         tb_error *err);
-/* Only those that start before byte `before`, the first TB_KNOWN_BEFORE of them. */
+/* Segments by head that start before byte `before`, the first TB_KNOWN_BEFORE of them. */
 #define TB_KNOWN_BEFORE 1024 /* about as many as 64 KiB have lines */
 TB_MUST_USE tb_code tb_store_known_before(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t before,
                                           tb_known **ret_known, size_t *ret_n, tb_error *err);
-/* Whether a known segment with this head ends at byte `length`, after so many lines of its input. ret_start: where it
- * begins, which is earlier once others are folded into it; NULL: that is not asked. */
-TB_MUST_USE tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t length,
-                                       uint64_t lines, bool *ret_known, uint64_t *ret_start, tb_error *err);
+/* A place in an input: `length` bytes and `lines` lines from its start. The hash of its head names the input. */
+typedef struct tb_input_position {
+    tb_batch_kind kind;
+    tb_hash128 head;
+    uint64_t length, lines;
+} tb_input_position;
+/* Whether a known segment ends here. *ret_start (may be NULL): the byte at which the segment starts, which moves
+ * back when earlier segments are merged into it. */
+TB_MUST_USE tb_code tb_store_known_end(tb_store *store, const tb_input_position *end, bool *ret_known,
+                                       uint64_t *ret_start, tb_error *err);
 TB_MUST_USE tb_code tb_store_known_by_name(tb_store *store, const char *name, tb_known **ret_known,
                                            size_t *ret_n, tb_error *err);
-/* Whether a batch is known by a bare id that a key of this account gave: builds up to 1.1 stored it so. What a
- * token brought does not say of which account it was, and counts too. */
+/* Whether the batch is stored under a bare id that a key of this account gave, as versions before 1.1 did. A batch
+ * that came with a token does not record its account, and counts too. */
 TB_MUST_USE tb_code tb_store_batch_is_bare(tb_store *store, const char *id, int64_t account, bool *ret_so,
                                            tb_error *err);
 
-/* Rungs: hashes of an input's prefixes, at the first line end at or past 512 bytes and each doubling
- * of it. A shorter copy of a known log that ends between two segment ends is told by them. */
+/* Rungs: hashes of an input's prefixes, at the first line end at or past 512 bytes and at each doubling of it. They
+ * identify a shorter copy of a known log that ends between two segment ends. */
 typedef struct tb_rung {
     uint64_t length;
     tb_hash128 hash; /* of the first `length` bytes, as a segment's */
 } tb_rung;
-/* In the caller's transaction, beside the segment that covers them. What is there already stays. */
+/* In the caller's transaction, with the segment that covers them. Stored rungs are kept as they are. */
 TB_MUST_USE tb_code tb_store_add_rungs(tb_store *store, tb_hash128 head, const tb_rung *rungs,
                                        size_t n, tb_error *err);
 /* Ascending by length. Free the array with free(). */
@@ -245,14 +251,14 @@ typedef struct tb_applied {
     size_t sellers_added; /* 0 or 1 */
     size_t accounts_added, zones_added, balancers_added, shields_added, regions;
     size_t containers_added; /* container applications, limits and registries */
-    size_t changed;  /* things whose document differs from the stored one */
-    size_t deleted;  /* things that the catalogue no longer names */
-    size_t restored; /* things marked deleted that it names again */
+    size_t changed;  /* objects with another document than the stored one */
+    size_t deleted;  /* objects that the catalogue no longer names */
+    size_t restored; /* deleted objects that it names again */
     size_t adopted;  /* zones with usage that had no account until now */
     size_t rebilled; /* edge locations with usage that are billed as another region from now on */
-    size_t unbooked; /* accounts whose contract names a price book that is not there in their currency */
+    size_t unbooked; /* accounts with a contract that names a price book missing in their currency */
 } tb_applied;
-/* X(NAME, what one is called, its list in a catalogue). What a catalogue declares and can stop to name. */
+/* X(NAME, one object, its list in a catalogue). The kinds of objects that a catalogue declares. */
 #define TB_DECLARED_KINDS(X)                                                                       \
     X(SELLER, "seller", "seller")                                                                  \
     X(ACCOUNT, "account", "accounts")                                                              \
@@ -272,15 +278,15 @@ typedef enum tb_declared_kind {
         TB_DECLARED_KIND_COUNT
 } tb_declared_kind;
 
-/* A thing that is declared now and that a catalogue does not name. */
+/* An object that is declared now and that a catalogue does not name. */
 typedef struct tb_unnamed {
     tb_declared_kind kind;
     int64_t id;   /* of a registry, an application or a limit: its account; of a hostname: its pull zone */
     tb_text name; /* of a registry or an application: its id; of a region: its code; may be empty */
 } tb_unnamed;
-/* Calls `each` for everything that applying the catalogue would delete, kind after kind, ascending; ret_live: how many
- * of each kind are declared now. A region counts where usage came from it or where it is not the built-in
- * one, a hostname where its zone stays. `each` leaves the store alone. */
+/* Calls `each` for every object that applying the catalogue would delete, by kind, ascending; ret_live: the number
+ * of declared objects of each kind. A region counts if there is usage from it or it differs from the built-in one, a
+ * hostname if its zone stays. `each` must not use the store. */
 TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                                      void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                                      size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);
@@ -300,14 +306,14 @@ TB_MUST_USE tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now
 TB_MUST_USE tb_code tb_store_read_begin(tb_store *store, tb_error *err);
 void tb_store_read_end(tb_store *store);
 
-/* Grows with every commit that changed what answers and bills are made of; survives restarts. */
+/* The data version. Grows with every commit that may change answers or bills; survives restarts. */
 TB_MUST_USE tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err);
 
-/* TB_E_NOT_FOUND, with what to do, where there is no such account. */
+/* TB_E_NOT_FOUND where there is no such account; the message says how to declare one. */
 TB_MUST_USE tb_code tb_store_need_account(tb_store *store, int64_t account, tb_error *err);
 TB_MUST_USE tb_code tb_store_account_exists(tb_store *store, int64_t account, bool *ret_exists,
                                             tb_error *err);
-/* Whose figures: an account's, one of its zones', at all locations or at one region. */
+/* The scope of figures: an account or one of its zones, at all locations or in one region. */
 #define TB_ALL INT64_C(-1)
 typedef struct tb_view {
     int64_t account;
@@ -328,29 +334,31 @@ TB_MUST_USE tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_
                                        tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err);
 TB_MUST_USE tb_code tb_store_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n,
                                      tb_error *err); /* ascending by id; free() */
-/* What intake looks up of the catalogue. It never changes: any thread may read it. */
+/* The part of the catalogue that intake looks up. Immutable: any thread may read it. */
 typedef struct tb_directory {
-    const tb_known_edge *edges; /* the codes that regions have, ascending, ranked by their prices */
+    const tb_known_edge *edges; /* codes of all regions, ascending, ranked by price */
     size_t n_edges;
-    const struct tb_known_hosts *hosts;   /* of the zones that are there, the system's own among them;
-                                           * NULL: nobody asked for them */
-    const struct tb_logged_zones *logged; /* the zones that keep their lines; NULL: there is none */
-    const struct tb_logged_zones *ever_logged; /* those that may ever have kept lines, with all columns; NULL: none */
+    const struct tb_known_hosts *hosts;   /* of existing zones, system hostnames included; NULL: not requested */
+    const struct tb_logged_zones *logged; /* zones that keep their log lines; NULL: none does */
+    const struct tb_logged_zones *ever_logged; /* zones that ever kept lines, with all columns; NULL: none did */
 } tb_directory;
-/* Borrowed: good until the catalogue changes or the transaction is undone; retained, until it is
- * released. While the catalogue of a writer stays, it is the same directory at each call, but for the
- * first one that asks for hosts. */
+/* Borrowed: valid until the catalogue changes or the transaction is rolled back; once retained, until it is
+ * released. A writer returns the same directory until the catalogue changes, except for the first call that asks
+ * for hosts. */
 TB_MUST_USE tb_code tb_store_directory(tb_store *store, bool hosts,
                                        const tb_directory **ret_directory, tb_error *err);
 const tb_directory *tb_directory_retain(const tb_directory *directory); /* the same */
 void tb_directory_release(const tb_directory *directory);               /* NULL is fine */
 TB_MUST_USE tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n,
                                   tb_error *err); /* ascending by id, revoked too; free() */
-/* An account's valid keys, ascending by id: `limit` of them past the first `skip`, and how many there
- * are. free(). */
+typedef struct tb_key_page {
+    tb_key *list; /* free() */
+    size_t n;
+    int64_t total; /* of all pages */
+} tb_key_page;
+/* A page of the account's valid keys, ascending by id: `limit` of them after the first `skip`. */
 TB_MUST_USE tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip,
-                                          int64_t limit, tb_key **ret_keys, size_t *ret_n,
-                                          int64_t *ret_total, tb_error *err);
+                                          int64_t limit, tb_key_page *ret_page, tb_error *err);
 
 /* Figures for an operator. */
 typedef struct tb_store_figures {
@@ -369,22 +377,22 @@ TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret
 typedef void (*tb_say)(void *ctx, const char *sentence);
 TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
                                     uint64_t *ret_differences, tb_error *err);
-/* One digest over all that only grows (ledger, invoices, inputs, books, what was declared, keys), to
- * be kept elsewhere: who edits the file and makes every seal and chain fit again is found by it. A
- * word of hexadecimal digits and hyphens, terminated. Any reader can make it. */
+/* A digest over all append-only data (ledger, invoices, inputs, books, declarations, keys), to be kept elsewhere: it
+ * exposes an edited file even where the editor has recomputed every seal and chain. A terminated word of hexadecimal
+ * digits and hyphens. Any reader can make it. */
 #define TB_ANCHOR_MAX 384
 TB_MUST_USE tb_code tb_store_anchor(tb_store *store, char ret_digest[TB_ANCHOR_MAX], tb_error *err);
-/* Whether all that an anchor covered is there and as it was; what was added since is no difference.
- * Differences as in tb_store_verify. TB_E_VALIDATION: no digest. */
+/* Checks that everything the anchor covered is unchanged; later additions are no difference. Differences as in
+ * tb_store_verify. TB_E_VALIDATION: no digest. */
 TB_MUST_USE tb_code tb_store_verify_against(tb_store *store, const char *digest, tb_say say,
                                             void *ctx, uint64_t *ret_differences, tb_error *err);
-/* TB_E_VALIDATION where it is no digest that this version can check. */
+/* TB_E_VALIDATION where this version cannot check the digest. */
 TB_MUST_USE tb_code tb_anchor_check(const char *digest, tb_error *err);
-/* What a copy must pass: like tb_store_verify, or more than it (a bill can be rated again only by
- * who knows billing). Counts differences in *ret_differences and is TB_OK also if there are some. */
+/* The check of a copy: tb_store_verify, or a stricter one (rating bills again takes the billing module). Counts
+ * differences in *ret_differences and is TB_OK also if there are some. */
 typedef tb_code (*tb_check)(tb_store *store, tb_say say, void *ctx, uint64_t *ret_differences,
                             tb_error *err);
-/* How far it is: pages copied of all; then, while the copy is checked, pages read (total 0). */
+/* Progress: pages copied of all; then, while the copy is checked, pages read (total 0). */
 typedef void (*tb_progress)(void *ctx, uint64_t done, uint64_t total);
 /* Copies a consistent snapshot to a new file (TB_E_IO where it exists), checks the copy with `check`
  * (NULL: tb_store_verify) and gives it its name last. TB_E_DIFFERENT, naming the first difference:
@@ -398,14 +406,14 @@ typedef bool (*tb_row_fn)(void *ctx, int n, const char *const *cells, bool is_he
 TB_MUST_USE tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn row, void *ctx,
                                    tb_error *err);
 
-/* From any thread: a query under way ends as soon as SQLite looks, with TB_E_STOPPED. It looks
- * between steps, so not within a single long call of a function. */
+/* From any thread: interrupts a running query, which fails with TB_E_STOPPED. SQLite checks between steps, so not
+ * within a single long call of a function. */
 void tb_store_interrupt(tb_store *store);
-/* From now on `stops` is called now and then while the store reads or writes; once it says other
- * than 0 that fails with TB_E_BUSY. NULL: no more. */
+/* From now on `stops` is called at intervals while the store reads or writes; when it returns another value than 0
+ * the operation fails with TB_E_BUSY. NULL: not any more. */
 void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx);
-/* SQLite's memory in this process, all stores together, may not pass bytes; TB_E_NOMEM where it
- * would. Before the first store is opened, from the only thread. */
+/* Limits SQLite's memory in this process, over all stores; beyond it operations are TB_E_NOMEM. Call before the
+ * first store is opened, while there is one thread. */
 void tb_store_bound_memory(int64_t bytes);
 
 TB_API_END

@@ -1,4 +1,4 @@
-/* What tiers make of usage: pure arithmetic, exact, checked, without memory.
+/* The rating of usage by tiers: pure arithmetic, exact, checked, without allocation.
  *
  * A month's usage of one thing is an axis from 0 to its sum. tb_tariff_rate prices any stretch of
  * it, as needed where books change within the month: usage keeps its position, each stretch is
@@ -9,9 +9,9 @@
  * covers the month's positions as they are; on the net axis tiers begin where the included units
  * end. A tier is entered by the first charged unit in it; its flat is charged in the stretch that
  * holds this unit, if that stretch's tiers have one there. So where the tiers of a month's
- * stretches differ it can have flats of both or of none. In mode volume the tier that the month
- * reaches alone has its flat. Free units enter no tier. Blocks of mode package are counted from
- * there too, so that a block begun in one stretch is not charged again in the next.
+ * stretches differ it can have flats of both or of none. In mode volume only the tier that the month
+ * reaches has its flat. Free units enter no tier. Blocks of mode package are counted from the same
+ * position, so that a block begun in one stretch is not charged again in the next.
  *
  * tb_tariff is the same for many resources at once: the amount as a function of the month's sum,
  * laid out as straight pieces, each price x units + offset. */
@@ -22,13 +22,13 @@
 
 TB_API_BEGIN
 
-/* --- one stretch, taken apart --- */
+/* --- one stretch --- */
 
 typedef struct tb_stretch {
     tb_i128 used;  /* the month's units before this stretch */
     tb_i128 units; /* of this stretch */
-    tb_i128 whole; /* the month's units, all stretches: says which tier mode volume reaches, so at
-                      least used + units there; other modes do not look at it */
+    tb_i128 whole; /* the month's units, all stretches: for mode volume, at least used + units there; not used by other
+                      modes */
 } tb_stretch;
 
 /* The charged units of a stretch in one tier. */
@@ -63,12 +63,12 @@ tb_i128 tb_tier_entry(const tb_tiers *tiers, size_t tier, tb_i128 whole, bool *r
 #define TB_PIECES_MAX 128 /* a power of two above TB_TIERS_MAX and the free units' piece */
 
 /* Immutable once prepared: any number of threads may read it. Amounts are mantissas at `scale`.
- * Piece k covers (from[k], from[k + 1]]; offsets take in flats and what lower tiers cost. */
+ * Piece k covers (from[k], from[k + 1]]; offsets include flats and the cost of lower tiers. */
 typedef struct tb_tariff {
     int scale;
     unsigned levels;     /* 2^levels pieces, those past the last beginning at UINT64_MAX */
-    uint64_t most;       /* up to so many units the amount is within 2^127 - 1 */
-    uint64_t most_small; /* and up to so many within 2^63 - 1 */
+    uint64_t most;       /* the amount of so many units is within 2^127 - 1 */
+    uint64_t most_small; /* and of so many within 2^63 - 1 */
     uint64_t from[TB_PIECES_MAX];
     struct {
         uint64_t price, offset; /* modulo 2^64: exact wherever the amount is small */

@@ -1,15 +1,15 @@
 /* tollbook: statistics and billing for content delivery, over one SQLite file. This is the whole of
  * the library; each header can be included alone too. Begin with these:
  *
- *   statistics.h  what an account has used, as JSON: tb_statistics_file is one call
+ *   statistics.h  an account's usage, as JSON: tb_statistics_file is one call
  *   store.h       the database: create, open, write, read
  *   error.h       how a call fails
  *   book.h bill.h issue.h  prices, a month's bill, its invoice
- *   operation.h   what the command line and the server can be asked for, by name
+ *   operation.h   the operations of the command line and the server, by name
  *
- * Functions return a tb_code: TB_OK, or what went wrong, with a sentence in the tb_error. Nothing
- * prints, reads the clock or the environment, or keeps state outside of what it returns. A store is
- * for one thread at a time; give each thread its own. Link with `pkg-config --libs tollbook`. */
+ * Functions return a tb_code: TB_OK, or an error, with a sentence in the tb_error. They do not print, read the clock
+ * or the environment, or keep state outside of the objects that they return. A store is for one thread at a time;
+ * give each thread its own. Link with `pkg-config --libs tollbook`. */
 #ifndef TOLLBOOK_TOLLBOOK_H
 #define TOLLBOOK_TOLLBOOK_H
 

@@ -1,5 +1,5 @@
-/* What an account's zones and locations come to over a range, each summed in one sweep over their rows
- * and what waits. The caller's snapshot is one for all calls of an answer. */
+/* Sums of an account's zones and locations over a range, each in one sweep over their stored and pending rows. All
+ * calls for an answer use the caller's snapshot. */
 #ifndef TOLLBOOK_TOTALS_H
 #define TOLLBOOK_TOTALS_H
 
@@ -8,7 +8,7 @@
 
 TB_API_BEGIN
 
-/* Whose figures. Unlike tb_view it can name a location that no region has. */
+/* The scope of sums. Unlike tb_view it can name a location without a region. */
 typedef struct tb_scope {
     int64_t account;
     int64_t zone;       /* TB_ALL, or a zone of that account */
@@ -17,7 +17,7 @@ typedef struct tb_scope {
 
 typedef struct tb_summed {
     int64_t id;         /* zone, or edge location */
-    int64_t series;     /* where its figures lie in the store; 0: nothing was ever counted */
+    int64_t series;     /* id of its series in the store; 0: nothing was ever counted */
     int64_t created_us; /* ranges that end before are zeros */
     bool there;         /* zones: declared now */
     tb_u128 sum[TB_METRIC_COUNT];
@@ -60,25 +60,25 @@ typedef struct tb_zone_place {
 
 typedef struct tb_zone_sums {
     tb_zone_place *zones; /* in order */
-    tb_u128 *sums;        /* of each its metrics, ascending; zeros where nothing is */
+    tb_u128 *sums;        /* of each its metrics, ascending; zeros without usage */
     size_t n;
 } tb_zone_sums;
 
-/* What the scope's zones come to. The readers of a process keep sums of whole accounts, 32 MiB at most, until
- * something is committed. tb_zone_sums_release. */
+/* The sums of the scope's zones. The readers of a process cache sums of whole accounts, 32 MiB at most, until the next
+ * commit. tb_zone_sums_release. */
 TB_MUST_USE tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *question,
                                        tb_zone_sums *ret_sums, tb_error *err);
 void tb_zone_sums_release(tb_zone_sums *sums);
-/* Whether they are kept, and so cost a copy. In a snapshot. */
+/* Whether they are cached, and so cost only a copy. In a snapshot. */
 TB_MUST_USE tb_code tb_store_zone_sums_known(tb_store *store, const tb_zone_question *question, bool *ret_known,
                                              tb_error *err);
 /* Whether the account has at least n zones, deleted ones too. */
 TB_MUST_USE tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *ret_has,
                                        tb_error *err);
-/* Sets the sums of these metrics over a range, zeros where nothing is. */
+/* Sets the sums of these metrics over a range; zeros without usage. */
 TB_MUST_USE tb_code tb_store_sum(tb_store *store, tb_summed *list, size_t n, tb_range range,
                                  uint32_t metrics, tb_error *err);
-/* One counter of one of them, `each` buckets of the range together: as many numbers as that makes. */
+/* One counter of one of them over time: sums of `each` consecutive buckets of the range. */
 TB_MUST_USE tb_code tb_store_summed_points(tb_store *store, const tb_summed *of, tb_range range, tb_metric metric,
                                            uint32_t each, tb_u128 *ret_points, tb_error *err);
 typedef struct tb_zone_ids {
@@ -94,29 +94,29 @@ TB_MUST_USE tb_code tb_store_zone_names(tb_store *store, const tb_zone_ids *zone
 
 typedef struct tb_zone_query {
     int64_t account;
-    const char *search; /* within the name or a hostname, whatever the ASCII case; len 0: all */
+    const char *search; /* a part of the name or of a hostname, ignoring ASCII case; len 0: all */
     size_t search_len;
     int64_t after; /* ids above this one */
-    int64_t skip;  /* of those, this many are passed over */
+    int64_t skip;  /* number of these to skip */
     int64_t limit;
     size_t bytes; /* of settings and hostnames, once past them the page ends; 0: any number */
 } tb_zone_query;
 
-/* Zones ascending by id, with what the catalogue knows of them: bytes, charges and the optimizer's
- * price are not set, enabled is as declared. */
+/* Zones ascending by id, with their declared settings: bytes, charges and the optimizer's price are not set, enabled
+ * is as declared. */
 typedef struct tb_zone_page {
     tb_pullzone *zones;
     size_t n;
-    bool cut;     /* it ended for query->bytes: there may be more, up to the limit */
+    bool cut;     /* the page ended because of query->bytes: there may be more, up to the limit */
     void *memory; /* everything above; tb_zone_page_release */
 } tb_zone_page;
 
 TB_MUST_USE tb_code tb_store_zones(tb_store *store, const tb_zone_query *query,
                                    tb_zone_page *ret_page, tb_error *err);
-/* One zone; TB_E_ZONE_NOT_FOUND where it is not the account's, or gone. */
+/* One zone; TB_E_ZONE_NOT_FOUND: not a zone of the account, or deleted. */
 TB_MUST_USE tb_code tb_store_zone(tb_store *store, int64_t account, int64_t zone,
                                   tb_zone_page *ret_page, tb_error *err);
-/* The account's zone that answers to this host name, whatever the letter case: its own or the system's.
+/* The account's zone with this hostname, in any letter case: its own or the system's.
  * TB_E_ZONE_NOT_FOUND. */
 TB_MUST_USE tb_code tb_store_zone_of_host(tb_store *store, int64_t account, const char *host, size_t len,
                                           int64_t *ret_zone, tb_error *err);

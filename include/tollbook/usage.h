@@ -36,12 +36,12 @@ typedef struct tb_billing_record {
     tb_record_type type;
     tb_decimal amount;
     const char *payment; /* "": null */
-    const char *invoice; /* number of the document behind it; "": none */
+    const char *invoice; /* number of its document; "": none */
 } tb_billing_record;
 
 typedef struct tb_billing {
     tb_decimal balance;
-    tb_decimal available; /* less what has been used and is not in it yet */
+    tb_decimal available; /* less usage that is not in the balance yet */
     tb_sum this_month; /* charges of the running month so far, exact, without tax */
     tb_decimal last_recharge;
     tb_sum traffic[TB_BILLING_REGION_COUNT]; /* of these: bandwidth by region */
@@ -68,7 +68,7 @@ TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t
                                               tb_error *err);
 
 /* Enabled, as clients see it: what the zone's settings say, but false once its limit of bytes a
- * month is reached (limit 0: none), and while its account is out of funds (prepaid.h). */
+ * month is reached (limit 0: none), and while its account is out of funds. */
 typedef enum tb_zone_state {
     TB_ZONE_ON,
     TB_ZONE_SET_OFF,

@@ -4,29 +4,29 @@
  *
  *   scenario  its name: 1 to 64 letters, digits, '.', '_', '-'                       required
  *   base      the id of the book that is patched. Absent or null: every book is patched.
- *   patch     an object, merged into the base's document; absent: {}. What comes out must be a
+ *   patch     an object, merged into the base's document; absent: {}. The result must be a
  *             valid book. It may rename the book, but not change currency or effective_from.
- *   replaces  "base" (default): the patched book stands wherever its base is in force, and every
- *             other book stays. "all": it prices the whole span of accounts billed in its currency,
- *             what had no book included; this needs a base.
+ *   replaces  "base" (default): the patched book is in force wherever its base is, and every other
+ *             book stays. "all": it prices the whole span of accounts billed in its currency, also
+ *             where no book was in force; this needs a base.
  *   usage     a list of {factor, and conditions}; absent: usage is as it was.
- *   contract  a contract (contract.h; docs/catalogue.md) in the place of each account's own; {}: none has one
+ *   contract  a contract (catalog.h; docs/catalogue.md) in place of each account's own; {}: no contract
  *   contracts an object of account ids and contracts: of these accounts, and before `contract`
  *
- * Contracts. A scenario's contract replaces the account's discount, minimum and commit as a whole. Its book
- * prices the whole span, whatever its effective_from, with the scenario's patch if that is of it; where it
- * names none, the account keeps the book it is billed by. Months of another currency than the book's
- * have no price then, as in a bill. Beside a base, `contract` may name no other book, nor may `contracts`
- * where the base replaces all: one of the two would have no effect. A commit without from counts for every month that is fed.
+ * Contracts. A scenario's contract replaces the account's discount, minimum and commit as a whole. Its book prices
+ * the whole span, whatever its effective_from, with the scenario's patch if that is of it; where it names none, the
+ * account keeps the book it is billed by. Months of another currency than the book's have no price then, as in a
+ * bill. Beside a base, `contract` may name no other book, nor may `contracts` where the base replaces all: one of
+ * the two would have no effect. A commit without from counts for every month that is fed.
  *
  * Usage. factor: a decimal, as a string or a number, 0 to 1000000 with at most 6 digits after the
  * point. Conditions, all of which must hold for an entry to match:
  *
  *   product        "bandwidth" (all bytes), or of them "premium", "volume", "override" alone;
  *                  "load_balancer" (requests)
- *   region         "EU" "NA" "ASIA" "SA" "AF": the billing region; bytes alone
- *   zone           a pull zone's id; bytes alone
- *   load_balancer  a load balancer's id; requests alone
+ *   region         "EU" "NA" "ASIA" "SA" "AF": the billing region; bytes only
+ *   zone           a pull zone's id; bytes only
+ *   load_balancer  a load balancer's id; requests only
  *   account        an account's id
  *
  * Without conditions an entry matches all bytes and requests. Factors of all entries that match are
@@ -36,9 +36,9 @@
  * minimum stay.
  *
  * Replay. One tb_bill_input at a time is rated as it is (before) and under every scenario (after).
- * Both are invoiced amounts: the bill's subtotal, a sum of rounded lines, net of tax. Feed a
- * final month at the watermark up to which it has been billed, and before is what was invoiced,
- * corrections lying in the month that they correct; feed others as they stand now.
+ * Both are invoiced amounts: the bill's subtotal, a sum of rounded lines, net of tax. For a final
+ * month pass the watermark up to which it has been billed: then `before` is the invoiced amount,
+ * with corrections in the month that they correct; pass others as of now.
  *
  * An account-month in another currency than the scenario's base is left out of that scenario and
  * counted. A scenario without base has a group for each currency. */
@@ -121,14 +121,14 @@ TB_MUST_USE tb_code tb_scenario_book(const tb_scenario *scenario, const tb_book 
 #define TB_WHATIF_UNPRICED_MAX  100 /* shown of a scenario */
 #define TB_WHATIF_PERCENT_SCALE 4   /* digits of a percentage, half_up */
 
-/* One thread. Holds one amount for each account and scenario, the months of the account being fed,
- * and lines of the largest increases alone. To cancel: stop feeding and free it. */
+/* One thread. Holds one amount for each account and scenario, the months of the current account, and lines of the
+ * largest increases. To cancel: stop adding inputs and free it. */
 typedef struct tb_whatif tb_whatif;
 
-/* books: all that inputs' parts may name (tb_store_books); they and the scenarios must outlive the
- * replay. Patches every scenario's books first, so that nothing is rated where one is refused:
- * TB_E_VALIDATION (err->field "scenario", "base" or "contract.book": two of one name, a base or a contract's book that is
- * not there, none or too many scenarios), TB_E_BOOK as from tb_scenario_book. */
+/* books: all that inputs' parts may name (tb_store_books); they and the scenarios must outlive the replay. Patches
+ * every scenario's books first, so that nothing is rated where one is refused: TB_E_VALIDATION (err->field
+ * "scenario", "base" or "contract.book": two of one name, a missing base or contract's book, none or too many
+ * scenarios), TB_E_BOOK as from tb_scenario_book. */
 TB_MUST_USE tb_code tb_whatif_new(const tb_scenario *scenarios, size_t n, const tb_book *books,
                                   size_t n_books, const tb_alloc *alloc, tb_whatif **ret_whatif,
                                   tb_error *err);
@@ -136,9 +136,9 @@ void tb_whatif_free(tb_whatif *whatif); /* NULL is allowed */
 
 /* One account's month, ascending by (account, month). The input is copied. Errors: those of
  * tb_bill_rate, the message naming scenario, account and month; TB_E_VALIDATION out of order. After
- * an error the replay is as if this input had not been fed: it may go on without it. */
+ * an error the replay is unchanged: it may go on without this input. */
 TB_MUST_USE tb_code tb_whatif_add(tb_whatif *whatif, const tb_bill_input *input, tb_error *err);
-/* Ends feeding; results can be asked then. */
+/* Ends the input; results are available then. */
 TB_MUST_USE tb_code tb_whatif_finish(tb_whatif *whatif, tb_error *err);
 
 /* --- results --- */
@@ -217,9 +217,9 @@ typedef struct tb_whatif_book {
 
 typedef struct tb_whatif_result {
     const tb_scenario *scenario;
-    const tb_whatif_book *books; /* what was patched, ascending as the books were given, then others that contracts name */
+    const tb_whatif_book *books; /* the patched books, in the order given, then others that contracts name */
     size_t n_books;
-    const tb_whatif_group *groups; /* ascending by currency; none where nothing was fed */
+    const tb_whatif_group *groups; /* ascending by currency; none without input */
     size_t n_groups;
     size_t other_accounts, other_bills; /* billed in another currency, left out */
     const tb_whatif_unpriced *unpriced; /* in the order met; the first TB_WHATIF_UNPRICED_MAX */

@@ -1,6 +1,6 @@
-/* A what-if run: the months of a span read once, in the caller's snapshot, and billed again under
- * every scenario. A final month is read as it stood when it was last billed, so that `before` is
- * what was invoiced; the others as they stand now. Nothing is written. */
+/* A what-if run: the months of a span are read once, in the caller's snapshot, and billed again under every scenario. A
+ * final month is read as it was when it was last billed, so that `before` is the invoiced amount; the others as they
+ * are now. Nothing is written. */
 #ifndef TOLLBOOK_WHATIFRUN_H
 #define TOLLBOOK_WHATIFRUN_H
 
@@ -10,13 +10,13 @@
 
 TB_API_BEGIN
 
-/* Told how far the run is before each account's month; false ends it. */
+/* Reports progress before each account's month; false stops the run. */
 typedef bool (*tb_whatif_step)(void *ctx, uint64_t done, uint64_t total);
 
 typedef struct tb_whatif_question {
     int64_t from, to; /* months, both included */
     int64_t account;  /* 0: all */
-    bool own_books;   /* a customer asks: of books of scope contract, its own alone are there */
+    bool own_books;   /* for a customer: of books of scope contract only its own */
     int64_t now_us;
     const tb_scenario *scenarios;
     size_t n_scenarios;
@@ -27,24 +27,24 @@ typedef struct tb_whatif_question {
 
 typedef struct tb_whatif_answer {
     int64_t from, to;
-    size_t accounts, bills;    /* that hold anything, and their months */
+    size_t accounts, bills;    /* with usage or fees, and their months */
     bool running;              /* the last month is not over: billed so far, without a minimum */
     tb_whatif_result *results; /* one a scenario */
     size_t n_results;
-    tb_late *late; /* final months of the span with usage that waits to be billed */
+    tb_late *late; /* final months of the span with unbilled late usage */
     size_t n_late;
     tb_month_books books;
     tb_whatif *whatif;
 } tb_whatif_answer;
 
-/* The scenarios must outlive the answer. TB_E_NO_DATA: the span holds nothing. TB_E_TOO_MUCH: past
- * bills_max. TB_E_STOPPED: step said no. Otherwise as tb_whatif_new and tb_whatif_add. */
+/* The scenarios must outlive the answer. TB_E_NO_DATA: the span is empty. TB_E_TOO_MUCH: more than bills_max.
+ * TB_E_STOPPED: step returned false. Otherwise as tb_whatif_new and tb_whatif_add. */
 TB_MUST_USE tb_code tb_whatif_run(tb_store *store, const tb_whatif_question *question,
                                   tb_whatif_answer *ret_answer, tb_error *err);
 void tb_whatif_answer_release(tb_whatif_answer *answer);
 
-/* POST /billing/what-if, from its body to the answer's bytes. Scenarios are kept as the bytes that were sent: their numbers
- * are decimals, and no double may come between. */
+/* POST /billing/what-if, from its body to the answer's bytes. Scenarios are kept as the bytes that were sent: their
+ * numbers are decimals, and no double may come between. */
 
 #define TB_WHATIF_BODY_MAX           ((size_t)4 << 20)
 #define TB_WHATIF_BODY_SCENARIOS_MAX 64
@@ -72,23 +72,23 @@ TB_MUST_USE tb_code tb_whatif_body_parse(const char *body, size_t len, tb_whatif
 typedef struct tb_whatif_ask {
     const char *body;
     size_t len;
-    const char *form;    /* as tb_whatif_put takes it */
-    int64_t account;     /* whose key asks; 0: the operator's, who may name stored scenarios */
+    const char *form;    /* as in tb_whatif_put */
+    int64_t account;     /* the account of the caller's key; 0: the operator, who may name stored scenarios */
     int64_t now_us;
     tb_whatif_step step; /* may be NULL */
     void *ctx;
 } tb_whatif_ask;
 
-/* Reads and answers, in a snapshot of its own. err->field says where in the body it is wrong.
- * TB_E_TOO_MUCH: past a bound, of out's too. Otherwise as tb_whatif_run. */
+/* Reads and answers, in a snapshot of its own. err->field is the place of an error in the body. TB_E_TOO_MUCH: above a
+ * limit, of out's too. Otherwise as tb_whatif_run. */
 TB_MUST_USE tb_code tb_whatif_ask_put(tb_store *store, const tb_whatif_ask *ask, tb_buf *out,
                                       tb_error *err);
 
 /* A what-if's answer as bytes: JSON, CSV, a table for a terminal, a page with charts. All forms are
  * made from the same values, with money as decimal text. */
 
-/* Where the bytes go. flush (may be NULL) is called now and then, so that a long answer need not
- * lie in memory as a whole: it takes out's content and empties it. */
+/* The output. flush (may be NULL) is called at intervals, so that a long answer need not be in memory as a whole: it
+ * takes out's content and empties it. */
 typedef struct tb_whatif_sink {
     tb_buf *out;
     void (*flush)(void *ctx, tb_buf *out);
@@ -101,14 +101,14 @@ void tb_whatif_put(const tb_whatif_answer *answer, const char *form, tb_whatif_s
 /* {"from","to","scenarios":[...],"late":[...]}: docs/openapi.yaml. One member of scenarios for each
  * currency that a scenario touches. */
 void tb_whatif_json(const tb_whatif_answer *answer, tb_whatif_sink *sink);
-/* RFC 4180. The column `row` says what a row is: total, month, account or line (of the largest
+/* RFC 4180. The column `row` gives the kind of a row: total, month, account or line (of the largest
  * increases); rows of total, of month and of account each sum to the whole. */
 void tb_whatif_csv(const tb_whatif_answer *answer, tb_whatif_sink *sink);
 void tb_whatif_table(const tb_whatif_answer *answer, tb_whatif_sink *sink);
 /* One page that loads nothing, for screen and paper. */
 void tb_whatif_html(const tb_whatif_answer *answer, tb_whatif_sink *sink);
 
-/* --- what they share: whatif_text.c --- */
+/* --- shared by the renderers: whatif_text.c --- */
 
 #define TB_WHATIF_MONEY_MAX (TB_DECIMAL_TEXT_MAX + 4)
 

@@ -45,10 +45,10 @@ TB_MUST_USE tb_code tb_store_withdrawn_end(tb_store *store, tb_batch_kind kind, 
                                            uint64_t length, uint64_t lines, bool *ret_withdrawn,
                                            tb_error *err);
 
-/* Usage and request logs of small batches are pending in sorted runs until compaction moves them to their rows. What is
- * withdrawn is taken from the rows, so all that is pending is compacted first. Where others write meanwhile, these calls
- * do most of that before, a step in each transaction of the caller's. *walk: `logs` says whether request logs are
- * meant, the rest is 0 at the first call. *ret_more false: nothing was left to do. */
+/* Usage and request logs of small batches are pending in sorted runs until compaction moves them to their rows. What
+ * is withdrawn is taken from the rows, so all that is pending is compacted first. Where others write meanwhile,
+ * these calls do most of that before, a step in each transaction of the caller's. *walk: `logs` says whether request
+ * logs are meant, the rest is 0 at the first call. *ret_more false: nothing was left to do. */
 typedef struct tb_compact_walk {
     bool logs;
     int64_t counters[2], lines; /* the newest runs that are meant */

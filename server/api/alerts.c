@@ -128,13 +128,12 @@ static tb_code read_alerts(void *ctx, tb_store *store, bool again, int64_t now_u
                               tb_error *err)
 {
     alerting *a = ctx;
-    bool over = true;
     tb_code code = again ? TB_OK : begin_round(a, store, err);
     if (code || !a->running) return code;
     tb_alert_changes_release(&a->changes);
-    code = tb_alerts_look(store, a->watch, now_us, a->all ? report_problem : NULL, NULL, &a->changes, &over, err);
+    code = tb_alerts_look(store, a->watch, now_us, a->all ? report_problem : NULL, NULL, &a->changes, err);
     *ret_found = a->changes.n > 0;
-    *ret_more = !over;
+    *ret_more = !a->changes.complete;
     a->counting += a->changes.n_unpriced;
     return code;
 }

@@ -52,22 +52,20 @@ static void put_key(const uint8_t *secret, const tb_key *key, tb_buf *out)
 
 static tb_code put_page(request *r, const params *p, tb_error *err)
 {
-    tb_key *list = NULL;
-    size_t n = 0;
-    int64_t total = 0, skip = (p->page - 1) * p->per_page;
-    tb_code code = tb_store_account_keys(r->worker->store, r->account, skip, p->per_page, &list, &n,
-                                         &total, err);
+    tb_key_page page = {0};
+    int64_t skip = (p->page - 1) * p->per_page;
+    tb_code code = tb_store_account_keys(r->worker->store, r->account, skip, p->per_page, &page, err);
     if (code) return code;
     tb_buf *out = request_text(r);
     tb_buf_str(out, "{\"Items\":[");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < page.n; i++) {
         if (i) tb_buf_str(out, ",");
-        put_key(worker_secret(r->worker), &list[i], out);
+        put_key(worker_secret(r->worker), &page.list[i], out);
     }
-    bool more = n && skip + (int64_t)n < total;
+    bool more = page.n && skip + (int64_t)page.n < page.total;
     tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64
-               ",\"HasMoreItems\":%s}", p->page, total, more ? "true" : "false");
-    free(list);
+               ",\"HasMoreItems\":%s}", p->page, page.total, more ? "true" : "false");
+    free(page.list);
     return TB_OK;
 }
 

@@ -42,7 +42,7 @@ static const query_spec specs[] = {
 /* Lies in r->work. */
 typedef struct question {
     cached_question cached;
-    tb_insights_ask ask;
+    tb_insights_query ask;
     char region[TB_EDGE_MAX + 1];
 } question;
 
@@ -51,7 +51,7 @@ typedef struct question {
 static cache_key key_of(const void *asked, uint64_t version)
 {
     const question *q = asked;
-    const tb_insights_ask *a = &q->ask;
+    const tb_insights_query *a = &q->ask;
     const tb_period *p = &a->period;
     const int64_t rest[] = {a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
                             p->before.first, p->before.count, p->before_part, a->order.field,
@@ -107,7 +107,7 @@ static tb_code read_insights_ask(request *r, question *q, tb_error *err)
     params p = {.zone = TB_ALL, .top = TOP_DEFAULT, .page = 1};
     const tb_text query = request_query(r);
     *q = (question){.ask.scope.zone = TB_ALL};
-    tb_insights_ask *ask = &q->ask;
+    tb_insights_query *ask = &q->ask;
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
     if (!code) code = check_bounds(&p, err);

@@ -94,8 +94,8 @@ static tb_code find_start(tb_store *store, const question *a, uint64_t *ret_from
     uint64_t start = 0;
     *ret_from = (uint64_t)a->from;
     if (!a->end) return TB_OK;
-    tb_code code = tb_store_known_end(store, TB_BATCH_LOG, a->hash, (uint64_t)a->end, (uint64_t)a->lines, &there, &start,
-                                      err);
+    const tb_input_position end = {TB_BATCH_LOG, a->hash, (uint64_t)a->end, (uint64_t)a->lines};
+    tb_code code = tb_store_known_end(store, &end, &there, &start, err);
     if (!code && there && start < *ret_from) *ret_from = start;
     return code;
 }

@@ -58,7 +58,7 @@ static cache_key key_of(const void *asked, uint64_t version)
 static tb_code answer_view(tb_store *store, void *asked, tb_buf *out, tb_error *err)
 {
     const question *q = asked;
-    return tb_statistics_in(store, &q->view, q->range, q->kind, q->now_us, NULL, out, err);
+    return tb_statistics_in(store, &(tb_statistics_query){q->view, q->range, q->kind}, q->now_us, NULL, out, err);
 }
 
 static const cached_kind cached = {key_of, answer_view};

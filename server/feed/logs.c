@@ -246,7 +246,7 @@ static tb_code pack_zone(feed_logs *l, gathered *g, tb_error *err)
     tb_loginfo info;
     if (!g->lines) return TB_OK;
     const size_t n = list_records(l, g, 0), at = l->blocks.len;
-    tb_code code = tb_logpack_records(l->pack, l->words, g->zone, l->record, n, &l->blocks, &info,
+    tb_code code = tb_logpack_records(l->pack, l->words, &(tb_logrecords){g->zone, l->record, n}, &l->blocks, &info,
                                       err);
     if (!code) code = note_block(l, &info, at, 0, err);
     drop_records(l, g);

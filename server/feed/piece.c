@@ -75,8 +75,8 @@ static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, con
     bool there = piece->start == 0 && piece->lines_before == 0;
     if ((uint64_t)piece->behind != n || ends_as_known(list, n, piece)) return another_sender(err);
     if (there) return TB_OK;
-    tb_code code = tb_store_known_end(store, options->kind, piece->head, piece->start,
-                                      piece->lines_before, &there, NULL, err);
+    const tb_input_position end = {options->kind, piece->head, piece->start, piece->lines_before};
+    tb_code code = tb_store_known_end(store, &end, &there, NULL, err);
     if (code || there) return code;
     return no_segment_before(piece, err);
 }
@@ -88,8 +88,8 @@ static tb_code say_withdrawn(tb_store *store, const feed_options *options, tb_er
     const feed_piece *piece = options->piece;
     bool withdrawn = false, there = false;
     tb_error why = *err;
-    tb_code code = tb_store_known_end(store, options->kind, piece->head, piece->start, piece->lines_before, &there, NULL,
-                                      err);
+    const tb_input_position end = {options->kind, piece->head, piece->start, piece->lines_before};
+    tb_code code = tb_store_known_end(store, &end, &there, NULL, err);
     if (!code && !there)
         code = tb_store_withdrawn_end(store, options->kind, piece->head, piece->start, piece->lines_before, &withdrawn,
                                       err);

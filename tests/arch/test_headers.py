@@ -3,14 +3,14 @@
 Where a source file's first line of code includes a header, the build has compiled it alone, so that
 only its guard is looked at. The other ones are compiled here by gcc. Public headers are compiled alone as
 strict C11 by gcc, and all together, the last one first, as C11 and C++17 by gcc and clang; they cite no
-document that is not in the tree. With TB_LONG=1 both compilers take every header alone, in every form.
+document or header that is not in the tree, and their functions take at most seven parameters. With TB_LONG=1 both compilers take every header alone, in every form.
 """
 import os
 import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from house import SOURCE, c_files, name, verdict
+from house import SOURCE, c_files, code_only, name, verdict
 
 ROOTS = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I", str(SOURCE / "include")]
 HOUSE = ["-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wno-unused-function",
@@ -21,6 +21,8 @@ PUBLIC = {"C11": ["-x", "c", "-std=c11", "-pedantic"],
 # Where a rule comes from is for those who can open it: a file of this tree, a standard.
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 CITED = re.compile(r"\b([\w./-]+\.(?:md|yaml|py))\b")
+HEADER = re.compile(r"[\w/-]+\.h\b")
+MOST_PARAMETERS = 7
 UNNAMED = re.compile(r"\bcontract,? (?:section )?\d|(?<!_t )\bseed[,\"']|\bthe seed\b|\bthe issue\b"
                      r"|\b(?:architecture|reliability|issue),? (?:section )?[(\d]|\bsection \d",
                      re.I)
@@ -61,8 +63,19 @@ def citations(path):
         for cited in CITED.findall(line):
             if not (SOURCE / cited).is_file():
                 yield f"{name(path)}:{number}: there is no {cited}"
+        for cited in HEADER.findall(re.sub(r"<[^>]*>|\S+://\S+", "", line)):
+            if not (path.parent / cited).is_file() and not (SOURCE / "include" / cited).is_file():
+                yield f"{name(path)}:{number}: there is no public header {cited}"
         if UNNAMED.search(line):
             yield f"{name(path)}:{number}: cites what nobody can find: {line.strip()}"
+
+
+def too_many_parameters(path):
+    text = re.sub(r"(?m)^\s*#.*$", "", code_only(path.read_text()))
+    for match in re.finditer(r"\b(tb_\w+)\s*\(([^;{}]*?)\)\s*[;{]", text):
+        parameters = re.sub(r"\([^()]*\)", "", match[2])  # a parameter that is a function counts once
+        if parameters.count(",") >= MOST_PARAMETERS:
+            yield f"{name(path)}: {match[1]} takes {parameters.count(',') + 1} parameters: give it a struct"
 
 
 compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
@@ -82,7 +95,7 @@ with ThreadPoolExecutor(2) as pool:
     results = list(pool.map(compiled, jobs))
 violations = [r for r in results if r]
 violations += [f"{name(h)}: has no include guard around all of it" for h in inner if not guarded(h)]
-violations += [line for path in public for line in citations(path)]
+violations += [line for path in public for line in (*citations(path), *too_many_parameters(path))]
 everything = (SOURCE / "include/tollbook/tollbook.h").read_text()
 violations += [f"tollbook.h does not include {h.name}" for h in public
                if h.name != "tollbook.h" and f'#include "tollbook/{h.name}"' not in everything]

@@ -169,8 +169,9 @@ static void make_bill(biller *b, int64_t account, int month, tb_bill_source *sou
 {
     tb_error err;
     double begin = bench_now();
-    must(tb_store_bill_input(b->store, account, FIRST_MONTH + month, TB_NOW, b->books, b->n_books,
-                             NOW_US, source, &err),
+    must(tb_store_bill_input(b->store,
+                             &(tb_bill_query){account, FIRST_MONTH + month, TB_NOW, b->books, b->n_books, NOW_US},
+                             source, &err),
          &err);
     double read = bench_now();
     must(tb_bill_rate(&source->input, NULL, bill, &err), &err);

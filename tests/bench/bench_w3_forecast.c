@@ -57,10 +57,10 @@ static double read_inputs(bench *b)
                                 &err),
          &err);
     must(tb_store_bill_input_until(
-             b->store, &(tb_bill_ask){1, MONTH, TB_NOW, b->books, b->n_books, b->end_us},
+             b->store, &(tb_bill_query){1, MONTH, TB_NOW, b->books, b->n_books, b->end_us},
              b->from_us, &b->month, &err),
          &err);
-    must(tb_store_bill_input(b->store, 1, MONTH - 1, TB_NOW, b->books, b->n_books, b->end_us,
+    must(tb_store_bill_input(b->store, &(tb_bill_query){1, MONTH - 1, TB_NOW, b->books, b->n_books, b->end_us},
                              &b->before, &err),
          &err);
     must(tb_bill_rate(&b->before.input, NULL, &bill, &err), &err);

@@ -309,8 +309,10 @@ static void feed_year(year *y, int64_t zones)
         for (int month = 0; month < MONTHS; month++) {
             tb_bill_source source;
             double begin = bench_now();
-            must(tb_store_bill_input(y->store, account, FIRST_MONTH + month, TB_NOW, y->books,
-                                     y->n_books, NOW_US, &source, &err),
+            must(tb_store_bill_input(y->store,
+                                     &(tb_bill_query){account, FIRST_MONTH + month, TB_NOW, y->books,
+                                                      y->n_books, NOW_US},
+                                     &source, &err),
                  &err);
             y->reading += bench_now() - begin;
             must(tb_whatif_add(y->replay, &source.input, &err), &err);

@@ -71,7 +71,7 @@ static tb_code op_bill(tb_error *err)
     tb_month_bill bill;
     tb_code code = TB_OK;
     for (int64_t account = 2; !code && account <= 3; account++) {
-        code = tb_month_bill_read(store, account, OCTOBER, TB_NOW, books.list, books.n, NOW_US,
+        code = tb_month_bill_read(store, &(tb_bill_query){account, OCTOBER, TB_NOW, books.list, books.n, NOW_US},
                                   &bill, err);
         if (code) break;
         for (size_t i = 0; i < bill.bill.n_lines; i++)
@@ -134,7 +134,7 @@ static tb_code op_zones(tb_error *err)
 static tb_code op_backtest(tb_error *err)
 {
     tb_backtest_result result = {0};
-    tb_code code = tb_account_backtest(store, &books, 1, NOW_US, 1, 100, &result, err);
+    tb_code code = tb_account_backtest(store, &books, 1, NOW_US, (tb_simulation){1, 100}, &result, err);
     if (code) return code;
     REQUIRE(result.months > 0, "no month to forecast");
     answer_number((uint64_t)result.months);
@@ -220,7 +220,7 @@ static tb_code op_explain(tb_error *err)
     tb_buf out;
     tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
     tb_code code = tb_explain_invoice(store, 3, "2026-000003", 1, &out, err);
-    if (!code) code = tb_explain_month(store, 2, NOVEMBER, 1, &books, NOW_US, &out, err);
+    if (!code) code = tb_explain_month(store, 2, NOVEMBER, 1, NOW_US, &out, err);
     if (!code) code = tb_buf_check(&out, err);
     if (!code) answer_bytes(out.data, out.len);
     tb_buf_release(&out);
@@ -262,8 +262,8 @@ static tb_code finalize(int64_t account, tb_error *err)
     tb_invoice invoice;
     tb_code code = tb_issue_draft(store, account, NOVEMBER, &books, NOW_US, &draft, err);
     if (code) return code;
-    code =
-        tb_issue_finalize(store, &draft, NOW_US, false, on_credit, NULL, &invoice, &outcome, err);
+    const tb_issue_options options = {.now_us = NOW_US, .empty = false, .said = on_credit, .ctx = NULL};
+    code = tb_issue_finalize(store, &draft, &options, &invoice, &outcome, err);
     if (!code && outcome != TB_ISSUE_NOTHING) {
         answer_bytes(invoice.text, invoice.text_len);
         tb_invoice_release(&invoice);
@@ -285,10 +285,10 @@ static tb_code look_and_note(tb_error *err)
 {
     tb_alert_watch *watch = tb_alert_watch_new();
     tb_alert_changes changes;
-    bool over = false, moved = false;
+    bool moved = false;
     if (!watch) return tb_fail(err, TB_E_NOMEM, NULL, NULL);
     tb_alert_watch_begin(watch, true);
-    tb_code code = tb_alerts_look(store, watch, NOW_US, on_difference, NULL, &changes, &over, err);
+    tb_code code = tb_alerts_look(store, watch, NOW_US, on_difference, NULL, &changes, err);
     if (!code) {
         for (size_t i = 0; i < changes.n; i++)
             answer_text(changes.list[i].body);

@@ -53,8 +53,9 @@ static bool same(tb_store *store, const tb_invoice *invoice, const tb_book *book
     tb_paper paper;
     tb_buf out;
     must(tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, &err));
-    must(tb_store_bill_input(store, invoice->account, invoice->month, invoice->watermark, books, n,
-                             NOW, &source, &err));
+    must(tb_store_bill_input(store,
+                             &(tb_bill_query){invoice->account, invoice->month, invoice->watermark, books, n, NOW},
+                             &source, &err));
     swap_books(&source, books, made, parts);
     must(tb_bill_rate(&source.input, NULL, &bill, &err));
     tb_statement_init(&statement, &source.input, &bill, in_force);

@@ -320,7 +320,7 @@ static tb_decimal in_one_step(const plan *p)
     for (size_t n = 0; n < BATCHES; n++)
         fixture_add(&f, p->rows[n], p->n_rows[n], 100 + n);
     ok(tb_month_books_read(f.store, &books, &err));
-    ok(tb_month_bill_read(f.store, 1, OCTOBER, TB_NOW, books.list, books.n, LATER_US, &bill, &err));
+    ok(tb_month_bill_read(f.store, &(tb_bill_query){1, OCTOBER, TB_NOW, books.list, books.n, LATER_US}, &bill, &err));
     tb_decimal subtotal = bill.bill.subtotal;
     ck_assert_uint_eq(bill.bill.n_unpriced, 0);
     tb_month_bill_release(&bill);

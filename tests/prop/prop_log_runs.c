@@ -152,7 +152,7 @@ static bool pack_zone(const batch *b, int64_t zone, tb_buf *out, tb_loginfo *inf
     if (!some.n) return false;
     tb_logpack *pack = tb_logpack_new();
     tb_buf_init(out, TB_LOGBLOCK_MAX, NULL);
-    ok(tb_logpack_block(pack, zone, some.time, some.n, line_of, &of, out, info, &err));
+    ok(tb_logpack_block(pack, &(tb_loglines){zone, some.time, some.n, line_of, &of}, out, info, &err));
     tb_logpack_free(pack);
     return true;
 }

@@ -424,7 +424,7 @@ static bool issue(tb_store *store, int64_t account, int64_t month, tb_invoice *r
     ok(tb_month_books_read(store, &books, &err));
     *ret_code = tb_issue_draft(store, account, month, &books, now_us, &draft, &err);
     if (*ret_code == TB_OK) {
-        *ret_code = tb_issue_finalize(store, &draft, now_us, false, NULL, NULL, ret, &outcome, &err);
+        *ret_code = tb_issue_finalize(store, &draft, &(tb_issue_options){.now_us = now_us}, ret, &outcome, &err);
         tb_issue_release(&draft);
     }
     tb_month_books_release(&books);
@@ -590,7 +590,7 @@ static void same_ranking(void)
     static const char *const orders[] = {"", "TotalBandwidthUsed", "-TotalBandwidthUsed", "CacheHitRate",
                                          "-CacheHitRate", "name", "-name", "TotalOriginTraffic",
                                          "AverageOriginResponseTime", "-TotalRequestsServed"};
-    tb_insights_ask ask = {.scope = {1 + (int64_t)draw(ACCOUNTS), TB_ALL, draw(4) ? "" : "DE"},
+    tb_insights_query ask = {.scope = {1 + (int64_t)draw(ACCOUNTS), TB_ALL, draw(4) ? "" : "DE"},
                            .period = random_period(),
                            .top = 1 + (int64_t)draw(6),
                            .page = 1 + (int64_t)draw(2)};

@@ -155,8 +155,8 @@ static inline source input_at(fixture *f, int64_t account, int64_t month, uint64
     tb_error err = {0};
     source in;
     ok(tb_store_books(f->store, &in.books, &in.n_books, &err));
-    ok(tb_store_bill_input(f->store, account, month, watermark, in.books, in.n_books, now_us, &in.s,
-                           &err));
+    ok(tb_store_bill_input(f->store, &(tb_bill_query){account, month, watermark, in.books, in.n_books, now_us},
+                           &in.s, &err));
     return in;
 }
 

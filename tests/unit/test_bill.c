@@ -992,7 +992,7 @@ START_TEST(a_part_without_a_book_owes_no_commit_and_is_listed)
     ck_assert_uint_eq(bill.n_lines, 0);
     ck_assert_uint_eq(bill.n_unpriced, 2);
     ck_assert_str_eq(bill.unpriced[0].what, "commit");
-    in.book_lacks = true;
+    in.book_missing = true;
     memcpy(in.contract.book, "own", 4);
     rate();
     ck_assert_str_eq(bill.unpriced[1].reason,

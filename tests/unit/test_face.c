@@ -65,7 +65,8 @@ START_TEST(one_call_answers_an_account_s_statistics)
     ok(tb_range_resolve(&query, NOW_US, &range, &err));
     tb_buf_init(&out, TB_STATISTICS_MAX, NULL);
     ok(tb_store_read_begin(f.store, &err));
-    ok(tb_statistics_in(f.store, &view, range, TB_ANSWER_STATISTICS, NOW_US, NULL, &out, &err));
+    ok(tb_statistics_in(f.store, &(tb_statistics_query){view, range, TB_ANSWER_STATISTICS}, NOW_US, NULL,
+                        &out, &err));
     tb_store_read_end(f.store);
     ok(tb_statistics_file(f.path, 1, "2026-11-10", NULL, NOW_US, &json, &err));
     ck_assert_uint_eq(strlen(json), out.len);

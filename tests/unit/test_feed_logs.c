@@ -262,7 +262,7 @@ static void add_block(tb_logpack *pack, int64_t zone)
     tb_buf out;
     tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
     snprintf(line, sizeof line, "HIT|200|%lld|7|%lld|1.2.3.4|-|/x|DE|-|-|-", (long long)time, (long long)zone);
-    ok(tb_logpack_block(pack, zone, &time, 1, one_line_of, line, &out, &info, &err));
+    ok(tb_logpack_block(pack, &(tb_loglines){zone, &time, 1, one_line_of, line}, &out, &info, &err));
     ok(tb_store_add_logs(f.store, &info, out.data, out.len, &err));
     tb_buf_release(&out);
 }

@@ -203,10 +203,12 @@ START_TEST(known_from_a_byte_on)
         if (n) ck_assert_uint_eq(list[0].start, from);
         free(list);
         ck_assert_int_eq(
-            tb_store_known_end(f.store, TB_BATCH_LOG, log.head, from, (uint64_t)i, &there, NULL, &err),
+            tb_store_known_end(f.store, &(tb_input_position){TB_BATCH_LOG, log.head, from, (uint64_t)i}, &there,
+                               NULL, &err),
             TB_OK);
         ck_assert(there == (i > 0));
-        ck_assert_int_eq(tb_store_known_end(f.store, TB_BATCH_LOG, log.head, from, (uint64_t)i + 1,
+        ck_assert_int_eq(tb_store_known_end(f.store,
+                                            &(tb_input_position){TB_BATCH_LOG, log.head, from, (uint64_t)i + 1},
                                             &there, NULL, &err),
                          TB_OK);
         ck_assert(!there);

@@ -208,7 +208,7 @@ static void keep_line(fixture *f, int64_t zone, bool waits)
     tb_buf_init(&directory, TB_LOGBLOCK_MAX, NULL);
     snprintf(text, sizeof text, "HIT|200|%lld|9|%lld|1.2.3.4|-|/xylophia|DE|-|-|-", (long long)time,
              (long long)zone);
-    ok(tb_logpack_block(pack, zone, &time, 1, one_line, text, &out, &info, &err));
+    ok(tb_logpack_block(pack, &(tb_loglines){zone, &time, 1, one_line, text}, &out, &info, &err));
     tb__log_directory_put(&zone, 1, &place, 1, (tb_text){out.data, out.len}, &directory);
     const tb_logmixed mixed = {info, {directory.data, directory.len}, {out.data, out.len}};
     if (waits) ok(tb_store_mix_logs(f->store, &mixed, &err));

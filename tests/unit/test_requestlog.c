@@ -80,7 +80,7 @@ static void check_records(tb_logpack *pack, tb_logwords *words, const tb_buf *wa
         records[i] = to;
     }
     tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
-    ck_assert_int_eq(tb_logpack_records(pack, words, ZONE, records, L.n, &out, &info, &err), TB_OK);
+    ck_assert_int_eq(tb_logpack_records(pack, words, &(tb_logrecords){ZONE, records, L.n}, &out, &info, &err), TB_OK);
     ck_assert_uint_eq(info.lines, L.n);
     ck_assert_uint_eq(out.len, wanted->len);
     ck_assert_mem_eq(out.data, wanted->data, out.len);
@@ -108,7 +108,7 @@ static tb_logblock *pack_into(tb_buf *out)
     tb_loginfo info;
     tb_logpack *pack = tb_logpack_new();
     tb_buf_init(out, TB_LOGBLOCK_MAX, NULL);
-    ck_assert_int_eq(tb_logpack_block(pack, ZONE, L.time, L.n, line_of, &L, out, &info, &err),
+    ck_assert_int_eq(tb_logpack_block(pack, &(tb_loglines){ZONE, L.time, L.n, line_of, &L}, out, &info, &err),
                      TB_OK);
     ck_assert_uint_eq(info.lines, L.n);
     tb_logpack_free(pack);
@@ -536,9 +536,9 @@ START_TEST(more_lines_than_a_block_holds_and_none_are_refused)
     static int64_t times[TB_LOGBLOCK_LINES + 1];
     start();
     tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
-    ck_assert_int_eq(tb_logpack_block(pack, ZONE, times, 0, line_of, &L, &out, &info, &err),
+    ck_assert_int_eq(tb_logpack_block(pack, &(tb_loglines){ZONE, times, 0, line_of, &L}, &out, &info, &err),
                      TB_E_INTERNAL);
-    ck_assert_int_eq(tb_logpack_block(pack, ZONE, times, TB_LOGBLOCK_LINES + 1, line_of, &L, &out,
+    ck_assert_int_eq(tb_logpack_block(pack, &(tb_loglines){ZONE, times, TB_LOGBLOCK_LINES + 1, line_of, &L}, &out,
                                       &info, &err),
                      TB_E_INTERNAL);
     ck_assert_uint_eq(out.len, 0);

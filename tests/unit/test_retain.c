@@ -314,7 +314,7 @@ static void keep_lines(fixture *f)
     for (int i = 0; i < 300; i++) {
         const int64_t time = NOW_MS - (i < 290 ? 2 : 1) * INT64_C(3600000);
         out.len = 0;
-        ok(tb_logpack_block(pack, 1 + i, &time, 1, keep_line, NULL, &out, &info, &err));
+        ok(tb_logpack_block(pack, &(tb_loglines){1 + i, &time, 1, keep_line, NULL}, &out, &info, &err));
         ok(tb_store_add_logs(f->store, &info, out.data, out.len, &err));
     }
     ok(tb_store_commit(f->store, &err));

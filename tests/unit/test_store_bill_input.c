@@ -26,7 +26,7 @@ static void apply_with(fixture *f, const char *account, const char *zone, int64_
 static tb_code try_input(fixture *f, int64_t account, int64_t month, tb_error *err)
 {
     tb_bill_source s;
-    tb_code code = tb_store_bill_input(f->store, account, month, TB_NOW, NULL, 0, NOW_US, &s, err);
+    tb_code code = tb_store_bill_input(f->store, &(tb_bill_query){account, month, TB_NOW, NULL, 0, NOW_US}, &s, err);
     if (!code) tb_bill_source_release(&s);
     return code;
 }
@@ -368,7 +368,7 @@ static void took(fixture *f, const char *kind, int64_t id, const char *member, c
 static tb_code try_net(fixture *f, int64_t account, int64_t month, tb_error *err)
 {
     tb_bill_source s;
-    tb_code code = tb_store_net_input(f->store, account, month, TB_NOW, NULL, 0, NOW_US, &s, err);
+    tb_code code = tb_store_net_input(f->store, &(tb_bill_query){account, month, TB_NOW, NULL, 0, NOW_US}, &s, err);
     if (!code) {
         ck_assert_uint_eq(s.input.n_tax, 0);
         tb_bill_source_release(&s);
@@ -465,7 +465,7 @@ START_TEST(a_zone_that_cannot_be_read_fails_its_account_while_it_exists_or_has_b
     ck_assert_int_eq(try_net(&f, 1, OCTOBER + 1, &err), TB_E_DECLARED);
     ok(try_net(&f, 2, OCTOBER, &err));
     ck_assert_int_eq(tb_store_zones_input(f.store,
-                                          &(tb_bill_ask){1, OCTOBER, TB_NOW, NULL, 0, NOW_US}, 101,
+                                          &(tb_bill_query){1, OCTOBER, TB_NOW, NULL, 0, NOW_US}, 101,
                                           101, &shared, &s, &err),
                      TB_E_DECLARED);
     ck_assert_int_eq(tb_store_usage_history(f.store, 1, at(10, 1, 0) / 24, at(10, 20, 0) / 24, NOW_US,
@@ -960,7 +960,7 @@ START_TEST(scenario_books_need_not_be_stored)
     ok(tb_book_parse(text, strlen(text), NULL, &book, &err));
     tb_invoice i = finalize(&f, 1, OCTOBER, "1.00");
     tb_invoice_release(&i);
-    ok(tb_store_bill_input(f.store, 1, OCTOBER, TB_NOW, &book, 1, NOW_US, &s, &err));
+    ok(tb_store_bill_input(f.store, &(tb_bill_query){1, OCTOBER, TB_NOW, &book, 1, NOW_US}, &s, &err));
     ck_assert_ptr_eq(s.input.parts[0].book, &book);
     tb_bill_source_release(&s);
     tb_book_release(&book);

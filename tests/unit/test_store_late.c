@@ -686,7 +686,7 @@ START_TEST(more_late_than_there_is_stops_the_input)
     add_bytes(&f, 101, "DE", at(10, 5, 0), 4);
     sql(&f, "INSERT INTO late SELECT 2,version,account,month,scope,owner,edge,day,data,0 FROM late");
     ck_assert_int_eq(
-        tb_store_bill_input(f.store, 1, OCTOBER, i.watermark, NULL, 0, NOW_US, &s, &err),
+        tb_store_bill_input(f.store, &(tb_bill_query){1, OCTOBER, i.watermark, NULL, 0, NOW_US}, &s, &err),
         TB_E_CORRUPT);
     ck_assert_ptr_nonnull(strstr(err.message, "Pull zone 101"));
     tb_invoice_release(&i);

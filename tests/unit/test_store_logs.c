@@ -41,7 +41,7 @@ static void pack_lines(int64_t zone, int64_t first_ms, int64_t step_ms, size_t n
         snprintf(B.text[i], sizeof B.text[i], "HIT|200|%lld|%d|%lld|1.2.3.4|-|/x|DE|-|-|-",
                  (long long)B.time[i], number + (int)i, (long long)zone);
     }
-    ok(tb_logpack_block(pack, zone, B.time, n, line_of, &B, out, info, &err));
+    ok(tb_logpack_block(pack, &(tb_loglines){zone, B.time, n, line_of, &B}, out, info, &err));
     tb_logpack_free(pack);
 }
 

@@ -478,7 +478,7 @@ static tb_code add_run(fixture *f, tb_error *err)
 static tb_code read_month(fixture *f, tb_error *err)
 {
     tb_bill_source bill;
-    tb_code code = tb_store_bill_input(f->store, 1, OCTOBER, TB_NOW, NULL, 0, NOW_US, &bill, err);
+    tb_code code = tb_store_bill_input(f->store, &(tb_bill_query){1, OCTOBER, TB_NOW, NULL, 0, NOW_US}, &bill, err);
     if (!code) tb_bill_source_release(&bill);
     return code;
 }

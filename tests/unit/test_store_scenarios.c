@@ -12,12 +12,14 @@ static void hash_of(const char *text, char hex[65])
 static bool keep(fixture *f, const char *name, const char *text)
 {
     tb_error err = {0};
-    char hex[65];
+    tb_scenario scenario = {.canonical = strdup(text), .canonical_len = strlen(text)};
     bool known;
-    hash_of(text, hex);
+    snprintf(scenario.name, sizeof scenario.name, "%s", name);
+    hash_of(text, scenario.sha256);
     ok(tb_store_begin(f->store, &err));
-    ok(tb_store_add_scenario(f->store, name, hex, text, strlen(text), NOW_US, &known, &err));
+    ok(tb_store_add_scenario(f->store, &scenario, NOW_US, &known, &err));
     ok(tb_store_commit(f->store, &err));
+    free(scenario.canonical);
     return known;
 }
 

@@ -74,7 +74,7 @@ START_TEST(a_month_is_billed_in_the_currency_declared_at_its_end)
     pays_in(&f, 2, OCTOBER, "JPY");
     for (int64_t month = OCTOBER - 1; month <= OCTOBER + 1; month++) {
         tb_bill_source s;
-        ok(tb_store_bill_input(f.store, 1, month, TB_NOW, NULL, 0, NOW_US, &s, &err));
+        ok(tb_store_bill_input(f.store, &(tb_bill_query){1, month, TB_NOW, NULL, 0, NOW_US}, &s, &err));
         pays_in(&f, 1, month, s.input.currency);
         tb_bill_source_release(&s);
     }

@@ -119,7 +119,7 @@ static tb_code add(tb_store *store, int64_t zone, int64_t first_ms, size_t n)
     for (size_t i = 0; i < n; i++)
         times[i] = first_ms;
     tb_buf_init(&out, TB_LOGBLOCK_MAX, NULL);
-    ck_assert_int_eq(tb_logpack_block(pack, zone, times, n, line_of, NULL, &out, &info, &err), TB_OK);
+    ck_assert_int_eq(tb_logpack_block(pack, &(tb_loglines){zone, times, n, line_of, NULL}, &out, &info, &err), TB_OK);
     tb_code code = tb_store_add_logs(store, &info, out.data, out.len, &err);
     tb_buf_release(&out);
     tb_logpack_free(pack);

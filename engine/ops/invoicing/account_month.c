@@ -33,17 +33,15 @@ static tb_code fill_zones(const tb_month_bill *month, const tb_zone_terms *terms
     return TB_OK;
 }
 
-typedef tb_code (*bill_reader)(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                               const tb_book *books, size_t n_books, int64_t now_us,
-                               tb_month_bill *ret_bill, tb_error *err);
+typedef tb_code (*bill_reader)(tb_store *store, const tb_bill_query *query, tb_month_bill *ret_bill, tb_error *err);
 
 static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, bill_reader read_bill,
                           tb_month_books *books, tb_month_bill *month, tb_error *err)
 {
     tb_code code = tb_month_books_read(store, books, err);
     if (code) return code;
-    code = read_bill(store, account, tb_month_from_us(now_us), TB_NOW, books->list, books->n,
-                     now_us, month, err);
+    const tb_bill_query query = {account, tb_month_from_us(now_us), TB_NOW, books->list, books->n, now_us};
+    code = read_bill(store, &query, month, err);
     if (code) tb_month_books_release(books);
     return code;
 }
@@ -183,8 +181,8 @@ static tb_code fill_month(const tb_month_bill *month, tb_billing *b, tb_error *e
 
 /* --- records --- */
 
-/* How clients are shown an entry. What sums to 0 with others is no record, so records still sum to the
- * balance: the pair that draws a credit, and days of a month that its invoice stands for. */
+/* How clients see an entry. Entries that cancel each other out are hidden, so that the records still sum to the
+ * balance: the pair that draws a credit, and daily entries that an invoice has replaced. */
 typedef struct shown_as {
     tb_record_type type;
     bool hidden, document; /* document: its reference is an invoice's number */
@@ -203,8 +201,8 @@ static const shown_as shown[TB_LEDGER_KIND_COUNT] = {
     [TB_LEDGER_CREDIT_EXPIRED] = {.type = TB_RECORD_COUPON},
 };
 
-/* Whether an invoice stands for the first of these, a day: its reference goes on where that of its month
- * ends. The days are taken back within the months that follow, so few entries are looked at. */
+/* Whether an invoice has replaced the first entry, a day's: its reference begins with that of its month's reversal. The
+ * reversal follows within a few months, so few entries are read. */
 static bool is_reversed(const tb_ledger_entry *day, size_t n)
 {
     const size_t len = strlen(day->reference);

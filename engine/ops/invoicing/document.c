@@ -1,4 +1,4 @@
-/* A form is a row: what stands around its invoices, and what writes one. */
+/* A form is a row: the text around its invoices, and the function that writes one. */
 #include "tollbook/issue.h"
 
 #include "tollbook/partystore.h"
@@ -11,7 +11,7 @@ typedef struct showing {
     const tb_shown *asked;
     const tb_statement *statement;
     const char *sha256; /* "": a draft's */
-    const tb_invoice_names *names; /* NULL: not asked for */
+    const tb_invoice_names *names; /* NULL: not read */
 } showing;
 
 static tb_code show_csv(const showing *s, tb_buf *out, tb_error *err)
@@ -23,7 +23,7 @@ static tb_code show_csv(const showing *s, tb_buf *out, tb_error *err)
 
 static tb_code show_focus(const showing *s, tb_buf *out, tb_error *err)
 {
-    if (strcmp(s->statement->state, "void") == 0) return TB_OK; /* nobody is billed for it */
+    if (strcmp(s->statement->state, "void") == 0) return TB_OK; /* it bills no one */
     return tb_focus_csv(s->statement, s->names, out, err);
 }
 
@@ -153,7 +153,7 @@ void tb_shown_close(const tb_shown *shown, tb_buf *out)
     if (forms[shown->form].close) forms[shown->form].close(out);
 }
 
-/* at_us: when what it shows had the names that it shows. */
+/* at_us: the moment of the names that it shows. */
 static tb_code show(const tb_shown *shown, const tb_statement *statement, const char *sha256,
                     int64_t at_us, tb_buf *out, tb_error *err)
 {
@@ -211,7 +211,7 @@ tb_code tb_shown_draft(const tb_shown *shown, const tb_statement *statement, boo
     return show(shown, statement, "", shown->now_us, out, err);
 }
 
-/* The text of an invoice alone is a document as it is. */
+/* The document of a single invoice is its text. */
 tb_code tb_shown_one(const tb_shown *shown, const tb_invoice *invoice, tb_buf *out, tb_error *err)
 {
     if (!forms[shown->form].show) return show_text(invoice, out, err);

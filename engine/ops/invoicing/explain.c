@@ -30,7 +30,7 @@ typedef struct explained {
     size_t n_days;
     tb_i128 day[DAYS];
     tb_kept kept;
-    bool gone; /* the days: the line's own evidence is what is left */
+    bool gone; /* the days have expired: only the line's own evidence is left */
     int64_t hours_of; /* a day, since 1970; TB_EXPLAIN_NO_DAY: none */
     tb_buf *out;
     tb_error *err;
@@ -74,8 +74,8 @@ static tb_code usage_between(const explained *e, const int64_t *from_us, size_t 
         memcpy(cuts[i].currency, e->s->currency, sizeof cuts[i].currency);
         sums[i] = 0;
     }
-    tb_code code = tb_store_net_input(e->store, e->s->account, e->month, e->watermark, cuts, n,
-                                      e->now_us, &source, e->err);
+    const tb_bill_query query = {e->s->account, e->month, e->watermark, cuts, n, e->now_us};
+    tb_code code = tb_store_net_input(e->store, &query, &source, e->err);
     if (code == TB_OK) {
         if (source.input.n_parts == n)
             add_parts(e, &source.input, sums);
@@ -100,7 +100,7 @@ static tb_code read_days(explained *e)
     return usage_between(e, from_us, e->n_days, e->day);
 }
 
-/* The day's hours: parts for what is before it, for each hour, and for what is after it. */
+/* The day's hours: a part for the time before it, one for each hour, and one for the time after it. */
 static tb_code read_hours(const explained *e, size_t day, tb_i128 hours[HOURS])
 {
     int64_t from_us[HOURS + 2];
@@ -152,8 +152,8 @@ static void put_days(const explained *e)
     tb_buf_str(e->out, "]");
 }
 
-/* The part in which the sum passes the threshold, not merely reaches it: that of the first unit
- * behind it. before: the sum ahead of it. */
+/* The part in which the sum exceeds the threshold, not merely reaches it: the one with the first unit past it.
+ * before: the sum of the parts before. */
 static bool find_crossing(const tb_i128 *parts, size_t n, tb_i128 threshold, tb_i128 *before,
                           size_t *ret_part)
 {
@@ -254,7 +254,7 @@ static const tb_tiers *tiers_of(const explained *e, const tb_month_books *books,
     return NULL;
 }
 
-/* The flats of the tiers that the month's usage has come to, also those that a book in the month's middle leaves out: a
+/* The flats of the tiers that the month's usage has reached, also those that a book change within the month avoids: a
  * flat is charged once, by the book in force when the tier is entered. */
 static tb_code put_flats(const explained *e)
 {
@@ -277,7 +277,7 @@ static tb_code put_flats(const explained *e)
     return TB_OK;
 }
 
-/* Hours that are no longer kept are no list: put_gone says so. */
+/* Expired hours are not written as a list: put_gone reports them. */
 static tb_code put_hours(const explained *e)
 {
     tb_i128 hours[HOURS];
@@ -428,8 +428,9 @@ tb_code tb_explain_invoice_day(tb_store *store, int64_t account, const char *num
 }
 
 tb_code tb_explain_month(tb_store *store, int64_t account, int64_t month, uint32_t line,
-                         const tb_month_books *books, int64_t now_us, tb_buf *out, tb_error *err)
+                         int64_t now_us, tb_buf *out, tb_error *err)
 {
+    tb_month_books books = {0};
     tb_invoice invoice;
     tb_issue draft;
     char number[24];
@@ -444,9 +445,13 @@ tb_code tb_explain_month(tb_store *store, int64_t account, int64_t month, uint32
         tb_invoice_release(&invoice);
         return code;
     }
-    code = tb_issue_draft(store, account, month, books, now_us, &draft, err);
+    code = tb_month_books_read(store, &books, err);
     if (code) return code;
-    code = explain_line(store, &draft.statement, TB_NOW, line, TB_EXPLAIN_NO_DAY, now_us, out, err);
-    tb_issue_release(&draft);
+    code = tb_issue_draft(store, account, month, &books, now_us, &draft, err);
+    if (!code) {
+        code = explain_line(store, &draft.statement, TB_NOW, line, TB_EXPLAIN_NO_DAY, now_us, out, err);
+        tb_issue_release(&draft);
+    }
+    tb_month_books_release(&books);
     return code;
 }

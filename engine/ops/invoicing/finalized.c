@@ -23,7 +23,7 @@ static void put_amount(tb_buf *body, const char *name, tb_decimal amount, int di
     put_member(body, name, text);
 }
 
-/* payable: what is left of the total after what credit has paid. */
+/* payable: the total less the amount paid. */
 static void put_finalized(tb_buf *body, const tb_invoice *invoice, const tb_statement *s,
                           tb_decimal payable)
 {

@@ -1,10 +1,9 @@
-/* What the documents of a month lack, account by account: of a final invoice what its text lacks,
- * of any other what its draft would lack if it were made final as the catalogue is now. What keeps
- * an account from having a document at all is listed too.
+/* Lists the missing fields of a month's documents, account by account: those of a final invoice's text, else those
+ * of a draft as it would be made final with the current catalogue. An error that prevents a document is listed too.
  *
- * Where the reply is drained it grows with the accounts, and its rows are in `out` alone.
+ * Where the reply is drained it grows with the accounts, and its rows are in `out` only.
  *
- * next: "TOTAL DONE LACKING FIELDS ID ID ...": accounts, counts so far, and the accounts that are left. */
+ * next: "TOTAL DONE INCOMPLETE FIELDS ID ID ...": accounts, counts so far, and the remaining accounts. */
 #include "ops/invoicing/invoice_check.h"
 
 #include <inttypes.h>
@@ -24,13 +23,13 @@ typedef struct check_run {
     tb_month_books books;
     int64_t month, account; /* account 0: all */
     tb_norm norm;
-    bool json;   /* what is printed */
-    tb_buf name; /* of the account that is looked at */
+    bool json;   /* print JSON */
+    tb_buf name; /* of the current account */
     /* Of all calls so far. */
-    size_t total, accounts, lacking, fields;
-    const char *left; /* the accounts that are left, as in next */
-    tb_buf all;       /* what that points into in the first call */
-    bool listed;      /* something is in this call's answer */
+    size_t total, accounts, incomplete, fields;
+    const char *left; /* the remaining accounts, as in next */
+    tb_buf all;       /* the memory of `left` in the first call */
+    bool listed;      /* this call's answer has a row */
 } check_run;
 
 static const char *const norms[] = {
@@ -46,7 +45,7 @@ static tb_norm norm_of(const tb_args *args)
 /* --- one thing that is missing --- */
 
 typedef struct missing {
-    const char *path, *term, *why; /* path "": no field is, why says what keeps the document back */
+    const char *path, *term, *why; /* path "": not a field; why: the error that prevents the document */
     const char *number;            /* "": of the draft */
 } missing;
 
@@ -101,19 +100,19 @@ static void put_missing(check_run *run, int64_t account, const missing *m)
 /* --- one account --- */
 
 /* Of a tax that is not declared. */
-static const char *why_of(const tb_lack *lack)
+static const char *why_of(const tb_missing_field *field)
 {
-    if (lack->why || strcmp(lack->path, "accounts[].tax") != 0) return lack->why;
+    if (field->why || strcmp(field->path, "accounts[].tax") != 0) return field->why;
     return "The tax is the one that was declared at the end of the month.";
 }
 
-static void put_lacks(check_run *run, const tb_statement *s)
+static void put_missing_fields(check_run *run, const tb_statement *s)
 {
-    tb_lack lacks[TB_LACKS_MAX];
-    const size_t n = tb_statement_lacks(s, run->norm, lacks);
+    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
+    const size_t n = tb_statement_missing_fields(s, run->norm, fields);
     for (size_t i = 0; i < n; i++)
         put_missing(run, s->account,
-                    &(missing){lacks[i].path, lacks[i].term, why_of(&lacks[i]), s->number});
+                    &(missing){fields[i].path, fields[i].term, why_of(&fields[i]), s->number});
 }
 
 static tb_code check_stored(check_run *run, const tb_invoice *invoice, tb_error *err)
@@ -121,7 +120,7 @@ static tb_code check_stored(check_run *run, const tb_invoice *invoice, tb_error 
     tb_paper paper;
     tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
     if (code) return code;
-    put_lacks(run, &paper.statement);
+    put_missing_fields(run, &paper.statement);
     tb_paper_release(&paper);
     return TB_OK;
 }
@@ -138,7 +137,7 @@ static tb_code check_draft(check_run *run, int64_t account, tb_error *err)
         put_missing(run, account, &(missing){"", "", why.message, ""});
         return TB_OK;
     }
-    put_lacks(run, &draft.statement);
+    put_missing_fields(run, &draft.statement);
     if (draft.statement.bill->n_unpriced)
         put_missing(run, account, &(missing){"", "", "It has usage without a price.", ""});
     tb_issue_release(&draft);
@@ -167,7 +166,7 @@ static tb_code check_account(void *ctx, int64_t account, tb_error *err)
         code = check_draft(run, account, err);
     }
     run->accounts++;
-    run->lacking += run->fields > before;
+    run->incomplete += run->fields > before;
     return code;
 }
 
@@ -180,7 +179,7 @@ static tb_code read_next(check_run *run, const char *text, tb_error *err)
         if (!tb__next_number(&text, &counts[i])) return tb__next_wrong(err);
     run->total = (size_t)counts[0];
     run->accounts = (size_t)counts[1];
-    run->lacking = (size_t)counts[2];
+    run->incomplete = (size_t)counts[2];
     run->fields = (size_t)counts[3];
     run->left = text;
     return TB_OK;
@@ -189,7 +188,7 @@ static tb_code read_next(check_run *run, const char *text, tb_error *err)
 static void say_end(const check_run *run)
 {
     if (run->fields)
-        tb_reply_say(run->reply, "%s of %zu: %s %s missing.", TB__COUNTED(run->lacking, "account"),
+        tb_reply_say(run->reply, "%s of %zu: %s %s missing.", TB__COUNTED(run->incomplete, "account"),
                      run->accounts, TB__COUNTED(run->fields, "thing"),
                      run->fields == 1 ? "is" : "are");
     else
@@ -212,15 +211,15 @@ static void open_forms(const check_run *run, bool first)
 static void close_forms(const check_run *run)
 {
     tb_reply *reply = run->reply;
-    tb_buf_fmt(&reply->json, "],\"accounts\":%zu,\"lacking\":%zu}", run->accounts, run->lacking);
+    tb_buf_fmt(&reply->json, "],\"accounts\":%zu,\"lacking\":%zu}", run->accounts, run->incomplete);
     if (*run->left) {
-        tb_buf_fmt(&reply->next, "%zu %zu %zu %zu %s", run->total, run->accounts, run->lacking,
+        tb_buf_fmt(&reply->next, "%zu %zu %zu %zu %s", run->total, run->accounts, run->incomplete,
                    run->fields, run->left);
         return;
     }
     if (run->json)
         tb_buf_fmt(&reply->out, "],\"accounts\":%zu,\"lacking\":%zu}\n", run->accounts,
-                   run->lacking);
+                   run->incomplete);
     reply->no = run->fields > 0;
     say_end(run);
 }

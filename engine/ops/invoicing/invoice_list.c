@@ -23,7 +23,7 @@ static void put_word(tb_buf *out, const char *name, const char *value)
         tb_buf_str(out, "null");
 }
 
-/* NULL: it does not stand. */
+/* NULL: it is not valid. */
 static const tb_settle_paper *paper_of(const listing *l, const char *number)
 {
     for (size_t i = 0; i < l->n_papers; i++)

@@ -40,7 +40,7 @@ typedef struct month_run {
     tb_buf everybody; /* what that points into where a run begins */
     /* Of all calls so far. */
     size_t total, done, made, known, nothing, refused, shown, left_out;
-    size_t unsold, lacking; /* of those made: without a seller; that lack anything for the law */
+    size_t unsold, incomplete; /* of those made: without a seller; without a field that the law requires */
 } month_run;
 
 static tb_shown_form shown_form(const tb_args *args)
@@ -67,7 +67,7 @@ static void counts_of(month_run *run, size_t *ret[N_COUNTS])
     size_t *const all[N_COUNTS] = {&run->total,   &run->done,    &run->made,  &run->known,
                                    &run->nothing, &run->refused, &run->shown, &run->left_out,
                                    &run->files.made, &run->files.kept, &run->files.voids,
-                                   &run->files.refused, &run->unsold, &run->lacking};
+                                   &run->files.refused, &run->unsold, &run->incomplete};
     memcpy(ret, all, sizeof all);
 }
 
@@ -169,7 +169,7 @@ static void add_group(month_run *run, const tb_issue_group *g)
     run->refused += g->refused;
     run->shown = g->shown;
     run->unsold += g->unsold;
-    run->lacking += g->lacking;
+    run->incomplete += g->incomplete;
     tb_buf_add(&run->reply->said, g->said.data, g->said.len);
 }
 
@@ -264,14 +264,14 @@ static void say_without(month_run *run)
 }
 
 /* Once a run: it is no fault, for a statement may be all that is wanted. */
-static void say_lacking(month_run *run)
+static void say_missing_fields(month_run *run)
 {
     char month[8];
     tb_month_format(run->month, month);
-    if (!run->lacking) return;
+    if (!run->incomplete) return;
     tb_reply_say(run->reply,
                  "%s is no legal invoice. List what is missing with: tollbook invoice --check --month %s",
-                 run->unsold == run->lacking ? "The catalogue has no seller, so what is made final"
+                 run->unsold == run->incomplete ? "The catalogue has no seller, so what is made final"
                                              : "Some of what is made final",
                  month);
 }
@@ -320,7 +320,7 @@ static tb_code finish(month_run *run, tb_error *err)
         if (!code && run->shadows.n)
             code = tb_shadow_say(run->ops->store, run->month, &run->shadows, &run->reply->said, err);
         say_final(run);
-        say_lacking(run);
+        say_missing_fields(run);
     }
     if (!code && run->issued) say_issued(run);
     return code || run->issued ? code : say_end(run, err);
@@ -464,15 +464,9 @@ static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 
 static tb_code explain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_month_books books = {0};
-    tb_code code = tb_month_books_read(ops->store, &books, err);
-    if (!code)
-        code = tb_explain_month(ops->store, tb_arg_number(args, "account", 0),
-                                tb_arg_number(args, "month", 0),
-                                (uint32_t)tb_arg_number(args, "explain", 0), &books, ops->now_us,
-                                &reply->json, err);
+    tb_code code = tb_explain_month(ops->store, tb_arg_number(args, "account", 0), tb_arg_number(args, "month", 0),
+                                    (uint32_t)tb_arg_number(args, "explain", 0), ops->now_us, &reply->json, err);
     tb__print_json(reply);
-    tb_month_books_release(&books);
     return code;
 }
 

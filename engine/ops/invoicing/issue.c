@@ -1,7 +1,6 @@
-/* Drafts and what makes them final. What late months change (issue_late.c) goes on the draft or,
- * where it is negative, into a credit note of its own. A credit note takes off at most what the
- * month has come to, corrections on later invoices included: were it held to the invoice alone,
- * what a later drop leaves over would be lost to the customer. */
+/* Drafts, and making them final. The differences of late months (issue_late.c) go on the draft or, if negative, into
+ * a credit note of their own. A credit note is limited by the total billed of its month, corrections on later
+ * invoices included: limited by the invoice alone, the customer would lose the rest of a later reduction. */
 #include "tollbook/issue.h"
 
 #include <inttypes.h>
@@ -14,7 +13,7 @@
 
 /* --- the draft --- */
 
-/* A credit note's own lines are not the invoice's; what late months lack a price for is. */
+/* Collects the unpriced usage of the month and of late months, without that of credit notes. */
 static tb_code collect(tb_issue *d, tb_error *err)
 {
     size_t n = d->month.bill.n_unpriced;
@@ -56,8 +55,7 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     return TB_OK;
 }
 
-/* The reason for a category is the one that is declared now; a category that is declared no more has the
- * reason of its time. */
+/* A category's reason is the one declared now; a category that is no longer declared keeps the reason of its time. */
 static void name_reason(tb_statement *s, const tb_parties *parties)
 {
     for (size_t i = 0; i < s->bill->n_tax; i++) {
@@ -68,7 +66,7 @@ static void name_reason(tb_statement *s, const tb_parties *parties)
     }
 }
 
-/* Draws up who sells and who buys, as the catalogue says now. parties is the caller's to release. */
+/* Sets the seller and buyer as declared now. The caller releases parties. */
 static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *parties, tb_error *err)
 {
     tb_code code = tb_store_parties(store, s->account, s->month, s->currency, parties, err);
@@ -79,9 +77,9 @@ static tb_code name_parties(tb_store *store, tb_statement *s, tb_parties *partie
     return TB_OK;
 }
 
-/* --- what is paid --- */
+/* --- payment --- */
 
-/* What credit would pay of it now, or once it can be made final: the month must be over. */
+/* The draws from credit now, or at the time when it can be made final: the month must be over. */
 static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error *err)
 {
     const int64_t over_us = tb_month_start_us(d->statement.month + 1);
@@ -98,8 +96,8 @@ static tb_code plan_draws(tb_store *store, tb_issue *d, int64_t now_us, tb_error
     return TB_OK;
 }
 
-/* The ledger is settled for it: credit is not counted, and an invoice in the place of a void one has first what paid
- * that. */
+/* Settles the ledger for the invoice: without credit; an invoice that replaces a void one first gets the payments of
+ * that one. */
 static tb_code settle_for(tb_store *store, const tb_statement *s, const char *replaced, tb_decimal rest,
                           tb_decimal *ret_covered, tb_error *err)
 {
@@ -116,7 +114,7 @@ static tb_code settle_for(tb_store *store, const tb_statement *s, const char *re
     return code;
 }
 
-/* Beside the credits that it draws, an invoice is paid by money that lies in the account. */
+/* In addition to the credits that it draws, an invoice is paid from the balance. */
 static tb_code say_paid(tb_store *store, tb_issue *d, tb_error *err)
 {
     tb_statement *s = &d->statement;
@@ -136,7 +134,7 @@ tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month, const t
                         int64_t now_us, tb_issue *ret_issue, tb_error *err)
 {
     *ret_issue = (tb_issue){0};
-    tb_code code = tb_month_bill_read(store, account, month, TB_NOW, books->list, books->n, now_us,
+    tb_code code = tb_month_bill_read(store, &(tb_bill_query){account, month, TB_NOW, books->list, books->n, now_us},
                                       &ret_issue->month, err);
     if (code) return code;
     code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
@@ -217,7 +215,7 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
     return tb_statement_json(s, text, sha256, err);
 }
 
-/* invoice: with what a statement does not say (since, corrects). terms_days: as in tb_parties. */
+/* invoice: with the members that a statement does not have (since, corrects). terms_days: as in tb_parties. */
 static tb_code store_statement(tb_store *store, tb_statement *statement, int terms_days,
                                int64_t now_us, tb_invoice *invoice, bool *ret_known, tb_error *err)
 {
@@ -296,7 +294,7 @@ void tb__issue_credit_release(tb__issue_credit *credit)
 }
 
 static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t watermark,
-                            int64_t now_us, tb_issue_said said, void *ctx, tb_error *err)
+                            const tb_issue_options *options, tb_error *err)
 {
     tb__issue_credit credit;
     tb_invoice stored = {.since = late->late.since};
@@ -306,10 +304,9 @@ static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t water
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
     if (!code)
-        code = store_statement(store, &credit.statement, parties.terms_days, now_us, &stored, &known,
-                               err);
+        code = store_statement(store, &credit.statement, parties.terms_days, options->now_us, &stored, &known, err);
     if (!code) {
-        if (said) said(ctx, &stored);
+        if (options->said) options->said(options->ctx, &stored);
         tb_invoice_release(&stored);
     }
     tb_parties_release(&parties);
@@ -317,18 +314,16 @@ static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t water
     return code;
 }
 
-static tb_code store_credits(tb_store *store, tb_issue *draft, int64_t now_us, tb_issue_said said,
-                             void *ctx, tb_error *err)
+static tb_code store_credits(tb_store *store, tb_issue *draft, const tb_issue_options *options, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < draft->n_late; i++)
         if (draft->late[i].credit)
-            code = store_credit(store, &draft->late[i], draft->statement.watermark, now_us, said,
-                                ctx, err);
+            code = store_credit(store, &draft->late[i], draft->statement.watermark, options, err);
     return code;
 }
 
-/* The month's invoice that stands, if any: kind invoice, final. */
+/* The month's valid invoice, if any: kind invoice, final. */
 static tb_code read_standing(tb_store *store, int64_t account, int64_t month,
                              tb_invoice *ret_invoice, bool *ret_found, tb_error *err)
 {
@@ -380,7 +375,7 @@ tb_code tb_issue_done(tb_store *store, int64_t account, int64_t month, tb_invoic
     return code;
 }
 
-/* What the run found of this month, where it made no invoice, and of quiet ones. */
+/* Records the run of this month, unless an invoice was made, and of the quiet months. */
 static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int64_t now_us,
                          tb_error *err)
 {
@@ -393,18 +388,18 @@ static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int6
     return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
 }
 
-/* What the days of a prepaid account entered is taken back first: what follows stands for it. What is paid is said again
- * behind the credit notes, which leave money in the account. */
-static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
-                        tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
-                        tb_issue_outcome *ret_outcome, tb_error *err)
+/* Reverses the daily entries of a prepaid account first: the documents replace them. The amount paid is computed again
+ * after the credit notes, which add money to the balance. */
+static tb_code finalize(tb_store *store, tb_issue *draft, const tb_issue_options *options,
+                        tb_invoice *ret_invoice, tb_issue_outcome *ret_outcome, tb_error *err)
 {
-    bool known = false, due = empty || is_due(draft);
+    const int64_t now_us = options->now_us;
+    bool known = false, due = options->empty || is_due(draft);
     tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
     if (!code) code = check_priced(&draft->statement, err);
     if (!code)
         code = tb_prepaid_reverse(store, draft->statement.account, draft->statement.month, now_us, err);
-    if (!code) code = store_credits(store, draft, now_us, said, ctx, err);
+    if (!code) code = store_credits(store, draft, options, err);
     if (!code) code = note_runs(store, draft, due, now_us, err);
     if (code || !due) return code;
     if (draft->draws) code = tb_ledger_expire(store, draft->statement.account, now_us, NULL, err);
@@ -418,14 +413,13 @@ static tb_code finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool e
     return code;
 }
 
-tb_code tb_issue_finalize(tb_store *store, tb_issue *draft, int64_t now_us, bool empty,
-                          tb_issue_said said, void *ctx, tb_invoice *ret_invoice,
-                          tb_issue_outcome *ret_outcome, tb_error *err)
+tb_code tb_issue_finalize(tb_store *store, tb_issue *draft, const tb_issue_options *options,
+                          tb_invoice *ret_invoice, tb_issue_outcome *ret_outcome, tb_error *err)
 {
     const tb_statement *s = &draft->statement;
     char number[24];
     tb_code code =
         tb_issue_done(store, s->account, s->month, ret_invoice, number, ret_outcome, err);
     if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
-    return finalize(store, draft, now_us, empty, said, ctx, ret_invoice, ret_outcome, err);
+    return finalize(store, draft, options, ret_invoice, ret_outcome, err);
 }

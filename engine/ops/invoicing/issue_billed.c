@@ -1,7 +1,7 @@
-/* What documents have billed of a late month by now, under which taxes: what its corrections go on from.
+/* The amounts and taxes that documents have billed of a late month so far, from which its corrections continue.
  *
- * A document's tax rows say their month, or are of its own lines. Before 1.1 they were on all its lines, those of late
- * months too; then a month's part of such a row is told from what the lines before it are taxed with. */
+ * A document's tax rows name their month, or are of its own lines. Before 1.1 they applied to all its lines, those of
+ * late months too; a month's part of such a row is then computed from the tax on the lines before it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ typedef struct view {
     tb_billed *billed;
     tb_rounding rounding; /* which a document does not say */
     bool own;             /* it is the month's own invoice */
-    tb_decimal before, sum; /* the lines that stand before the month's, and the month's */
+    tb_decimal before, sum; /* the lines before those of the month, and the month's */
 } view;
 
 static bool is_of_month(const view *v, size_t line)
@@ -168,8 +168,8 @@ static tb_billed_part *part_without_tax(tb_billed *billed)
     return NULL;
 }
 
-/* A credit note takes back of several: each of its rows finds where it was charged. Lines without a row are of what was
- * billed without tax. */
+/* A credit note may take back from several documents: each of its rows is matched with the tax that was charged. Lines
+ * without a row were billed without tax. */
 static tb_code add_credit(const view *v, tb_error *err)
 {
     const tb_bill *bill = v->s->bill;

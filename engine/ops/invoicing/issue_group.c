@@ -1,5 +1,5 @@
-/* Each account of a group lies behind a mark, so that one that is refused leaves the others. Its
- * number may go to another until the commit, hence nothing of a group is shown or said before. */
+/* Each account of a group is handled after a mark, so that a refused one does not affect the others. An invoice number
+ * is not certain until the commit, hence nothing of a group is shown before. */
 #include "tollbook/issue.h"
 #include "tollbook/invoice.h"
 #include "tollbook/ledger.h"
@@ -25,11 +25,11 @@ bool tb_issue_group_full(const tb_issue_group *g)
 
 void tb_issue_group_next(tb_issue_group *g)
 {
-    g->unsold = g->lacking = 0;
+    g->unsold = g->incomplete = 0;
     g->n = g->made = g->known = g->nothing = g->refused = g->bytes = g->said.len = 0;
 }
 
-/* --- what is said --- */
+/* --- messages --- */
 
 static tb_code put_document(tb_issue_group *g, const tb_invoice *document, tb_error *err)
 {
@@ -42,7 +42,7 @@ static tb_code put_document(tb_issue_group *g, const tb_invoice *document, tb_er
 
 typedef struct noting {
     tb_issue_group *group;
-    tb_error err; /* the first trouble */
+    tb_error err; /* the first error */
 } noting;
 
 static void note_credit(void *ctx, const tb_invoice *note)
@@ -56,13 +56,7 @@ static void note_credit(void *ctx, const tb_invoice *note)
     if (!n->err.code) (void)!put_document(g, note, &n->err);
 }
 
-static void note_shadow(void *ctx, const tb_shadow *shadow, const tb_error *why)
-{
-    tb_issue_group *g = ctx;
-    tb_buf_fmt(&g->said, "shadow book %s: %s\n", shadow->book.id, why->message);
-}
-
-/* The list of what to mend before the month can be final. */
+/* Lists the usage to be priced before the month can be final. */
 static void say_unpriced(tb_buf *said, const tb_statement *s)
 {
     size_t n = s->bill->n_unpriced;
@@ -78,7 +72,7 @@ static void say_unpriced(tb_buf *said, const tb_statement *s)
                    s->account, n - TB_ISSUE_UNPRICED_MAX);
 }
 
-/* Months before this one that wait on. */
+/* Months before this one that stay unbilled. */
 static void say_left(tb_buf *said, const tb_issue *draft)
 {
     for (size_t i = 0; i < draft->n_left; i++) {
@@ -105,9 +99,9 @@ static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
                path ? ": " : "", why->message);
 }
 
-/* --- one account's trouble --- */
+/* --- errors of one account --- */
 
-/* What the group had said and put before an account. */
+/* The group's output before an account. */
 typedef struct mark {
     size_t said, out, shown, bytes;
 } mark;
@@ -117,8 +111,8 @@ static mark mark_of(const tb_issue_group *g)
     return (mark){g->said.len, g->out->len, g->shown, g->bytes};
 }
 
-/* Nothing of the account stays but why it is refused. unpriced (may be NULL): lines that say so
- * too. The error where it is not the account's own; that names the account as well. */
+/* Removes the account's output and reports why it is refused. unpriced (may be NULL): further lines of the report. An
+ * error that is not the account's own is returned, with the account's number in front. */
 static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
                               const tb_buf *unpriced, tb_code code, const tb_error *why,
                               tb_error *err)
@@ -137,11 +131,11 @@ static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
 
 /* --- making final --- */
 
-static void count_lacking(tb_issue_group *g, const tb_statement *s)
+static void count_incomplete(tb_issue_group *g, const tb_statement *s)
 {
-    tb_lack lacks[TB_LACKS_MAX];
-    const size_t n = tb_statement_lacks(s, TB_NORM_LEGAL, lacks);
-    g->lacking += n > 0;
+    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
+    const size_t n = tb_statement_missing_fields(s, TB_NORM_LEGAL, fields);
+    g->incomplete += n > 0;
     g->unsold += n > 0 && !s->seller;
 }
 
@@ -165,22 +159,22 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     if (code || *ret_outcome != TB_ISSUE_NOTHING) return code;
     code = tb_issue_draft(g->store, account, g->month, g->books, g->now_us, &draft, err);
     if (code) return code;
-    code = tb_issue_finalize(g->store, &draft, g->now_us, g->empty, note_credit, &notes, ret_invoice,
-                             ret_outcome, err);
+    const tb_issue_options options = {.now_us = g->now_us, .empty = g->empty, .said = note_credit, .ctx = &notes};
+    code = tb_issue_finalize(g->store, &draft, &options, ret_invoice, ret_outcome, err);
     if (!code && notes.err.code) code = drop_made(&notes.err, *ret_outcome, ret_invoice, err);
     if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
     if (!code) say_left(&g->said, &draft);
     bool issued = !code && *ret_outcome == TB_ISSUE_MADE;
     if (!code && *ret_outcome != TB_ISSUE_KNOWN)
         code = tb_shadow_note(g->store, g->shadows, &draft, issued ? ret_invoice->number : "",
-                              g->now_us, note_shadow, g, err);
-    if (!code && issued) count_lacking(g, &draft.statement);
+                              g->now_us, &g->said, err);
+    if (!code && issued) count_incomplete(g, &draft.statement);
     if (code && issued) tb_invoice_release(ret_invoice);
     tb_issue_release(&draft);
     return code;
 }
 
-/* Credit notes that runs of the month made before: they go with what these billed. */
+/* Credit notes of earlier runs of the month: they are put with its documents. */
 static tb_code put_notes(tb_issue_group *g, int64_t account, tb_error *err)
 {
     tb_invoice *notes = NULL;
@@ -194,7 +188,7 @@ static tb_code put_notes(tb_issue_group *g, int64_t account, tb_error *err)
     return code;
 }
 
-/* Those that are made now are put as they are made. */
+/* Documents that are made now are put as they are made. */
 static tb_code add_account(tb_issue_group *g, int64_t account, tb_buf *unpriced, tb_error *err)
 {
     tb_invoice invoice;
@@ -288,7 +282,7 @@ tb_code tb_issue_group_show(tb_issue_group *g, int64_t account, tb_error *err)
     if (!code && !stands && g->stored) {
         g->nothing++;
     } else if (!code && !stands) {
-        before = mark_of(g); /* what is stored is shown, whatever the draft comes to */
+        before = mark_of(g); /* stored documents are shown even if the draft fails */
         code = show_draft(g, account, &why);
     }
     return code ? refuse_account(g, account, before, NULL, code, &why, err) : TB_OK;
@@ -305,7 +299,7 @@ tb_code tb_issue_group_document(tb_issue_group *g, int64_t place, tb_error *err)
     return code;
 }
 
-/* --- whose month it is --- */
+/* --- the accounts of a month --- */
 
 static tb_code one_account(tb_store *store, int64_t account, int64_t **ret_accounts, size_t *ret_n,
                            tb_error *err)
@@ -333,7 +327,7 @@ static size_t merge(const int64_t *a, size_t n_a, const int64_t *b, size_t n_b, 
     return n;
 }
 
-/* Accounts with an earlier month that waits: this one's run is where it goes. */
+/* Accounts with an earlier late month: this month's run bills it. */
 static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                 size_t *ret_n, tb_error *err)
 {
@@ -352,7 +346,7 @@ static tb_code waiting_accounts(tb_store *store, int64_t month, int64_t **ret_ac
     return code;
 }
 
-/* Merges another list into the one there is. */
+/* Merges another list into *list. */
 static tb_code add_accounts(tb_store *store, int64_t month,
                             tb_code (*read)(tb_store *, int64_t, int64_t **, size_t *, tb_error *),
                             int64_t **list, size_t *n, tb_error *err)
@@ -394,7 +388,7 @@ tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t account, int64
     return TB_OK;
 }
 
-/* Of two ascending lists, what the first alone holds; in its place. */
+/* Removes the elements of `others` from `list`, both ascending; returns the new length. */
 static size_t without(int64_t *list, size_t n, const int64_t *others, size_t n_others)
 {
     size_t kept = 0, k = 0;

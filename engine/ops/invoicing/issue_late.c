@@ -1,10 +1,8 @@
-/* Late months: those that were run and hold something else since. One is billed twice, as its
- * invoice (or the last correction) saw it and as it stands, under the books its invoice was made
- * with; the difference is what goes onto the next invoice. A month of which nothing is billed, for
- * nothing was due or it was refused, has an empty bill before: all of it goes onto the next
- * invoice, whenever something of it is due. What cannot be billed now is left and waits on, for it
- * must not hold the next month back; what comes to nothing is noted as run again, so that it waits
- * no longer. */
+/* Late months: months that were run and whose data has changed since. One is billed twice, with the data of its
+ * invoice (or last correction) and with the current data, under the books of its invoice; the difference goes on the
+ * next invoice. A month of which nothing is billed, since nothing was due or it was refused, has an empty bill before:
+ * all of it goes on the next invoice as soon as something is due. A month that cannot be billed now stays late, for it
+ * must not delay the next month; a month without anything due is recorded as run again, and is no longer late. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +65,8 @@ static tb_code read_before(tb_store *store, int64_t now_us, tb_issue_late *out, 
     tb_code code = tb_store_billed_chain(store, late->account, late->month, late->since,
                                          &out->billed, &out->n_billed, err);
     if (code || out->n_billed == 0) return code;
-    return tb_month_bill_read(store, late->account, late->month, late->since, out->books.list,
-                              out->books.n, now_us, &out->before, err);
+    const tb_bill_query query = {late->account, late->month, late->since, out->books.list, out->books.n, now_us};
+    return tb_month_bill_read(store, &query, &out->before, err);
 }
 
 tb_code tb__issue_difference(tb__issue_reader *r, const tb_late *late, tb_issue_late *ret, tb_error *err)
@@ -78,9 +76,8 @@ tb_code tb__issue_difference(tb__issue_reader *r, const tb_late *late, tb_issue_
                                 &out.after.bill};
     tb_code code = books_for(r, late, &out.books, err);
     if (!code) code = read_before(r->store, r->now_us, &out, err);
-    if (!code)
-        code = tb_month_bill_read(r->store, late->account, late->month, r->until, out.books.list,
-                                  out.books.n, r->now_us, &out.after, err);
+    const tb_bill_query query = {late->account, late->month, r->until, out.books.list, out.books.n, r->now_us};
+    if (!code) code = tb_month_bill_read(r->store, &query, &out.after, err);
     if (!code) code = tb_correct(&difference, NULL, &out.corrections, err);
     if (!code) code = tb__issue_billed(r, &out, err);
     if (code) {
@@ -155,7 +152,7 @@ static const char *why_not(const tb_issue *d, const tb_issue_late *late)
     return "";
 }
 
-/* A month without an invoice holds no other one back: what cannot be billed waits on. */
+/* A month without an invoice delays no other one: if it cannot be billed now it stays late. */
 static tb_code add_uninvoiced(tb__issue_reader *r, const tb_late *late, tb_error *err)
 {
     tb_issue *d = r->issue;
@@ -176,8 +173,8 @@ static tb_code add_uninvoiced(tb__issue_reader *r, const tb_late *late, tb_error
     return quiet ? keep_quiet(d, late, err) : leave(d, late, not, err);
 }
 
-/* An overflow says which month it is of: not the draft's own. */
-static tb_code name_late(const tb_late *late, tb_code code, tb_error *err)
+/* Adds the late month to an overflow's message. */
+static tb_code add_late_month(const tb_late *late, tb_code code, tb_error *err)
 {
     char month[8], inner[sizeof err->message];
     if (code != TB_E_OVERFLOW || !err) return code;
@@ -191,10 +188,10 @@ static tb_code add_invoiced(tb__issue_reader *r, const tb_late *late, tb_error *
     tb_issue *d = r->issue;
     tb_code code = tb__issue_difference(r, late, &d->late[d->n_late], err);
     if (!code) d->n_late++;
-    return name_late(late, code, err);
+    return add_late_month(late, code, err);
 }
 
-/* Months after the draft's own, where that is made again, wait for the next one. */
+/* When a document is made again, later months than its own are left to the next one. */
 tb_code tb__issue_read_lates(tb_store *store, int64_t account, int64_t month,
                              const tb_month_books *books, int64_t now_us, tb_issue *d,
                              tb_error *err)

@@ -1,10 +1,9 @@
-/* Every stored invoice rated anew, from the books it names and the usage as it stood at its
- * watermark, and compared byte for byte. Rows, hashes, the chain and the series are the store's own
- * checks.
+/* Rates every stored invoice again, from the books that it names and the usage at its watermark, and compares it byte
+ * for byte. Rows, hashes, the chain and the series of numbers are checked by the store.
  *
- * Corrections were made by other rules once (tb_issue_rules). A paper that corrects something, that no month's taxes
- * stand on apart, and that differs is rated by those rules too, of version 1 by the earliest as well: it is as it was
- * made where one of them gives its bytes. */
+ * Corrections were made by other rules in earlier versions (tb_issue_rules). A differing document with corrections and
+ * without separate tax rows of other months is also rated by those rules, one of version 1 by the earliest too: it is
+ * right if one of them gives its bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +22,7 @@ typedef struct check {
     const tb_invoice *invoice;
     tb_issue_rules rules;
     uint64_t unrated; /* invoices of months whose usage is no longer kept */
-    char what[400]; /* how the invoice differs; "": it does not */
+    char what[400]; /* the difference; "": none */
 } check;
 
 static void TB_PRINTF(2, 3) differs(check *c, const char *fmt, ...)
@@ -56,7 +55,7 @@ static void compare(check *c, const tb_buf *again)
             again->data + from);
 }
 
-/* The text of s as it would be issued in the place of the stored one. */
+/* The text of s as it would be issued in place of the stored one. */
 static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *stored)
 {
     tb_buf again;
@@ -77,7 +76,7 @@ static tb_late late_of(const tb_statement *s, size_t line)
     return late;
 }
 
-/* Corrections of one month stand together, under one invoice and watermark. */
+/* Corrections of one month are adjacent, under one invoice and watermark. */
 static bool same_month(const tb_late *a, const tb_late *b)
 {
     return a->month == b->month && a->since == b->since && strcmp(a->invoice, b->invoice) == 0;
@@ -112,8 +111,9 @@ static tb_code invoice_again(check *c, const tb_statement *stored)
     tb_issue d = {0};
     tb_code code = tb__issue_books_of(&c->books, stored, &chosen, c->err);
     if (code) return code;
-    code = tb_month_bill_read(c->store, stored->account, stored->month, stored->watermark,
-                              chosen.list, chosen.n, c->invoice->finalized_us, &d.month, c->err);
+    const tb_bill_query query = {stored->account, stored->month, stored->watermark,
+                                 chosen.list, chosen.n, c->invoice->finalized_us};
+    code = tb_month_bill_read(c->store, &query, &d.month, c->err);
     if (!code) {
         code = lates_again(c, stored, &d);
         if (!code) code = tb__issue_state(&d, stored->watermark, c->err);
@@ -141,7 +141,7 @@ static tb_code credit_again(check *c, const tb_statement *stored)
     return code;
 }
 
-/* A month that cannot be rated any more is a difference, not a failure of the check. */
+/* A month that can no longer be rated is a difference, not a failure of the check. */
 static tb_code rate_again(check *c, const tb_paper *paper)
 {
     bool credit = strcmp(paper->statement.kind, "credit_note") == 0;

@@ -29,23 +29,19 @@ static tb_code rate(tb_code code, tb_month_bill *bill, tb_month_bill *ret_bill, 
     return code;
 }
 
-tb_code tb_month_bill_read(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                           const tb_book *books, size_t n_books, int64_t now_us,
-                           tb_month_bill *ret_bill, tb_error *err)
+tb_code tb_month_bill_read(tb_store *store, const tb_bill_query *query, tb_month_bill *ret_bill,
+                           tb_error *err)
 {
     tb_month_bill bill;
-    tb_code code = tb_store_bill_input(store, account, month, watermark, books, n_books, now_us,
-                                       &bill.source, err);
+    tb_code code = tb_store_bill_input(store, query, &bill.source, err);
     return rate(code, &bill, ret_bill, err);
 }
 
-tb_code tb_month_net_read(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                          const tb_book *books, size_t n_books, int64_t now_us,
-                          tb_month_bill *ret_bill, tb_error *err)
+tb_code tb_month_net_read(tb_store *store, const tb_bill_query *query, tb_month_bill *ret_bill,
+                          tb_error *err)
 {
     tb_month_bill bill;
-    tb_code code = tb_store_net_input(store, account, month, watermark, books, n_books, now_us,
-                                      &bill.source, err);
+    tb_code code = tb_store_net_input(store, query, &bill.source, err);
     return rate(code, &bill, ret_bill, err);
 }
 

@@ -30,8 +30,8 @@ typedef struct month_figure {
     char number[24];
     char currency[4];
     tb_decimal net, total; /* good where it is a draft or final */
-    size_t unpriced, lacks;
-    tb_lack lack; /* the first */
+    size_t unpriced, n_missing;
+    tb_missing_field missing; /* the first */
     tb_i128 bytes, requests;
     char why[TB_RUN_REASON_MAX]; /* refused: what keeps it back */
 } month_figure;
@@ -57,13 +57,13 @@ typedef struct preview_run {
 
 static void take_statement(month_figure *f, const tb_statement *s)
 {
-    tb_lack lacks[TB_LACKS_MAX];
+    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
     memcpy(f->currency, s->currency, sizeof f->currency);
     f->net = s->bill->subtotal;
     f->total = s->bill->total;
     f->unpriced = s->bill->n_unpriced;
-    f->lacks = tb_statement_lacks(s, TB_NORM_LEGAL, lacks);
-    if (f->lacks) f->lack = lacks[0];
+    f->n_missing = tb_statement_missing_fields(s, TB_NORM_LEGAL, fields);
+    if (f->n_missing) f->missing = fields[0];
 }
 
 static tb_code take_invoice(month_figure *f, const tb_invoice *invoice, tb_error *err)
@@ -209,9 +209,9 @@ static void say_document(preview_run *run, const month_figure *now)
                  now->unpriced == 1 ? "One thing of its usage is" : "Some of its usage is");
         put_wrong(run, "unpriced", text);
     }
-    if (now->lacks) {
+    if (now->n_missing) {
         snprintf(text, sizeof text, "Its document lacks %s%s: `invoice --check` lists them.",
-                 now->lack.path, now->lacks > 1 ? " and more" : "");
+                 now->missing.path, now->n_missing > 1 ? " and more" : "");
         put_wrong(run, "lacks", text);
     }
 }

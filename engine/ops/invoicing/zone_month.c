@@ -27,7 +27,7 @@ static void set_optimizer(const owner *o, tb_pullzone *zone)
     if (zone->has_optimizer_price) zone->optimizer_price = o->book->optimizer_monthly;
 }
 
-/* --- of these zones alone --- */
+/* --- only these zones --- */
 
 /* Bytes come ascending by zone, zones too: one walk over both. */
 static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const owner *o,
@@ -96,9 +96,9 @@ static tb_code fill(tb_store *store, int64_t account, int64_t now_us, const tb_m
     tb_bill_source source;
     owner o;
     bool shared = false;
-    const tb_bill_ask ask = {account, tb_month_from_us(now_us), TB_NOW,
+    const tb_bill_query query = {account, tb_month_from_us(now_us), TB_NOW,
                              books->list, books->n, now_us};
-    tb_code code = tb_store_zones_input(store, &ask, zones[0].id, zones[n - 1].id, &shared, &source,
+    tb_code code = tb_store_zones_input(store, &query, zones[0].id, zones[n - 1].id, &shared, &source,
                                         err);
     if (code) return code;
     code = read_owner(store, account, now_us, books, &source.input, &o, err);
@@ -137,9 +137,9 @@ static tb_code read_bytes(tb_store *store, int64_t account, int64_t zone, int64_
     *ret_bytes = 0;
     tb_code code = tb_month_books_read(store, &books, err);
     if (code) return code;
-    const tb_bill_ask ask = {account, tb_month_from_us(now_us), TB_NOW,
+    const tb_bill_query query = {account, tb_month_from_us(now_us), TB_NOW,
                              books.list, books.n, now_us};
-    code = tb_store_zones_input(store, &ask, zone, zone, &shared, &source, err);
+    code = tb_store_zones_input(store, &query, zone, zone, &shared, &source, err);
     for (size_t i = 0; !code && i < source.input.n_bytes; i++)
         if (source.input.bytes[i].zone == zone) *ret_bytes += source.input.bytes[i].bytes;
     if (!code) tb_bill_source_release(&source);

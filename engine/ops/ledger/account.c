@@ -1,5 +1,5 @@
-/* An account's statement out of its ledger: the entries before it sum to the opening balance. Entries
- * are ascending by id, and so nearly by time: each counts where its own time says. */
+/* An account's statement from its ledger: the entries before the first day sum to the opening balance. Entries are
+ * ascending by id, and so nearly by time: each counts at its own time. */
 #include "tollbook/ledger.h"
 
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-/* What was used and not billed at a month's end, "the end" below. A month was billed then where an invoice of
- * it, or one that corrects it, stood: what is made void later counts as it stood. A month that was not
- * is what the first invoice after the end came to, for that one stays as it is; without any, its draft.
+/* Usage that was not billed at a month's end, "the end" below. A month was billed then if it had a valid invoice, or
+ * if an invoice with corrections of it was valid; a document that was voided later counts. The usage of an unbilled
+ * month is taken from the first invoice after the end, for that one does not change; without any, from its draft.
  *
- * What prepaid accounts used was taken off their balances day by day, with tax, against what is accrued: so that
- * tax is accrued too, until an invoice charges it.
+ * Usage of prepaid accounts was taken off their balances day by day, with tax, against the accruals: so tax is
+ * accrued too, until an invoice charges it.
  *
- * What comes late for earlier months goes onto a later one's invoice. Each correction counts once, by
- * what it corrects and since when: after a void it stands on two documents. */
+ * Late usage of earlier months is billed by a later month's invoice. Each correction counts once, by its month and
+ * the watermark from which it corrects: after a void it is on two documents. */
 #include "tollbook/ledger.h"
 
 #include <stdlib.h>
@@ -21,13 +21,13 @@
 
 #define CHAINS 4096
 
-/* A correction that was come across. */
+/* A correction found on a document. */
 typedef struct counted {
     int64_t account, month;
     uint64_t since;
-    const void *document; /* whose lines count */
+    const void *document; /* the document with the lines that count */
     bool counts;          /* false: it was billed by the end */
-    size_t next;          /* the next of its chain, counted from 1; 0: it is the last */
+    size_t next;          /* the next of its chain, counted from 1; 0: the last */
 } counted;
 
 /* Accounts in the order in which they were met, some more than once: an account has a draft for each month. */
@@ -39,7 +39,7 @@ typedef struct account_list {
 typedef struct gathering {
     tb_store *store;
     const tb_accruals_ask *ask;
-    int64_t month, end_us; /* of the month whose end it is */
+    int64_t month, end_us; /* the month, and its end */
     tb_accruals *to;
     size_t cap;
     counted *corrections;
@@ -173,7 +173,7 @@ static tb_code correction_counts(gathering *g, const tb_statement *s, size_t lin
     return code ? code : keep_correction(g, (counted){s->account, month, since, s, !billed, 0});
 }
 
-/* The document goes: what counted in it counts nowhere else, wherever the next one comes to lie. */
+/* Discards the document: its corrections count on the next document that has them. */
 static void forget_document(gathering *g, const tb_statement *s)
 {
     for (size_t i = g->n_corrections; i > 0 && g->corrections[i - 1].document == s; i--)
@@ -193,7 +193,7 @@ static bool is_counted(const gathering *g, int64_t account, int64_t month)
 
 typedef enum wanted {
     ALL,        /* its charges, and the corrections that count */
-    CHARGES,    /* those alone */
+    CHARGES,    /* its charges only */
     CORRECTIONS /* those of one month */
 } wanted;
 
@@ -234,7 +234,7 @@ static tb_code add_invoice(gathering *g, int64_t account, const char *number, wa
     return code;
 }
 
-/* What waits of earlier months goes onto the newest month's invoice. */
+/* Late usage of earlier months goes on the newest month's invoice. */
 static tb_code add_draft(gathering *g, int64_t account, int64_t month, wanted what)
 {
     tb_issue draft;
@@ -285,7 +285,7 @@ static const tb_billed_on *first_after(const gathering *g, const tb_billed_on *a
     return NULL;
 }
 
-/* After its void it has a draft of its own again, whatever its run says. */
+/* After its void it has a draft of its own again, whatever its run's outcome. */
 static tb_code add_unbilled(gathering *g, int64_t account, int64_t month, const tb_billed_on *all,
                             size_t n)
 {
@@ -304,7 +304,7 @@ static tb_code add_unbilled(gathering *g, int64_t account, int64_t month, const 
 
 /* --- invoices that were made void since --- */
 
-/* What a document that stood had billed of the month: its own charges, or what it corrects of it. */
+/* The amounts that a valid document had billed of the month: its own charges, or its corrections of the month. */
 static tb_code take_document(gathering *g, int64_t account, const tb_billed_on *b, int64_t month)
 {
     tb_products products = {.sum = {{0, 0}}};
@@ -351,8 +351,8 @@ static tb_code entry_of(gathering *g, tb_ledger_kind kind, const char *number, i
     return code;
 }
 
-/* Whether the account's run of the closing's month came after the void, or has not come: what was late of a void
- * invoice's month was left out of it then. */
+/* Whether the account's run of the closing's month came after the void, or is still to come: then the late usage of a
+ * void invoice's month was not billed by it. */
 static tb_code ran_after(gathering *g, int64_t account, const tb_billed_on *voided, bool *ret)
 {
     tb_billed_on *all = NULL;
@@ -368,8 +368,8 @@ static tb_code ran_after(gathering *g, int64_t account, const tb_billed_on *void
     return code;
 }
 
-/* An invoice that stood at the end and was made void before the closing's month was run: what came late for its
- * month is on no other invoice. It is what its next one comes to, or its draft, less what stood. */
+/* An invoice that was valid at the end and was voided before the closing's month was run: late usage of its month is on
+ * no other invoice. Accrues the month's next invoice, or its draft, less the void invoice. */
 static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb_billed_on *all, size_t n)
 {
     const tb_billed_on *next = first_after(g, all, n, true), *voided = NULL;
@@ -386,7 +386,7 @@ static tb_code add_voided(gathering *g, int64_t account, int64_t month, const tb
 
 /* --- days of prepaid accounts --- */
 
-/* gross less the net that comes to it; within a smallest unit where there are several taxes. */
+/* gross less the net amount that gives it; within a smallest unit if there are several taxes. */
 static tb_code tax_within(tb_decimal gross, tb_decimal percent, int digits, tb_decimal *ret_tax, tb_error *err)
 {
     tb_decimal net, whole = {100, 0};
@@ -495,7 +495,7 @@ static tb_code join_months(tb_accruals *a, tb_error *err)
             code = tb_decimal_add(a->list[n - 1].products.sum[k], a->list[i].products.sum[k],
                                   &a->list[n - 1].products.sum[k], err);
     }
-    a->n = 0; /* rows that have come to nothing go */
+    a->n = 0; /* rows with only zeros are removed */
     for (size_t i = 0; i < n; i++)
         if (has_any(&a->list[i])) a->list[a->n++] = a->list[i];
     return code;

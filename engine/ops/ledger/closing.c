@@ -1,6 +1,7 @@
-/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is any}],"codes":{currency:
- * {account of the general ledger: code}},"month","reversed":[as accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the
- * same accruals make the same bytes. */
+/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is
+ * any}],"codes":{currency: {account of the general ledger: code}},"month","reversed":[as
+ * accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the same
+ * accruals make the same bytes. */
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>
@@ -185,8 +186,10 @@ tb_code tb_accruals_of(tb_store *store, const tb_accruals_ask *ask, tb_accruals 
     return code || found ? code : tb_accruals_read(store, ask, ret_accruals, err);
 }
 
-tb_code tb_closing_codes(const tb_closing *closing, bool reversed, const char currency[4],
-                         tb_journal_codes *ret_codes, tb_error *err)
+/* The account codes of a currency in the closing, or (reversed) of its reversals; the default codes where it does
+ * not name the currency. */
+static tb_code closing_codes(const tb_closing *closing, bool reversed, const char currency[4],
+                             tb_journal_codes *ret_codes, tb_error *err)
 {
     json_t *root = json_loadb(closing->document, closing->len, JSON_REJECT_DUPLICATES, NULL);
     const json_t *codes =
@@ -207,7 +210,7 @@ static tb_code codes_kept(tb_store *store, int64_t month, bool reversed, const c
 {
     tb_closing closing = {.document = NULL};
     tb_code code = tb_store_closing(store, month, &closing, ret_found, err);
-    if (!code && *ret_found) code = tb_closing_codes(&closing, reversed, currency, ret, err);
+    if (!code && *ret_found) code = closing_codes(&closing, reversed, currency, ret, err);
     tb_closing_release(&closing);
     return code;
 }

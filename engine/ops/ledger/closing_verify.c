@@ -1,5 +1,5 @@
-/* Closings worked out again, those of the last months and the rules of today. The store is looked back at as it stood at a closing's version; what it accrued, what
- * it took back, and the codes must come out the same, to the byte. */
+/* Computes closings again: those of the last months with the current rules. The store is read as of a closing's
+ * version; accruals, reversals and codes must be the same, to the byte. */
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/retain.h"
 
-#define MONTHS_AGAIN 3 /* unless all are asked for */
+#define MONTHS_AGAIN 3 /* unless all are requested */
 
 typedef struct checking {
     tb_store *store;
@@ -21,7 +21,7 @@ typedef struct checking {
     void *ctx;
     uint64_t *differences;
     tb_closings_checked *checked;
-    int64_t last; /* the last month that is closed */
+    int64_t last; /* the last closed month */
     uint64_t unrated; /* rows of accounts whose usage is no longer kept */
     tb_error *err;
     const tb_closing *closing;
@@ -42,7 +42,7 @@ static void TB_PRINTF(2, 3) found(checking *c, const char *fmt, ...)
 
 /* --- the month before --- */
 
-/* Of two documents that can be read: whether the later takes back what the earlier accrued. */
+/* Of two documents that can be read: whether the later reverses the accruals of the earlier. */
 static bool takes_back(const tb_closing *later, const tb_closing *earlier)
 {
     json_t *to = json_loadb(later->document, later->len, 0, NULL);
@@ -53,7 +53,7 @@ static bool takes_back(const tb_closing *later, const tb_closing *earlier)
     return same;
 }
 
-/* Where this closing and the month before's hold, the one takes back what the other accrued. */
+/* If both this closing and the previous month's are in force, the former must reverse the accruals of the latter. */
 static tb_code check_before(checking *c, bool *ret_holds)
 {
     tb_closing live = {.document = NULL}, before = {.document = NULL};
@@ -69,7 +69,7 @@ static tb_code check_before(checking *c, bool *ret_holds)
     return code;
 }
 
-/* --- worked out again --- */
+/* --- computing again --- */
 
 /* Whether the account's usage of all months that the closing rests on is still there. */
 static tb_code is_kept(checking *c, int64_t account, bool *ret_kept)
@@ -80,7 +80,7 @@ static tb_code is_kept(checking *c, int64_t account, bool *ret_kept)
     return code;
 }
 
-/* A row of the document, and the same worked out again; one of them may be NULL. */
+/* A row of the document, and the same computed again; one of them may be NULL. */
 static tb_code compare_row(checking *c, const char *verb, const tb_accrual *said, const tb_accrual *worked)
 {
     static const tb_products none;
@@ -162,7 +162,7 @@ static tb_code work_out(checking *c, const tb_accruals *accruals, const tb_accru
     return code;
 }
 
-/* What cannot be worked out is a difference, not a failure of the check. */
+/* A closing that cannot be computed is a difference, not a failure of the check. */
 static tb_code check_again(checking *c, const tb_accruals *accruals, const tb_accruals *reversed)
 {
     tb_error why = {0}, *err = c->err;

@@ -1,8 +1,9 @@
 /* ledger export: a month as lines of double entry. ledger close: no more entries for a month, and what
  * its export works out is kept.
  *
- * What customers are owed or owe lies in receivables, in prepaid (of accounts that are prepaid at that
- * moment; a void's is its invoice's) and in credits; a ledger entry's lines on these three sum to its amount with the sign turned. */
+ * What customers are owed or owe lies in receivables, in prepaid (of accounts that are prepaid at that moment; a
+ * void's is its invoice's) and in credits; a ledger entry's lines on these three sum to its amount with the sign
+ * turned. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,22 +16,22 @@ tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, t
         return tb_fail(err, why.code, "amount", "%s", why.message);
     int sign = tb_decimal_sign(entry->amount);
     if (sign > 0 || (sign < 0 && entry->kind == TB_LEDGER_ADJUSTMENT)) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, "amount", "The amount is %s.",
-                   entry->kind == TB_LEDGER_PAYMENT  ? "what was paid: more than zero"
-                   : entry->kind == TB_LEDGER_CREDIT ? "what is granted: more than zero"
-                                                     : "what is added to the balance: not zero");
+    return tb_fail(err, TB_E_VALIDATION, "amount", "The amount %s.",
+                   entry->kind == TB_LEDGER_PAYMENT  ? "of a payment is more than zero"
+                   : entry->kind == TB_LEDGER_CREDIT ? "of a credit is more than zero"
+                                                     : "is added to the balance: not zero");
 }
 
-/* --- what an entry is about --- */
+/* --- the invoice of an entry --- */
 
-/* The invoice is the account's, and stands. */
+/* The invoice must be the account's, and valid. */
 static tb_code check_document(tb_store *store, const tb_ledger_entry *entry, tb_error *err)
 {
     tb_invoice invoice;
     if (!entry->document[0]) return TB_OK;
     if (tb_decimal_sign(entry->amount) < 0)
         return tb_fail(err, TB_E_VALIDATION, "invoice",
-                       "What is taken from the balance pays no invoice: leave the invoice out.");
+                       "A negative amount pays no invoice: leave the invoice out.");
     tb_code code = tb_store_invoice(store, 0, entry->document, &invoice, err);
     if (code == TB_E_NOT_FOUND)
         return tb_fail(err, TB_E_VALIDATION, "invoice",
@@ -44,7 +44,7 @@ static tb_code check_document(tb_store *store, const tb_ledger_entry *entry, tb_
                        entry->document, invoice.account);
     else if (strcmp(invoice.kind, "invoice") != 0)
         code = tb_fail(err, TB_E_VALIDATION, "invoice",
-                       "%s is a credit note, which nobody pays. Name the invoice, or none.",
+                       "%s is a credit note, which is not paid. Name the invoice, or none.",
                        entry->document);
     else if (invoice.state == TB_INVOICE_VOID)
         code = tb_fail(err, TB_E_VALIDATION, "invoice", "Invoice %s is void. Name %s%s.",
@@ -66,7 +66,7 @@ static tb_code check_expires(const tb_ledger_entry *entry, tb_error *err)
 
 #define AMOUNT_MAX INT64_C(1000000000000000) /* so that balances can always be summed */
 
-/* What nobody can have paid: more than there is, or less than a cent. */
+/* Refuses an amount that is too large, or finer than a cent. */
 tb_code tb__ledger_check_amount(const tb_ledger_entry *entry, tb_error *err)
 {
     tb_decimal size = entry->amount, most = tb_decimal_from_int(AMOUNT_MAX);

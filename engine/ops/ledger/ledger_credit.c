@@ -1,6 +1,5 @@
-/* Credits in the ledger. What an invoice draws is planned before it is numbered, since its text says what
- * was paid; nothing comes between, for both are of one transaction. An account that was never granted
- * credit costs one look-up. */
+/* Credits in the ledger. An invoice's draws are planned before it is numbered, since its text states the amount
+ * paid; both are in one transaction, so nothing comes between. An account without any credit costs one look-up. */
 #include "tollbook/ledger.h"
 
 #include <stdio.h>
@@ -43,17 +42,11 @@ tb_code tb_ledger_plan_draws(tb_store *store, int64_t account, tb_decimal total,
     if (!code && plan.has_credit) {
         day_of(now_us, day);
         code = read_credits(store, account, &credits, &n, currency, err);
-        if (!code) code = tb_draws_plan(credits, n, day, total, &plan.draws, &plan.n, &plan.paid, err);
+        if (!code) code = tb_draws_plan(credits, n, day, total, &plan, err);
         free(credits);
     }
     if (!code) *ret_plan = plan;
     return code;
-}
-
-void tb_draw_plan_release(tb_draw_plan *plan)
-{
-    free(plan->draws);
-    *plan = (tb_draw_plan){.paid = TB_DECIMAL_ZERO};
 }
 
 /* One side of a draw. It cannot be known: its invoice's number is new, or was made void now. */
@@ -104,7 +97,7 @@ static tb_code give_back(tb_store *store, const tb_invoice *invoice, int64_t now
     return code;
 }
 
-/* What had expired before is entered first: the day of the void is for what it gives back alone. */
+/* Earlier expiries are entered first: the day of the void is only for the credit that it gives back. */
 tb_code tb_ledger_void(tb_store *store, const char *number, int64_t now_us, tb_error *err)
 {
     tb_invoice invoice = {.text = NULL};

@@ -1,5 +1,5 @@
-/* Credits replayed: each entry about a credit is made again from those before it. What an invoice draws
- * follows from the credits as they stood at its own entry, and must be what its text says was paid. */
+/* Replays credits: each entry about a credit is computed again from those before it. The draws of an invoice follow
+ * from the credits at its own entry, and must match the amount paid that its text states. */
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static bool is_leg(const replay *r, size_t at, const tb_invoice *invoice, const 
            e->at_us == at_us;
 }
 
-/* The entries behind the invoice's own, or its void's, are the plan's, and no more are its own. */
+/* The entries after the invoice's own, or its void's, must be those of the plan, and no others may name it. */
 static void check_legs(replay *r, size_t own, const tb_invoice *invoice, const tb_draw *draws,
                        size_t n, bool back)
 {
@@ -88,10 +88,10 @@ static void check_legs(replay *r, size_t own, const tb_invoice *invoice, const t
               invoice->number);
 }
 
-/* What the text says was paid: by credits, and by a balance. */
+/* The amounts paid that the text states: from credits, and from the balance. */
 typedef struct said {
     tb_decimal total, drawn, covered;
-    bool tells; /* false: it is of version 1, which knew neither */
+    bool tells; /* false: version 1, which has neither */
 } said;
 
 static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
@@ -109,8 +109,8 @@ static tb_code paid_of(const tb_invoice *invoice, said *ret, tb_error *err)
     return code;
 }
 
-/* What money in the account pays of the invoice, beside what credits pay. Earlier versions held nothing for an invoice in
- * the place of a void one. */
+/* The amount that the balance pays of the invoice, in addition to credits. Earlier versions did not give the
+ * payments of a void invoice to its replacement. */
 static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice, tb_decimal total, tb_decimal planned,
                           tb_decimal *ret_covered, tb_error *err)
 {
@@ -122,7 +122,7 @@ static tb_code covered_of(const replay *r, size_t own, const tb_invoice *invoice
     return code ? code : tb_prepaid_part(money, rest, tb_currency_minor_digits(e->currency), ret_covered, err);
 }
 
-/* Earlier versions let a balance pay the invoices of prepaid accounts alone: those of others say nothing of it. */
+/* In earlier versions the balance paid only invoices of prepaid accounts: the texts of others have no such amount. */
 static tb_code may_say_nothing(const replay *r, size_t own, const tb_invoice *invoice, const said *text, bool *ret,
                                tb_error *err)
 {
@@ -134,7 +134,7 @@ static tb_code may_say_nothing(const replay *r, size_t own, const tb_invoice *in
     return code;
 }
 
-/* The text's amounts are the plan's, and what a balance has paid is what the ledger had. */
+/* The text's amounts must be those of the plan, and the amount from the balance must have been in the ledger. */
 static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, const said *text,
                           tb_decimal planned)
 {
@@ -154,15 +154,14 @@ static tb_code check_paid(replay *r, size_t own, const tb_invoice *invoice, cons
     return code;
 }
 
-/* The plan of the invoice whose own entry is `own`, from what stood before it. */
+/* Checks the plan of the invoice with its own entry at `own`, from the entries before it. */
 static tb_code check_invoice(replay *r, size_t own, bool back)
 {
     const tb_ledger_entry *e = &r->entries[own];
     tb_credit *credits = NULL;
-    tb_draw *draws = NULL;
-    size_t n = 0, n_draws = 0, first = own;
+    tb_draw_plan plan = {.paid = TB_DECIMAL_ZERO};
+    size_t n = 0, first = own;
     said text = {.total = TB_DECIMAL_ZERO};
-    tb_decimal planned = TB_DECIMAL_ZERO;
     tb_invoice invoice;
     char day[11];
     while (back && first > 0 && !(r->entries[first].kind == TB_LEDGER_INVOICE &&
@@ -170,23 +169,23 @@ static tb_code check_invoice(replay *r, size_t own, bool back)
         first--;
     if (r->entries[first].kind != TB_LEDGER_INVOICE) return TB_OK; /* a credit note's void */
     tb_code code = tb_store_invoice(r->store, 0, e->reference, &invoice, r->err);
-    if (code == TB_E_NOT_FOUND) return TB_OK; /* told by the store's own check */
+    if (code == TB_E_NOT_FOUND) return TB_OK; /* reported by the store's own check */
     if (code) return code;
     day_at(r->entries[first].at_us, day);
     code = tb_credits_of(r->entries, first, &credits, &n, r->err);
     if (!code) code = paid_of(&invoice, &text, r->err);
-    if (!code) code = tb_draws_plan(credits, n, day, text.total, &draws, &n_draws, &planned, r->err);
-    if (!code && !back) code = check_paid(r, own, &invoice, &text, planned);
-    if (!code) check_legs(r, own, &invoice, draws, n_draws, back);
+    if (!code) code = tb_draws_plan(credits, n, day, text.total, &plan, r->err);
+    if (!code && !back) code = check_paid(r, own, &invoice, &text, plan.paid);
+    if (!code) check_legs(r, own, &invoice, plan.draws, plan.n, back);
     free(credits);
-    free(draws);
+    tb_draw_plan_release(&plan);
     tb_invoice_release(&invoice);
     return code;
 }
 
 /* --- entries about credits --- */
 
-/* What stands in the ledger before and with entry i about a credit must leave no credit below 0. */
+/* The entries up to i about a credit must leave no credit below 0. */
 static tb_code check_left(replay *r, size_t i)
 {
     tb_credit *credits = NULL;
@@ -200,7 +199,7 @@ static tb_code check_left(replay *r, size_t i)
     return code;
 }
 
-/* An expiry is what was left of a credit behind its last day. */
+/* An expiry must be the unused part of a credit past its last day. */
 static tb_code check_expiry(replay *r, size_t i)
 {
     const tb_ledger_entry *e = &r->entries[i];
@@ -224,7 +223,7 @@ static tb_code check_expiry(replay *r, size_t i)
     return TB_OK;
 }
 
-/* A draw stands behind its invoice's own entry or its void's, with nothing between but other draws. */
+/* A draw must follow its invoice's own entry or its void's, with only other draws between. */
 static void check_place(replay *r, size_t i)
 {
     const tb_ledger_entry *e = &r->entries[i];
@@ -248,7 +247,7 @@ static tb_code check_entry(replay *r, size_t i)
     }
 }
 
-/* Whether an invoice was made while there was money in the account: days that an invoice will stand for aside. */
+/* Whether an invoice was made while the balance was above 0, not counting daily entries. */
 static tb_code had_money(const replay *r, bool *ret, tb_error *err)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -263,7 +262,7 @@ static tb_code had_money(const replay *r, bool *ret, tb_error *err)
     return code;
 }
 
-/* told: the account has credit, or a text of it says that something was paid. */
+/* told: the account has credit, or a text of it states a paid amount. */
 static tb_code replay_account(replay *r, int64_t account, bool told)
 {
     tb_ledger_entry *entries = NULL;

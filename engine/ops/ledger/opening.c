@@ -1,6 +1,5 @@
-/* Where the ledger begins, and what accounts owed or had then. Both can be said anew until the
- * first document is final. An entry never goes: what is said anew is taken back and entered again.
- */
+/* The ledger's first month, and the opening balances of accounts. Both can be changed until the first document is
+ * final. An entry is never deleted: a changed balance is reversed and entered again. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,9 @@
 #include "tollbook/settle.h"
 #include "tollbook/billsource.h"
 
-/* --- what stands of an account --- */
+/* --- the opening balances in force of an account --- */
 
-/* The account's opening balances that stand, in the place of all entries. */
+/* Reads the account's entries and keeps its opening balances in force. */
 static tb_code read_standing(tb_store *store, int64_t account, tb_ledger_entry **ret, size_t *ret_n,
                              tb_error *err)
 {
@@ -64,8 +63,7 @@ static tb_code check_movable(tb_store *store, int64_t month, int64_t before, tb_
     if (code || !number[0]) return code;
     tb_month_format(before ? before : month, text);
     return before ? tb_fail(err, TB_E_CLOSED, "month",
-                            "The ledger begins with %s, and %s is final: it stays there. Make void "
-                            "first what is final:"
+                            "The ledger begins with %s, and %s is final. Void final documents first:"
                             " tollbook invoice --void %s",
                             text, number, number)
                   : tb_fail(err, TB_E_CLOSED, "month",
@@ -92,7 +90,7 @@ static tb_code take_all_back(tb_store *store, uint64_t *back, tb_error *err)
     return code;
 }
 
-/* Days that a prepaid account's months before the begin entered: no invoice will stand for them. */
+/* Reverses daily entries of a prepaid account's months before the begin: no invoice will replace them. */
 static tb_code reverse_days(tb_store *store, int64_t account, int64_t month, int64_t now_us,
                             tb_error *err)
 {
@@ -202,8 +200,7 @@ static tb_code fill_entry(const opening *o, const tb_payment *p, tb_ledger_entry
                        e->currency, p->currency);
     if (p->day != TB_NO_DAY && tb_decimal_sign(p->amount) > 0)
         return tb_fail(err, TB_E_VALIDATION, "due",
-                       "What is above 0 is the account's own money, which is not due. What it owes "
-                       "is below 0.");
+                       "A balance above 0 is the account's own money, which is not due. A debt is below 0.");
     if (p->day != TB_NO_DAY) {
         tb_time_format(p->day * TB_US_PER_DAY, day);
         snprintf(e->expires, sizeof e->expires, "%.10s", day);
@@ -300,7 +297,7 @@ static int by_account(const void *a, const void *b)
 {
     const tb_payment *const *x = a, *const *y = b;
     if ((*x)->account != (*y)->account) return (*x)->account < (*y)->account ? -1 : 1;
-    return (*x > *y) - (*x < *y); /* as they stand in the file */
+    return (*x > *y) - (*x < *y); /* in the order of the file */
 }
 
 static tb_code open_all(const opening *o, const tb_payment **rows, size_t n)

@@ -1,7 +1,7 @@
-/* ledger import: a bank's list of payments. A row is entered where it is clear whose money it is: it names
- * invoices or opening balances of one account, or the file tells the account, or one account alone is called like the payer. All
- * other rows are listed and nothing of them is kept, so the same file can be given again. A file is
- * entered as a whole or not at all. */
+/* ledger import: a bank's list of payments. A row is entered where it is clear whose money it is: it names invoices
+ * or opening balances of one account, or the file tells the account, or one account alone is called like the payer.
+ * All other rows are listed and nothing of them is kept, so the same file can be given again. A file is entered as a
+ * whole or not at all. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

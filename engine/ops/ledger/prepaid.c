@@ -1,6 +1,6 @@
-/* The days of a prepaid account. A month is rated as far as a day's end, and what it has come to more than
- * was entered is the day's entry: so whatever comes late, is priced otherwise or is taken back is in the
- * next entry, and the entries of a month always sum to what it had come to. */
+/* The daily entries of a prepaid account. The month is rated up to the end of a day, and the total less the month's
+ * earlier entries is the day's entry: so late usage, changed prices and corrections are in the next entry, and the
+ * entries of a month always sum to its total. */
 #include "tollbook/ledger.h"
 
 #include <string.h>
@@ -20,21 +20,21 @@ typedef struct accruing {
     tb_store *store;
     int64_t account, month;
     const tb_month_books *books;
-    tb_decimal entered; /* of the month: below 0 where it came to something */
+    tb_decimal entered; /* of the month: below 0 where there was usage */
     tb_accrued *done;
     tb_error *err;
 } accruing;
 
-/* What the month has come to by the end of the day. */
+/* The month's total by the end of the day. */
 static tb_code rate_until(accruing *a, int64_t day, tb_decimal *ret_gross, char ret_currency[4],
                           size_t *ret_unpriced)
 {
     const int64_t end_us = (day + 1) * TB_US_PER_DAY;
-    const tb_bill_ask ask = {a->account,     a->month,    TB_NOW,
+    const tb_bill_query query = {a->account, a->month, TB_NOW,
                              a->books->list, a->books->n, end_us};
     tb_bill_source source;
     tb_bill bill;
-    tb_code code = tb_store_bill_input_until(a->store, &ask, end_us, &source, a->err);
+    tb_code code = tb_store_bill_input_until(a->store, &query, end_us, &source, a->err);
     if (code) return code;
     code = tb_bill_rate(&source.input, NULL, &bill, a->err);
     if (!code) {
@@ -65,7 +65,7 @@ static tb_code enter_day(accruing *a, int64_t day, tb_decimal gross, const char 
     return TB_OK;
 }
 
-/* The last day first: where it has come to what is entered, the days before it are not rated. */
+/* The last day first: if its total is entered already, the days before it are not rated. */
 static tb_code accrue_days(accruing *a, int64_t first, int64_t last)
 {
     tb_decimal gross = TB_DECIMAL_ZERO, before;
@@ -86,8 +86,8 @@ static tb_code accrue_days(accruing *a, int64_t first, int64_t last)
     return code ? code : enter_day(a, last, gross, currency);
 }
 
-/* Whether the month takes no more days: it was run, or is closed: then its days were entered first, and
- * its invoice says what it came to. */
+/* Whether the month takes no more days: it was run, or is closed. Its days were entered before that, and its invoice
+ * has the total. */
 static tb_code is_over(accruing *a, bool *ret_over)
 {
     tb_error why = {0};
@@ -135,7 +135,7 @@ tb_code tb_prepaid_accrue(tb_store *store, int64_t account, const tb_month_books
     return code;
 }
 
-/* --- the invoice stands for the days --- */
+/* --- the invoice replaces the daily entries --- */
 
 tb_code tb_prepaid_reverse(tb_store *store, int64_t account, int64_t month, int64_t now_us,
                            tb_error *err)
@@ -183,7 +183,7 @@ tb_code tb_prepaid_covers(tb_store *store, int64_t account, tb_decimal due, tb_d
     return code ? code : tb_prepaid_part(left, due, digits, ret_covered, err);
 }
 
-/* --- what is left --- */
+/* --- funds --- */
 
 tb_code tb_prepaid_out_of_funds(tb_store *store, int64_t account, int64_t now_us, bool *ret_out,
                                 tb_error *err)

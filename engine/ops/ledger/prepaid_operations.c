@@ -1,6 +1,6 @@
-/* ledger accrue: enters what is left of credits behind their last day, then what prepaid accounts used, a group of them a call. Each account lies behind a
- * mark, so that one whose month cannot be rated leaves the others. `next` holds the counts and the last
- * account, so a run that was killed is completed by the same call.
+/* ledger accrue: enters what is left of credits behind their last day, then what prepaid accounts used, a group of
+ * them a call. Each account lies behind a mark, so that one whose month cannot be rated leaves the others. `next`
+ * holds the counts and the last account, so a run that was killed is completed by the same call.
  *
  * ledger grace: for how long zones of an empty account stay enabled. */
 #include <inttypes.h>

@@ -235,7 +235,7 @@ static tb_code take_up(const char *next, int64_t now_us, backtesting *b, tb_erro
     return tb__next_wrong(err);
 }
 
-/* One account's own trouble is said, and the others go on. */
+/* An error of one account is reported, and the others go on. */
 static tb_code test_account(const tb_ops *ops, const tb_args *args, const tb_month_books *books,
                             backtesting *b, uint32_t paths, tb_reply *reply, tb_error *err)
 {
@@ -243,7 +243,7 @@ static tb_code test_account(const tb_ops *ops, const tb_args *args, const tb_mon
     tb_error why;
     const uint64_t seed = (uint64_t)tb_arg_number(args, "seed", TB_FORECAST_SEED);
     tb_code code =
-        tb_account_backtest(ops->store, books, b->last, b->now_us, seed, paths, &result, &why);
+        tb_account_backtest(ops->store, books, b->last, b->now_us, (tb_simulation){seed, paths}, &result, &why);
     if (code && !tb_issue_is_its_own(code))
         return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", b->last, why.message);
     if (code) {
@@ -257,7 +257,7 @@ static tb_code test_account(const tb_ops *ops, const tb_args *args, const tb_mon
     return TB_OK;
 }
 
-/* The account asked for, or all that had anything in the last complete month. */
+/* The requested account, or all with usage or fees in the last complete month. */
 static tb_code list_accounts(const tb_ops *ops, const tb_args *args, int64_t now_us,
                              int64_t **ret_accounts, size_t *ret_n, tb_error *err)
 {

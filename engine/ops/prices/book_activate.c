@@ -152,7 +152,7 @@ tb_code tb__book_compare(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     return TB_OK;
 }
 
-/* Whether what was compared is still what is there. */
+/* Whether the compared data is unchanged. */
 static tb_code check_same(tb_store *store, const tb_args *args, const activation *a, tb_error *err)
 {
     tb_shadow shadow;

@@ -5,11 +5,11 @@
 #include "tollbook/issue.h"
 #include "tollbook/operation.h"
 
-/* Appends a line "- WHAT<TAB>PRICE" for each thing that b prices otherwise, and "+ ..." for what it
- * says instead. Nothing is appended where they price alike. */
+/* Appends a line "- WHAT<TAB>PRICE" for each price of a that b changes, and "+ ..." with b's price. Nothing where they
+ * price alike. */
 TB_MUST_USE tb_code tb__book_diff(const tb_book *a, const tb_book *b, tb_buf *out, tb_error *err);
 
-/* A billed month under a shadow: what was billed and what it would have come to. */
+/* A billed month under a shadow: the billed amount and the amount under the shadow. */
 typedef struct tb__shadow_change {
     tb_billed_month month;
     tb_decimal before, after;
@@ -20,12 +20,12 @@ typedef struct tb__shadow_change {
 /* The last `months` billed months of each account of the shadow's currency, by account. free(). */
 TB_MUST_USE tb_code tb__shadow_months(tb_store *store, const tb_shadow *shadow, int64_t months,
                                       tb_billed_month **ret_months, size_t *ret_n, tb_error *err);
-/* What they would change by. limit: percent of what was billed, up or down. free(). */
+/* The changes of these months. limit: percent of the billed amount, up or down. free(). */
 TB_MUST_USE tb_code tb__shadow_changes(const tb_ops *ops, const tb_shadow *shadow, int64_t months,
                                        tb_decimal limit, tb__shadow_change **ret_changes,
                                        size_t *ret_n, tb_error *err);
 
-/* book activate: reading compares, writing activates if what was compared is as it was. */
+/* book activate: reading compares, writing activates if the compared data is unchanged. */
 tb_code tb__book_compare(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
 tb_code tb__book_activate(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
 

@@ -48,8 +48,8 @@ static tb_code rounding_before(tb_store *store, const tb_month_books *books,
     *ret = TB_DECIMAL_ZERO;
     if (q->month < 1) return TB_OK;
     int64_t end_us = tb_month_start_us(q->month);
-    tb_code code = tb_month_net_read(store, q->account, q->month - 1, TB_NOW, books->list, books->n,
-                                     end_us, &before, err);
+    const tb_bill_query query = {q->account, q->month - 1, TB_NOW, books->list, books->n, end_us};
+    tb_code code = tb_month_net_read(store, &query, &before, err);
     if (code) return code;
     code = rounding_of(&before.bill, ret, err);
     tb_month_bill_release(&before);
@@ -74,26 +74,18 @@ static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input 
     return tb_forecast_make(&input, NULL, ret_forecast, err);
 }
 
-static tb_code read_history(tb_store *store, const tb_forecast_question *q, tb_usage_history *ret,
-                            tb_error *err)
-{
-    int64_t end = tb_day_from_us(q->from_us);
-    return tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, ret,
-                                  err);
-}
-
 tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
                             const tb_forecast_question *q, tb_forecast *ret_forecast, tb_error *err)
 {
-    const tb_bill_ask ask = {q->account,  q->month, TB_NOW,
-                             books->list, books->n, tb_month_start_us(q->month + 1)};
+    const tb_bill_query query = {q->account, q->month, TB_NOW, books->list, books->n, tb_month_start_us(q->month + 1)};
+    const int64_t end = tb_day_from_us(q->from_us);
     tb_usage_history history;
     tb_bill_source month;
     tb_decimal rounding;
-    tb_code code = read_history(store, q, &history, err);
+    tb_code code = tb_store_usage_history(store, q->account, end - TB_FORECAST_DAYS, end, q->at_us, &history, err);
     if (code) return code;
     code = rounding_before(store, books, q, &rounding, err);
-    if (!code) code = tb_store_bill_input_until(store, &ask, q->from_us, &month, err);
+    if (!code) code = tb_store_bill_input_until(store, &query, q->from_us, &month, err);
     if (!code) {
         code = forecast_with(q, &month.input, &history, rounding, ret_forecast, err);
         tb_bill_source_release(&month);
@@ -110,7 +102,7 @@ typedef struct lasting {
     void *memory;
 } lasting;
 
-/* What is left now, as a mantissa with the currency's digits: the balance less what of the running month
+/* The funds left now, as a mantissa with the currency's digits: the balance less the part of the running month that
  * is in no entry yet. */
 static tb_code read_left(tb_store *store, const tb_month_books *books, int64_t account, int64_t now_us,
                          tb_i128 *ret_left, tb_i128 *ret_so_far, tb_error *err)
@@ -118,8 +110,8 @@ static tb_code read_left(tb_store *store, const tb_month_books *books, int64_t a
     tb_month_bill month;
     tb_prepaid_month days = {.reversed = false};
     tb_decimal left, total;
-    tb_code code = tb_month_bill_read(store, account, tb_month_from_us(now_us), TB_NOW, books->list,
-                                      books->n, now_us, &month, err);
+    const tb_bill_query query = {account, tb_month_from_us(now_us), TB_NOW, books->list, books->n, now_us};
+    tb_code code = tb_month_bill_read(store, &query, &month, err);
     if (code) return code;
     const int digits = month.bill.minor_digits;
     code = tb_store_balance(store, account, &left, err);
@@ -246,8 +238,8 @@ static tb_code read_outcome(tb_store *store, const tb_month_books *books, int64_
                             int64_t month, outcome *ret, tb_error *err)
 {
     tb_month_bill bill;
-    tb_code code = tb_month_net_read(store, account, month, TB_NOW, books->list, books->n,
-                                     tb_month_start_us(month + 1), &bill, err);
+    const tb_bill_query query = {account, month, TB_NOW, books->list, books->n, tb_month_start_us(month + 1)};
+    tb_code code = tb_month_net_read(store, &query, &bill, err);
     if (code) return code;
     *ret = (outcome){.net = bill.bill.subtotal};
     for (size_t i = 0; i < bill.source.input.n_bytes; i++)
@@ -281,7 +273,7 @@ static void count(tb_backtest_count *c, const tb_forecast *f, const outcome *out
 
 /* --- pinball --- */
 
-/* Losses of an account's forecasts, in bytes, and what came out. */
+/* Losses of an account's forecasts, in bytes, and the outcome. */
 typedef struct losses {
     double own, single[TB_FORECAST_SINGLE_COUNT], bytes;
     size_t n;
@@ -375,11 +367,12 @@ static tb_code known_before(tb_store *store, const tb_forecast_question *q, bool
 }
 
 tb_code tb_account_backtest(tb_store *store, const tb_month_books *books, int64_t account,
-                            int64_t now_us, uint64_t seed, uint32_t paths,
-                            tb_backtest_result *result, tb_error *err)
+                            int64_t now_us, tb_simulation simulation, tb_backtest_result *result,
+                            tb_error *err)
 {
     int64_t running = tb_month_from_us(now_us);
-    tb_forecast_question q = {.account = account, .seed = seed, .paths = paths, .singles = true};
+    tb_forecast_question q = {
+        .account = account, .seed = simulation.seed, .paths = simulation.paths, .singles = true};
     losses l = {.n = 0};
     tb_code code = TB_OK;
     for (q.month = running - TB_BACKTEST_MONTHS; !code && q.month < running; q.month++) {

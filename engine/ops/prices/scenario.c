@@ -1,4 +1,4 @@
-/* Reading scenarios, and factors that name what is not there. */
+/* Reading scenarios, and warning of factors without an object. */
 #include "ops/prices/scenario.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ tb_code tb__scenario_read(tb_store *store, const tb_arg *arg, tb_scenario *ret, 
     return code;
 }
 
-/* --- factors that name what is not there --- */
+/* --- factors that name unknown objects --- */
 
 typedef struct named {
     bool is;

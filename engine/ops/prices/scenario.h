@@ -13,7 +13,7 @@ TB_MUST_USE tb_code tb__scenario_read(tb_store *store, const tb_arg *arg, tb_sce
 TB_MUST_USE tb_code tb__scenario_stored(tb_store *store, const char *name,
                                         tb_scenario *ret_scenario, tb_error *err);
 
-/* Says which usage factors can match nothing, for what they name is not there. */
+/* Warns of usage factors that cannot match, for they name unknown objects. */
 void tb__scenario_warn(tb_store *store, const tb_scenario *scenario, tb_reply *reply);
 
 #endif

@@ -43,9 +43,7 @@ static tb_code add_scenario(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     tb_code code = tb_scenario_parse(text.data, text.len, NULL, &s, err);
     if (code) return code;
     code = check_books(ops->store, &s, err);
-    if (!code)
-        code = tb_store_add_scenario(ops->store, s.name, s.sha256, s.canonical, s.canonical_len,
-                                     ops->now_us, &known, err);
+    if (!code) code = tb_store_add_scenario(ops->store, &s, ops->now_us, &known, err);
     if (!code) tb__scenario_warn(ops->store, &s, reply);
     if (!code) put_added(reply, &s, known);
     tb_scenario_release(&s);

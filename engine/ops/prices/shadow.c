@@ -19,7 +19,7 @@ void tb_shadow_books_release(tb_shadow_books *books)
     *books = (tb_shadow_books){0};
 }
 
-/* What an account's month comes to under a book that holds for all of it. */
+/* The subtotal of an account's month under a book that is in force for all of it. */
 static tb_code rate(tb_store *store, const tb_book *book, int64_t account, int64_t month,
                     uint64_t watermark, int64_t now_us, tb_decimal *ret_subtotal,
                     uint64_t *ret_unpriced, tb_error *err)
@@ -29,7 +29,7 @@ static tb_code rate(tb_store *store, const tb_book *book, int64_t account, int64
     whole.effective_us = tb_month_start_us(month);
     whole.sha256[0] = 0; /* none of the store's, also once it was activated: it always counts */
     tb_code code =
-        tb_month_bill_read(store, account, month, watermark, &whole, 1, now_us, &bill, err);
+        tb_month_bill_read(store, &(tb_bill_query){account, month, watermark, &whole, 1, now_us}, &bill, err);
     if (code) return code;
     *ret_subtotal = bill.bill.subtotal;
     *ret_unpriced = bill.bill.n_unpriced;
@@ -37,8 +37,8 @@ static tb_code rate(tb_store *store, const tb_book *book, int64_t account, int64
     return TB_OK;
 }
 
-/* Whether another book of the currency would price any of the month: one for contracts prices nobody who
- * does not name it, and an account under its own book stays there. */
+/* Whether another book of the currency would price any part of the month: a book of scope contract applies only to
+ * accounts that name it, and an account with its own book keeps that one. */
 static bool touches(const tb_book *book, const tb_bill_input *input)
 {
     bool own = input->contract.book[0] != 0;
@@ -57,8 +57,7 @@ static bool is_its_own(tb_code code)
 }
 
 tb_code tb_shadow_note(tb_store *store, const tb_shadow_books *books, const tb_issue *draft,
-                       const char *invoice, int64_t now_us, tb_shadow_said said, void *ctx,
-                       tb_error *err)
+                       const char *invoice, int64_t now_us, tb_buf *lines, tb_error *err)
 {
     const tb_bill_source *source = &draft->month.source;
     for (size_t i = 0; i < books->n; i++) {
@@ -77,11 +76,11 @@ tb_code tb_shadow_note(tb_store *store, const tb_shadow_books *books, const tb_i
         tb_code code = rate(store, &shadow->book, bill.account, bill.month, TB_NOW, now_us,
                             &bill.would, &bill.unpriced, &why);
         if (code && !is_its_own(code)) return tb_fail(err, code, why.field, "%s", why.message);
-        if (code && said) said(ctx, shadow, &why);
-        if (!code)
-            code = tb_store_add_shadow_bill(store, &bill, now_us, err);
-        else
-            code = TB_OK;
+        if (code) {
+            tb_buf_fmt(lines, "shadow book %s: %s\n", shadow->book.id, why.message);
+            continue;
+        }
+        code = tb_store_add_shadow_bill(store, &bill, now_us, err);
         if (code) return code;
     }
     return TB_OK;
@@ -122,8 +121,8 @@ static tb_code change_of(tb_store *store, const tb_shadow *shadow, const tb_mont
 {
     const tb_billed_month *m = &change->month;
     tb_month_bill bill;
-    tb_code code = tb_month_bill_read(store, m->account, m->month, m->watermark, books->list,
-                                      books->n, now_us, &bill, err);
+    const tb_bill_query query = {m->account, m->month, m->watermark, books->list, books->n, now_us};
+    tb_code code = tb_month_bill_read(store, &query, &bill, err);
     if (code) return code;
     const bool touched = touches(&shadow->book, &bill.source.input);
     change->before = change->after = bill.bill.subtotal;
@@ -206,7 +205,7 @@ static bool same_bill(const tb_shadow_bill *a, const tb_shadow_bill *b)
            tb_decimal_compare(a->would, b->would) == 0 && a->unpriced == b->unpriced;
 }
 
-/* b: as it was stored; what is rated again comes back in it. */
+/* b: in: the stored bill; out: the amounts rated again. */
 static tb_code rate_again(tb_store *store, const tb_month_books *books, tb_shadow_bill *b,
                           tb_error *err)
 {
@@ -219,8 +218,8 @@ static tb_code rate_again(tb_store *store, const tb_month_books *books, tb_shado
                 &b->unpriced, err);
     tb_shadows_release(&shadow, 1);
     if (code) return code;
-    code = tb_month_bill_read(store, b->account, b->month, b->watermark, books->list, books->n,
-                              later_us, &bill, err);
+    const tb_bill_query query = {b->account, b->month, b->watermark, books->list, books->n, later_us};
+    code = tb_month_bill_read(store, &query, &bill, err);
     if (code) return code;
     b->billed = bill.bill.subtotal;
     tb_month_bill_release(&bill);
@@ -260,7 +259,7 @@ tb_code tb_shadow_verify(tb_store *store, tb_say say, void *ctx, uint64_t *diffe
         tb_code bad = rate_again(store, &books, &again, &why);
         if (bad && tb_code_exit(bad) == tb_code_exit(TB_E_IO) && bad != TB_E_CORRUPT)
             code = tb_fail(err, bad, why.field, "%s", why.message);
-        if (bad == TB_E_NOT_KEPT) continue; /* what it was rated from is gone: its seal is what is left */
+        if (bad == TB_E_NOT_KEPT) continue; /* its usage has expired: only its seal is left */
         if (code || (!bad && same_bill(&bills[i], &again))) continue;
         say_difference(&bills[i], &again, bad, &why, say, ctx);
         ++*differences;

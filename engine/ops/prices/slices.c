@@ -1,5 +1,4 @@
-/* A value ends where its brackets are closed: strings are passed over as a whole, so what they hold
- * does not count. */
+/* A value ends where its brackets are closed: strings are skipped as a whole, so brackets in them do not count. */
 #include "ops/prices/slices.h"
 
 #include <stdbool.h>

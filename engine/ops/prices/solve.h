@@ -36,7 +36,7 @@ typedef struct tb__solve_span {
     bool no_contracts; /* asked: as if no account had one; set before it is read */
     const tb_book *instead; /* `book`: prices the whole span; NULL: the books in force */
     tb_portfolio *billed;   /* under the books in force */
-    tb_portfolio *asked;    /* under those whose prices are asked about; may be the same */
+    tb_portfolio *asked;    /* under the books to solve for; may be the same */
     const tb_book **under;  /* of asked: NULL where a book does not occur; n_under of them */
     size_t n_under;
     tb_portfolio_sum before; /* as billed, or as it would be billed now */

@@ -11,7 +11,7 @@ typedef struct commit_solve {
     size_t n_offers;
     bool between;
     tb_decimal step;
-    bool off_all; /* the discount is on all prices: nobody named some of them */
+    bool off_all; /* the discount is on all prices, as none were named */
     tb_commit_answer answer;
 } commit_solve;
 
@@ -96,7 +96,7 @@ static void put_words(tb_buf *out, const commit_solve *c)
 
 /* --- as a contract --- */
 
-/* Whether what was found can be a catalogue's contract: its percentage is off everything. */
+/* Whether the answer can be a catalogue's contract: its percentage applies to everything. */
 static bool is_contract(const commit_solve *c)
 {
     return c->off_all && tb_decimal_sign(saved(c)) > 0 &&

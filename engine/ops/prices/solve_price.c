@@ -5,7 +5,7 @@
 #include "base/counted.h"
 #include "ops/prices/solve.h"
 
-#define DIGITS_LEAST 4 /* of the price grid, where nobody says */
+#define DIGITS_LEAST 4 /* of the price grid, by default */
 
 /* One question and its answer. */
 typedef struct price_solve {

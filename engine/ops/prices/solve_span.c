@@ -1,6 +1,5 @@
-/* First the list of what is to be billed, by account and month, for an account's months in a row
- * are cheapest; then one pass over it. Billed months are read as they stood when they were last
- * billed, so that `before` is what was invoiced. */
+/* First lists the bills of the span, by account and month, for an account's consecutive months are cheapest; then reads
+ * them in one pass. Billed months are read as they were last billed, so that `before` is the invoiced amount. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "tollbook/ledger.h"
 #include "tollbook/monthbill.h"
 
-#define BILLS_MAX 20000 /* accounts' months, where others wait */
+#define BILLS_MAX 20000 /* accounts' months, on a shared thread */
 
 static tb_code read_span(const tb_args *args, int64_t now_us, tb__solve_span *span, tb_error *err)
 {
@@ -40,7 +39,7 @@ static void note_books(tb__solve_span *span, const tb_bill_input *in)
             span->under[in->parts[i].book - span->books.stored.list] = in->parts[i].book;
 }
 
-/* The same month as it is asked about: with the given book's prices all over, without a contract. */
+/* The same month under the given book's prices for all of it, or without a contract. */
 static tb_code add_asked(tb__solve_span *span, const tb_bill_input *in, tb_error *err)
 {
     tb_bill_part *parts = calloc(in->n_parts + 1, sizeof *parts);
@@ -62,9 +61,9 @@ static tb_code add_bill(tb_store *store, const tb_month_pair *p, int64_t now_us,
                         tb_error *err)
 {
     tb_bill_source source;
-    tb_code code =
-        tb_store_net_input(store, p->account, p->month, p->watermark, span->books.stored.list,
-                           span->books.stored.n, now_us, &source, err);
+    const tb_bill_query query = {p->account, p->month, p->watermark,
+                                 span->books.stored.list, span->books.stored.n, now_us};
+    tb_code code = tb_store_net_input(store, &query, &source, err);
     if (code) return code;
     const tb_bill_input *in = &source.input;
     bool other = is_other(span, in);
@@ -157,7 +156,7 @@ static tb_code find_prices(const tb_args *args, const char *const *otherwise, si
                            TB_SOLVE_PATHS_MAX);
         paths[n] = arg->text.data;
     }
-    /* A price that nobody named may be absent from a book. */
+    /* A price that is not named explicitly may be absent from a book. */
     const bool given = n > 0;
     for (size_t i = 0; !given && i < n_otherwise; i++)
         if (is_there(span, otherwise[i])) paths[n++] = otherwise[i];

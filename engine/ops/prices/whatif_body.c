@@ -129,8 +129,7 @@ static tb_code fail_in(size_t number, const tb_error *why, tb_error *err)
     return tb_fail(err, why->code, field, "%s", why->message);
 }
 
-/* A stored one, by its quoted name. Names are the operator's: what it tries is not its customers'.
- */
+/* A stored scenario, by its quoted name. Stored scenarios are the operator's, and hidden from customers. */
 static tb_code read_stored(tb_store *store, const tb_whatif_slice *slice, bool operator_,
                            tb_scenario *ret, tb_error *err)
 {

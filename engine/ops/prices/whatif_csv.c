@@ -1,5 +1,4 @@
-/* The answer as rows, for a spreadsheet: each says what it is and where it belongs, so that one
- * filter gives one table. */
+/* The answer as rows for a spreadsheet: each row has its kind and its place, so that one filter gives one table. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

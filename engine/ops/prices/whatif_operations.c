@@ -167,8 +167,7 @@ static tb_code keep(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error 
     for (size_t i = 0; !code && i < w->question.n_scenarios; i++) {
         const tb_scenario *s = &w->scenarios[i];
         bool known = false;
-        code = tb_store_add_scenario(ops->store, s->name, s->sha256, s->canonical, s->canonical_len,
-                                     ops->now_us, &known, err);
+        code = tb_store_add_scenario(ops->store, s, ops->now_us, &known, err);
         if (!code && !known)
             tb_reply_say(reply, "Scenario \"%s\" (sha256 %.12s) is kept and can be named again.",
                          s->name, s->sha256);

@@ -1,4 +1,4 @@
-/* First the list of what is to be billed, ascending by account and month, then one pass over it. */
+/* First lists the bills, ascending by account and month, then reads them in one pass. */
 #include "tollbook/whatifrun.h"
 
 #include <inttypes.h>
@@ -32,8 +32,8 @@ static tb_code add_bill(tb_store *store, const tb_whatif_question *q, const tb_m
 {
     tb_bill_source source;
     tb_error why = {0};
-    tb_code code = tb_store_net_input(store, p->account, p->month, p->watermark, a->books.list,
-                                      a->books.n, q->now_us, &source, &why);
+    const tb_bill_query query = {p->account, p->month, p->watermark, a->books.list, a->books.n, q->now_us};
+    tb_code code = tb_store_net_input(store, &query, &source, &why);
     if (code) return fail_at(p, code, &why, err);
     a->bills += holds_something(&source.input) || p->watermark != TB_NOW;
     code = tb_whatif_add(a->whatif, &source.input, err);
@@ -91,7 +91,7 @@ static tb_code drop_others(tb_store *store, const tb_whatif_question *q, tb_mont
     return code;
 }
 
-/* --- what is said beside it --- */
+/* --- notes --- */
 
 /* Months of which nothing is billed stand in the answer as they are. */
 static tb_code read_late(tb_store *store, const tb_whatif_question *q, tb_whatif_answer *a,

@@ -1,5 +1,5 @@
-/* A table: what a kind of alert looks at, and what its message says of it. Money comes from the one
- * rating function and from the forecast that GET /billing/forecast answers; nothing is rated here. */
+/* A table of the kinds of alerts: the value that each checks, and the data of its message. Money comes from the one
+ * rating function and from the forecast of GET /billing/forecast; nothing is rated here. */
 #include "ops/traffic/alert_kinds.h"
 
 #include <inttypes.h>
@@ -25,11 +25,11 @@ static tb_code read_total(tb__alert_look *look, tb_error *err)
 {
     tb_month_bill bill;
     if (look->has_total) return TB_OK;
-    tb_code code = tb_month_bill_read(look->store, look->account, look->month, TB_NOW,
-                                      look->books->list, look->books->n, look->now_us, &bill, err);
+    const tb_bill_query query = {look->account, look->month, TB_NOW, look->books->list, look->books->n, look->now_us};
+    tb_code code = tb_month_bill_read(look->store, &query, &bill, err);
     if (code) return code;
     look->total = bill.bill.total;
-    look->total_lacks = bill.bill.n_unpriced > 0;
+    look->total_unpriced = bill.bill.n_unpriced > 0;
     look->minor_digits = bill.bill.minor_digits;
     memcpy(look->currency, bill.source.input.currency, sizeof look->currency);
     look->has_total = true;
@@ -42,7 +42,7 @@ static tb_code look_at_total(tb__alert_look *look, size_t i, tb__alert_found *re
 {
     tb_code code = read_total(look, err);
     if (code) return code;
-    look->unpriced |= look->total_lacks;
+    look->unpriced |= look->total_unpriced;
     *ret = (tb__alert_found){tb_decimal_compare(look->total, look->rules[i].limit) > 0, look->total};
     put_member(data, "seen", look->total, look->minor_digits);
     tb_buf_fmt(data, ",\"currency\":\"%s\"", look->currency);

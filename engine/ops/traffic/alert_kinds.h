@@ -5,7 +5,7 @@
 #include "tollbook/alerts.h"
 #include "tollbook/monthbill.h"
 
-/* An account as it is looked at. What several alerts need is read once. */
+/* The evaluation of an account. Values that several alerts need are read once. */
 typedef struct tb__alert_look {
     tb_store *store;
     const tb_month_books *books;
@@ -14,16 +14,16 @@ typedef struct tb__alert_look {
     size_t n_rules;
     char currency[4];
     bool has_total, has_forecast, has_hours;
-    bool unpriced; /* usage of the month has no price, and an alert on money was looked at */
+    bool unpriced; /* usage of the month has no price, and an alert on money was evaluated */
     int minor_digits;
     tb_decimal total;             /* gross */
-    bool total_lacks;             /* usage without a price */
+    bool total_unpriced;          /* usage without a price */
     uint32_t paths, over[TB_ALERTS_MAX]; /* by rule */
     tb_i128 p5, p50, p95;
     uint64_t hours[TB_ANOMALY_SPAN];
 } tb__alert_look;
 
-/* What came of one rule. data: further members of the message's data, each behind a comma. */
+/* The result of one rule. data: further members of the message's data, each after a comma. */
 typedef struct tb__alert_found {
     bool breached;
     tb_decimal seen;

@@ -177,11 +177,11 @@ static tb_code look_and_note(tb_ops *ops, evaluating *e, tb_reply *reply, bool *
     tb_alert_changes changes;
     bool moved = false;
     if (!watch) return tb_no_memory(err);
-    tb_code code =
-        tb_alerts_look(ops->store, watch, ops->now_us, say_trouble, reply, &changes, ret_over, err);
+    tb_code code = tb_alerts_look(ops->store, watch, ops->now_us, say_trouble, reply, &changes, err);
     e->account = tb_alert_watch_at(watch);
     tb_alert_watch_free(watch);
     if (code) return code;
+    *ret_over = changes.complete;
     code = tb_alerts_note(ops->store, &changes, ops->now_us, &moved, err);
     for (size_t i = 0; i < changes.n; i++) {
         e->raised += changes.list[i].raise && !changes.list[i].late;

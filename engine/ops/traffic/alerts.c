@@ -1,10 +1,10 @@
-/* Rounds over the accounts with alerts. A round remembers a mark of each account, so that the next one
- * passes by what has not changed: both lists ascend by account and are walked side by side.
+/* Rounds over the accounts with alerts. A round remembers a mark of each account, so that the next one skips unchanged
+ * accounts: both lists ascend by account and are walked side by side.
  *
- * How an alert stands is the last row of it. It is raised where its threshold is passed and no row of the
- * month says so yet; it is cleared where a row stands and the threshold is not passed, or the alert is
- * declared no more. One that stands from an earlier month is raised anew, and its old row closed without
- * a word. One that was raised while no messages were wanted has its message made when they are. */
+ * The last row of an alert is its state. It is raised when its threshold is passed and no row of the month is open; it
+ * is cleared when a row is open and the threshold is not passed, or the alert is no longer declared. An open row of an
+ * earlier month is closed silently, and the alert raised anew. An alert that was raised while the outbox was off gets
+ * its message when it is switched on. */
 #include "tollbook/alerts.h"
 
 #include <inttypes.h>
@@ -223,7 +223,7 @@ static bool is_declared(const judging *j, const char *alert)
     return false;
 }
 
-/* Alerts that stand and that the catalogue names no more. */
+/* Open alerts that the catalogue no longer names. */
 static tb_code clear_removed(judging *j, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -277,7 +277,7 @@ static tb_code keep_look(tb_alert_watch *w, const looked_at *now, tb_error *err)
     return code;
 }
 
-/* One account's own trouble is said, and what was found of it left out. */
+/* An error of one account is reported, and its changes are dropped. */
 static tb_code say_trouble(const judging *j, size_t before, tb_code code, tb_say say, void *ctx,
                            const tb_error *why)
 {
@@ -326,7 +326,7 @@ static tb_code look_at_some(tb_store *store, tb_alert_watch *w, const int64_t *a
 }
 
 tb_code tb_alerts_look(tb_store *store, tb_alert_watch *w, int64_t now_us, tb_say say, void *ctx,
-                       tb_alert_changes *ret_changes, bool *ret_over, tb_error *err)
+                       tb_alert_changes *ret_changes, tb_error *err)
 {
     int64_t *accounts = NULL;
     size_t n = 0;
@@ -338,7 +338,7 @@ tb_code tb_alerts_look(tb_store *store, tb_alert_watch *w, int64_t now_us, tb_sa
     if (!code && n) code = look_at_some(store, w, accounts, n, now_us, say, ctx, ret_changes, err);
     free(accounts);
     if (code) tb_alert_changes_release(ret_changes);
-    *ret_over = n < TB_ALERT_ACCOUNTS;
+    ret_changes->complete = n < TB_ALERT_ACCOUNTS;
     return code;
 }
 

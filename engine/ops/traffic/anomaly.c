@@ -1,4 +1,4 @@
-/* Anomalies: an hour against the same hour of the same weekday in past weeks. In whole numbers alone: the
+/* Anomalies: an hour against the same hour of the same weekday in past weeks. Only in whole numbers: the
  * median of an even number of values is kept doubled. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Reads what GET /insights shows. All zones are summed by what they are ordered by;
- * only those of the page are read further: all totals, those of the time before, and a spark. */
+/* Reads the answer of GET /insights. All zones are summed by the metrics of the sort order; only the zones of the page
+ * are read further: all totals, those of the compared range, and a spark. */
 #include "tollbook/statistics.h"
 #include "tollbook/retain.h"
 
@@ -17,7 +17,7 @@ typedef struct page_row {
 
 typedef struct reading {
     tb_store *store;
-    const tb_insights_ask *ask;
+    const tb_insights_query *ask;
     tb_period period;
     const tb_alloc *alloc;
     tb_series series, before;
@@ -46,8 +46,8 @@ static tb_code refuse_hours(int64_t month, tb_error *err)
                    from);
 }
 
-/* Where hours were let go, sums of whole days would stand beside points and parts of days that are gone: auto
- * becomes days, and a part of a day the whole of it. */
+/* Where hours have expired, sums of whole days would be compared with points and parts of days that no longer exist:
+ * auto becomes days, and a part of a day the whole day. */
 static tb_code keep_to_hours(reading *r, tb_error *err)
 {
     tb_period *p = &r->period;
@@ -138,7 +138,7 @@ static int by_rank(const void *a, const void *b)
     return is_before(a, b) ? -1 : is_before(b, a);
 }
 
-/* The first `n` of a heap, whose last in rank is at its top. */
+/* Restores a heap of n elements, with the last in rank at its top. */
 static void sink(ranked *heap, size_t n, size_t at)
 {
     for (size_t down = 2 * at + 1; down < n; down = 2 * at + 1) {
@@ -183,7 +183,7 @@ static tb_code order_zones(reading *r, size_t want, tb_error *err)
     return code;
 }
 
-static tb_zone_question question_of(const tb_insights_ask *ask, const tb_period *p)
+static tb_zone_question question_of(const tb_insights_query *ask, const tb_period *p)
 {
     return (tb_zone_question){.scope = ask->scope,
                               .choice = {ask->search, ask->order.field < 0},
@@ -339,7 +339,7 @@ static void release(reading *r)
     tb_buf_release(&r->names);
 }
 
-tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_alloc *alloc,
+tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                        tb_buf *out, tb_error *err)
 {
     reading r = {.store = store, .ask = ask, .period = ask->period, .alloc = alloc};
@@ -356,8 +356,8 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_ask *ask, const tb_all
     return code;
 }
 
-/* By the times that were asked for: where hours were let go another question follows, which is slow. */
-tb_code tb_insights_known(tb_store *store, const tb_insights_ask *ask, bool *ret_known, tb_error *err)
+/* By the requested times: if hours have expired the query changes, which is slow. */
+tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err)
 {
     const tb_zone_question q = question_of(ask, &ask->period);
     tb_code code = tb_store_read_begin(store, err);

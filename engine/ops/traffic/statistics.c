@@ -11,20 +11,20 @@
 #include "tollbook/invoicestore.h"
 #include "tollbook/ledgerstore.h"
 
-tb_code tb_statistics_in(tb_store *store, const tb_view *view, tb_range range, tb_answer_kind kind,
-                         int64_t now_us, const tb_alloc *alloc, tb_buf *out, tb_error *err)
+tb_code tb_statistics_in(tb_store *store, const tb_statistics_query *query, int64_t now_us,
+                         const tb_alloc *alloc, tb_buf *out, tb_error *err)
 {
     tb_series series;
     tb_geo *geo = NULL;
     tb_balance *balances = NULL;
-    tb_answer answer = {.kind = kind, .series = &series};
-    bool statistics = kind == TB_ANSWER_STATISTICS;
-    tb_code code = tb_series_init(&series, range, tb_answer_metrics(kind), alloc, err);
+    tb_answer answer = {.kind = query->kind, .series = &series};
+    bool statistics = query->kind == TB_ANSWER_STATISTICS;
+    tb_code code = tb_series_init(&series, query->range, tb_answer_metrics(query->kind), alloc, err);
     if (code) return code;
-    code = tb_store_read_view(store, view, &series, statistics ? &geo : NULL, &answer.n_geo, err);
+    code = tb_store_read_view(store, &query->view, &series, statistics ? &geo : NULL, &answer.n_geo, err);
     answer.geo = geo;
     if (code == TB_OK && statistics)
-        code = tb_store_balance_history(store, view->account, range, now_us, &balances,
+        code = tb_store_balance_history(store, query->view.account, query->range, now_us, &balances,
                                         &answer.n_balances, err);
     answer.balances = balances;
     if (code == TB_OK) code = tb_answer_encode(&answer, out, err);
@@ -46,7 +46,8 @@ static tb_code read_account(tb_store *store, int64_t account, tb_range range, in
     if (code == TB_OK && !exists)
         code = tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", account);
     if (code == TB_OK)
-        code = tb_statistics_in(store, &view, range, TB_ANSWER_STATISTICS, now_us, NULL, out, err);
+        code = tb_statistics_in(store, &(tb_statistics_query){view, range, TB_ANSWER_STATISTICS}, now_us, NULL, out,
+                                err);
     tb_store_read_end(store);
     return code;
 }

@@ -1,4 +1,4 @@
-/* The largest are named one by one, the rest is summed, so that what is said stays short. */
+/* The largest are named one by one, the rest is summed, so that the report stays short. */
 #include "tollbook/statistics.h"
 
 #include <inttypes.h>

@@ -66,8 +66,8 @@ static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     if (!code) code = read_range(args, kind, ops->now_us, &range, err);
     if (!code) code = tb_store_need_account(ops->store, view.account, err);
     if (!code)
-        code = tb_statistics_in(ops->store, &view, range, kind, ops->now_us, NULL, &reply->json,
-                                err);
+        code = tb_statistics_in(ops->store, &(tb_statistics_query){view, range, kind}, ops->now_us, NULL,
+                                &reply->json, err);
     tb__print_json(reply);
     return code;
 }

@@ -51,8 +51,8 @@ static bool is_its_own(tb_code code)
 static tb_code read_net(const listing *l, listed *of, tb_error *err)
 {
     tb_month_bill month;
-    tb_code code = tb_month_net_read(l->ops->store, of->account, l->month, TB_NOW, l->books.list, l->books.n,
-                                     l->ops->now_us, &month, &of->why);
+    const tb_bill_query query = {of->account, l->month, TB_NOW, l->books.list, l->books.n, l->ops->now_us};
+    tb_code code = tb_month_net_read(l->ops->store, &query, &month, &of->why);
     if (code) {
         if (is_its_own(code)) return TB_OK;
         *err = of->why;

@@ -10,8 +10,8 @@
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                         tb_error *err);
 
-/* Damage is what the check looks for; everything else stops it. A table that is gone makes a
- * statement of ours an error (internal): tb_store_verify has named it by then. */
+/* Damage is a finding of the check; every other error stops it. A missing table makes a statement fail with an internal
+ * error: tb_store_verify has reported it by then. */
 static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differences,
                            const tb_error *err)
 {

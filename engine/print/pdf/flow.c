@@ -1,5 +1,5 @@
-/* Blocks one below the other. A piece that does not fit begins a page; a heading never stands alone
- * at a page's end. Every width is that of the paper, so a long name wraps and nothing overlaps. */
+/* Blocks one below the other. A piece that does not fit begins a page; a heading is never alone at a page's end.
+ * Every width is that of the paper, so a long name wraps and nothing overlaps. */
 #include "print/pdf/flow.h"
 
 #include <stdlib.h>
@@ -138,7 +138,7 @@ static size_t count_boxes(const tb__row *rows, size_t n)
     return boxes;
 }
 
-/* Each box runs on to the next page by itself; what follows stands below the longest. */
+/* Each box continues on the next page by itself; later blocks are below the longest. */
 static void put_parties(tb__flow *flow, const tb__block *block)
 {
     const tb__row *rows = rows_of(flow, block);
@@ -282,7 +282,7 @@ double tb__flow_rest(const tb__flow *flow, size_t block)
     return height;
 }
 
-/* Details that do not fit below what a customer needs stand on pages of their own. */
+/* Details that do not fit below the summary get pages of their own. */
 static void put_details(tb__flow *flow, size_t block)
 {
     const bool begun = flow->y > flow->top + (flow->bottom - flow->top) * 0.4;

@@ -1,5 +1,5 @@
-/* A sheet laid out on pages: where every piece of it stands. Nothing is drawn yet, so the number of
- * pages is known when the first one is. Points, from a page's upper left corner. */
+/* A sheet laid out on pages: the position of every piece. Nothing is drawn yet, so the number of pages is known when
+ * the first one is drawn. Points, from a page's upper left corner. */
 #ifndef TOLLBOOK_PRINT_FLOW_H
 #define TOLLBOOK_PRINT_FLOW_H
 
@@ -52,7 +52,7 @@ const tb__ink *tb__flow_ink(tb__flow *flow, tb__style style, const char *text, d
 void tb__flow_rule(tb__flow *flow, tb__item_kind kind, double x, double width);
 void tb__flow_mark(tb__flow *flow, const char *text, int level);
 void tb__flow_new_page(tb__flow *flow);
-/* Whether a new page had to begin for what is `height` high. */
+/* Whether a new page had to begin for a piece of this height. */
 bool tb__flow_need(tb__flow *flow, double height);
 void tb__flow_table(tb__flow *flow, const tb__block *block); /* table.c */
 double tb__flow_rest(const tb__flow *flow, size_t block);    /* flow.c */

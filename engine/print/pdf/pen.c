@@ -90,13 +90,13 @@ struct tb__pen {
     hb_buffer_t *shaped;
     tb__arena inks;  /* of this document */
     stroke *layouts; /* of this document */
-    tb__arena kept;  /* plain texts, whose shapes do not depend on the document */
+    tb__arena kept;  /* plain texts with shapes that do not depend on the document */
     stroke *known[KNOWN];
     size_t n_known;
     uint64_t seed; /* of their hashes */
     batch batch;
     tb__language language;
-    const char *han; /* the language whose forms of Han a document takes */
+    const char *han; /* the language that decides the forms of Han characters */
     size_t unknown;
 };
 
@@ -445,7 +445,7 @@ void tb__pen_flush(tb__pen *pen, cairo_t *cr)
     b->len = b->n_glyphs = b->n_clusters = 0;
 }
 
-/* The text without its room: at most what a batch holds. */
+/* Copies the text, cut to the maximum of a batch. */
 static void add_to_batch(batch *b, const stroke *ink, double x, double y)
 {
     memcpy(b->text + b->len, ink->text, (size_t)ink->len);

@@ -1,6 +1,6 @@
-/* Tables: columns as wide as their cells, but never so wide that the one of words has no room; a
- * row is never cut; the head stands again on every page. What must not be left alone at a page's
- * end (a group's name, a line before its parts) takes the next row with it. */
+/* Tables: columns as wide as their cells, but the column of words keeps its room; a row is never cut; the head is
+ * repeated on every page. A row that must not be alone at a page's end (a group's name, a line before its parts)
+ * takes the next row with it. */
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -112,7 +112,7 @@ static double below(tb__row_kind kind)
     return kind == TB__GROUP ? 0 : kind == TB__OPEN ? 1 : kind == TB__PART ? 0.5 : 3.5;
 }
 
-/* Whether the note stands on the line of the words. */
+/* Whether the note is on the line of the words. */
 static bool is_beside(const table *t, const tb__row *row, const line *l)
 {
     const tb__ink *words = l->cell[t->wide];

@@ -1,10 +1,10 @@
-/* Backup: one snapshot, page by page, into TO.tollbook-partial; the copy is checked on its own and gets its
- * name last, so that a file named TO is always whole. A backup that is killed leaves its partial copy, and the next
- * backup to the same folder removes it: the suffix is tollbook's own, so that no file of another program has it, no database
- * is made under such a name, and the lock that a running backup holds on its copy tells those that are left.
+/* Backup: one snapshot, page by page, into TO.tollbook-partial; the copy is checked on its own and gets its name
+ * last, so that a file named TO is always whole. A backup that is killed leaves its partial copy, and the next
+ * backup to the same folder removes it: the suffix is tollbook's own, so that no file of another program has it, no
+ * database is made under such a name, and a running backup holds a lock on its copy.
  *
  * A read transaction holds the snapshot: writers go on meanwhile and the copy never starts again.
- * The copy's own pages need no journal, since a half-made copy is thrown away; they are flushed
+ * The copy's own pages need no journal, since an unfinished copy is deleted; they are flushed
  * once, before the check. */
 #include "store/core/held.h"
 #include "store/core/internal.h"
@@ -44,9 +44,9 @@ tb_code tb__check_name(const char *path, tb_error *err)
                    path);
 }
 
-/* A file that lies there is emptied, so it must be left from an earlier backup by this user: not the database itself, nor a file of another
- * name too, nor another user's, who could read the copy. Looked at before it is opened: closing a database drops SQLite's
- * locks on it. */
+/* An existing file is overwritten, so it must be left from an earlier backup by this user: not the database itself,
+ * nor a file with a second name, nor another user's, who could read the copy. Checked before it is opened: closing a
+ * database file drops SQLite's locks on it. */
 static tb_code check_free(const tb_store *store, const char *partial, tb_error *err)
 {
     struct stat st;
@@ -55,8 +55,8 @@ static tb_code check_free(const tb_store *store, const char *partial, tb_error *
     return tb_fail(err, TB_E_IO, NULL, "%s is in the way; remove it or name another file.", partial);
 }
 
-/* Whether what is locked still lies there, and is what check_free allows: the backup that had the lock before may have given
- * it its name, and then it is whole and no longer ours to write. */
+/* Whether the locked file is still at its path, and is what check_free allows: the backup that held the lock before may
+ * have renamed it, and then it is complete and no longer ours to write. */
 static bool lies_there(int fd, const char *path)
 {
     struct stat own, there;
@@ -64,7 +64,7 @@ static bool lies_there(int fd, const char *path)
            own.st_dev == there.st_dev && own.st_nlink == 1 && own.st_uid == geteuid();
 }
 
-/* A place for the copy that nobody else writes: the file is ours while the lock is held. */
+/* A file for the copy that no other process writes while the lock is held. */
 static tb_code open_partial(const char *path, int *ret_fd, tb_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -139,7 +139,7 @@ typedef struct copy_check {
     sqlite3 *db;
     tb_progress progress;
     void *ctx;
-    char first[240]; /* the first difference, cut to what an error's message takes */
+    char first[240]; /* the first difference, cut to an error message's room */
 } copy_check;
 
 static void keep_first(void *ctx, const char *sentence)
@@ -277,7 +277,7 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (own_snapshot) tb_store_read_end(store);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
     if (!code) code = check_copy(partial, store->client, check ? check : tb_store_verify, &checking, err);
-    if (!code) code = tb__still_there(store->held, NULL, err); /* a copy of what is gone is none */
+    if (!code) code = tb__still_there(store->held, NULL, err); /* the database must still be there */
     remove_beside(partial);
     if (!code) code = give_name(partial, to, err);
     if (code) unlink(partial);

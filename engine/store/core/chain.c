@@ -1,6 +1,6 @@
-/* Chains: each row of a chained table holds a SHA-256 over itself and the one before, so that a
- * change shows in the row, and a row that is gone, put in between or moved shows in the next one.
- * That the last rows are there is told by the table's head (sealed.h). */
+/* Chains: each row of a chained table holds a SHA-256 over itself and the previous row, so that a change shows in
+ * the row, and a row that is deleted, inserted or moved shows in the next one. The table's head (sealed.h) shows
+ * whether the last rows are there. */
 #include "store/core/chain.h"
 
 #include <sodium.h>
@@ -21,8 +21,8 @@ static void add_text(crypto_hash_sha256_state *hash, const char *text, size_t le
     crypto_hash_sha256_update(hash, (const unsigned char *)text, len);
 }
 
-/* Behind the first TB__CHAIN_FIRST texts, which every row has, empty ones count where another one follows: columns
- * that came later leave the hashes of rows that do without them. *empty: those that wait. */
+/* After the first TB__CHAIN_FIRST texts, which every row has, empty ones are hashed only if a non-empty one follows:
+ * later columns do not change the hashes of rows without them. *empty: the number of pending empty ones. */
 static void add_text_at(crypto_hash_sha256_state *hash, int i, const char *text, size_t len,
                         int *empty)
 {

@@ -11,8 +11,7 @@
 #define TB__LEDGER_TEXTS   7
 #define TB__AUDIT_TEXTS    3
 
-/* The chain value of the row where `s` stands, after `before` (zeros for the first). false: there
- * is no memory. */
+/* The chain value of the current row of `s`, after `before` (zeros for the first). false: out of memory. */
 bool tb__chain_row(const uint8_t before[TB__CHAIN], sqlite3_stmt *s, int n_texts,
                    uint8_t ret[TB__CHAIN]);
 /* last: the statement that gives the last row's id and chain value. No row: 0 and zeros. */

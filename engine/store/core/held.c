@@ -1,5 +1,5 @@
-/* The algorithm keeps true: while a file is `written`, its lock_fd holds byte AT exclusively; a
- * descriptor in the list is closed only with its last user. */
+/* Invariants: while a file is `written`, its lock_fd holds byte AT exclusively; a descriptor in the list is closed only
+ * with its last user. */
 #include "store/core/held.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 typedef struct inode {
     dev_t dev;
-    ino_t ino; /* 0: there is none */
+    ino_t ino; /* 0: none */
 } inode;
 
 /* A database that this process has open. */
@@ -29,7 +29,7 @@ struct file {
     file *next;
     inode is;
     int fd;      /* for reading */
-    int lock_fd; /* for writing, -1: nobody wanted to write */
+    int lock_fd; /* for writing; -1: not opened yet */
     unsigned users;
     struct {
         void *is;
@@ -51,7 +51,7 @@ struct tb__held {
     char path[]; /* real */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and what stands in it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and its elements */
 static file *files;
 
 static inode inode_of(const struct stat *st)
@@ -86,8 +86,8 @@ static bool is_held(int fd)
     return held_from(fd, AT) > 0;
 }
 
-/* What cannot be told is not told: the lock itself holds. */
-static void tell_wal(int fd, uint64_t wal)
+/* Errors are ignored: the lock itself is enough. */
+static void record_wal(int fd, uint64_t wal)
 {
     if (change(fd, F_WRLCK, WAL_AT, (off_t)wal + 1) != 0) errno = 0;
 }
@@ -98,7 +98,7 @@ static uint64_t wal_of(int fd)
     return len > 0 ? (uint64_t)len - 1 : 0;
 }
 
-/* Who writes, as FILE.lock says: nothing where the writer came by another name. */
+/* The writer's name in FILE.lock; empty where the writer opened the file by another name. */
 static void read_holder(const char *path, char name[HOLDER_MAX + 1])
 {
     char mark[PATH_MAX + 8];
@@ -222,8 +222,8 @@ void *tb__held_share(tb__held *held, tb__shared what, void *(*make)(void), void 
 
 /* --- becoming the writer --- */
 
-/* A second name has a -wal of its own, and what waits there would be missed, or written over, by
- * whoever comes next; no lock prevents that once the first is gone. */
+/* A second name has a -wal of its own, and its commits would be missed, or overwritten, by the next writer; no lock
+ * prevents that once the first writer is gone. */
 static tb_code check_names(const char *path, tb_error *err)
 {
     struct statx x;
@@ -288,13 +288,13 @@ static tb_code take_file(file *f, const char *path, const char *name, tb_error *
     return TB_OK;
 }
 
-/* Makes FILE.lock. If root makes it, it is given to the database's owner, as SQLite's files beside it are; the owner of an
- * existing one is not changed. */
+/* Makes FILE.lock. If root makes it, it is given to the database's owner, as SQLite's files beside it are; the owner
+ * of an existing one is not changed. */
 static int make_mark(const char *mark, const char *path)
 {
     struct stat st;
     const int fd = open(mark, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    /* Where it cannot be given away, its owner's next writer says so. */
+    /* Where the owner cannot be changed, the next writer of that user reports it. */
     if (fd >= 0 && geteuid() == 0 && (stat(path, &st) != 0 || fchown(fd, st.st_uid, st.st_gid) != 0)) errno = 0;
     return fd;
 }
@@ -340,8 +340,8 @@ static inode look_at(const char *path)
     return stat(path, &st) == 0 ? inode_of(&st) : (inode){0, 0};
 }
 
-/* Locks the -wal that lies there, if there is one. Before SQLite opens it, which would take what is in
- * it for this file's; and again after, when it may have been made. */
+/* Locks the existing -wal, if there is one. Before SQLite opens it, which would apply it to this file; and again after
+ * that, when it may have been created. */
 static tb_code take_wal(tb__held *held, tb_error *err)
 {
     struct stat st;
@@ -395,7 +395,7 @@ static tb_code new_held(const char *path, tb__held **ret, tb_error *err)
     return TB_OK;
 }
 
-/* Whether somebody writes another database with the -wal that lies beside this one. */
+/* Whether another process writes another database with the -wal beside this one. */
 static tb_code check_wal_free(const tb__held *held, tb_error *err)
 {
     char name[HOLDER_MAX + 1];
@@ -457,14 +457,14 @@ bool tb__is_held(const tb__held *held, const struct stat *st)
 
 /* --- the WAL --- */
 
-/* Says which -wal is the writer's, and remembers what lies beside the file. */
+/* Records which -wal is the writer's, and the files beside the database. */
 static tb_code settle_wal(tb__held *held, tb_error *err)
 {
     tb_code code = take_wal(held, err);
     if (code) return code;
     held->shm = look_at(held->shm_path);
     held->file->wal = held->wal.ino & WAL_MASK;
-    if (held->wal.ino) tell_wal(held->file->lock_fd, held->file->wal);
+    if (held->wal.ino) record_wal(held->file->lock_fd, held->file->wal);
     return TB_OK;
 }
 

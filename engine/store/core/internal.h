@@ -32,7 +32,7 @@ typedef struct tb__located {
     tb_u128 bytes;
 } tb__located;
 
-/* Months whose rest by this is the same are one to tb__late_came_since. */
+/* Slots for months, by month modulo this; tb__late_came_since does not distinguish months of one slot. */
 #define TB__LANDED 16
 
 struct tb_store {
@@ -50,10 +50,10 @@ struct tb_store {
     int wal_pages;          /* pages in the WAL after the last commit */
     uint64_t read_version;  /* of a reader: the data version of the snapshot, */
     bool read_version_known; /* if it was read in it */
-    bool scrub;             /* the WAL may hold what was forgotten: it is to be emptied */
+    bool scrub;             /* the WAL may hold erased data: it is to be emptied */
     bool rows_buffered;     /* rows of base are in the write buffer: usage/write_buffer.h */
-    bool series_come;       /* they wait to be written: usage/owners.h */
-    tb_helper helper;       /* start NULL: there is none */
+    bool series_come;       /* new series are not written yet: usage/owners.h */
+    tb_helper helper;       /* start NULL: none */
     int64_t next_series;    /* behind all series ids given, 0: read it from meta */
     int64_t next_segment;   /* id of the segment that add_segment will insert, 0: not known */
     uint64_t rejects_kept;  /* of the running segment */
@@ -79,19 +79,19 @@ struct tb_store {
     struct tb__log_compaction *log_compaction; /* logs/log_run.h; NULL until a run is appended */
 
     struct tb__read_books *read_books; /* money/books.c; NULL until some are read */
-    struct tb__usage *usage; /* usage/batch.h: sorted runs, and what a writer adds */
+    struct tb__usage *usage; /* usage/batch.h: sorted runs, and a writer's additions */
 
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
     bool regions_move;           /* see tb_store_let_regions_move */
-    bool late_known;             /* writer: late_end is good */
+    bool late_known;             /* writer: late_end is valid */
     int64_t late_end;            /* usage of days from here on is never late */
-    int64_t asked_account;              /* the last account asked about; 0: none */
-    int64_t asked_month[TB__LANDED];    /* of it: the month asked about and 1 more; 0: none */
-    bool asked_noted[TB__LANDED];       /* it was run, or a closing rests on it */
+    int64_t asked_account;              /* account of the cached answers below; 0: none */
+    int64_t asked_month[TB__LANDED];    /* its month and 1 more; 0: none */
+    bool asked_noted[TB__LANDED];       /* it was run, or a closing depends on it */
     struct tb__late_row *late;          /* writer: days that may be late, until tb__late_write */
     size_t n_late, cap_late;
-    uint32_t landing;                   /* writer: months, by their rest, of which this transaction has usage */
+    uint32_t landing;                   /* writer: slots of months of which this transaction has usage */
     int64_t landing_first, landing_end; /* days of the month that it was told of last */
     int64_t landed[TB__LANDED];         /* the data version in which usage of such a month came last; 0: not since opened */
     int64_t back;                       /* the data version that is looked back at; 0: today's */
@@ -122,11 +122,11 @@ TB_MUST_USE tb_code tb__int_of(tb_store *store, tb__statement id, const int64_t 
 #define TB__ID_END (INT64_C(1) << 53)
 /* TB_E_CORRUPT where no row of that table has this number; end: the first that is too large. */
 TB_MUST_USE tb_code tb__check_id(const char *table, int64_t id, int64_t end, tb_error *err);
-/* The number of a table's next row, by a statement that adds one to the newest. TB_E_CORRUPT where the newest is none that this
- * program gives. */
+/* The number of a table's next row, by a statement that adds one to the newest. TB_E_CORRUPT: the newest is not a
+ * number that this program assigns. */
 TB_MUST_USE tb_code tb__next_id(tb_store *store, tb__statement next, const char *table, int64_t *ret_id, tb_error *err);
-/* A statement's rows as a list. `from` makes an item of a row; `release` (may be NULL) gives back
- * what it holds, where a later row fails. */
+/* A statement's rows as a list. `from` makes an item of a row; `release` (may be NULL) releases an item when a later
+ * row fails. */
 typedef struct tb__rows {
     size_t size;
     tb_code (*from)(sqlite3_stmt *row, void *item, tb_error *err);
@@ -140,8 +140,7 @@ TB_MUST_USE tb_code tb__collect(tb_store *store, sqlite3_stmt *statement, const 
 TB_MUST_USE tb_code tb__collect_ints(tb_store *store, tb__statement id, const int64_t *values,
                                      int n, const tb__rows *rows, void *ret_list, size_t *ret_n,
                                      tb_error *err);
-/* A text cut to its room, terminated. A column that is never NULL comes as NULL only for lack of
- * memory. */
+/* A text cut to its room, terminated. A NULL in a column that is never NULL means that memory is short. */
 TB_MUST_USE tb_code tb__copy_text(sqlite3_stmt *s, int column, char *out, size_t size, tb_error *err);
 /* The first column of its rows. */
 extern const tb__rows tb__int_rows;
@@ -191,7 +190,7 @@ TB_MUST_USE tb_code tb__write_buffer_flush(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__series_write(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */
 TB_MUST_USE tb_code tb__adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_error *err);
-/* A balancer with imported rows found its account: what lies in months that were run is late. */
+/* A balancer with imported rows has got an account: its usage in months that were run is late. */
 TB_MUST_USE tb_code tb__adopt_balancer(tb_store *store, int64_t balancer, int64_t account,
                                        tb_error *err);
 
@@ -201,23 +200,23 @@ typedef struct tb__late_of {
     int64_t owner, account, edge;
     bool taken;
 } tb__late_of;
-/* Notes a day as late where its month was run or a closing rests on it, in the file by tb__late_write: late.c. */
+/* Notes a day as late if its month was run or a closing depends on it; tb__late_write stores it. See late.c. */
 TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
-/* Notes that usage of the day comes; *ret_late: tb__late_note of it is needed, too. */
+/* Notes that usage of the day is added; *ret_late: tb__late_note must be called for it, too. */
 TB_MUST_USE tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err);
-/* At the end of what notes days: puts them into the file. */
+/* Stores the noted days. */
 TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
-/* After a failure: what was not written never will be. */
+/* After a failure: drops the noted days. */
 void tb__late_drop(tb_store *store);
-/* A month was run or closed, or a transaction was undone: what is remembered of runs is asked anew. */
+/* A month was run or closed, or a transaction was rolled back: drops the cached answers. */
 void tb__late_forget(tb_store *store);
 /* The transaction is about to be committed, and its version is counted. */
 TB_MUST_USE tb_code tb__late_landed(tb_store *store, tb_error *err);
-/* Whether usage of the month has come since that version. May say so of a month that is a multiple of TB__LANDED away. */
+/* Whether usage of the month was added after that version. May be true also for usage of another month of the slot. */
 bool tb__late_came_since(const tb_store *store, int64_t month, int64_t version);
 
-/* The catalogue changed, or what was changed in it was undone: zones and edge locations are read anew. */
+/* The catalogue was changed, or a change was rolled back: zones and edge locations are read again. */
 void tb__directory_forget(tb_store *store);
 void tb__log_joiner_free(struct tb__log_joiner *joiner);
 void tb__log_compaction_free(struct tb__log_compaction *compaction);

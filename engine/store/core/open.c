@@ -4,8 +4,8 @@
  * The writer holds the file for its whole life (held.h). SQLite's own locks would let a second
  * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
  * instant can damage the WAL, so one connection in one process does both. Before each COMMIT and
- * after it the writer looks whether what it holds is what lies there: nothing is acknowledged into a
- * file that is gone. */
+ * after it the writer checks that the open file is still at its path: no commit is acknowledged into a
+ * deleted file. */
 #include "store/clickhouse/clickhouse.h"
 #include "store/core/held.h"
 #include "store/core/seal.h"
@@ -185,8 +185,8 @@ static tb_code run_steps(tb_store *store, int from, tb_error *err)
     return code ? code : tb__exec(store->db, store->path, stamp, err);
 }
 
-/* SQLite's check reports a page that it could not read, for lack of memory or by an error of the disk, as
- * if it were damaged: the result behind that; 0: there is none. */
+/* SQLite's check reports a page that it could not read, for lack of memory or by an I/O error, as if it were damaged:
+ * the result code in that report; 0: none. */
 static int read_failure(const char *found)
 {
     static const char code[] = "error code=";
@@ -223,8 +223,8 @@ static tb_code check_pages(tb_store *store, tb_error *err)
     return code;
 }
 
-/* Brings the schema from `from` to the newest: all steps or none, so that what was cut off is still
- * the file of the tollbook that wrote it. */
+/* Migrates the schema from `from` to the newest: all steps or none, so that an interrupted migration leaves the file of
+ * the older version. */
 static tb_code migrate(tb_store *store, int from, tb_error *err)
 {
     tb_code code = from ? check_pages(store, err) : TB_OK;
@@ -252,7 +252,7 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     return code;
 }
 
-/* After the first read, which opens the WAL: SQLite opened what is held. */
+/* After the first read, which opens the WAL: checks that SQLite opened the locked file. */
 static tb_code check_held(tb_store *store, tb_error *err)
 {
     int moved = 0;
@@ -272,8 +272,8 @@ static tb_code exists_already(const char *path, tb_error *err)
     return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.", path);
 }
 
-/* An earlier creation that a crash cut off leaves a file without a schema: nobody's work. Looked at
- * as a reader, so that a file of somebody else's is not touched. */
+/* A creation that was cut off by a crash leaves a file without a schema, which may be replaced. Opened read-only, so
+ * that any other file is not touched. */
 static tb_code check_blank(const char *path, const tb_store_options *options, tb_error *err)
 {
     struct stat st;
@@ -292,7 +292,7 @@ static tb_code check_blank(const char *path, const tb_store_options *options, tb
     return exists_already(path, err);
 }
 
-/* Empty, for its lock: a file that is there is left alone, and one is not made where a symbolic link leads. */
+/* Makes an empty file, to lock it: an existing file is not changed, and a symbolic link is not followed. */
 static tb_code make_file(const char *path, tb_error *err)
 {
     struct stat st;
@@ -359,8 +359,8 @@ static tb_code prepare_ends(tb_store *store, tb_error *err)
 /* --- a folder that may not be written ---
  *
  * A reader of a WAL database makes -wal and -shm beside it, and cannot where the folder or the
- * medium may not be written. Such a file is read as it lies, without locks, if nobody has it open:
- * whoever had would have made both. */
+ * medium is read-only. Such a file is read without locks if no process has it open: such a process
+ * would have made both. */
 
 static off_t size_beside(const char *path, const char *suffix)
 {
@@ -379,12 +379,6 @@ static bool folder_is_closed(const char *path)
     return access(folder, W_OK) != 0;
 }
 
-/* path is absolute, without symbolic links. */
-static bool lies_still(const char *path)
-{
-    return folder_is_closed(path) && size_beside(path, "-shm") < 0 && size_beside(path, "-wal") <= 0;
-}
-
 static void put_uri(tb_buf *out, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
@@ -396,13 +390,14 @@ static void put_uri(tb_buf *out, const char *path)
     tb_buf_add(out, "?immutable=1", sizeof "?immutable=1");
 }
 
-/* Opens again, as it lies, what could not be read the usual way; `code` where that is no help. */
-static tb_code read_as_it_lies(tb_store *store, const tb_store_options *options, tb_code code,
+/* Opens a file that could not be opened normally again as immutable; returns `code` if that is not possible. */
+static tb_code open_immutable(tb_store *store, const tb_store_options *options, tb_code code,
                                int64_t *ret_version, tb_error *err)
 {
     const char *path = tb__held_path(store->held);
     tb_buf uri;
-    if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) || !lies_still(path))
+    if (options->write || (code != TB_E_READ_ONLY && code != TB_E_IO) || !folder_is_closed(path) ||
+        size_beside(path, "-shm") >= 0 || size_beside(path, "-wal") > 0)
         return code;
     tb__usage_close(store);
     sqlite3_close(store->db);
@@ -430,7 +425,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
         code = tb_fail(err, TB_E_READ_ONLY, NULL, "%s is read-only; give this user write permission.",
                        path);
     if (!code) code = check_identity(store, &version, err);
-    if (code) code = read_as_it_lies(store, options, code, &version, err);
+    if (code) code = open_immutable(store, options, code, &version, err);
     if (!code) code = check_held(store, err);
     if (!code && version < tb__schema_version) {
         if (options->write) code = migrate(store, (int)version, err);
@@ -500,8 +495,8 @@ tb_code tb_store_begin(tb_store *store, tb_error *err)
     return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
 }
 
-/* SQLite itself rolls a whole transaction back after some errors (no room, no memory): its marks are
- * gone then, and what would follow them must not be written for itself. */
+/* SQLite itself rolls a whole transaction back after some errors (disk full, out of memory): its marks are gone
+ * then, and later writes must not be committed by themselves. */
 tb_code tb__check_whole(const tb_store *store, tb_error *err)
 {
     if (!store->broken) return TB_OK;

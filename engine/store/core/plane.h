@@ -1,10 +1,10 @@
-/* The usage plane: where counters, request logs and shield events lie, behind tables of functions, so
- * that they can lie elsewhere than in the store's own file. The file is the first backend (tb__file_plane).
+/* The usage plane: counters, request logs and shield events, behind tables of functions, so that they can be stored
+ * elsewhere than in the store's own file. The file is the first backend (tb__file_plane).
  *
- * The file itself always holds the control plane: the catalogue, edge codes, which owners have series at
- * which locations (the table series), inputs, late usage and all money. A series' id names its counters in
- * every backend. Nobody outside store/usage and store/logs reads or writes the plane but through here
- * (tests/arch/test_plane.py; verify checks a backend's insides and knows them). */
+ * The file itself always holds the control plane: the catalogue, edge codes, the series of each owner (the table
+ * series), inputs, late usage and all money. A series' id names its counters in every backend. Only store/usage and
+ * store/logs read or write the plane directly (tests/arch/test_plane.py; verify checks a backend's internals and
+ * knows them). */
 #ifndef TOLLBOOK_STORE_PLANE_H
 #define TOLLBOOK_STORE_PLANE_H
 
@@ -61,18 +61,18 @@ typedef struct tb__counters {
     tb_code (*add)(void *batch, const tb__day_of *of, const tb_grid *hours, tb_error *err);
     tb_code (*add_countries)(void *batch, int64_t zone, int64_t day, const struct tb__country *list,
                              size_t n, tb_error *err);
-    /* All of a call, days and countries, from a pack. NULL: there are none. */
+    /* All days and countries of a pack in one call. NULL: not supported. */
     tb_code (*take)(void *batch, const struct tb_usage_pack *pack, const struct tb__packed_places *places,
                     tb_error *err);
     tb_code (*end)(void *batch, int64_t newest, tb_error *err);
     void (*free)(void *batch);
-    /* Before the file's own COMMIT: what was added will be there for everybody who sees that. */
+    /* Before the file's own COMMIT: makes the additions visible to readers of the coming version. */
     tb_code (*commit)(tb_store *store, tb_error *err);
-    /* What comes from here on may be undone alone. */
+    /* Later additions may be rolled back separately. */
     void (*mark)(tb_store *store);
-    /* The transaction was undone, or its part since the last mark. */
+    /* The transaction was rolled back, or its part since the last mark. */
     void (*abandon)(tb_store *store, bool whole);
-    /* Adds what a zone holds to its account, and notes what of it is late. */
+    /* Adds a zone's usage to its account, and notes the late part of it. */
     tb_code (*adopt_zone)(tb_store *store, int64_t zone, int64_t account, tb_error *err);
     /* See tb_store_compact_pending; through: of each kind of run, 0 at first. NULL: nothing is ever pending. */
     tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
@@ -100,12 +100,12 @@ typedef struct tb__counters {
     /* Accounts with something to bill, usage among it: see tb_store_billed_accounts. */
     tb_code (*billed_accounts)(tb_store *store, int64_t month, int64_t **ret_accounts, size_t *ret_n,
                                tb_error *err);
-    /* Checks what it holds against itself and adds it up. NULL: verify looks at the file's rows itself. */
+    /* Checks its data and sums it. NULL: verify reads the file's rows itself. */
     tb_code (*verify)(tb_store *store, tb__held_sums *ret_sums, tb__differ_fn differ, void *ctx,
                       tb_error *err);
-    /* Adds what lies elsewhere than in the file. NULL: nothing does. */
+    /* Adds the sizes of data outside of the file. NULL: none. */
     tb_code (*sizes)(tb_store *store, tb_size_by by, tb__sizes *to, tb_error *err);
-    /* The first month of which an account's usage is kept, -1: there is none. */
+    /* The first month with usage of an account; -1: none. */
     tb_code (*first_month)(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err);
 } tb__counters;
 
@@ -119,13 +119,13 @@ typedef struct tb__log_lines {
     tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
     tb_code (*subtract)(tb_store *store, const tb_loginfo *info, const void *bytes, size_t len,
                          uint64_t *removed, tb_error *err);
-    /* *room blocks at most, and lessens it by them; or an hour's, with *room 0 where there may be more. */
+    /* At most *room blocks, subtracted from *room; or those of an hour, and *room 0 if there may be more. */
     tb_code (*drop)(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped, tb_error *err);
     tb_code (*older)(tb_store *store, int64_t before_ms, uint64_t *ret_blocks, uint64_t *ret_bytes,
                      tb_error *err);
     /* Blocks of an account's zones. */
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
-    /* *room blocks at most, and lessens it by them. */
+    /* At most *room blocks, subtracted from *room. */
     tb_code (*forget)(tb_store *store, int64_t account, size_t *room, tb_error *err);
     tb_code (*search)(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
                       tb_log_cursor **ret_cursor, tb_error *err);
@@ -133,7 +133,7 @@ typedef struct tb__log_lines {
     tb_code (*line)(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
     size_t (*bytes)(const tb_log_cursor *cursor);
     void (*free)(tb_log_cursor *cursor);
-    /* Checks what it holds. NULL: verify looks at the file's rows itself. */
+    /* Checks its data. NULL: verify reads the file's rows itself. */
     tb_code (*verify)(tb_store *store, tb__differ_fn differ, void *ctx, tb_error *err);
 } tb__log_lines;
 
@@ -141,14 +141,14 @@ struct tb_log_cursor {
     const tb__log_lines *of;
 };
 
-/* Shield events. See eventstore.h and forget.h. */
+/* Shield events. See logstore.h and forget.h. */
 typedef struct tb__shield_events {
     tb_code (*add)(tb_store *store, const tb_event_ref *refs, size_t n, uint64_t *ret_added,
                    tb_error *err);
-    /* See tb_store_find_events; NULL: what is there stays as it is. */
+    /* See tb_store_find_events; NULL: existing blocks are not changed. */
     tb_code (*find)(tb_store *store, const tb_event_ref *refs, size_t n, size_t *ret_runs, size_t *ret_bytes,
                     tb_error *err);
-    /* *room blocks at most, and lessens it by them; or a day's, with *room 0 where there may be more. */
+    /* At most *room blocks, subtracted from *room; or those of a day, and *room 0 if there may be more. */
     tb_code (*drop)(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped, tb_error *err);
     tb_code (*count)(tb_store *store, int64_t account, uint64_t *ret_blocks, tb_error *err);
     /* *room blocks at most, and lessens it by them. */

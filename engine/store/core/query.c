@@ -1,7 +1,6 @@
-/* Queries: anyone's SQL, reading only. Three fences, each enough alone: an authorizer that knows
- * four kinds of action, SQLite's own word that the statement does not write, and a connection that
- * may not (readers). The hashes of API keys cannot be read. Functions are named one by one: those of
- * another SQLite, or of an extension, are not known to be harmless. */
+/* Queries: any SQL that only reads. Three barriers, each sufficient: an authorizer that allows four kinds of action,
+ * SQLite's own check that the statement does not write, and a read-only connection (readers). The hashes of API keys
+ * cannot be read. Functions are listed one by one: those of another SQLite, or of an extension, may be harmful. */
 #include "store/core/internal.h"
 #include "tollbook/buf.h"
 
@@ -11,9 +10,9 @@
 #define VALUE_MAX    (128 << 20)           /* one value, bytes: twice the longest that is stored */
 #define ROW_TEXT_MAX ((size_t)512 << 20) /* the blobs of one row, as text */
 
-/* What a query may call: functions of their arguments alone, the clock and SQLite's version. Not
- * fts3_tokenizer (takes addresses), load_extension, sqlite_log (writes), rtreecheck and the functions
- * of full-text tables (look into tables), rtreenode (reads what may be no node). */
+/* Functions that a query may call: functions of their arguments, the clock and SQLite's version. Not fts3_tokenizer
+ * (takes addresses), load_extension, sqlite_log (writes), rtreecheck and the functions of full-text tables (read
+ * tables), rtreenode (reads invalid nodes). */
 static const char *const functions[] = {
     "-> ->> json json_array json_array_length json_extract json_group_array json_group_object "
     "json_insert json_object json_patch json_quote json_remove json_replace json_set json_type "
@@ -192,7 +191,7 @@ static tb_code row_read(row *r, sqlite3_stmt *s, tb_error *err)
             if (!r->cells[i]) return tb_no_memory(err);
         }
     }
-    for (int i = 0; i < r->n; i++) /* the buffer does not move any more */
+    for (int i = 0; i < r->n; i++) /* the buffer is complete, so its address is final */
         if (r->hex[i] && !r->text.failed) r->cells[i] = r->text.data + r->hex[i] - 1;
     return tb_buf_check(&r->text, err);
 }

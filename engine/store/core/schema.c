@@ -1,9 +1,9 @@
-/* The schema, as the list of migrations that lead to it: entry n brings schema n to n+1. A file runs
- * those that it lacks in one transaction, a fresh database all of them. Never edit an entry that has shipped; add one.
+/* The schema, as the list of migrations that lead to it: entry n brings schema n to n+1. A file runs the migrations
+ * that it has not had in one transaction, a new database all of them. Never edit an entry that has shipped; add one.
  *
- * Usage plane: series, chunk, country_day, late, log_block, log_run, event_block. Control plane: everything else. Times are integers,
- * microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX stand for "without a
- * beginning" and "without an end". What is append-only is held so by triggers. */
+ * Usage plane: series, chunk, country_day, late, log_block, log_run, event_block. Control plane: everything else.
+ * Times are integers, microseconds since 1970 UTC (_us) or days; INT64_MIN and INT64_MAX mean "without a beginning"
+ * and "without an end". Triggers protect append-only tables. */
 #include "store/core/internal.h"
 #include "store/core/sealed.h"
 
@@ -47,15 +47,15 @@ static const char v1[] =
     " name TEXT NOT NULL, billing TEXT NOT NULL, continent TEXT NOT NULL, country TEXT NOT NULL,"
     " price TEXT NOT NULL, latitude REAL NOT NULL, longitude REAL NOT NULL,"
     " latency_routing INTEGER NOT NULL CHECK(latency_routing IN(0,1))) STRICT;"
-    /* Nobody reads or fills it any more: it held the lists of a catalogue that v8 and v9 gave tables
-     * of their own. It stays, empty, for files are told from damaged ones by their schema. */
+    /* Unused: it held the lists of a catalogue that v8 and v9 gave tables of their own. It stays, empty, as the schema
+     * tells valid files from damaged ones. */
     "CREATE TABLE extra(name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE key(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
     " roles INTEGER NOT NULL, hash BLOB NOT NULL UNIQUE CHECK(length(hash)=32),"
     " hint TEXT NOT NULL, created_us INTEGER NOT NULL, revoked_us INTEGER NOT NULL) STRICT;"
 
-    /* Edge location codes as numbers. 0 stands for all locations. */
+    /* Edge location codes as numbers. 0 means all locations. */
     "CREATE TABLE edge(id INTEGER PRIMARY KEY CHECK(id>0), code TEXT NOT NULL UNIQUE,"
     " seal INTEGER NOT NULL) STRICT;"
     /* scope: 1 zone, 2 account, 3 balancer. */
@@ -95,11 +95,10 @@ static const char v1[] =
     " byte INTEGER NOT NULL, reason TEXT NOT NULL, text BLOB NOT NULL, PRIMARY KEY(segment,line))"
     " STRICT, WITHOUT ROWID;";
 
-/* The money side. What a catalogue said and what a region meant at a data version can be read for
- * ever, so that a final invoice can be rated again: declaration and attachment rows carry the
- * version that opened and the one that closed them (0: before this schema), region_billing gets a
- * row whenever a code changes its billing region ('': no region any more). The two R*Trees index
- * hours since 1970, both ends included; book and invoice are their truth. */
+/* The money module. Declarations and regions can be read as of every data version, so that a final invoice can be
+ * rated again: declaration and attachment rows carry the version that opened and the one that closed them (0: before
+ * this schema), region_billing gets a row whenever a code changes its billing region ('': no region any more). The
+ * two R*Trees index hours since 1970, both ends included; they are derived from book and invoice. */
 static const char v2[] =
     "ALTER TABLE declaration ADD COLUMN version INTEGER NOT NULL DEFAULT 0;"
     "ALTER TABLE declaration ADD COLUMN closed_version INTEGER NOT NULL"
@@ -156,7 +155,7 @@ static const char v2[] =
     "CREATE TRIGGER invoice_no_delete BEFORE DELETE ON invoice BEGIN"
     " SELECT raise(ABORT,'final invoices do not change'); END;"
     "CREATE VIRTUAL TABLE invoice_span USING rtree_i32(id,first_hour,last_hour);"
-    /* Whose late usage from `since` on an invoice or credit note bills, up to its watermark. */
+    /* Late usage from `since` on that an invoice or credit note bills, up to its watermark. */
     "CREATE TABLE correction(invoice INTEGER NOT NULL REFERENCES invoice(id),"
     " account INTEGER NOT NULL, month INTEGER NOT NULL, since INTEGER NOT NULL,"
     " PRIMARY KEY(account,month,invoice)) STRICT, WITHOUT ROWID;"
@@ -166,7 +165,7 @@ static const char v2[] =
     "CREATE TRIGGER correction_no_delete BEFORE DELETE ON correction BEGIN"
     " SELECT raise(ABORT,'corrections are append-only'); END;"
 
-    /* What came for a month after an invoice of it: see late.c. */
+    /* Usage that arrived for a month after an invoice of it: see late.c. */
     "CREATE TABLE late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL,"
     " month INTEGER NOT NULL, scope INTEGER NOT NULL CHECK(scope IN(1,3)), owner INTEGER NOT NULL,"
     " edge INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL) STRICT;"
@@ -190,8 +189,8 @@ static const char v2[] =
     "CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger BEGIN"
     " SELECT raise(ABORT,'the ledger is append-only'); END;";
 
-/* Plans: shadow books and what they would have billed, scenarios. None of it bills. seal: a hash over
- * the row's other columns, for a row without a text of its own. */
+/* Plans: shadow books and shadow bills, scenarios. None of it bills. seal: a hash over the row's other columns, for
+ * a row without a text of its own. */
 static const char v3[] =
     "CREATE TABLE shadow_book(id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
     " currency TEXT NOT NULL CHECK(length(currency)=3), effective_us INTEGER NOT NULL"
@@ -302,8 +301,8 @@ static const char v8[] =
     "CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL CHECK(length(value)=32),"
     " seal INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
 
-/* Containers, see containers.c. kind: 0 registries, 1 applications, 2 limits of an account. What an
- * earlier catalogue said of them is text that nobody judged: the next one declares them. */
+/* Containers, see containers.c. kind: 0 registries, 1 applications, 2 limits of an account. Those that an earlier
+ * catalogue declared were never validated: the next catalogue declares them again. */
 static const char v9[] =
     "DELETE FROM extra WHERE name IN('registries','container_apps','container_limits');"
     "CREATE TABLE container(kind INTEGER NOT NULL CHECK(kind IN(0,1,2)), account INTEGER NOT NULL"
@@ -315,10 +314,10 @@ static const char v9[] =
     " PRIMARY KEY(account,app)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX deployment_waiting ON deployment(changed_us) WHERE status='progressing';";
 
-/* What earlier files lack. The step to schema 5 was another one at first, an index alone: its pages of
- * zones are made again from nothing, whichever form is there. rungs_before: see tb__rungs_adopt.
- * Request logs of schemas 7 and 8 lie in blocks of a form that is not read any more; user_version is
- * still that of the file, for it is set when all steps are done. */
+/* Tables that earlier files do not have. The first form of the step to schema 5 made only an index: its pages of
+ * zones are rebuilt, whichever form the file has. rungs_before: see tb__rungs_adopt. Request logs of schemas 7 and 8
+ * are in blocks of a form that is no longer read; user_version is still that of the file, for it is set after all
+ * steps. */
 static const char v10[] =
     "DROP TRIGGER IF EXISTS zone_counted;"
     "DROP TRIGGER IF EXISTS zone_recounted;"
@@ -352,10 +351,9 @@ static const char v11[] =
     "INSERT INTO reject_due SELECT added_us,id FROM segment"
     " WHERE EXISTS(SELECT 1 FROM reject WHERE reject.segment=segment.id);";
 
-/* Runs of months, see runs.c: an account's month that was run, at which data version, and what became
- * of it; account 0 stands for everybody who had nothing then. Its seals are those of sealed.h from the
- * next step on, which drops meta.run_seals. What is billed once is billed nowhere else: no invoice of a
- * month beside corrections of it, and no correction from before the end of another. */
+/* Runs of months, see runs.c: account, month, data version and outcome; account 0 means all accounts without usage
+ * then. Its seals are those of sealed.h from the next step on, which drops meta.run_seals. A month is billed once:
+ * no invoice of a month beside corrections of it, and no correction that begins before the end of another. */
 static const char v12[] =
     "CREATE TABLE month_run(id INTEGER PRIMARY KEY, account INTEGER NOT NULL CHECK(account>=0),"
     " month INTEGER NOT NULL, watermark INTEGER NOT NULL CHECK(watermark>=0),"
@@ -388,8 +386,8 @@ static const char v12[] =
     " AND c.month=NEW.month AND i.state='final') BEGIN"
     " SELECT raise(ABORT,'a month that corrections have billed gets no invoice beside them'); END;";
 
-/* Seals: see sealed.h. A declaration and an attachment are found by their version too, so that what was
- * declared at one moment twice is kept twice. revoked_version: the data version that revoked a key. */
+/* Seals: see sealed.h. A declaration and an attachment are found by their version too, so that two declarations at one
+ * moment are both kept. revoked_version: the data version that revoked a key. */
 static const char v13[] =
     "CREATE TABLE head(name TEXT PRIMARY KEY, n INTEGER NOT NULL, seals INTEGER NOT NULL)"
     " STRICT, WITHOUT ROWID;"
@@ -526,13 +524,13 @@ static const char v14[] =
  * read chunks that hold it. In those from before it is absent, which is 0. */
 static const char v15[] = "";
 
-/* Sorted runs of what batches added, pending until it is compacted into base: see store/lsm/lsm.h. kind: 0 counters, 1 countries;
- * seal: over the other columns. A page's id is its run's, and its number in it. cell_max: no counter
- * of a chunk was ever larger; of an older file, no sum of one was.
+/* Sorted runs of what batches added, pending until it is compacted into base: see store/lsm/lsm.h. kind: 0 counters,
+ * 1 countries; seal: over the other columns. A page's id is its run's id and its number in the run. cell_max: the
+ * largest counter of a chunk so far; of an older file, the largest sum of one.
  *
- * series is made again: a check of IN() costs more than the rest of an insert, and so does a trigger
- * that seals what came sealed. Its view is in the way of that. From now on an owner's series have ids
- * side by side: see new_series in usage/usage.c; series_before: none of them is so low. */
+ * series is made again: a check of IN() costs more than the rest of an insert, and so does a trigger that seals rows
+ * which come with their seals. Its view must be dropped for that. From now on the series of an owner have adjacent
+ * ids: see new_series in usage/usage.c; series_before: the ids below it do not. */
 static const char v16[] =
     "DROP VIEW unassigned; ALTER TABLE series RENAME TO series_before;"
     "CREATE TABLE series(scope INTEGER NOT NULL CHECK(scope BETWEEN 1 AND 3),"
@@ -563,12 +561,11 @@ static const char v16[] =
     "json_each(iif(json_valid(sums),sums,'{}')) AS j WHERE j.key<>'rung_seals') AS s"
     " GROUP BY s.name)) WHERE name='cell_max';";
 
-/* withdrawal: segments that were taken back, see logs/withdraw.c. A segment's own row stays as it was written, and its
- * batch's name is free for another segment. version: the data version that withdrew it; rungs: the sum
- * of the seals of the rungs that went with it.
- * retention, usage_gone: what was let go, see usage/retain.c. Of an account's months before hours_month hours
- * may be gone, of those before days_month days too; 0: none. sums: what the days that went held, by
- * counter. */
+/* withdrawal: segments that were withdrawn, see logs/withdraw.c. A segment's own row is not changed, and its batch's
+ * name can be used for another segment. version: the data version that withdrew it; rungs: the sum of the seals of
+ * the rungs that were deleted with it. retention, usage_gone: expired usage, see usage/retain.c. Of an account's
+ * months before hours_month hours may be deleted, of those before days_month days too; 0: none. sums: of the deleted
+ * days, by counter. */
 static const char v17[] =
     "CREATE TABLE withdrawal(segment INTEGER PRIMARY KEY REFERENCES segment(id),"
     " version INTEGER NOT NULL, withdrawn_us INTEGER NOT NULL, source TEXT NOT NULL,"
@@ -595,17 +592,17 @@ static const char v17[] =
     TB__SEAL_KEPT(retention, "account=NEW.account")
     TB__SEAL_KEPT(usage_gone, "account=NEW.account AND month=NEW.month");
 
-/* Nothing changes but the number: an older tollbook knows neither declarations of a seller (kind seller,
- * id 1) nor invoices with parties, and would find fault with both. */
+/* Only the number changes: an older version knows neither declarations of a seller (kind seller, id 1) nor invoices
+ * with parties, and would report both as damage. */
 static const char v18[] = "";
 
-/* More kinds of ledger entries, and what they are about: see ledgerstore.h. The entries that are there
- * keep their chain values (chain.c).
- * Books of scope contract may begin when others of their currency do.
+/* More kinds of ledger entries, with the documents that they concern: see ledgerstore.h. Existing entries keep their
+ * chain values (chain.c). Books of scope contract may begin when others of their currency do.
  *
- * alert: what was raised, see things/alerts.c. cleared_us: 2^63-1 while it stands. raised, cleared: the messages of both,
- * '' where none was wanted; data: what was said when it was raised. outbox: see things/outbox.c. meta.outbox: whether messages are wanted. The index
- * of accounts with alerts reads the canonical text, where a string cannot hold these characters. */
+ * alert: raised alerts, see things/alerts.c. cleared_us: 2^63-1 while it is open. raised, cleared: the messages of
+ * both, '' without a message; data: the message's data when it was raised. outbox: see things/outbox.c. meta.outbox:
+ * whether it is on. The index of accounts with alerts reads the canonical text, where a string cannot hold these
+ * characters. */
 static const char v19[] =
     "CREATE TABLE ledger_v18 AS SELECT * FROM ledger;"
     "DROP TABLE ledger;"
@@ -688,9 +685,9 @@ static const char v20[] =
     TB__SEAL_KEPT(deployment_end, "account=NEW.account AND app=NEW.app")
     "CREATE TABLE usage_day(day INTEGER PRIMARY KEY, batch INTEGER NOT NULL) STRICT;";
 
-/* log_run: lines of many zones that wait for their blocks, see logs/log_run.h. zones: whose each row is; data: the block.
- * meta.log_run_seals is the sum of the seals of all runs; log_run_spent: all of the runs up to it lies in its place;
- * log_fold_run: the runs up to it are being compacted, 0: none is; log_fold_zone: lines of zones below it lie in their blocks. */
+/* log_run: pending lines of many zones, see logs/log_run.h. zones: the zone of each row; data: the block.
+ * meta.log_run_seals is the sum of the seals of all runs; log_run_spent: runs up to it are obsolete; log_fold_run:
+ * runs up to it are being compacted, 0: none; log_fold_zone: lines of zones below it are compacted. */
 static const char v21[] =
     "CREATE TABLE log_run(id INTEGER PRIMARY KEY CHECK(id>0),"
     " first_ms INTEGER NOT NULL, last_ms INTEGER NOT NULL CHECK(last_ms>=first_ms),"
@@ -700,14 +697,14 @@ static const char v21[] =
     " SELECT raise(ABORT,'runs of request logs do not change'); END;"
     "INSERT INTO meta(name,value) VALUES('log_run_seals',0),('log_run_spent',0),('log_fold_run',0),('log_fold_zone',0);";
 
-/* meta.usage_twice: of the rows of batches up to it some may lie on their usage server twice. Builds before this schema did
- * not note it. */
+/* meta.usage_twice: of the rows of batches up to it some may lie on their usage server twice. Builds before this
+ * schema did not note it. */
 static const char v22[] =
     "INSERT INTO meta(name,value) VALUES('usage_twice',coalesce((SELECT value FROM meta WHERE name='usage_batch'),0));";
 
-/* series_new: series that began and wait, a few thousand at most, to be moved to where they belong, in series_placed:
- * see usage/owners.c. To who reads, the view series is what the table was. head has both as 'series'; a row that is
- * moved was counted when it came, and is still in series_new while it is put into series_placed. */
+/* series_new: new series, a few thousand at most, that are to be moved to series_placed: see usage/owners.c. For
+ * readers the view series is what the table was. head has both as 'series'; a row that is moved was counted when it
+ * was added, and is still in series_new while it is inserted into series_placed. */
 #define SERIES_SEALED(name, when)                                                                  \
     "CREATE TRIGGER " name "_sealed AFTER INSERT ON " name when " BEGIN"                           \
     " UPDATE " name " SET seal=" TB__SEAL(series, "NEW.") " WHERE scope=NEW.scope"                 \
@@ -749,8 +746,8 @@ static const char v24[] =
     "CREATE TRIGGER segment_no_delete BEFORE DELETE ON segment WHEN NOT(" SEGMENT_FOLDS ") BEGIN"
     " SELECT raise(ABORT,'segments are append-only'); END;";
 
-/* meta.covered_since: above this entry of the ledger, invoices say by the rules of docs/ledger.md what money in the account has
- * paid of them. Builds before this schema did not always. */
+/* meta.covered_since: above this entry of the ledger, invoices say by the rules of docs/ledger.md what money in the
+ * account has paid of them. Builds before this schema did not always. */
 static const char v25[] =
     "INSERT INTO meta(name,value) VALUES('covered_since',(SELECT coalesce(max(id),0) FROM ledger));";
 
@@ -767,6 +764,6 @@ const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
-/* Of what they make: see verify/rows.c. A test says what it must be. */
+/* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
     "7932076b79eba1f074526fb3e0afbf4e90761efe4b67e772623115d87bb35554";

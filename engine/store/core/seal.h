@@ -23,8 +23,8 @@ int64_t tb__seal_numbers(const char *table, const int64_t *values, int n);
 /* Makes the SQL function tb_seal known to a connection (sealed.h). */
 int tb__seal_register(sqlite3 *db);
 
-/* Of some tables meta has the sum of the seals of all rows, modulo 2^63. A change of meta is told by a trigger, so each costs
- * as much as all that a transaction has changed before it: what rows add is kept here, and written when it ends. */
+/* Of some tables meta has the sum of the seals of all rows, modulo 2^63. A trigger follows each change of meta, at a
+ * cost that grows with the transaction: the sums of added rows are kept here, and written when it ends. */
 #define TB__SEAL_SUMS(X) X(LOGS, "log_seals") X(LOG_RUNS, "log_run_seals") X(EVENTS, "event_seals")
 
 typedef enum tb__seal_sum {

@@ -15,7 +15,7 @@
 /* What no seal is, and as long as most: a row that is sealed then keeps its length. */
 #define TB__UNSEALED "4611686018427387904"
 
-/* That an account is there and has alerts, by its canonical document: what an index is made by. */
+/* Whether an account exists and has alerts, by its canonical document: the condition of an index. */
 #define TB__ALERTS_DECLARED                                                                        \
     "deleted_us=9223372036854775807 AND instr(document,'\"alerts\":[{')>0"
 
@@ -92,7 +92,7 @@
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
 
-/* X(table, what a row of it is called: an SQL expression). */
+/* X(table, the name of a row in messages: an SQL expression). */
 #define TB__SEALED_TABLES(X)                                                                       \
     X(meta, "'The value '||name")                                                                  \
     X(account, "'Account '||id")                                                                   \
@@ -143,15 +143,14 @@
 #define TB__SEAL_SUM                                                                               \
     "((((coalesce(sum(seal>>31),0)&2147483647)<<31)+coalesce(sum(seal&2147483647),0))&"            \
     TB__SEAL_MASK ")"
-/* Seals what is there; before the triggers are made. */
+/* Seals existing rows; before the triggers are made. */
 #define TB__SEAL_ROWS(table) TB__SEAL_ROWS_OF(table, table)
 #define TB__SEAL_ROWS_OF(table, columns)                                                           \
     "UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") ";"                              \
     "INSERT OR REPLACE INTO head SELECT '" #table "',count(*)," TB__SEAL_SUM " FROM " #table ";"
-/* The triggers. key: that a row is the one just written. A table whose rows do not change, or do not
- * go, has no trigger for that: every connection reads the triggers' text. What was in a row before is
- * taken off the sum as it was found, not as it was sealed: a row that was changed past the triggers is
- * then still told from the sum, whatever is written over it. */
+/* The triggers. key: the condition for the row just written. A table without updates, or deletes, has no trigger for
+ * that, as every connection parses the triggers' text. The old row is subtracted from the sum as found, not as
+ * sealed: a row that was changed without the triggers is then still detected by the sum after it is overwritten. */
 #define TB__SEAL_ADDED(table, key) TB__SEAL_ADDED_OF(table, table, key)
 #define TB__SEAL_ADDED_OF(table, columns, key)                                                     \
     "CREATE TRIGGER " #table "_sealed AFTER INSERT ON " #table " BEGIN"                            \

@@ -1,5 +1,5 @@
-/* What holds the space. SQLite's dbstat tells the pages of each table and index; within usage, logs and
- * events the rows tell their months and zones. */
+/* The use of space. SQLite's dbstat gives the pages of each table and index; within usage, logs and events the rows
+ * give their months and zones. */
 #include "tollbook/audit.h"
 
 #include "store/core/internal.h"

@@ -32,7 +32,7 @@ static const struct {
     {SQLITE_AUTH, TB_E_READ_ONLY, "only reading is allowed here"},
 };
 
-/* What SQLite calls an I/O error, although the system said that it is a bound that was reached. */
+/* SQLite reports an I/O error where the system reports that a limit is reached. */
 static const struct {
     int number;
     tb_code code;

@@ -12,8 +12,8 @@
 /* Segment s was not withdrawn. */
 #define TB__LIVE(s) "NOT EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
 
-/* Zones that are there: an index holds them. What a page shows of one, and what a search (?s, a
- * parameter) looks at: its name and its hostnames, the system's own among them. */
+/* Existing zones: they have an index. The columns that a page shows of one, and the texts that a search (?s, a
+ * parameter) looks at: its name and its hostnames, the system's own included. */
 #define TB__ZONE_THERE "deleted_us=9223372036854775807"
 
 /* The first of the series that are `of`, by edge; of is an SQL expression, and the same for both tables. Where none

@@ -1,6 +1,5 @@
-/* Wiping what SQLite leaves in the nodes of an R*Tree where a cell is taken out (trees.h). The nodes'
- * tables are read-only to SQL here, as all that SQLite keeps for itself is; a node's bytes are
- * written in place, in the caller's transaction. */
+/* Wipes the bytes that SQLite leaves in the nodes of an R*Tree where a cell is removed (trees.h). The nodes' tables are
+ * read-only to SQL here, like all shadow tables; a node's bytes are written in place, in the caller's transaction. */
 #include "store/core/trees.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "store/core/internal.h"
 
-/* X(tree, dimensions, what it is the index of, the table that is its truth) */
+/* X(tree, dimensions, the indexed objects, the table that it is derived from) */
 #define TB__TREES(X)                                                                               \
     X(book_span, 1, "books", "book")                                                               \
     X(invoice_span, 1, "invoices", "invoice")                                                      \

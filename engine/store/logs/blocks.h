@@ -22,14 +22,14 @@ typedef struct tb__log_piece {
     tb_loginfo info;
     tb_text bytes;
 } tb__log_piece;
-/* Two blocks of a zone as one, the early one's lines first where times are equal. *ret_joined false: they are too long
- * or lie too far apart. ret->bytes live until the next call. */
+/* Joins two blocks of a zone, with the early one's lines first where times are equal. *ret_joined false: they are
+ * too long or too far apart. ret->bytes live until the next call. */
 TB_MUST_USE tb_code tb__log_join(tb_store *store, const tb__log_piece *early, const tb__log_piece *late,
                                  tb__log_piece *ret, bool *ret_joined, tb_error *err);
 
 /* --- reading: log_read.c --- */
 
-/* A block that may hold what is asked for. Of one time the lower id's lines are the older ones. */
+/* A block that may hold matching lines. Of lines with one time those of the lower id are older. */
 typedef struct tb__log_listed {
     int64_t id, first_ms, last_ms;
     size_t entry; /* the source's own */
@@ -50,7 +50,7 @@ struct tb__log_cursor {
     int64_t zone;
     const tb__log_source *source;
     void *ctx; /* the source's */
-    bool descending, stands; /* stands: the last call came to a line */
+    bool descending, stands; /* stands: the last call found a line */
     tb__log_listed *list; /* in the order of the end at which reading comes upon them */
     size_t n_list, cap_list, at_list;
     struct tb__log_open_block **heap;
@@ -64,12 +64,12 @@ tb__log_order *tb__log_order_of(bool descending);
 
 /* --- undo: withdraw.c --- */
 
-/* Where the blocks lie. */
+/* The storage of blocks. */
 typedef struct tb__log_holder {
     /* Those of the zone that overlap the span, the newest first; *ret_found is freed by `free`, also after an error. */
     tb_code (*overlapping)(tb_store *store, const tb_loginfo *span, void **ret_found, size_t *ret_n, tb_error *err);
     tb_code (*open)(tb_store *store, void *found, size_t i, tb_logblock *block, tb_error *err);
-    /* A block in the place of the one that was opened last; NULL: none. */
+    /* Replaces the block that was opened last; NULL: deletes it. */
     tb_code (*replace)(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err);
     void (*free)(void *found); /* NULL is fine */
 } tb__log_holder;

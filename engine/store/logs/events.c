@@ -1,9 +1,9 @@
 /* Writing blocks of shield events, dropping and reading them.
  *
- * A zone's blocks are like the leaves of a B-tree whose inner nodes are SQLite's: sorted, apart, at
- * most TB_EVENT_BLOCK bytes each. What comes in is sorted too, so it falls into runs that belong to
- * one block each; a run and its block are merged, and what comes of it takes the block's place. A
- * block lies within one day, so that a day can be dropped. */
+ * A zone's blocks are like the leaves of a B-tree with SQLite's inner nodes: sorted, disjoint, at
+ * most TB_EVENT_BLOCK bytes each. New events are sorted too, so they form runs that belong to one block
+ * each; a run and its block are merged, and the result replaces the block. A block lies within one day,
+ * so that a day can be dropped. */
 #include "store/logs/events.h"
 
 #include "store/core/seal.h"
@@ -75,7 +75,8 @@ static bool take_key(sqlite3_stmt *s, int column, tb_event_key *ret)
     return true;
 }
 
-/* The first block of the statement, where it is of the day. data: take the bytes too; else column 3 is their number, or NULL. */
+/* The first block of the statement, where it is of the day. data: take the bytes too; else column 3 is their number,
+ * or NULL. */
 static tb_code look(tb_store *store, tb__statement id, int64_t zone, int64_t day,
                     const tb_event_key *key, bool data, standing *ret, tb_error *err)
 {
@@ -185,7 +186,7 @@ static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uin
     return code;
 }
 
-/* --- how much of what is there they will touch --- */
+/* --- the cost of adding events --- */
 
 /* As add_run finds it. */
 static tb_code find_run(tb_store *store, int64_t day, const tb_event_ref *refs, size_t n, size_t *ret_run, size_t *bytes,

@@ -1,10 +1,10 @@
-/* Putting lines into their zone's blocks.
+/* Moving lines into their zone's blocks.
  *
- * Few lines make a small block. Blocks of a size, the zone's newest, are joined with what comes once
- * FAN of them are there, or once they make a block that is half full; so lengths grow by FAN, a line is
- * written again a few times, and a zone has a few short blocks. A join replaces several rows by one, in
- * the same transaction; the new row takes the oldest one's id, so that ids go on telling in which order
- * lines came. */
+ * Few lines make a small block. The zone's newest blocks of a size are joined with new lines once there
+ * are FAN of them, or once they make a block that is half full; so lengths grow by FAN, a line is
+ * rewritten a few times, and a zone has a few short blocks. A join replaces several rows by one, in the
+ * same transaction; the new row takes the oldest one's id, so that the order of ids is still the order
+ * in which lines were added. */
 #include "store/logs/blocks.h"
 
 #include "logs/record.h"
@@ -81,7 +81,7 @@ static tb_code room_for(struct tb__log_joiner *j, size_t more, tb_error *err)
     return TB_OK;
 }
 
-/* The lines of the block that is open, behind those that are there. */
+/* Appends the lines of the open block. */
 static tb_code gather_block(struct tb__log_joiner *j, tb_logwords *words, tb_error *err)
 {
     tb_loginfo info;
@@ -155,7 +155,7 @@ static size_t alike(const older *list, size_t n, tb_loginfo *all)
     return k;
 }
 
-/* How many of the blocks what comes is joined with. */
+/* The number of blocks to join with the new lines. */
 static size_t choose(const older *list, size_t n, tb_loginfo all)
 {
     size_t chosen = 0;
@@ -199,7 +199,7 @@ static tb_code pack_some(struct tb__log_joiner *j, tb_logwords *words, int64_t z
     for (;; *n /= 2) {
         j->out.len = 0;
         j->out.failed = false;
-        tb_code code = tb_logpack_records(j->pack, words, zone, j->record + from, *n, &j->out,
+        tb_code code = tb_logpack_records(j->pack, words, &(tb_logrecords){zone, j->record + from, *n}, &j->out,
                                           ret_info, err);
         if (*n == 1 || (!code && tb__log_plain(j->out.data) <= JOIN_PLAIN)) return code;
     }
@@ -223,8 +223,8 @@ static tb_code put_lines(tb_store *store, tb_logwords *words, int64_t zone, int6
 
 /* --- the whole --- */
 
-/* Puts what is gathered, and the chosen blocks before it, into their place. plain: bytes of what is gathered,
- * decompressed, where it was a block. */
+/* Writes the gathered lines, joined with the chosen blocks before them, as blocks. plain: decompressed bytes of the
+ * gathered lines, if they were a block. */
 static tb_code place_lines(tb_store *store, tb_logwords *words, int64_t zone, older *list, size_t n,
                      size_t plain, tb_error *err)
 {
@@ -249,8 +249,8 @@ static tb_loginfo info_of(const tb__log_zone_lines *lines)
     return info;
 }
 
-/* How many of the older blocks to join. Where others wait for a body it joins a thousand times at most: what is left
- * as it is joins what comes next. */
+/* The number of older blocks to join. With a limit on extra work (tb_store_bound_work) at most a thousand joins are
+ * made: later lines are joined by a later batch. */
 static size_t choose_within(tb_store *store, const older *list, size_t n, tb_loginfo all)
 {
     const size_t chosen = choose(list, n, all);
@@ -322,7 +322,8 @@ tb_code tb__log_join(tb_store *store, const tb__log_piece *early, const tb__log_
     if (!code && plain <= JOIN_PLAIN) {
         j->out.len = 0;
         j->out.failed = false;
-        code = tb_logpack_records(j->pack, j->words, late->info.zone, j->record, j->n, &j->out, &ret->info, err);
+        code = tb_logpack_records(j->pack, j->words, &(tb_logrecords){late->info.zone, j->record, j->n}, &j->out,
+                                  &ret->info, err);
         ret->bytes = (tb_text){j->out.data, j->out.len};
         *ret_joined = !code;
     }

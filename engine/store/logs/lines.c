@@ -48,14 +48,8 @@ tb_code tb_store_withdraw_logs(tb_store *store, const tb_loginfo *info, const vo
 tb_code tb_store_drop_logs(tb_store *store, int64_t now_ms, uint64_t *ret_dropped, tb_error *err)
 {
     int64_t before_ms;
-    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &before_ms)) before_ms = INT64_MIN;
-    return tb_store_drop_logs_before(store, before_ms, ret_dropped, err);
-}
-
-tb_code tb_store_drop_logs_before(tb_store *store, int64_t before_ms, uint64_t *ret_dropped,
-                                  tb_error *err)
-{
     size_t room = SIZE_MAX;
+    if (__builtin_sub_overflow(now_ms, TB_LOG_KEPT_MS, &before_ms)) before_ms = INT64_MIN;
     return tb_store_drop_some_logs(store, before_ms, &room, ret_dropped, err);
 }
 

@@ -43,7 +43,7 @@ struct tb__log_inputs {
 
 /* --- opening --- */
 
-/* What is needed no more once all lines are listed. */
+/* Frees memory that is not needed once all lines are listed. */
 static void forget_lists(struct tb__log_inputs *o)
 {
     for (size_t i = 0; i < o->n; i++) {
@@ -151,7 +151,7 @@ static tb_code list_lines(struct tb__log_inputs *o, tb_error *err)
     o->at = calloc(o->n_zones + 2, sizeof *o->at);
     o->record = malloc((o->lines + 1) * sizeof *o->record);
     if (!o->at || !o->record) return tb_no_memory(err);
-    size_t *next = o->at + 1; /* counts behind itself; then it is where zone z goes on, and so its end */
+    size_t *next = o->at + 1; /* first the counts, shifted by one; then the next index of zone z, and finally its end */
     for (size_t i = 0; i < o->n; i++)
         for (size_t row = 0; row < o->run[i].lines; row++)
             next[o->run[i].number[o->run[i].place[row]] + 1]++;

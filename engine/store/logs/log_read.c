@@ -1,10 +1,10 @@
 /* Reading request logs in the order of time over blocks that overlap, and over pending lines (log_run.h).
  *
- * The blocks, and the runs with lines of the zone, that may hold something are listed first, in the order of the end at which reading
- * comes upon them. Then the cursor is a merge: a heap of open blocks, each with the rows that pass
- * the filter, the next row's time on top; a block is opened when no row before its beginning is
- * left, and closed after its last. So a short answer opens few blocks, and memory is that of the
- * blocks that lie over one moment. Of a run few lines are the zone's: they are copied, and it is closed. */
+ * The blocks and runs that may hold matching lines are listed first, in the order in which reading needs them. Then
+ * the cursor is a merge: a heap of open blocks, each with its matching rows, by the time of the next row; a block is
+ * opened when no row before its beginning is left, and closed after its last. So a short answer opens few blocks,
+ * and memory is that of the blocks that overlap at one moment. A run has few lines of the zone: they are copied, and
+ * it is closed. */
 #include "store/logs/blocks.h"
 #include "store/logs/log_run.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define HOUR_MS INT64_C(3600000)
-#define RUNS    (INT64_C(1) << 62) /* what the file's runs are numbered from: they come behind all blocks */
+#define RUNS    (INT64_C(1) << 62) /* the file's runs are numbered from here: they come after all blocks */
 #define COPIED  256                /* lines of a run; if there are more it stays open */
 
 /* Lines that were copied out of a run, in its order. */
@@ -259,7 +259,7 @@ static size_t text_len(const tb_logline *l)
     return sum;
 }
 
-/* Moves the line's texts to `to`; returns what is behind them. */
+/* Moves the line's texts to `to`; returns their end. */
 static char *move_texts(tb_logline *l, char *to)
 {
 #define TB_X(text)                                                                                 \

@@ -153,7 +153,7 @@ static tb_code append_alone(tb_store *store, const tb_loginfo *info, tb_text blo
     return code;
 }
 
-/* Whether pending blocks, with one that comes, are mostly so large that they are hardly joined any more. */
+/* Whether pending blocks, including a new one, are mostly too large to be joined. */
 static bool is_large(const tb__log_runs *runs, int64_t lines)
 {
     for (size_t i = 0; i < runs->n; i++)
@@ -198,7 +198,7 @@ tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room, uint
     return code;
 }
 
-/* What the run has of the zones, ascending. Lines of those below `from` are not pending. */
+/* Counts the run's lines of the zones, ascending. Lines of zones below `from` are not pending. */
 static void count_zones(const tb__log_directory *d, const int64_t *zones, size_t n, int64_t from, int64_t run,
                     tb__log_held *held)
 {

@@ -1,14 +1,14 @@
-/* Sorted runs of request logs: what a batch of few lines of many pull zones adds is one block with a directory of its zones
- * (logs/directory.h), until compaction puts the lines into their zones' blocks. A client of compaction into base
- * (store/lsm/compact.h); why its runs are stored apart is said in store/lsm/lsm.h.
+/* Sorted runs of request logs: a batch of few lines of many pull zones is stored as one block with a directory of
+ * its zones (logs/directory.h), until compaction moves the lines into their zones' blocks. A client of compaction
+ * into base (store/lsm/compact.h); store/lsm/lsm.h explains why its runs are stored separately.
  *
- * What holds at every commit:
- * - A zone's lines are those of its blocks and its pending lines: of the runs behind meta.log_run_spent, without those that
+ * Invariants at every commit:
+ * - A zone's lines are those of its blocks and its pending lines: of the runs after meta.log_run_spent, except those that
  *   compaction has passed (meta.log_fold_run and log_fold_zone).
- * - Lines of one time come back in the order in which they came: lines in blocks came before pending lines, and a run
- *   before one with a greater id. So nothing is added to blocks but by compaction while a run is pending.
- * - Runs up to meta.log_run_spent are obsolete. Each batch deletes a few of them, and its own run reuses their pages. An id
- *   is never given again. */
+ * - Lines of one time are read in the order in which they were added: lines in blocks are older than pending lines, and a run
+ *   is older than one with a greater id. So only compaction adds lines to blocks while a run is pending.
+ * - Runs up to meta.log_run_spent are obsolete. Each batch deletes a few of them, and its own run reuses their pages. Ids are
+ *   not reused. */
 #ifndef TOLLBOOK_STORE_LOG_RUN_H
 #define TOLLBOOK_STORE_LOG_RUN_H
 
@@ -35,8 +35,8 @@ static inline int64_t tb__log_pending_from(const tb__log_runs *runs, int64_t run
 /* Those with pending lines, or with `obsolete` all that there are. free(runs->run). */
 TB_MUST_USE tb_code tb__log_runs_list(tb_store *store, bool obsolete, tb__log_runs *ret_runs,
                                       tb_error *err);
-/* A run's directory and block, read from the row that *ret_row stands on: the caller resets it. ret_block NULL: the
- * directory alone. */
+/* A run's directory and block, read from the current row of *ret_row, which the caller resets. ret_block NULL: the
+ * directory only. */
 TB_MUST_USE tb_code tb__log_run_read(tb_store *store, const tb__log_run *run, sqlite3_stmt **ret_row,
                                      tb__log_directory *ret_directory, tb_text *ret_block,
                                      tb_error *err);
@@ -45,19 +45,20 @@ int64_t tb__seal_log_run(const tb__log_run *run, tb_text zones, tb_text data);
 
 /* The entry `mix` of the table tb__file_logs. */
 TB_MUST_USE tb_code tb__log_append_mixed(tb_store *store, const tb_logmixed *mixed, tb_error *err);
-/* While runs are pending, a zone's block becomes one; *ret_pending false: none are, the caller places it. */
+/* Adds a zone's block as a run while runs are pending; *ret_pending false: none is, and the caller adds it to the
+ * zone's blocks. */
 TB_MUST_USE tb_code tb__log_append_block(tb_store *store, const tb_loginfo *info, tb_text block,
                                          bool *ret_pending, tb_error *err);
-/* Drops the runs whose last line is before that, *room at most, and lessens it by them; *ret_dropped: how
- * many of them were pending. */
+/* Drops runs with a last line before before_ms, at most *room, and subtracts their number from *room; *ret_dropped: the
+ * number of pending ones. */
 TB_MUST_USE tb_code tb__log_runs_drop(tb_store *store, int64_t before_ms, size_t *room,
                                       uint64_t *ret_dropped, tb_error *err);
-/* Deletes some obsolete runs, of so many lines. */
+/* Deletes some obsolete runs, with so many lines. */
 TB_MUST_USE tb_code tb__log_runs_delete_obsolete(tb_store *store, int64_t lines, tb_error *err);
-/* What runs have of an account's zones. */
+/* The lines of an account's zones in runs. */
 typedef struct tb__log_held {
-    uint64_t blocks; /* that its pending lines come to, at most */
-    int64_t last;    /* the newest run with any of it, pending or obsolete; 0: none has */
+    uint64_t blocks; /* the most blocks that its pending lines can make */
+    int64_t last;    /* the newest run with any of them, pending or obsolete; 0: none */
 } tb__log_held;
 TB_MUST_USE tb_code tb__log_runs_held(tb_store *store, int64_t account, tb__log_held *ret_held,
                                       tb_error *err);

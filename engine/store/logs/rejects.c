@@ -1,10 +1,10 @@
-/* Refused lines: kept with their segment, and their text forgotten in time.
+/* Refused lines: kept with their segment; their text expires.
  *
- * A line's text may hold a person's address. What its zone's settings hide is hidden before it is stored,
- * and the text goes as request logs do, 72 hours after it was taken in; line, byte and reason stay.
- * reject_due has a row for each segment that has text left, ascending by the moment it was taken in, so
- * that finding what is due costs what is due, however much was ever refused. A segment from more than an
- * hour ahead was written by a wrong clock: it is due at once, for nobody knows how old it is. */
+ * A line's text may hold a person's address. Addresses are hidden as the zone's settings say before the line is
+ * stored, and the text is deleted like request logs, 72 hours after it was taken in; line, byte and reason stay.
+ * reject_due has a row for each segment with text, ascending by the moment it was taken in, so that finding expired
+ * texts costs only these. A segment from more than an hour ahead was written by a wrong clock: it expires at once,
+ * for its age is unknown. */
 #include "store/logs/segment.h"
 #include "tollbook/logstore.h"
 
@@ -20,7 +20,7 @@ static tb_code privacy_of(tb_store *store, int64_t zone, tb_log_privacy *ret, tb
 {
     sqlite3_stmt *s;
     bool row = false;
-    *ret = zone ? TB_LOG_IP_SHORT : TB_LOG_IP_NONE; /* a zone that nobody declared is a fresh one */
+    *ret = zone ? TB_LOG_IP_SHORT : TB_LOG_IP_NONE; /* an undeclared zone has the default settings */
     if (!zone) return TB_OK;
     tb_code code = tb__sql_ints(store, TB__SQL_LOG_PRIVACY, &zone, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
@@ -83,7 +83,8 @@ static tb_code list_due(tb_store *store, int64_t now_us, int64_t (*list)[2], siz
     return code;
 }
 
-/* *room lines of a segment at most, and lessens it by them. One that has none left is due no more. */
+/* At most *room lines of a segment, subtracted from *room. Without any text left the segment is removed from
+ * reject_due. */
 static tb_code empty_some(tb_store *store, const int64_t due[2], size_t *room, tb_error *err)
 {
     const int64_t values[2] = {due[1], *room < INT64_MAX ? (int64_t)*room : INT64_MAX};

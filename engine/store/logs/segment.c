@@ -232,18 +232,18 @@ tb_code tb_store_known_before(tb_store *store, tb_batch_kind kind, tb_hash128 he
 
 /* The segment before is the last one that starts earlier, but for forks of the same log: so the search
  * goes backwards. */
-tb_code tb_store_known_end(tb_store *store, tb_batch_kind kind, tb_hash128 head, uint64_t length,
-                           uint64_t lines, bool *ret_known, uint64_t *ret_start, tb_error *err)
+tb_code tb_store_known_end(tb_store *store, const tb_input_position *end, bool *ret_known,
+                           uint64_t *ret_start, tb_error *err)
 {
     sqlite3_stmt *s;
     uint8_t bytes[16];
     tb_code code = tb__sql(store, TB__SQL_SEGMENT_END, &s, err);
     if (code) return code;
-    tb__hash_bytes(head, bytes);
+    tb__hash_bytes(end->head, bytes);
     sqlite3_bind_blob(s, 1, bytes, 16, SQLITE_TRANSIENT);
-    sqlite3_bind_int64(s, 2, kind);
-    sqlite3_bind_int64(s, 3, (int64_t)length);
-    sqlite3_bind_int64(s, 4, (int64_t)lines);
+    sqlite3_bind_int64(s, 2, end->kind);
+    sqlite3_bind_int64(s, 3, (int64_t)end->length);
+    sqlite3_bind_int64(s, 4, (int64_t)end->lines);
     code = tb__step(store, s, ret_known, err);
     if (!code && *ret_known && ret_start) *ret_start = (uint64_t)sqlite3_column_int64(s, 0);
     sqlite3_reset(s);

@@ -1,4 +1,4 @@
-/* What a segment says that it added, for who writes it and who verifies it. */
+/* A segment's sums as text, for its writer and for verify. */
 #ifndef TOLLBOOK_STORE_SEGMENT_H
 #define TOLLBOOK_STORE_SEGMENT_H
 
@@ -28,7 +28,7 @@ void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out
 /* The same of numbers: those of the metrics, then of the words above in their order. */
 #define TB__SUMS (TB_METRIC_COUNT + 7)
 void tb__sums_put(const tb_u128 of[TB__SUMS], tb_buf *out);
-/* Adds what such a text says. false: it cannot be read. */
+/* Adds the sums of such a text. false: it cannot be read. */
 bool tb__sums_add(tb_text text, tb_u128 of[TB__SUMS]);
 
 /* --- segments that go together: see segment_fold.c --- */
@@ -59,24 +59,24 @@ typedef tb_code tb__segment_group_fn(void *ctx, const tb__segment_group *group, 
 /* Calls fn for each group of the rows with ids from first to last: a part of a block, or all of it. */
 TB_MUST_USE tb_code tb__segment_groups(tb_store *store, int64_t first, int64_t last, tb__segment_group_fn *fn, void *ctx,
                                        tb_error *err);
-/* The last id of the block that begins behind `after`. */
+/* The last id of the block that begins after `after`. */
 TB_MUST_USE tb_code tb__segment_block(tb_store *store, int64_t after, int64_t *ret_end, tb_error *err);
-/* Folds *room rows at most, and lessens it by them: 0 left, and there may be more. */
+/* Merges at most *room rows, subtracted from *room: 0 left: call it again. */
 TB_MUST_USE tb_code tb__segments_fold(tb_store *store, int64_t now_us, size_t *room, tb_error *err);
 /* A block of request logs: its row, its place in the R*Tree and the sum of seals. */
 TB_MUST_USE tb_code tb__log_insert(tb_store *store, int64_t id, const tb_loginfo *info,
                                    const void *bytes, size_t len, tb_error *err);
 TB_MUST_USE tb_code tb__log_delete(tb_store *store, int64_t id, int64_t seal, tb_error *err);
 typedef tb_code tb__block_fn(tb_store *store, int64_t id, int64_t seal, tb_error *err);
-/* Calls fn for *room blocks at most that the statement gives of the account, and lessens it by them. */
+/* Calls fn for at most *room blocks of the account that the statement returns, subtracted from *room. */
 TB_MUST_USE tb_code tb__forget_blocks(tb_store *store, tb__statement which, int64_t account,
                                       size_t *room, tb__block_fn *fn, tb_error *err);
 TB_MUST_USE tb_code tb__log_open(tb_store *store, int64_t id, tb_logblock *block, int64_t *ret_seal,
                                  tb_error *err);
 /* head and hash are 16 bytes each. */
 int64_t tb__seal_rung(const void *head, int64_t length, const void *hash);
-/* Segments of the first schema do not say what rungs they wrote: notes the seals of all that are there,
- * modulo 2^64, as meta.rungs_before. */
+/* Segments of the first schema do not record their rungs: stores the sum of the seals of all existing rungs, modulo
+ * 2^64, as meta.rungs_before. */
 TB_MUST_USE tb_code tb__rungs_adopt(tb_store *store, tb_error *err);
 
 #endif

@@ -1,23 +1,20 @@
-/* A log that is followed leaves a segment every few seconds. The segments of a log that go on from
- * each other are folded into one, as if they had come at once: the last row grows to the front and
- * the rows before it go. What finds a log again (its head, its end and the hash there, rungs), what
- * withdrawing compares (lines and sums), and verify then find what one large segment would have
- * left. What is lost is where the pieces ended: a log that goes on from a place inside a row is known
- * up to the row's start alone. So a row covers no more than a follower sends at once where much is
- * written (`follow --bytes`).
+/* A followed log adds a segment every few seconds. Consecutive segments of a log are merged into one, as if they had
+ * come at once: the last row is extended to the front and the rows before it are deleted. The data by which a log is
+ * found again (its head, its end and the hash there, rungs), by which withdrawing compares (lines and sums), and
+ * which verify checks are then those of one large segment. Only the ends of the pieces are lost: a log that
+ * continues from a place inside a row is known up to the row's start only. So a row covers no more than a follower
+ * sends at once where much is written (`follow --bytes`).
  *
- * Which segments go together must not depend on when they are folded, for an anchor covers them
- * before and after (verify/anchor.c). So ids are cut into blocks of equal size (meta.fold_ids, a
- * mask), and of a block's rows in the order of their logs and starts each joins the one before if
- * `joins` says so; of a group, any rows side by side may be folded and the group stays the same. A
- * block is folded once all its ids are given and its newest row is a day old. Rows up to
- * meta.segments_before are not folded: anchors of earlier schemas cover each of them.
- * meta.segments_folding: rows up to it may have been folded; segments_folded: that is done.
+ * The grouping of segments must not depend on when they are merged, for an anchor covers them before and after
+ * (verify/anchor.c). So ids are cut into blocks of equal size (meta.fold_ids, a mask), and of a block's rows in the
+ * order of their logs and starts each joins the one before if `joins` says so; any adjacent rows of a group may be
+ * merged and the group stays the same. A block is merged once all its ids are used and its newest row is a day old.
+ * Rows up to meta.segments_before are not merged: anchors of earlier schemas cover each of them.
+ * meta.segments_folding: rows up to it may have been merged; segments_folded: that is done.
  *
- * A group stays as it is where something was withdrawn of it, or where another segment of the log
- * begins inside it: the log forked there, and that segment needs the end on which it goes on.
- * Segments with refused lines, and those of named batches, stay by themselves: refused lines name
- * their segment, and were refused at its moment. */
+ * A group is not merged where a part of it was withdrawn, or where another segment of the log begins inside it: the
+ * log forked there, and that segment needs the end from which it continues. Segments with refused lines, and those
+ * of named batches, are not merged: refused lines name their segment, and were refused at its moment. */
 #include "store/logs/segment.h"
 
 #include <stdlib.h>
@@ -61,7 +58,7 @@ static tb_code row_from(sqlite3_stmt *s, tb__segment_row *ret, tb_error *err)
     return TB_OK;
 }
 
-/* Whether a row goes on where the group ends. */
+/* Whether a row continues the group. */
 static bool joins(const tb__segment_group *g, const tb__segment_row *row)
 {
     const int64_t *a = g->number, *b = row->number;
@@ -96,7 +93,7 @@ static void set_text(tb_buf *to, tb_text text)
     tb_buf_add(to, text.data, text.len);
 }
 
-/* The row alone, or behind what the group has: then it joins. */
+/* Starts the group with the row, or appends the row, which joins it. */
 static tb_code add_segment_row(tb__segment_group *g, const tb__segment_row *row, tb_error *err)
 {
     const int64_t start = g->number[TB__G_START], before = g->number[TB__G_LINES_BEFORE];
@@ -219,8 +216,8 @@ static tb_code begin_block(tb_store *store, int64_t now_us, tb_error *err)
     return code;
 }
 
-/* What the rows come to together, as they are now. *ret: they are all there, nothing of them was
- * withdrawn, and no other segment of their log begins among them. */
+/* The sum of the rows as stored now. *ret: they all exist, no part of them was withdrawn, and no other segment of
+ * their log begins among them. */
 static tb_code read_run(tb_store *store, const fold_item *items, size_t n, tb__segment_group *g,
                         bool *ret, tb_error *err)
 {
@@ -293,7 +290,7 @@ tb_code tb__segments_fold(tb_store *store, int64_t now_us, size_t *room, tb_erro
         const size_t n = next_run(f, *room < RUN_MOST ? *room : RUN_MOST);
         if (n > 1) {
             code = fold_run(store, &f->items[f->at], n, err);
-            f->at += n - 1; /* what it came to goes on */
+            f->at += n - 1; /* the merged row may be merged further */
             *room -= *room == SIZE_MAX ? 0 : n - 1;
         } else {
             code = tb__meta_set(store, "segments_folded", f->end, err);

@@ -9,7 +9,7 @@
     s "id," s "kind," s "start," s "length," s "lines_before," s "accepted," s "rejected," s "final," s "added_us," \
     s "name," s "source," s "sums," s "hash," s "head"
 
-/* Of a segment's sums: what its lines come to. */
+/* The sums of a segment's lines. */
 #define TB__COUNTED "key NOT IN('rejects_kept','rung_seals')"
 
 /* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
@@ -58,8 +58,8 @@
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
       "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND start=?3" \
       " AND length=?4 AND " TB__LIVE("segment") " ORDER BY id")                                    \
-    /* whether the segment says the same sums as ?2, but for what is told elsewhere, and for       \
-     * what it does not say at all since it is from an older file */                               \
+    /* whether the segment has the sums ?2, except for sums that are stored elsewhere and those    \
+     * that an older file does not have */                                                         \
     X(SEGMENT_SAYS,                                                                                \
       "SELECT accepted=?3 AND rejected=?4 AND NOT EXISTS(SELECT 1 FROM (SELECT key,value FROM"     \
       " json_each(sums) WHERE " TB__COUNTED " UNION ALL SELECT key,value FROM json_each(?2) WHERE " \
@@ -79,16 +79,16 @@
                          TB__NEXT_VERSION ",?2,?3,?4)")                                            \
     X(REJECT_DELETE, "DELETE FROM reject WHERE segment=?1")                                        \
     X(REJECT_DUE_FORGET, "DELETE FROM reject_due WHERE segment=?1")                                \
-    /* the rungs that segment ?1 stands over and no other one does that is known */                \
+    /* the rungs that segment ?1 covers and no other known segment does */                         \
     X(RUNGS_LEFT, "SELECT r.head,r.length,r.hash FROM segment g JOIN rung r ON r.head=g.head"      \
                   " AND r.length>g.start AND r.length<=g.length WHERE g.id=?1"                     \
                   " AND NOT EXISTS(SELECT 1 FROM segment s WHERE s.head=g.head AND s.kind=g.kind"  \
                   " AND s.start<r.length AND s.length>=r.length AND s.id<>g.id AND "               \
                   TB__LIVE("s") ")")                                                               \
     X(RUNG_DELETE, "DELETE FROM rung WHERE head=?1 AND length=?2 AND hash=?3")                     \
-    /* a known segment that goes on where ?1 ends, which was withdrawn, and on no other known one: only \
-     * for such a segment are all looked at that may end there. The plus keeps SQLite from looking \
-     * for s among all that start later */                                                         \
+    /* a known segment that follows ?1, which was withdrawn, and no other known one: all segments that \
+     * may end there are read only for such a segment. The plus keeps SQLite from using an index \
+     * over all that start later */                                                                \
     X(SEGMENT_LEFT,                                                                                \
       "SELECT s.source,coalesce(s.name,'') FROM segment p"                                         \
       " JOIN segment s ON s.head=p.head AND s.kind=p.kind AND s.start=p.length"                    \
@@ -109,7 +109,7 @@
                          " (SELECT * FROM reject ORDER BY segment DESC,line DESC LIMIT ?1)"        \
                          " GROUP BY reason ORDER BY 2 DESC,reason LIMIT ?2")                       \
     X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
-    X(REJECT_DUE, /* ?2: what a clock wrote that was ahead */                                      \
+    X(REJECT_DUE, /* ?2: later moments were written by a clock that was ahead */                   \
       "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \
       " UNION ALL SELECT added_us,segment FROM reject_due WHERE added_us>?2) LIMIT 64")            \
     X(REJECT_DUE_DELETE, "DELETE FROM reject_due WHERE added_us=?1 AND segment=?2")                \
@@ -153,12 +153,12 @@
     X(LOG_GET, "SELECT zone,seal,data FROM log_block WHERE id=?1")                                 \
     X(LOG_OLD, "SELECT id,seal FROM log_block WHERE last_ms<?1")                                   \
     X(LOG_OLD_SIZE, "SELECT count(*),coalesce(sum(length(data)),0) FROM log_block WHERE last_ms<?1") \
-    /* hits of the R*Tree are looked at again: its zone is folded, its hours are whole */          \
+    /* hits of the R*Tree are checked again: its zones are truncated, its hours are whole */       \
     X(LOG_BLOCKS,                                                                                  \
       "SELECT b.id,b.first_ms,b.last_ms FROM log_span s CROSS JOIN log_block b ON b.id=s.id"       \
       " WHERE s.zone<=?1 AND s.zone_too>=?1 AND s.first_hour<=?3 AND s.last_hour>=?2"              \
       " AND b.zone=?4 AND b.last_ms>=?5 AND b.first_ms<?6")                                        \
-    /* shield zones and their events; what a client asks binds the account first */                \
+    /* shield zones and their events; every statement for a client binds the account first */      \
     X(SHIELD_ZONE, "SELECT 1 FROM shield_zone WHERE account=?1 AND id=?2")                         \
     X(SHIELD_ZONES_PAGE, "SELECT id,zone,name FROM shield_zone WHERE account=?1 AND deleted_us="   \
                          TB__FOR_EVER " ORDER BY id LIMIT ?2 OFFSET ?3")                           \

@@ -53,7 +53,7 @@ struct tb__lsm_base {
      * *ret_owner: the next owner; *ret_over: none is left. */
     tb_code (*place)(tb_store *store, const tb__lsm_base *base, const tb__lsm_pending *pending, int64_t rows,
                      int64_t *ret_owner, bool *ret_over, tb_error *err);
-    /* All entries of the runs up to at.through lie in base: deletes the runs, or marks them as obsolete. */
+    /* All entries of the runs up to at.through are in base: deletes the runs, or marks them as obsolete. */
     tb_code (*retire)(tb_store *store, const tb__lsm_base *base, const tb__lsm_pending *pending, tb_error *err);
 };
 

@@ -1,6 +1,6 @@
-/* Compaction of a level: FAN runs of a level become one of the next. An entry of the new run is the sum of the old runs'
- * entries of its key. A level fills eight times as slowly as the one below it, so a compaction with each new run keeps
- * up with all levels. */
+/* Compaction of a level: FAN runs of a level become one of the next. An entry of the new run is the sum of the old
+ * runs' entries of its key. A level fills eight times as slowly as the one below it, so a compaction with each new
+ * run keeps up with all levels. */
 #include "store/lsm/compact.h"
 
 #include <stdlib.h>

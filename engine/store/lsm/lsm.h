@@ -1,9 +1,9 @@
 /* A log-structured merge tree (LSM). Its base is ordinary tables of the same SQLite file.
  *
- * A row of base lies where its owner is, so a small batch over many owners would rewrite a page for each of them. Such a
- * batch is stored as one sorted run instead: its entries, ascending by key, in a few pages side by side. Compaction of a level
- * turns eight runs into one of the next level. Compaction into base moves the entries of the oldest runs to their rows, owner
- * by owner, a bounded step with each batch.
+ * Rows of base are ordered by owner, so a small batch over many owners would rewrite a page for each of them.
+ * Such a batch is stored as one sorted run instead: its entries, ascending by key, in a few pages side by side.
+ * Compaction of a level turns eight runs into one of the next level. Compaction into base moves the entries of the
+ * oldest runs to their rows, owner by owner, a bounded step with each batch.
  *
  * What holds at every commit:
  * - A reader sees base and the pending entries of all runs in one snapshot. The content of a key is its row in base plus its
@@ -64,7 +64,7 @@ typedef struct tb__lsm_entry {
 /* How far compaction into base came. */
 typedef struct tb__lsm_position {
     int64_t through; /* the newest run that takes part; 0: no compaction is under way */
-    int64_t owner;   /* entries of those runs lie in base where their owner is below it */
+    int64_t owner;   /* entries of those runs with an owner below it are in base */
 } tb__lsm_position;
 
 /* The first owner with pending entries in a run. */
@@ -119,13 +119,14 @@ bool tb__lsm_page_next(tb__lsm_page_cursor *cursor, tb__lsm_entry *ret_entry);
 
 /* --- the list of runs, and the entries of a span (read.c) --- */
 
-/* A cursor that stands before the entry with this key. */
+/* The position of a cursor before the entry with this key. */
 typedef struct tb__lsm_mark {
     tb__lsm_key key;
     tb__lsm_page_cursor cursor;
 } tb__lsm_mark;
 
-/* A page that was read and found sound, with a mark at every sixteenth entry. A reader of many series comes back to it. */
+/* A page that was read and found sound, with a mark at every sixteenth entry. A reader of many series comes back to
+ * it. */
 typedef struct tb__lsm_cached_page {
     uint8_t *data; /* NULL: it is not cached */
     tb__lsm_mark *marks;
@@ -213,19 +214,19 @@ void tb__lsm_cursor_release(tb__lsm_cursor *cursor);
 typedef struct tb__lsm_merged {
     const tb__lsm_client *client;
     tb__lsm_cursor *cursor;
-    tb__u128 *key;        /* at which each cursor stands, as one number; the greatest: it is over */
-    size_t *lowest;       /* the cursors of the entry that was given last */
-    tb__lsm_entry *entry; /* theirs */
+    tb__u128 *key;        /* the current key of each cursor, as one number; the greatest: at its end */
+    size_t *lowest;       /* the cursors of the last returned entry */
+    tb__lsm_entry *entry; /* their entries */
     size_t n, n_lowest;
     uint8_t summed[TB__LSM_ENTRY_MAX];
 } tb__lsm_merged;
 
-/* Merges the first n runs of the list, from an owner on (INT64_MIN: from the beginning). The list must stay as it is. */
+/* Merges the first n runs of the list, from an owner on (INT64_MIN: from the beginning). The list must not change. */
 TB_MUST_USE tb_code tb__lsm_merged_begin(tb__lsm_merged *merged, tb__lsm *lsm, tb__lsm_kind kind, const tb__lsm_run *list,
                                          size_t n, int64_t owner, tb_error *err);
 /* *ret_more false: the end. The entry lives until the next call. */
 TB_MUST_USE tb_code tb__lsm_merged_next(tb__lsm_merged *merged, tb__lsm_entry *ret_entry, bool *ret_more, tb_error *err);
-/* Of one that is all zero, too. */
+/* Also valid for one that is all zero. */
 void tb__lsm_merged_release(tb__lsm_merged *merged);
 
 #endif

@@ -79,7 +79,7 @@ tb_code tb__lsm_merged_begin(tb__lsm_merged *m, tb__lsm *lsm, tb__lsm_kind kind,
     return code;
 }
 
-/* Finds the cursors that stand at the lowest key, in the order of runs; none: all are over. */
+/* Finds the cursors at the lowest key, in the order of runs; none: all are at their end. */
 static void find_lowest(tb__lsm_merged *m)
 {
     tb__u128 lowest = ~(tb__u128)0;
@@ -93,8 +93,8 @@ static void find_lowest(tb__lsm_merged *m)
     if (lowest == ~(tb__u128)0) m->n_lowest = 0;
 }
 
-/* A sum lies in m->summed, an entry of one run in its cursor's page: so cursors pass the entry that the call before
- * gave only now. */
+/* A sum is in m->summed, an entry of one run in its cursor's page: so the cursors move past the previous entry only
+ * in the next call. */
 tb_code tb__lsm_merged_next(tb__lsm_merged *m, tb__lsm_entry *ret_entry, bool *ret_more, tb_error *err)
 {
     tb_code code = TB_OK;

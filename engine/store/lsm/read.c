@@ -15,7 +15,8 @@
 #define CACHE_MAX  (4u << 20) /* bytes of pages that a connection caches */
 #define MARK_EVERY 16         /* entries of a cached page */
 
-/* Bound: the kind, and the two rows of meta that are its position. Where no run is pending: one row, with the version alone. */
+/* Parameters: the kind, and the two rows of meta with its position. If no run is pending: one row with only the
+ * version. */
 static const char list_sql[] =
     "SELECT r.id,r.level,r.entries,r.sum,r.seal,r.directory,(SELECT value FROM meta WHERE name=?2),"
     "(SELECT value FROM meta WHERE name=?3),v.version"
@@ -103,7 +104,7 @@ static tb_code step_row(tb__lsm *lsm, sqlite3_stmt *s, bool *ret_row, tb_error *
 
 /* --- the list --- */
 
-/* Takes over what the list before had read of the run; it keeps nothing of it. */
+/* Moves the cached pages of the run from the list before. */
 static bool take_over(struct tb__lsm_list *before, tb__lsm_run *run)
 {
     for (size_t i = 0; i < before->n; i++) {
@@ -258,7 +259,7 @@ static tb_code check_page(tb__lsm *lsm, tb__lsm_run *run, size_t page, tb__lsm_c
     return TB_OK;
 }
 
-/* Where too much is cached, all of it goes: what is asked for next comes back. */
+/* When the cache is full it is emptied: pages in use are read again. */
 static tb_code cached_page(tb__lsm *lsm, tb__lsm_run *run, size_t page, const tb__lsm_cached_page **ret, tb_error *err)
 {
     if (!run->cached || !run->cached[page].data) {

@@ -1,5 +1,5 @@
-/* Writing runs, and deleting them. Ascending entries go into pages side by side; the run's row with the directory of its
- * pages comes last. */
+/* Writing runs, and deleting them. Ascending entries go into pages side by side; the run's row with the directory of
+ * its pages comes last. */
 #include "store/lsm/compact.h"
 
 #include <endian.h>
@@ -31,7 +31,7 @@ static tb_code append_page(writing *w, tb_error *err)
     return code;
 }
 
-/* A run that turns out longer than its header said has larger pages, not too many. */
+/* A run that becomes longer than its header expected has larger pages, not more of them. */
 static tb_code append_entry(writing *w, const tb__lsm_entry *entry, tb_error *err)
 {
     const size_t target = w->target << (w->pages / PAGES_EVEN);
@@ -79,8 +79,8 @@ tb_code tb__lsm_write(tb_store *store, tb__lsm *lsm, const tb__lsm_header *heade
     return code;
 }
 
-/* Pages of counters hold no personal data. They are given back as they are: overwriting them, as the store does with all
- * else that it deletes, would write each once more. */
+/* Pages of counters hold no personal data. They are given back as they are: overwriting them, as the store does with
+ * all else that it deletes, would write each once more. */
 tb_code tb__lsm_delete(tb_store *store, const tb__lsm_run *runs, size_t n, tb_error *err)
 {
     tb_code code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);

@@ -1,7 +1,6 @@
-/* The month that the ledger begins with. Three rows of meta, which are there once it is set: the
- * month; the last that it ever was, for days of prepaid accounts before it were taken back; and the
- * data version that brought it, by which a closing that was worked out before knows
- * (TB__SQL_CLOSING_MOVED). */
+/* The ledger's first month. Three rows of meta, which exist once it is set: the month; the latest month that it ever
+ * was, since daily entries of prepaid accounts before that were reversed; and the data version that set it, which
+ * invalidates earlier computed closings (TB__SQL_CLOSING_MOVED). */
 #include "store/money/billing.h"
 #include "tollbook/calendar.h"
 #include "tollbook/ledgerstore.h"

@@ -1,4 +1,4 @@
-/* The input of a bill: what one account's month holds, cut where what it is billed by changes.
+/* The input of a bill: an account's month, cut wherever its prices or settings change.
  *
  * Parts of the month lie between price books. Within a part a zone's usage is cut again at the
  * first full hour under other settings, its own or its account's: an hour belongs to the settings
@@ -23,7 +23,7 @@ typedef struct making {
     int64_t until_us; /* what exists now has existed until then: now, or the month's end */
     int64_t priced;   /* books up to this version count */
     bool active;
-    bool book_lacks; /* the contract's book is not there */
+    bool book_missing; /* the contract's book is not there */
     tb_error *err;
 } making;
 
@@ -77,18 +77,12 @@ static tb_code place_book(making *m, const tb_book *book, tb_error *err)
     return TB_OK;
 }
 
-static void end_parts(struct tb__billing *b)
-{
-    for (size_t i = 0; i + 1 < b->n_parts; i++)
-        b->parts[i].to_us = b->parts[i + 1].from_us;
-}
-
 /* The currency's own books: those that are there for a contract alone are passed over. */
-static tb_code place_books(making *m, const tb_bill_ask *ask, const char currency[4], tb_error *err)
+static tb_code place_books(making *m, const tb_bill_query *query, const char currency[4], tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < ask->n_books; i++) {
-        const tb_book *book = &ask->books[i];
+    for (size_t i = 0; !code && i < query->n_books; i++) {
+        const tb_book *book = &query->books[i];
         bool counts = false;
         if (book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
             continue;
@@ -99,13 +93,13 @@ static tb_code place_books(making *m, const tb_bill_ask *ask, const char currenc
 }
 
 /* The book that the contract names, NULL where there is none in the currency. */
-static tb_code find_own(making *m, const tb_bill_ask *ask, const tb__account_terms *terms,
+static tb_code find_own(making *m, const tb_bill_query *query, const tb__account_terms *terms,
                         const tb_book **ret_own, tb_error *err)
 {
     tb_code code = TB_OK;
     *ret_own = NULL;
-    for (size_t i = 0; !code && i < ask->n_books; i++) {
-        const tb_book *book = &ask->books[i];
+    for (size_t i = 0; !code && i < query->n_books; i++) {
+        const tb_book *book = &query->books[i];
         bool counts = false;
         if (strcmp(book->id, terms->contract.book) != 0 ||
             strcmp(book->currency, terms->currency) != 0)
@@ -127,24 +121,21 @@ static tb_code place_own(making *m, const tb_book *own, tb_error *err)
     return add_part(m, own, from_us, err);
 }
 
-/* Books without a hash are no stored ones: they are asked about in the place of all. */
-static bool stand_in(const tb_bill_ask *ask)
-{
-    return ask->n_books && !ask->books[0].sha256[0];
-}
-
-static tb_code make_parts(making *m, const tb_bill_ask *ask, const tb__account_terms *terms,
+/* Books without a hash are not stored ones: they replace all others, the contract's too. */
+static tb_code make_parts(making *m, const tb_bill_query *query, const tb__account_terms *terms,
                           tb_error *err)
 {
-    const bool named = terms->contract.book[0] && !stand_in(ask);
+    const bool replaced = query->n_books && !query->books[0].sha256[0];
+    const bool named = terms->contract.book[0] && !replaced;
     const tb_book *own = NULL;
     m->b->n_parts = 0;
     tb_code code = add_part(m, NULL, m->from_us, err);
-    if (!code && named) code = find_own(m, ask, terms, &own, err);
-    m->book_lacks = named && !own;
-    if (!code && !m->book_lacks) code = place_books(m, ask, terms->currency, err);
+    if (!code && named) code = find_own(m, query, terms, &own, err);
+    m->book_missing = named && !own;
+    if (!code && !m->book_missing) code = place_books(m, query, terms->currency, err);
     if (!code && own) code = place_own(m, own, err);
-    end_parts(m->b);
+    for (size_t i = 0; i + 1 < m->b->n_parts; i++)
+        m->b->parts[i].to_us = m->b->parts[i + 1].from_us;
     return code;
 }
 
@@ -493,8 +484,8 @@ static const char *copy_text(char **at, const char *text)
     return *text ? copy_to(at, text, strlen(text) + 1, 1) : NULL;
 }
 
-/* The month's contract. An account that is gone at the month's end owes no commit for it, nor does one
- * for months before it was first declared, unless the contract says from when. */
+/* The month's contract. An account that was deleted by the month's end owes no commit for it, nor does an account
+ * owe one for months before its first declaration, unless the contract has a first month. */
 static tb_contract contract_of(const making *m, const tb__account_terms *terms)
 {
     tb_contract c = terms->contract;
@@ -521,7 +512,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     *in = (tb_bill_input){.account = b->account,
                           .month = m->month,
                           .contract = contract_of(m, terms),
-                          .book_lacks = m->book_lacks,
+                          .book_missing = m->book_missing,
                           .running = running,
                           .active_zone = m->active,
                           .n_parts = b->n_parts,
@@ -568,9 +559,8 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }
 
-/* A month that is billed stays with the prices that were known when it first was: *ret_priced. That
- * is by its invoice or, where it had nothing due, by the first correction of it that stands or,
- * looking back, stood. */
+/* A month that is billed keeps the prices that were known when it was first billed: *ret_priced. It is billed by its
+ * invoice or, where nothing was due, by the first valid correction of it (when looking back: valid then). */
 static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err)
 {
     struct tb__billing *b = m->b;
@@ -588,15 +578,15 @@ void tb_store_let_regions_move(tb_store *store, bool move)
     store->regions_move = move;
 }
 
-/* What is asked for. usage_us: usage of earlier hours alone. */
+/* usage_us: usage of earlier hours only. */
 typedef struct asked {
-    tb_bill_ask of;
+    tb_bill_query of;
     bool net; /* without taxes */
     tb__zone_range zones;
     int64_t usage_us; /* TB_US_LAST: all */
 } asked;
 
-/* A month whose days were let go would come to nothing. */
+/* A month without its days would come to nothing. */
 static tb_code check_kept(const struct tb__billing *b, int64_t month, tb_error *err)
 {
     char first[8], text[8];
@@ -608,7 +598,7 @@ static tb_code check_kept(const struct tb__billing *b, int64_t month, tb_error *
                    (long long)b->account, text, first);
 }
 
-/* The account and the month's parts; of what lies in them, what the caller then makes. */
+/* Reads the account and the month's parts; the caller then reads the usage. */
 static tb_code make_start(making *m, tb_store *store, const asked *q,
                           const tb__account_terms **ret_terms, tb_error *err)
 {
@@ -639,7 +629,7 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
     return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
 }
 
-/* Volume bandwidth of one zone costs what all of the account's makes it cost. */
+/* Whether there is volume bandwidth: the charge of one zone then depends on the account's other zones. */
 static bool is_shared(const struct tb__billing *b)
 {
     for (size_t i = 0; i < b->n_bytes; i++)
@@ -647,17 +637,17 @@ static bool is_shared(const struct tb__billing *b)
     return false;
 }
 
-tb_code tb_store_zones_input(tb_store *store, const tb_bill_ask *ask, int64_t first, int64_t last,
+tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_t first, int64_t last,
                              bool *ret_shared, tb_bill_source *ret_source, tb_error *err)
 {
-    const asked q = {*ask, true, {first, last}, TB_US_LAST};
+    const asked q = {*query, true, {first, last}, TB_US_LAST};
     making m;
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, &q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (code) return code;
     *ret_shared = is_shared(m.b);
-    return pack(&m, terms, ask->now_us < m.to_us, true, ret_source, err);
+    return pack(&m, terms, query->now_us < m.to_us, true, ret_source, err);
 }
 
 static tb_code check_month(int64_t month, tb_error *err)
@@ -678,26 +668,22 @@ static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_s
     return code;
 }
 
-tb_code tb_store_bill_input(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                            const tb_book *books, size_t n_books, int64_t now_us,
-                            tb_bill_source *ret_source, tb_error *err)
+tb_code tb_store_bill_input(tb_store *store, const tb_bill_query *query, tb_bill_source *ret_source,
+                            tb_error *err)
 {
-    const tb_bill_ask ask = {account, month, watermark, books, n_books, now_us};
-    return tb_store_bill_input_until(store, &ask, TB_US_LAST, ret_source, err);
+    return tb_store_bill_input_until(store, query, TB_US_LAST, ret_source, err);
 }
 
-tb_code tb_store_net_input(tb_store *store, int64_t account, int64_t month, uint64_t watermark,
-                           const tb_book *books, size_t n_books, int64_t now_us,
-                           tb_bill_source *ret_source, tb_error *err)
+tb_code tb_store_net_input(tb_store *store, const tb_bill_query *query, tb_bill_source *ret_source,
+                           tb_error *err)
 {
-    const tb_bill_ask ask = {account, month, watermark, books, n_books, now_us};
-    return read_input(store, &(asked){ask, true, TB__ALL_ZONES, TB_US_LAST}, ret_source, err);
+    return read_input(store, &(asked){*query, true, TB__ALL_ZONES, TB_US_LAST}, ret_source, err);
 }
 
-tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_ask *ask, int64_t usage_us,
+tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_query *query, int64_t usage_us,
                                   tb_bill_source *ret_source, tb_error *err)
 {
-    return read_input(store, &(asked){*ask, false, TB__ALL_ZONES, usage_us}, ret_source, err);
+    return read_input(store, &(asked){*query, false, TB__ALL_ZONES, usage_us}, ret_source, err);
 }
 
 /* --- one balancer's month --- */

@@ -37,7 +37,7 @@ static declared declared_from(sqlite3_stmt *s, int64_t known)
     return d;
 }
 
-/* *ret_fault: where it was noted, 0 if there is nothing to note. */
+/* *ret_fault: the number of the stored fault; 0: none. */
 static tb_code note_fault(struct tb__billing *b, const tb_error *why, uint32_t *ret_fault,
                           tb_error *err)
 {
@@ -330,7 +330,7 @@ static tb_code load_changes(tb_store *store, int64_t known, tb_error *err)
     return TB_OK;
 }
 
-/* Between places_from and places_to nothing changed, so it does not matter what was asked there. */
+/* Nothing changed between places_from and places_to, so places read for any version in between can be reused. */
 static bool places_kept(const tb__billing *b, int64_t priced, int64_t known)
 {
     return b->n_places && b->places_version == b->file_version && known >= b->places_from &&

@@ -1,5 +1,4 @@
-/* What the money side's files share: what an account was declared to be, where its usage lies, and
- * how much of it came late. */
+/* Shared by the files of the money module: an account's declared terms, its series of usage, and its late usage. */
 #ifndef TOLLBOOK_STORE_BILLING_H
 #define TOLLBOOK_STORE_BILLING_H
 
@@ -31,7 +30,7 @@ typedef struct tb__terms {
     uint32_t fault; /* its settings cannot be read: faults[fault - 1] of tb__billing; 0: they can */
 } tb__terms;
 
-/* What of an account may be unreadable by itself. */
+/* Parts of an account's declaration that may be unreadable separately. */
 typedef enum tb__part {
     TB__PART_DISCOUNTS,
     TB__PART_CURRENCY,
@@ -134,8 +133,8 @@ typedef struct tb__billing {
     tb__billed_place *places; /* ascending by edge */
     size_t n_places, cap_places;
     int64_t places_version;         /* the file's when they were read */
-    int64_t places_priced;          /* what they were read for */
-    int64_t places_from, places_to; /* good for what was known at versions [from, to) */
+    int64_t places_priced;          /* the priced version that they were read for */
+    int64_t places_from, places_to; /* valid for known versions [from, to) */
 
     tb__late_day *late; /* ascending by scope, owner, edge, day */
     size_t n_late, cap_late;
@@ -167,9 +166,8 @@ void tb__billing_free(tb__billing *billing);
 TB_MUST_USE tb_code tb__keep_currency(tb_store *store, int64_t account, const char declared_now[4],
                                       char currency[4], tb_error *err);
 
-/* One declaration's document. What cannot be read stays as if it was not said, and ret_why's code is
- * TB_E_DECLARED (else TB_OK): of the settings, of each part of an account. A document that is none,
- * and times that cannot be read, are errors. */
+/* Reads a declaration's document. Unreadable values count as not declared, and ret_why's code is TB_E_DECLARED (else
+ * TB_OK): of the settings, of each part of an account. An invalid document, and unreadable times, are errors. */
 TB_MUST_USE tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
                                    int64_t *ret_created_us, tb_error *ret_why, tb_error *err);
 TB_MUST_USE tb_code tb__account_terms_of(const char *text, size_t len, int64_t id,
@@ -184,11 +182,10 @@ TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
 
 /* --- late.c --- */
 
-/* Fills store->billing->late with what came for an account's month after a version. */
+/* Fills store->billing->late with the usage of an account's month that arrived after a version. */
 TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t month, int64_t version,
                                   tb_error *err);
-/* The late usage of hours first..first+n-1 of a day, less what was withdrawn of it. edge TB_ALL: of all
- * locations. */
+/* The late usage of hours first..first+n-1 of a day, less withdrawn usage. edge TB_ALL: of all locations. */
 tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
                      int64_t day, int first, int n);
 /* One late row's day: its data checked and unpacked. */
@@ -221,15 +218,14 @@ tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence 
 
 /* --- books.c --- */
 
-/* The book whose text is a row's column. One that cannot be read is damage: it was read when it was
- * added. */
-/* What a store remembers of the books it has read; NULL is fine. */
+/* Parses the book in a row's column. TB_E_CORRUPT: it cannot be parsed, although it could be when it was added. */
+/* The cache of parsed books; NULL is fine. */
 void tb__read_books_free(struct tb__read_books *read);
 TB_MUST_USE tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error *err);
 
 /* --- spans.c: the R*Trees --- */
 
-/* [from, to) in hours as what an R*Tree holds; false where nothing lies within or it would wrap. */
+/* [from, to) in hours as stored in an R*Tree; false where it is empty or would wrap. */
 bool tb__span_hours(int64_t from_us, int64_t to_us, int32_t *ret_first, int32_t *ret_last);
 TB_MUST_USE tb_code tb__span_put(tb_store *store, tb__statement put, int64_t id, int64_t from_us,
                                  int64_t to_us, tb_error *err);
@@ -237,13 +233,13 @@ TB_MUST_USE tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err);
 
 /* --- bill_input.c --- */
 
-/* What the bytes of a span are billed by. */
+/* The settings and terms by which the bytes of a span are billed. */
 typedef struct tb__rate {
     uint32_t part;
     tb_charge charge;
     int discount[TB_BILLING_REGION_COUNT];
     tb_decimal override_price;
-    uint32_t fault; /* what it depends on cannot be read: see tb__terms */
+    uint32_t fault; /* a declaration that it depends on cannot be read: see tb__terms */
 } tb__rate;
 /* In force for a zone at an hour. */
 tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, int64_t hour);

@@ -1,9 +1,8 @@
-/* Price books: append-only rows that hold the canonical text. A book is in force from its moment to
- * that of the next book of its currency; the last one for ever. What a new book would overlap is
- * asked of the R*Tree: the one before it ends where it begins, and a book that begins at the same
- * moment refuses it, unless the new one says that it supersedes it. Books form one chain for each
- * moment, and lists have them in its order: the last one holds, in every month whose invoice was
- * not there before it. Books of scope contract are in no such series: accounts name them. */
+/* Price books: append-only rows that hold the canonical text. A book is in force from its moment to that of the next
+ * book of its currency; the last one without end. The R*Tree gives the books that a new book would overlap: the one
+ * before it ends where it begins, and a book that begins at the same moment refuses it, unless the new one supersedes
+ * it. Books form one chain for each moment, and lists are in its order: the last one is in force, except in months with
+ * an earlier invoice. Books of scope contract are in no such series: accounts name them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +62,7 @@ static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err
     return refuse_overlap(book, standing, err);
 }
 
-/* An id is a shadow's or a book's: what is kept as a shadow becomes a book by being activated. */
+/* An id belongs to a shadow or to a book: a shadow becomes a book by being activated. */
 static tb_code check_shadow(tb_store *store, const tb_book *book, tb_error *err)
 {
     int64_t id;
@@ -126,7 +125,7 @@ tb_code tb__stored_book(sqlite3_stmt *s, int column, tb_book *ret_book, tb_error
                    why.field, why.message);
 }
 
-/* --- books that were read before: what a text says does not change, and it is compared --- */
+/* --- cache of parsed books, compared by their text --- */
 
 enum { READ_BOOKS = 8 }; /* the list's first ones */
 

@@ -1,5 +1,5 @@
-/* Closings: one for each time that a month was closed. Which one holds is told by an index, so that each
- * entry of the ledger can ask. */
+/* Closings: one for each time that a month was closed. An index gives the one in force, so that each ledger entry can
+ * be checked. */
 #include "tollbook/ledgerstore.h"
 
 #include <sodium.h>
@@ -165,7 +165,7 @@ tb_code tb_store_next_closing(tb_store *store, tb_closing *ret_closing, tb_error
     return TB_OK;
 }
 
-/* Whether what is known of the months could be read otherwise now than at the closing's version. */
+/* Whether data of the months could be read differently now than at the closing's version. */
 static tb_code has_moved(tb_store *store, const tb_closing *closing, bool *ret_moved, tb_error *err)
 {
     const int64_t values[2] = {(int64_t)closing->version, (int64_t)closing->entries};

@@ -1,6 +1,6 @@
-/* Sums of days: what a line of a bill rests on. Whole days are read by the month, one counter of one
- * series at a time; a day that a span cuts is summed from its own hours. Usage that came
- * after the asked watermark is then taken off. */
+/* Sums of days, of which lines of bills are made. Whole days are read by the month, one counter of one series at a
+ * time; a day that a span cuts is summed from its own hours. Usage that arrived after the watermark is then
+ * subtracted. */
 #include "base/hash.h"
 #include "store/money/billing.h"
 #include "tollbook/calendar.h"
@@ -8,7 +8,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* A day whose hours do not make it: they were let go, or damaged, which verify tells. */
+/* The hours of a day do not sum to it: they have expired, or are damaged, which verify reports. */
 static tb_code hours_gone(int64_t day, tb_error *err)
 {
     char when[20];
@@ -19,7 +19,7 @@ static tb_code hours_gone(int64_t day, tb_error *err)
                    when);
 }
 
-/* A part of a day, and what all of it holds. */
+/* A part of a day, and the whole day's sum. */
 typedef struct day_part {
     int64_t day, first, last; /* hours first..last-1 */
     uint64_t whole;

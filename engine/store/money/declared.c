@@ -1,8 +1,7 @@
-/* What declarations say about money, as bills take it. A declaration's document is the catalogue's
- * object as canonical JSON; its values are read by the functions that the door judges them with
- * (model/declared.h). What an older door took and does not read is no guess and no failure of the
- * whole: it is noted with the terms, and whoever needs that value fails by it (TB_E_DECLARED),
- * since to bill by a guess would be worse than not to bill. */
+/* Declared values for bills. A declaration's document is the catalogue's object as canonical JSON; its values are
+ * read by the functions that check a catalogue (model/declared.h). A value that an older version accepted and that
+ * cannot be read now is neither guessed nor a failure of the whole: it is recorded with the terms, and only a bill
+ * that needs it fails (TB_E_DECLARED). */
 #include "model/settings.h"
 #include "store/money/billing.h"
 
@@ -17,7 +16,7 @@ _Static_assert(TB__TAX_NAME_MAX + 1 == sizeof((tb_bill_tax *)0)->name, "a name f
 _Static_assert(TB__TAX_REASON_MAX + 1 == TB_TAX_REASON_ROOM, "a reason fits");
 _Static_assert(TB__TAX_CODE_MAX + 1 == TB_TAX_CODE_ROOM, "its code fits");
 
-/* Where a reader stands: whose document, for messages. */
+/* The reader's document and position, for messages. */
 typedef struct reader {
     const tb__document *doc;
     const char *who; /* "Pull zone" */
@@ -125,7 +124,7 @@ tb_code tb__zone_terms(const char *text, size_t len, int64_t id, tb__terms *ret,
     return with_document(text, len, "Pull zone", id, read_zone, &out, err);
 }
 
-/* --- what a zone's row holds beside its document --- */
+/* --- columns of a zone's row beside its document --- */
 
 typedef struct shown {
     int64_t *created_us;

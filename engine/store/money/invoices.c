@@ -1,6 +1,6 @@
 /* Invoices: numbered without gaps in a series for each year of issue, chained by their SHA-256, and
  * stored as issued. The number, the bytes and the ledger entry come into being in one transaction,
- * so a crash leaves none or all of them; the file's triggers hold what is final. Void invoices keep
+ * so a crash leaves none or all of them; the file's triggers protect final documents. Void invoices keep
  * their numbers. */
 #include "store/money/billing.h"
 #include "tollbook/ledgerstore.h"
@@ -21,7 +21,7 @@ void tb_invoice_release(tb_invoice *invoice)
 
 /* --- the hash of a text --- */
 
-/* Where the text's own sha256 member stands, its comma included; NULL where it does not. */
+/* The text's own sha256 member, with its comma; NULL if there is none. */
 static const char *find_hash(const char *text, size_t len, const char *sha256, size_t *ret_len)
 {
     char member[88];
@@ -218,7 +218,7 @@ static tb_code check_total(const tb_invoice *invoice, tb_decimal *ret_total, tb_
     return TB_OK;
 }
 
-/* An invoice holds what there is now, of a month that is over. */
+/* An invoice must be of a month that is over and made from the current data. */
 static tb_code check_moment(tb_store *store, const tb_invoice *invoice, tb_error *err)
 {
     uint64_t version = 0;
@@ -250,7 +250,7 @@ static tb_code check_elsewhere(tb_store *store, const tb_invoice *invoice, tb_er
     return refuse_invoice("month", invoice, why, err);
 }
 
-/* What it corrects waits since then exactly: nothing is billed twice, nothing left out. */
+/* The month must be late since exactly this watermark: nothing is billed twice, nothing left out. */
 static tb_code check_correction(tb_store *store, const tb_invoice *invoice, int64_t month,
                                 uint64_t since, tb_error *err)
 {
@@ -384,7 +384,7 @@ static tb_code insert_corrections(tb_store *store, const tb_invoice *invoice, in
     return code;
 }
 
-/* sign -1: what it takes from the balance; 1: what voiding gives back. */
+/* sign -1: the amount taken from the balance; 1: the amount that voiding returns. */
 static tb_code enter(tb_store *store, const tb_invoice *invoice, tb_ledger_kind kind, int sign,
                      int64_t at_us, tb_error *err)
 {

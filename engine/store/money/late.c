@@ -1,14 +1,14 @@
-/* Late usage: what comes for an account's month after that month was run, whatever the run made of
- * it, or after a closing that accrues it. It goes into the chunks like all usage, and also into an append-only table, one row for each
- * day of a zone's edge location or of a balancer and each batch, so that the month can be read as it
- * stood at any run's watermark, or closing's version: what is there now less what came later.
+/* Late usage: usage that arrives for an account's month after that month was run, whatever its outcome, or after a
+ * closing that accrues it. It is added to the chunks like all usage, and also to an append-only table, one row for
+ * each day of a zone's edge location or of a balancer and each batch, so that the month can be read as of any run's
+ * watermark or closing's version: the current usage less later late usage.
  *
- * Usage that is withdrawn from such a month is late with the other sign. The row is the same, but its
- * checksum says so: it is made under the complement of the key.
+ * Usage that is withdrawn from such a month is late with the other sign. The row is the same, but its checksum is
+ * made with the complement of the key.
  *
- * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. Days of earlier months
- * wait in memory until what they came with was written, for each statement between rows of usage would flush the write
- * buffer (usage/write_buffer.c). A row's data is a chunk of hours; its checksum covers the row's other columns too. */
+ * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. Days of earlier
+ * months are kept in memory until their batch is written, as a query between rows of usage would flush the write
+ * buffer. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
 #include "base/hash.h"
 #include "store/money/billing.h"
 #include "store/usage/chunk.h"
@@ -22,7 +22,7 @@ static const tb_metric balancer_metrics[1] = {TB_M_REQUESTS};
 
 /* --- noting --- */
 
-/* A day on its way: its counters that billing needs. */
+/* A late day to be stored: the counters that billing needs. */
 typedef struct tb__late_row {
     tb__late_of of;
     int64_t day;
@@ -30,7 +30,7 @@ typedef struct tb__late_row {
     uint64_t value[2][24];
 } tb__late_row;
 
-/* Beyond these they are written before the rest comes: 2 MiB. */
+/* With more rows than this they are written early: 2 MiB. */
 #define ROWS_MAX 4096
 /* Fewer are sealed by the trigger, which costs less than to switch it off. */
 #define TRIGGERED_MAX 512
@@ -40,13 +40,13 @@ void tb__late_drop(tb_store *store)
     store->n_late = 0;
 }
 
-/* Where what is remembered of a month lies. */
+/* The slot of a month in the cache. */
 static unsigned landed_at(int64_t month)
 {
     return (unsigned)((uint64_t)month % TB__LANDED);
 }
 
-/* *ret: the month was run, for the account or for everybody, or a closing rests on it. */
+/* *ret: the month was run, for the account or for all accounts, or a closing depends on it. */
 static tb_code is_noted(tb_store *store, int64_t account, int64_t month, bool *ret, tb_error *err)
 {
     const int64_t values[2] = {account, month};
@@ -107,7 +107,7 @@ static size_t encode(const tb__late_row *row, int64_t key, uint8_t *bytes)
     return tb__chunk_encode(&hours, row->of.taken ? ~key : key, bytes);
 }
 
-/* id and version: of the next row, and what this transaction will commit. */
+/* id: of the next row; version: that the transaction will commit. */
 static tb_code insert(tb_store *store, tb__statement with, const int64_t id[2], const tb__late_row *row, tb_error *err)
 {
     const int64_t columns[8] = {id[0], id[1], row->of.account, tb_month_from_day(row->day), row->of.scope,
@@ -161,8 +161,8 @@ static tb_code insert_all(tb_store *store, tb__statement with, int64_t first, in
     return code;
 }
 
-/* The trigger, switched off, is stood in for: the rows come with their seals, and head is told once of
- * all. SQLite prepares every statement anew after the switch. */
+/* Replaces the trigger, which is switched off: the rows are written with their seals, and the table's head is updated
+ * once. SQLite prepares every statement again after the switch. */
 static tb_code insert_many(tb_store *store, int64_t first, int64_t version, tb_error *err)
 {
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -207,7 +207,7 @@ static tb_code load_end(tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-/* --- what came when, for who closes a month --- */
+/* --- versions of months, for closing them --- */
 
 tb_code tb__late_landed(tb_store *store, tb_error *err)
 {
@@ -326,7 +326,7 @@ tb_i128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
     return sum;
 }
 
-/* --- what has been billed --- */
+/* --- billed months --- */
 
 static tb_code billed_from(sqlite3_stmt *s, void *item, tb_error *err)
 {

@@ -152,7 +152,7 @@ static tb_code read_covered(sqlite3_stmt *s, tb_settle_paper *p, tb_error *err)
     return tb_decimal_sub(all, credits, &p->covered, err);
 }
 
-/* Columns number, kind, corrects, due or else the day of issue; what was paid, and of it by credits. */
+/* Columns number, kind, corrects, due or else the day of issue; the amount paid, and the part of it from credits. */
 static tb_code paper_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     tb_settle_paper p = {.credit_note = false};
@@ -240,7 +240,7 @@ static tb_code sum_up(history *h, tb_ledger_entry *entries, size_t n, tb_error *
     return code;
 }
 
-/* The days of a range whose snapshot has been taken by now. */
+/* The days of a range up to now. */
 static size_t days_of(const tb_range *range, int64_t now_us, int64_t *ret_first)
 {
     int64_t end = range->first + range->count, last;

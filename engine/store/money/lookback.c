@@ -1,10 +1,10 @@
-/* The money side as it stood. Whoever looks back gives the connection temporary views of the names of tables, of the
- * rows that were there then and what they said: SQLite takes these before the file's own, so every
- * statement that bills are made by reads the past, and none has to know. Usage itself has no such view: what came since is
- * taken off it, as for an invoice that is rated again (late.c).
+/* The money module's data as of a closing. While a connection looks back it has temporary views with the names of
+ * tables, which show the rows and values of that time: SQLite uses them before the file's own tables, so every
+ * statement of billing reads the past unchanged. Usage has no such view: later usage is subtracted, as for an
+ * invoice that is rated again (late.c).
  *
- * An invoice and a run have the version that they were read at, so they were there from the next one on; all else
- * has the version that brought it. That an invoice is void has no version, but an entry of the ledger. */
+ * An invoice and a run carry the version that they were read at, so they exist from the next version on; all else
+ * carries the version that added it. The void of an invoice has no version, but an entry of the ledger. */
 #include "store/money/billing.h"
 #include "tollbook/ledgerstore.h"
 
@@ -19,8 +19,8 @@
 #define VOID_SINCE                                                                                 \
     "(state='void' AND EXISTS(SELECT 1 FROM main.ledger l WHERE l.kind='void' AND"                 \
     " l.reference=number AND l.reference<>'' AND l.id>" ENTRIES "))"
-/* A zone's or balancer's row says what was declared last: its beginning is that of the last declaration then. That it
- * has ended may have come since: whose month has nothing of it then is listed for nothing, and no more. */
+/* A zone's or balancer's row has its last declaration: its beginning is taken from the last declaration of that
+ * time. It may have ended since: a month without anything of it is then listed needlessly, but without harm. */
 #define CREATED(kind)                                                                              \
     "iif(EXISTS(SELECT 1 FROM main.declaration d WHERE d.kind='" kind "' AND d.id=" kind ".id AND" \
     " d.version>" VERSION "),coalesce((SELECT CAST(unixepoch(d.document->>'$.created','subsec')*"  \
@@ -51,7 +51,7 @@ static const char then[] =
 static const char now[] = GONE("moment") GONE("invoice") GONE("month_run") GONE("late") GONE("book")
     GONE("declaration") GONE("zone") GONE("balancer") GONE("closing");
 
-/* A reader writes nothing, views of its own neither: that is off as long as it takes. */
+/* query_only also forbids a reader temporary views: it is switched off meanwhile. */
 static tb_code change_views(tb_store *store, const char *sql, tb_error *err)
 {
     tb_error ignored;
@@ -59,7 +59,7 @@ static tb_code change_views(tb_store *store, const char *sql, tb_error *err)
     if (!code) code = tb__exec(store->db, store->path, sql, err);
     if (!store->write && tb__exec(store->db, store->path, "PRAGMA query_only=ON", code ? &ignored : err) && !code)
         code = TB_E_IO;
-    /* what is remembered of an account is of the other time */
+    /* the cached account is of the other time */
     if (store->billing) store->billing->version = store->billing->places_version = -1;
     return code;
 }
@@ -73,7 +73,7 @@ tb_code tb_store_look_back(tb_store *store, const tb_closing *closing, tb_error 
     tb_error ignored;
     tb_code code = change_views(store, sql, err);
     if (!code) store->back = (int64_t)closing->version;
-    else if (tb_store_look_forward(store, &ignored)) return code; /* what was made of the views goes */
+    else if (tb_store_look_forward(store, &ignored)) return code; /* drops the views made so far */
     return code;
 }
 

@@ -1,7 +1,7 @@
-/* Prepaid accounts in the ledger. A day's entry is found by its reference, which begins with its account
- * and ends with its date: the index of references is in the order of both. So a month costs its own
- * entries, however long the ledger is. Nothing is stored beside the entries: since when an account is
- * empty is what they sum to, so no second copy can say otherwise. */
+/* Prepaid accounts in the ledger. A daily entry is found by its reference, which begins with its account and ends with
+ * its date: the index of references is in the order of both. So a month costs its own entries, however long the ledger
+ * is. Nothing is stored beside the entries: the moment since which an account is empty is computed from their sum, so
+ * there is no second copy that could differ. */
 #include "tollbook/ledgerstore.h"
 
 #include "store/core/internal.h"
@@ -153,7 +153,7 @@ tb_code tb_store_prepaid_open(tb_store *store, int64_t month, int64_t **ret_acco
     return tb__collect(store, s, &tb__int_rows, ret_accounts, ret_n, err);
 }
 
-/* --- what is left --- */
+/* --- funds --- */
 
 typedef struct adding {
     tb_store *store;
@@ -180,7 +180,7 @@ static tb_code past_room(const adding *a, int64_t id, tb_error *err)
                           a->account, id, reference);
 }
 
-/* Whether it is empty is asked behind each entry but a reversal, which is one step with the invoice that follows. */
+/* Updates the funds after an entry; not after a reversal, which is one step with the invoice that follows. */
 static void note_funds(adding *a, int64_t id)
 {
     const bool before = a->funds.empty;
@@ -188,7 +188,7 @@ static void note_funds(adding *a, int64_t id)
     if (a->funds.empty && !before) a->since = id;
 }
 
-/* Entries come as they were entered: what a late one changes, it changes from then on. */
+/* Entries are added in the order in which they were entered: a late one counts from then on. */
 static tb_code add_to(adding *a, sqlite3_stmt *s, tb_error *err)
 {
     const int64_t id = sqlite3_column_int64(s, 0);

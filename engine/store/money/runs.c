@@ -1,11 +1,9 @@
-/* Runs of months: which account's month was run, at which data version, and what became of it. What
- * comes for a month after its run is late, whatever the run made of it: so nothing goes unbilled
- * because a month had nothing due when it was run.
+/* Runs of months: account, month, data version and outcome. Usage that arrives for a month after its run is late,
+ * whatever the outcome: so usage is billed even if nothing was due when its month was run.
  *
- * The table is append-only and its last row of an account's month counts. A run over everybody notes
- * each account that it deals with and, in the end, all others in one row of account 0: they had
- * nothing. A row is added only where it says something new, so that the same run again changes
- * nothing, the data version included. */
+ * The table is append-only and its last row of an account's month counts. A run over all accounts records each
+ * account that it processes and, in the end, all others in one row of account 0: they had nothing due. A row is
+ * added only if it differs from the last one, so that the same run again changes nothing, not even the data version. */
 #include "store/money/billing.h"
 #include "tollbook/ledgerstore.h"
 
@@ -49,7 +47,7 @@ tb_code tb__run_insert(tb_store *store, const tb__run_row *run, tb_error *err)
     return code;
 }
 
-/* *ret: the account's last run of the month says this, and it stands as it did then. */
+/* *ret: the account's last run of the month has this outcome, and nothing has changed since. */
 static tb_code is_known(tb_store *store, const tb__run_row *run, bool *ret, tb_error *err)
 {
     const int64_t values[2] = {run->account, run->month};
@@ -69,7 +67,7 @@ static tb_code is_known(tb_store *store, const tb__run_row *run, bool *ret, tb_e
     return code;
 }
 
-/* At most what the table takes, and no half of a character. */
+/* Cuts it to the column's maximum, at a character's end. */
 static void cut_reason(const char *reason, char cut[TB_RUN_REASON_MAX])
 {
     size_t len = strnlen(reason, TB_RUN_REASON_MAX);
@@ -106,7 +104,7 @@ tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret, tb_err
     return code;
 }
 
-/* --- what has billed a month --- */
+/* --- documents that have billed a month --- */
 
 tb_code tb_store_billed_elsewhere(tb_store *store, int64_t account, int64_t month,
                                   char ret_number[24], tb_error *err)

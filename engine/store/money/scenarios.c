@@ -1,6 +1,6 @@
-/* Scenarios by name: rows that are only ever added. A text that is its name's last one already is
- * not added again; one that was stored earlier is, so that the name alone is always what was used
- * last. No answer is made of them: the data version stays. */
+/* Scenarios by name: rows that are only ever added. A text that is its name's newest one is not added again; an
+ * earlier one is, so that the name alone always means the text stored last. No answer depends on them: the data
+ * version stays. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,20 +26,19 @@ static tb_code is_last(tb_store *store, const char *name, const char sha256[65],
     return code;
 }
 
-tb_code tb_store_add_scenario(tb_store *store, const char *name, const char sha256[65],
-                              const char *text, size_t len, int64_t now_us, bool *ret_known,
-                              tb_error *err)
+tb_code tb_store_add_scenario(tb_store *store, const tb_scenario *scenario, int64_t now_us,
+                              bool *ret_known, tb_error *err)
 {
     sqlite3_stmt *s;
     bool known = false;
-    tb_code code = is_last(store, name, sha256, &known, err);
+    tb_code code = is_last(store, scenario->name, scenario->sha256, &known, err);
     if (!code && !known) code = tb__sql(store, TB__SQL_SCENARIO_INSERT, &s, err);
     if (code) return code;
     if (!known) {
-        sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-        sqlite3_bind_text(s, 2, sha256, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 1, scenario->name, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s, 2, scenario->sha256, -1, SQLITE_STATIC);
         sqlite3_bind_int64(s, 3, now_us);
-        sqlite3_bind_text(s, 4, text, (int)len, SQLITE_STATIC);
+        sqlite3_bind_text(s, 4, scenario->canonical, (int)scenario->canonical_len, SQLITE_STATIC);
         code = tb__run(store, s, err);
         if (code) return code;
     }

@@ -1,6 +1,5 @@
-/* How far an account's usage may go: up to the first month of which something is open. A month is
- * settled where its last run made an invoice that stands, or found nothing due, and nothing waits of
- * it. */
+/* How far an account's usage may expire: up to the first open month. A month is settled if its last run made a valid
+ * invoice, or nothing was due, and it has no unbilled late usage. */
 #include "store/money/billing.h"
 #include "store/usage/retain.h"
 

@@ -1,6 +1,6 @@
-/* Shadow books: rows beside the table of books, which billing never reads. What they would have
- * billed is sealed, for nothing else in the file says it a second time; verify's caller rates it
- * again, as it does with invoices. No answer is made of them, so that the data version stays. */
+/* Shadow books: rows beside the table of books, which billing never reads. Shadow bills are sealed, for nothing else
+ * in the file repeats them; verify's caller rates them again, like invoices. No answer depends on them, so the data
+ * version stays. */
 #include "store/money/shadows.h"
 
 #include <inttypes.h>
@@ -156,7 +156,7 @@ tb_code tb_store_shadow(tb_store *store, int64_t id, tb_shadow *ret_shadow, tb_e
     return code;
 }
 
-/* --- what they would have billed --- */
+/* --- shadow bills --- */
 
 tb_code tb_store_add_shadow_bill(tb_store *store, const tb_shadow_bill *bill, int64_t now_us,
                                  tb_error *err)

@@ -1,6 +1,6 @@
-/* Which books and which invoices does a span of time touch: two R*Trees (rtree_i32) over whole
- * hours. They are indexes, never the truth: what they hold is made from the tables book and
- * invoice, can be made anew at any time, and every hit is checked exactly against its row.
+/* The books and invoices that overlap a span of time: two R*Trees (rtree_i32) over whole hours. They are indexes and
+ * never the source of truth: their contents are made from the tables book and invoice and can be rebuilt at any time,
+ * and every hit is checked exactly against its row.
  * rtree_i32 wraps silently past 32 bits, so bounds are checked before they go in. */
 #include "store/core/trees.h"
 #include "store/money/billing.h"

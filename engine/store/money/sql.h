@@ -18,7 +18,7 @@
     "replaces,coalesce((SELECT r.number FROM invoice r WHERE r.replaces=i.number"                  \
     " AND r.replaces<>''),''),finalized_us,document FROM invoice i"
 
-/* When a waiting month w begins, and when it is over. */
+/* The first moment of a month. */
 #define TB__MONTH_US(m)                                                                            \
     "unixepoch(format('%04d-%02d-01',1970+(" m ")/12,(" m ")%12+1))*1000000"
 
@@ -31,9 +31,9 @@
 
 #define TB__CLOSED   "iif(d.closed_version<" TB__FOR_EVER ",d.closed_version,0)"
 
-/* Declaration d is later than what month w was billed by and reaches into it: from the thing's
- * created on (which it must say where nothing of the month is billed), or until it was ended then,
- * or by another beginning or end (`said`) than before. */
+/* Declaration d is later than the bill of month w and applies to it: from the object's `created` on (which it must
+ * declare where nothing of the month is billed), or until its end then, or by another beginning or end (`said`) than
+ * before. */
 #define TB__REACHES(kind, id, created, said_now, said_then)                                        \
     "((d.version>w.since AND ((max(d.from_us," created ")<" TB__MONTH_US("w.month+1")              \
     " AND (w.billed OR max(d.from_us," created ")>-" TB__FOR_EVER ")) OR "                         \
@@ -57,22 +57,21 @@
     " FROM book n WHERE n.currency=" b "currency AND n.effective_us>" b "effective_us AND NOT "    \
     TB__FOR_CONTRACT("n.") "),9223372036854775807))"
 
-/* The last run of an account's month: its own or, where it has none, the one over everybody. */
+/* The last run of an account's month: its own or, without one, the one over all accounts. */
 #define TB__LAST_RUN(account, month)                                                               \
     "coalesce((SELECT max(o.id) FROM month_run o WHERE o.account=" account " AND o.month=" month   \
     "),(SELECT max(o.id) FROM month_run o WHERE o.account=0 AND o.month=" month "))"
 
-/* The watermark up to which corrections that stand have billed the month; NULL: none has. */
+/* The watermark up to which valid corrections have billed the month; NULL: none. */
 #define TB__CORRECTED(account, month)                                                              \
     "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
     " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
 
 /* Months whose hours retention has deleted are closed, and are not listed; nor are months before the ledger's begin.
  *
- * Months that were run and whose account has late usage, or later declarations that reach into them:
- * whether the month comes to something else by these, the caller looks. Where nothing of the month
- * is billed (w.billed 0), what is declared without a beginning does not reach in, and a refused one
- * waits in any case; a void invoice's month waits for late usage alone. */
+ * Months that were run and whose account has late usage, or later declarations that apply to them; the caller checks
+ * whether these change the bill. Where nothing of the month is billed (w.billed 0), declarations without a beginning do
+ * not apply, and a refused one is late in any case; a void invoice's month is late for late usage only. */
 #define TB__WAITING(of)                                                                            \
     "SELECT w.account,w.month,w.invoice,w.since,w.watermark,(SELECT count(*) FROM late l"          \
     " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,iif(w.outcome="    \
@@ -99,7 +98,7 @@
     " FROM retention k WHERE k.account=w.account AND k.hours_month>w.month)"                       \
     " ORDER BY w.account,w.month"
 
-/* The lowest owner of a scope and what follows it: an index tells it of one table, but not of the view. */
+/* The lowest owner of a scope under a condition: an index finds it in one table, but not in the view. */
 #define TB__SERIES_OWNER(of)                                                                       \
     "(SELECT min(owner) FROM (SELECT min(owner) AS owner FROM series_placed WHERE " of             \
     " UNION ALL SELECT min(owner) FROM series_new WHERE " of "))"
@@ -109,7 +108,7 @@
     " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
 
 #define TB__MONEY_STATEMENTS(X)                                                                    \
-    /* what the running transaction will commit */                                                 \
+    /* the version that the running transaction will commit */                                     \
     X(VERSION_NEXT, "SELECT value+1 FROM meta WHERE name='data_version'")                          \
     /* From one owner to the next, without a look at each of its locations. */                     \
     X(UNOWNED_ZONES,                                                                               \
@@ -164,7 +163,7 @@
     X(INVOICE_SPANS,                                                                               \
       "SELECT i.id,i.number,i.month,i.account FROM invoice_span s JOIN invoice i ON i.id=s.id"     \
       " WHERE s.first_hour<=?2 AND s.last_hour>=?1 AND i.state='final' ORDER BY i.id")             \
-    /* inputs of bills: the tenant's account is ?1 in each; what is known at version ?2 */         \
+    /* inputs of bills: the tenant's account is ?1 in each; version ?2 limits the known data */    \
     X(BILLED_ACCOUNT,                                                                              \
       "SELECT d.from_us,d.to_us,d.closed_version,d.document,a.declared_us FROM declaration d"      \
       " CROSS JOIN account a ON a.id=?1 WHERE d.kind='account' AND d.id=?1 AND d.version<=?2"      \
@@ -203,7 +202,7 @@
     /* late usage */                                                                               \
     X(LATE_LAST_MONTH, "SELECT max(coalesce((SELECT max(month) FROM month_run),-1),"               \
                        "coalesce((SELECT max(month) FROM closing),-1))")                           \
-    /* months of a closing are noted whether or not they were run: it is worked out again by that */ \
+    /* months of a closing are recorded whether or not they were run: it is computed again from them */ \
     X(LATE_NOTED, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 UNION ALL SELECT 1" \
                   " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND month LIMIT 1") \
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
@@ -220,15 +219,15 @@
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
     X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
     /* invoices */                                                                                 \
-    /* Where the month stands: the watermark of the data whose prices it keeps. Its invoice's that */ \
-    /* stands or, where it has none, that of the first correction of it. */                        \
+    /* The watermark of the month's prices: that of its valid invoice or, without one, of the */   \
+    /* first valid correction of it. */                                                            \
     X(PRICED_BY,                                                                                   \
       "SELECT w FROM (SELECT coalesce((SELECT watermark FROM invoice WHERE account=?1 AND month=?2" \
       " AND kind='invoice' AND state='final'),(SELECT min(j.watermark) FROM correction k"          \
       " JOIN invoice j ON j.id=k.invoice WHERE k.account=?1 AND k.month=?2 AND j.state='final'))"  \
       " AS w) WHERE w IS NOT NULL")                                                                \
-    /* The same when the data was at ?3: from the last that billed the month then, back along what */ \
-    /* each correction goes on from, to the run that the first one went on from. */                \
+    /* The same as of version ?3: from the last document that billed the month then, back along */ \
+    /* the watermarks from which each correction corrects, to the run before the first one. */     \
     X(PRICED_THEN,                                                                                 \
       "WITH RECURSIVE last(w,billed) AS (SELECT * FROM (SELECT watermark,outcome='final' FROM"     \
       " month_run WHERE account=?1 AND month=?2 AND watermark<=?3 UNION ALL SELECT j.watermark,1"  \
@@ -275,7 +274,7 @@
       "SELECT coalesce(" TB__CORRECTED("?1", "?2") ",(SELECT r.watermark FROM month_run r"         \
       " WHERE r.id=" TB__LAST_RUN("?1", "?2") " AND NOT EXISTS(SELECT 1 FROM invoice i"            \
       " WHERE i.number=r.invoice AND i.state='void')),0)")                                         \
-    /* the invoice with the last of the corrections that stand, of a month without its own */      \
+    /* the invoice with the last valid corrections of a month without its own invoice */           \
     X(BILLED_ELSEWHERE,                                                                            \
       "SELECT j.number FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"      \
       " AND k.month=?2 AND j.state='final' AND j.kind='invoice' AND NOT EXISTS(SELECT 1 FROM"      \
@@ -292,7 +291,7 @@
       " AND month=?2 AND kind='credit_note' ORDER BY 5,1")                                         \
     X(RUN_FIRST, "SELECT coalesce(min(run_us)," TB__FOR_EVER ") FROM month_run"                    \
                  " WHERE account IN(0,?1) AND month=?2")                                           \
-    /* what had billed the month when it was at ?3: corrections, the newest first, then its invoice */ \
+    /* the documents that had billed the month at ?3: corrections, newest first, then its invoice */ \
     X(BILLED_CHAIN,                                                                                \
       "WITH RECURSIVE chain(w,number,kind,since) AS (SELECT * FROM (SELECT j.watermark,j.number,"  \
       "j.kind,k.since FROM correction k JOIN invoice j ON j.id=k.invoice WHERE k.account=?1"       \
@@ -323,7 +322,7 @@
     /* ledger */                                                                                   \
     X(LEDGER_LAST, "SELECT id,chain FROM ledger ORDER BY id DESC LIMIT 1")                         \
     X(LEDGER_CURRENCY, "SELECT currency FROM ledger WHERE account=?1 ORDER BY id LIMIT 1")         \
-    /* +: else the plan depends on the kind, for there is an index of one kind alone, and each call prepares it anew */ \
+    /* +: without it the plan depends on the value of kind, as one kind has an index, and each call is prepared again */ \
     X(LEDGER_KNOWN, "SELECT id,account,at_us,currency,amount,note,document,expires FROM ledger"    \
                     " WHERE kind=+?1 AND reference=?2 AND reference<>''")                          \
     X(LEDGER_FIND, "SELECT id,account,at_us,kind,currency,amount,reference,note,document,expires"  \
@@ -374,7 +373,7 @@
     X(BEGIN_SET, "INSERT INTO meta(name,value)VALUES('begin_month',?1),('begin_last',?1),"         \
                  "('begin_version'," TB__NEXT_VERSION ")ON CONFLICT DO UPDATE SET value="          \
                  "iif(name='begin_last',max(value,excluded.value),excluded.value)")                \
-    /* the first document that stands, of a month before ?1 or with corrections of one */          \
+    /* the first valid document of a month before ?1 or with corrections of one */                 \
     X(BEGIN_DOCUMENT, "SELECT number FROM invoice i WHERE state='final' AND (month<?1 OR EXISTS("  \
                       "SELECT 1 FROM correction c WHERE c.invoice=i.id AND c.month<?1))"           \
                       " ORDER BY id LIMIT 1")                                                      \

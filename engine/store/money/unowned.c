@@ -24,10 +24,10 @@ static tb_code add_days(const finding *f, int64_t series, tb_metric metric, tb_i
 /* All locations are the sum of each: the series that holds them together is passed over. */
 static tb_code add_series(const finding *f, int scope, tb_unowned *found, tb_error *err)
 {
-    const int64_t whose[2] = {scope, found->id};
+    const int64_t owner[2] = {scope, found->id};
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__sql_ints(f->store, TB__SQL_SERIES_OF_OWNER, whose, 2, &s, err);
+    tb_code code = tb__sql_ints(f->store, TB__SQL_SERIES_OF_OWNER, owner, 2, &s, err);
     while (!code && !(code = tb__step(f->store, s, &row, err)) && row) {
         int64_t series = sqlite3_column_int64(s, 1);
         if (!found->balancer && sqlite3_column_int64(s, 0) == 0) continue;

@@ -44,7 +44,7 @@ static tb_code add(filling *f, int column, int64_t day, uint64_t value, tb_error
     return TB_OK;
 }
 
-/* Days of the month being read that are asked for. */
+/* The requested days of the month that is being read. */
 static int64_t first_of(const filling *f)
 {
     return tb__later(tb_month_first_day(f->month), f->from_day);

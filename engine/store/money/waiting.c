@@ -1,10 +1,9 @@
-/* Months that were run and hold something else than was billed. A month waits where usage came late,
- * or where the catalogue said afterwards what held then: what is declared first holds since the
- * thing's created on, and a beginning or an end that is declared anew holds for the whole. A
- * statement finds the months that such declarations reach into; whether one changes anything is
- * seen by making the month's input as it was billed last and as it stands, which is how the
- * correction is made too, or, where nothing of the month is billed, by what it comes to. Prices and
- * billing regions never make a month wait: a billed one stays with its own (bill_input.c). */
+/* Late months: months that were run and whose data differs from the billed data. A month is late if usage arrived late,
+ * or if the catalogue was changed afterwards for the time of the month: a first declaration applies from the object's
+ * `created` on, and a changed beginning or end applies as a whole. A statement finds the months that such declarations
+ * apply to; whether one changes anything is found by making the month's input as last billed and as of now, which is
+ * also how the correction is made, or, where nothing of the month is billed, by rating it. Prices and billing regions
+ * never make a month late: a billed month keeps its own (bill_input.c). */
 #include "store/money/billing.h"
 
 #include <stdlib.h>
@@ -94,8 +93,9 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
 {
     tb_bill_source now;
     tb_bill bill;
-    tb_code code = tb_store_bill_input(store, late->account, late->month, TB_NOW, w->books,
-                                       w->n_books, tb_month_start_us(late->month + 1), &now, err);
+    const tb_bill_query query = {late->account, late->month, TB_NOW,
+                                 w->books, w->n_books, tb_month_start_us(late->month + 1)};
+    tb_code code = tb_store_bill_input(store, &query, &now, err);
     if (!code) {
         code = tb_bill_rate(&now.input, NULL, &bill, err);
         *ret_nothing = !code && bill.n_unpriced == 0 && tb_decimal_sign(bill.subtotal) == 0;
@@ -105,65 +105,49 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
     return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
 }
 
-/* Whether the month holds what was billed. */
+/* Whether the month has the data that was billed. A month with an unreadable declaration counts as late: making its
+ * correction reports why. */
 static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
-                       tb_error *err)
+                              tb_error *err)
 {
     int64_t over_us = tb_month_start_us(late->month + 1);
     tb_bill_source before, now;
-    tb_code code = tb_store_net_input(store, late->account, late->month, late->since, w->books,
-                                       w->n_books, over_us, &before, err);
-    if (code) return code;
-    code = tb_store_net_input(store, late->account, late->month, TB_NOW, w->books, w->n_books,
-                               over_us, &now, err);
+    tb_bill_query query = {late->account, late->month, late->since, w->books, w->n_books, over_us};
+    tb_code code = tb_store_net_input(store, &query, &before, err);
+    if (code) return code == TB_E_DECLARED ? TB_OK : code;
+    query.watermark = TB_NOW;
+    code = tb_store_net_input(store, &query, &now, err);
     if (!code) {
         *ret_same = same_input(&before.input, &now.input);
         tb_bill_source_release(&now);
     }
     tb_bill_source_release(&before);
-    return code;
-}
-
-/* A month that depends on what cannot be read waits: making its correction says why. */
-static tb_code compare(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
-                       tb_error *err)
-{
-    tb_code code = compare_inputs(store, w, late, ret_same, err);
     return code == TB_E_DECLARED ? TB_OK : code;
 }
 
-/* Such a month waits in any case. */
-static bool refused_unbilled(const tb_late *late)
+/* Lists the late months: those that later declarations do not change are left out. A refused month without a bill is
+ * late in any case. */
+static tb_code find_waiting(tb_store *store, int64_t account, waiting *w, tb_error *err)
 {
-    return late->outcome == TB_RUN_REFUSED && !tb_late_is_billed(late);
-}
-
-/* Leaves out months that later declarations do not change. */
-static tb_code drop_same(tb_store *store, waiting *w, tb_error *err)
-{
-    size_t n = w->n;
-    tb_code code = TB_OK;
+    tb_code code = list_months(store, account, w, err);
+    if (code) return code;
+    const size_t n = w->n;
     w->n = 0;
     for (size_t i = 0; !code && i < n; i++) {
         const tb_late *late = &w->list[i];
+        const bool billed = tb_late_is_billed(late);
         bool same = false;
-        if (late->deltas == 0 && late->declared && !refused_unbilled(late)) {
+        if (late->deltas == 0 && late->declared && (billed || late->outcome != TB_RUN_REFUSED)) {
             if (!w->books) code = tb_store_books(store, &w->books, &w->n_books, err);
             if (!code)
-                code = tb_late_is_billed(late) ? compare(store, w, late, &same, err)
-                                               : comes_to_nothing(store, w, late, &same, err);
+                code = billed ? compare_inputs(store, w, late, &same, err)
+                              : comes_to_nothing(store, w, late, &same, err);
         }
         if (!same) w->list[w->n++] = w->list[i];
     }
     if (w->books) tb_books_release(w->books, w->n_books);
     free(w->books);
     return code;
-}
-
-static tb_code find_waiting(tb_store *store, int64_t account, waiting *w, tb_error *err)
-{
-    tb_code code = list_months(store, account, w, err);
-    return code ? code : drop_same(store, w, err);
 }
 
 tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late, size_t *ret_n,

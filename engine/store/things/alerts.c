@@ -1,6 +1,5 @@
-/* Alerts: which accounts have any, and what was raised of them. A row is one time that an alert was
- * raised; the last row of an alert says how it stands. None of it changes what is answered or billed, so
- * the data version stays. */
+/* Alerts: the accounts with alerts, and the raised ones. A row is one time that an alert was raised; the last row of an
+ * alert is its state. Answers and bills do not depend on it, so the data version stays. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 #include "store/core/internal.h"
 #include "tollbook/alertstore.h"
 
-/* --- what is declared --- */
+/* --- declared alerts --- */
 
 tb_code tb_store_alert_accounts(tb_store *store, int64_t after, int64_t limit, int64_t **ret_accounts,
                                 size_t *ret_n, tb_error *err)
@@ -62,7 +61,7 @@ tb_code tb_store_alert_rules(tb_store *store, int64_t account, tb_alert_rule ret
     return code;
 }
 
-/* --- what was raised --- */
+/* --- raised alerts --- */
 
 /* Columns: TB__C_alert. */
 static tb_code alert_from(sqlite3_stmt *s, void *item, tb_error *err)
@@ -150,7 +149,7 @@ tb_code tb_store_alert_said(tb_store *store, const tb_alert_state *a, tb_error *
 
 /* --- whether anything has changed --- */
 
-static tb_code mark_document(tb_store *store, int64_t account, uint64_t *mark, tb_error *err)
+static tb_code hash_document(tb_store *store, int64_t account, uint64_t *mark, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -165,7 +164,7 @@ static tb_code mark_document(tb_store *store, int64_t account, uint64_t *mark, t
     return text ? TB_OK : tb_no_memory(err);
 }
 
-static tb_code mark_usage(tb_store *store, int64_t account, int64_t month, uint64_t *mark,
+static tb_code hash_usage(tb_store *store, int64_t account, int64_t month, uint64_t *mark,
                           tb_error *err)
 {
     const int64_t first = tb_month_first_day(month);
@@ -186,10 +185,10 @@ tb_code tb_store_alert_mark(tb_store *store, int64_t account, int64_t month, uin
 {
     uint64_t mark = (uint64_t)month;
     int64_t last = 0;
-    tb_code code = mark_document(store, account, &mark, err);
+    tb_code code = hash_document(store, account, &mark, err);
     if (!code) code = tb__int_of(store, TB__SQL_ALERT_LEDGER, &account, 1, 0, &last, err);
     if (!code) mark = XXH3_64bits_withSeed(&last, sizeof last, mark);
-    if (!code) code = mark_usage(store, account, month, &mark, err);
+    if (!code) code = hash_usage(store, account, month, &mark, err);
     if (!code) *ret_mark = mark;
     return code;
 }

@@ -1,4 +1,4 @@
-/* The audit log: entries that only grow in number, each in the transaction of what it tells of. */
+/* The audit log: append-only entries, each in the transaction of the operation that it records. */
 #include "tollbook/audit.h"
 
 #include "store/core/chain.h"

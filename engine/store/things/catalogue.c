@@ -1,9 +1,9 @@
-/* Applying a catalogue: the stored seller, accounts, zones and balancers become what the document says.
+/* Applying a catalogue: makes the stored seller, accounts, zones and balancers equal to the document.
  *
- * Declared state, so applying twice changes nothing. A first declaration holds for all earlier time
- * too; a later change holds from the moment it is applied; the declaration table keeps who said what from
- * when to when. What the document no longer names is marked deleted at that moment, its usage
- * stays. A zone that has usage and gets its account is adopted: its history joins the account's. */
+ * Declared state, so applying twice changes nothing. A first declaration applies to all earlier time too; a later
+ * change applies from the moment of its commit; the declaration table keeps all declarations with the time in which
+ * they were in force. Objects that the document no longer names are marked deleted at that moment, their usage
+ * stays. A zone with usage that gets an account is adopted: its history is added to the account's. */
 #include "store/things/containers.h"
 
 #include <inttypes.h>
@@ -239,18 +239,6 @@ static tb_code list_ids(tb_store *store, tb__statement id, const int64_t *values
 /* --- balancers and the zones attached to them --- */
 
 /* A balancer's first declaration gives it its zones for all earlier time, unless another had them. */
-static tb_code attach(applying *a, int64_t zone, int64_t balancer, bool first, tb_error *err)
-{
-    const int64_t values[4] = {zone, balancer, first ? SINCE_EVER : a->now_us, a->now_us};
-    return tb__run_ints(a->store, TB__SQL_ATTACH, values, 4, err);
-}
-
-static tb_code detach(applying *a, int64_t zone, int64_t balancer, tb_error *err)
-{
-    const int64_t values[3] = {zone, balancer, a->now_us};
-    return tb__run_ints(a->store, TB__SQL_DETACH, values, 3, err);
-}
-
 static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer, bool first,
                                tb_error *err)
 {
@@ -262,9 +250,12 @@ static tb_code put_attachments(applying *a, const tb_catalog_balancer *balancer,
     tb_code code = list_ids(a->store, TB__SQL_ATTACHED, &balancer->id, 1, &stored, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         if (!holds(wanted, balancer->n_zones, stored[i]))
-            code = detach(a, stored[i], balancer->id, err);
+            code = tb__run_ints(a->store, TB__SQL_DETACH, (int64_t[]){stored[i], balancer->id, a->now_us}, 3, err);
     for (size_t i = 0; !code && i < balancer->n_zones; i++)
-        if (!holds(stored, n, wanted[i])) code = attach(a, wanted[i], balancer->id, first, err);
+        if (!holds(stored, n, wanted[i])) {
+            const int64_t values[4] = {wanted[i], balancer->id, first ? SINCE_EVER : a->now_us, a->now_us};
+            code = tb__run_ints(a->store, TB__SQL_ATTACH, values, 4, err);
+        }
     free(stored);
     free(wanted);
     return code;
@@ -326,7 +317,7 @@ static tb_code put_shield(applying *a, const tb_catalog_shield *shield, size_t i
     return tb__run(a->store, s, err);
 }
 
-/* --- what the document no longer names --- */
+/* --- objects that the document no longer names --- */
 
 static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
 {
@@ -458,7 +449,7 @@ static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err
     listed lists[LISTS];
     tb_code code = TB_OK;
     make_lists(c, lists);
-    for (size_t i = LISTS; !code && i > 0; i--) /* what belongs to an account goes before it */
+    for (size_t i = LISTS; !code && i > 0; i--) /* an account's objects are deleted before it */
         code = delete_absent(a, &lists[i - 1], err);
     return code;
 }

@@ -1,6 +1,6 @@
-/* Applying a catalogue's containers: what is declared is put, what it no longer names is deleted,
- * with the deployment of an application. Nothing is kept of what was: no money hangs on it. The data
- * version stays, since no cached answer is made of containers. */
+/* Applying a catalogue's containers: declared ones are stored, others are deleted, with the deployment of an
+ * application. No history is kept, as nothing is billed by it. The data version stays, since no cached answer
+ * depends on containers. */
 #include "store/things/containers.h"
 
 #include <stdlib.h>
@@ -70,8 +70,8 @@ tb_code tb__deployment_get(tb_store *store, int64_t account, tb_text app, char r
     return code;
 }
 
-/* A new application has the status that is declared; of one that was there, what was deployed holds
- * until the catalogue says another status than before. */
+/* A new application has the declared status; an existing one keeps the status of its deployment until the catalogue
+ * declares another status than before. */
 static tb_code put_status(tb_store *store, const tb_container *c, const char *before,
                           int64_t now_us, tb_error *err)
 {
@@ -132,7 +132,7 @@ static tb_code put_one(tb_store *store, const tb_container *c, tb__arena *memory
     return put_status(store, c, before, now_us, err);
 }
 
-/* --- what is no longer named --- */
+/* --- containers that are no longer named --- */
 
 static int by_key(const void *a, const void *b)
 {

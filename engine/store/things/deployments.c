@@ -1,4 +1,4 @@
-/* Deployments: the table is the queue, so that a restart finds what was asked for and not done. */
+/* Deployments: the table is the queue, so that pending deployments are found after a restart. */
 #include <string.h>
 
 #include "store/things/containers.h"

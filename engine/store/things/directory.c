@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct directory {
-    tb_directory face; /* first: what others see of it */
+    tb_directory face; /* first: the public part */
     atomic_uint holders;
     tb_known_edge *edges;
     tb_known_hosts *hosts;

@@ -68,11 +68,10 @@ tb_code tb_store_keys(tb_store *store, tb_key **ret_keys, size_t *ret_n, tb_erro
 }
 
 tb_code tb_store_account_keys(tb_store *store, int64_t account, int64_t skip, int64_t limit,
-                              tb_key **ret_keys, size_t *ret_n, int64_t *ret_total, tb_error *err)
+                              tb_key_page *ret_page, tb_error *err)
 {
     const int64_t values[3] = {account, limit, skip};
-    tb_code code = tb__int_of(store, TB__SQL_KEYS_COUNT, &account, 1, 0, ret_total, err);
-    return code ? code
-                : tb__collect_ints(store, TB__SQL_KEYS_PAGE, values, 3, &key_rows, ret_keys, ret_n,
-                                   err);
+    tb_code code = tb__int_of(store, TB__SQL_KEYS_COUNT, &account, 1, 0, &ret_page->total, err);
+    if (code) return code;
+    return tb__collect_ints(store, TB__SQL_KEYS_PAGE, values, 3, &key_rows, &ret_page->list, &ret_page->n, err);
 }

@@ -1,11 +1,11 @@
-/* The outbox: messages, each put in the transaction of what it tells of, and what came of sending them.
+/* The outbox: messages, each stored in the transaction of the change that it reports, and the results of sending
+ * them.
  *
  *     waiting --2xx--> delivered          waiting --410, or too old--> failed
- *        ^--any other answer, or none: later--'    delivered, failed --asked for again--> waiting
+ *        ^--any other answer, or none: later--'    delivered, failed --sent again on request--> waiting
  *
- * None of it changes what is answered or billed, so the data version stays. A message's id is a hash of
- * what it says, of its account and of its moment: it needs no randomness, and a message that is made
- * again after a crash is the same one. */
+ * Answers and bills do not depend on it, so the data version stays. A message's id is a hash of its content, account
+ * and time: it needs no randomness, and a message that is made again after a crash has the same id. */
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -201,7 +201,7 @@ tb_code tb_store_outbox_figures(tb_store *store, tb_outbox_figures *ret, tb_erro
     return TB_OK;
 }
 
-/* --- what came of it --- */
+/* --- results of sending --- */
 
 int64_t tb_outbox_pause(const char *id, int64_t attempts, int64_t pause_us)
 {
@@ -220,7 +220,7 @@ static tb_message_state state_after(const tb_message *m, const tb_delivery *came
     return TB_MESSAGE_WAITING;
 }
 
-/* A receiver that asks for more time than the pause gets it, up to the longest pause. */
+/* The pause that the receiver asks for, if it is longer, up to the longest pause. */
 static int64_t pause_after(const tb_message *m, const tb_delivery *came, int64_t attempts, int64_t pause_us)
 {
     const int64_t own = tb_outbox_pause(m->id, attempts, pause_us);

@@ -80,7 +80,7 @@ static tb_code take_seller(const taking *t)
 
 /* --- the buyer --- */
 
-/* A tax that does not read keeps the bill back, which says so. */
+/* An unreadable tax is ignored here: it prevents the bill, which reports it. */
 static tb_code take_tax(const taking *t)
 {
     tb__tax list[TB__TAXES_MAX];

@@ -1,5 +1,5 @@
-/* Pages of zones by an index of those that are there: skipping and counting touch its entries
- * alone. A search has to look at every name, since what it looks for may stand anywhere in it. */
+/* Pages of zones by an index of the existing ones: skipping and counting read only its entries. A search has to read
+ * every name, as it matches any part of it. */
 #include "base/arena.h"
 #include "store/core/internal.h"
 #include "tollbook/totals.h"

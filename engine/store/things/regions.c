@@ -1,4 +1,4 @@
-/* The region table: what the catalogue's list, or the built-in one, says edge codes mean. */
+/* The region table: the meaning of edge codes, from the catalogue's list or the built-in one. */
 #include "store/core/internal.h"
 
 #include <stdlib.h>

@@ -21,7 +21,7 @@
 #define TB__LIMIT(name, usual)                                                                     \
     "iif(json_type(document,'$." name "')='null',-1,coalesce(document->>'$." name "'," usual "))"
 
-/* A document without what names anybody. '->' keeps numbers as they are written. */
+/* A document without names and texts. '->' keeps numbers as they are written. */
 #define TB__FORGOTTEN(d)                                                                           \
     "json_replace(json_remove(" d ".document,'$.hostnames','$.buyer','$.labels','$.alerts'),'$.name','forgotten','$.settings',json("\
     "'{'||coalesce((SELECT group_concat(json_quote(e.key)||':'||(" d ".document->('$.settings.'||" \
@@ -32,7 +32,7 @@
 #define TB__FORGETS(d) \
     "json_valid(" d ".document) AND " d ".document<>" TB__FORGOTTEN(d)
 
-/* Declarations of account ?1 and of what belongs to it. */
+/* Declarations of account ?1 and of its objects. */
 #define TB__DECLARED_OF \
     "((d.kind='account' AND d.id=?1) OR (d.kind='zone' AND d.id IN(SELECT id FROM zone WHERE"       \
     " account=?1)) OR (d.kind='balancer' AND d.id IN(SELECT id FROM balancer WHERE account=?1)) OR"  \

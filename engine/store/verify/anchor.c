@@ -1,20 +1,18 @@
-/* Anchors. Seals have no key, and every chain can be made again by who writes the file and runs this
- * code: what is changed with care agrees with itself. So one digest over all that is there, kept
- * elsewhere, tells later whether it still is.
+/* Anchors. Seals have no key, and an attacker who can write the file and run this code can recompute every chain: a
+ * careful change is consistent. So a digest over all data, kept elsewhere, shows later whether it is unchanged.
  *
- * What it covers only grows: rows of append-only tables, and what the catalogue said, by the data
- * version that said it. The digest says itself how far it reaches: how many of the parts below, the
- * data version, and the number of rows of each part whose rows have no version. So it is made again
- * of today's file as that stood then: later rows are left out, and what was closed later than that
- * version was open. Numbers are hexadecimal:
+ * It covers append-only data: rows of append-only tables, and declarations by the data version that added them. The
+ * digest states its own extent: the number of parts below, the data version, and the number of rows of each part
+ * without versions in its rows. So it can be computed again from today's file as of then: later rows are left out,
+ * and rows that were closed after that version count as open. Numbers are hexadecimal:
  *
  *     PARTS-VERSION-ROWS-...-SHA256-SHA256
  *
- * Segments of inputs are folded (logs/segment_fold.c). The last part covers the blocks of ids that are full: it hashes the
- * row that each group of segments is folded into, before and after the fold. The second hash covers the newest segments,
- * whose block is not full yet, row by row. It can be computed again until that block is folded, a day after it became full;
- * from then on verify reports that these segments are not compared.
- * Segments from before schema 24 are never folded, and the digests of that time cover each.
+ * Segments of inputs are folded (logs/segment_fold.c). The last part covers the blocks of ids that are full: it
+ * hashes the row that each group of segments is folded into, before and after the fold. The second hash covers the
+ * newest segments, whose block is not full yet, row by row. It can be computed again until that block is folded, a
+ * day after it became full; from then on verify reports that these segments are not compared. Segments from before
+ * schema 24 are never folded, and the digests of that time cover each.
  *
  * Invariant: a part's rows up to a version (?1) and a number of rows (?2) never change by anything
  * that the store does; a later migration keeps the columns named here as they are. New parts come
@@ -31,14 +29,14 @@
 #define SEGMENT                                                                                    \
     "id,kind,name,source,start,length,hash,head,lines_before,accepted,rejected,final,added_us,sums"
 #define OPEN_THEN(what) "iif(closed_version>?1," FOR_EVER "," what ")"
-/* Things that were declared by then: whose they are never changes. */
+/* Objects declared by then: their account never changes. */
 #define DECLARED(table, columns)                                                                   \
     "SELECT " columns ",declared_us FROM " table " t WHERE EXISTS(SELECT 1 FROM declaration d"     \
     " WHERE d.kind='" table "' AND d.id=t.id AND d.version<=?1) ORDER BY id"
 
 typedef struct part {
     const char *name;
-    const char *count; /* NULL: its rows are told by their version */
+    const char *count; /* NULL: its rows have versions */
     const char *rows;
 } part;
 
@@ -61,7 +59,7 @@ static const part parts[] = {
      " WHERE id<=?2 ORDER BY id"},
     {"scenarios", "SELECT coalesce(max(id),0) FROM scenario",
      "SELECT id,name,sha256,added_us,document FROM scenario WHERE id<=?2 ORDER BY id"},
-    /* Made at a version and committed with the next. That one is void, the ledger says. */
+    /* Made at a version and committed with the next. The ledger records that one is void. */
     {"invoices", NULL,
      "SELECT id,year,serial,number,kind,account,month,watermark,since,currency,total,sha256,"
      "previous,replaces,finalized_us,document FROM invoice WHERE watermark<?1 ORDER BY id"},
@@ -105,7 +103,7 @@ static const part parts[] = {
 
 #define PARTS  ((int)(sizeof parts / sizeof *parts))
 #define GROUPS (PARTS - 1) /* of segments */
-/* The newest segments: those behind ?1. */
+/* The newest segments: those after ?1. */
 static const char newest_rows[] = "SELECT " SEGMENT " FROM segment WHERE id>?1 AND id<=?2 ORDER BY id";
 
 #define SHA256 (crypto_hash_sha256_BYTES * 2)
@@ -163,7 +161,7 @@ static bool take_anchor(const char *text, anchor *ret)
            !*text;
 }
 
-/* --- what it covers --- */
+/* --- the covered data --- */
 
 /* Type and length first, so that no two rows hash alike. number: an integer, or of how many bytes. */
 static void hash_typed(crypto_hash_sha256_state *hash, int type, uint64_t number, const void *bytes)
@@ -305,7 +303,7 @@ static tb_code reach(tb_store *store, int64_t n, anchor *ret, tb_error *err)
     return code;
 }
 
-/* --- asked for --- */
+/* --- digest and comparison --- */
 
 tb_code tb_store_anchor(tb_store *store, char ret_digest[TB_ANCHOR_MAX], tb_error *err)
 {
@@ -358,7 +356,7 @@ static void tell_changed(telling *t)
     tell(t, "Something that the anchor covers has changed since the anchor was made.");
 }
 
-/* Those that were folded since are left to the anchors that came later: that is said, and no difference. */
+/* Segments that have been merged since are not compared: a remark says so, it is no difference. */
 static tb_code compare_newest(tb_store *store, const anchor *then, anchor *again, telling *t, tb_error *err)
 {
     const int64_t left = then->rows[GROUPS] - again->full;

@@ -1,8 +1,7 @@
-/* Verifying the money side: what is hashed must hash the same, numbers have no gaps, every invoice
- * has its entries in the ledger and its run, nothing is billed twice, the indexes agree with their
- * tables, and no more usage came late than there is. Rating a stored invoice again is its caller's:
- * it needs the rules of billing, which live above the store (tb_store_bill_input at the invoice's
- * watermark). */
+/* Verifying the money module: hashes must match, numbers have no gaps, every invoice has its entries in the ledger
+ * and its run, nothing is billed twice, the indexes agree with their tables, and late usage does not exceed the
+ * stored usage. The caller rates stored invoices again: that needs the rules of billing, which are above the store
+ * (tb_store_bill_input at the invoice's watermark). */
 #include "store/verify/verify.h"
 
 #include "store/money/billing.h"
@@ -40,7 +39,7 @@ static const char *const references[] = {
     " number,month,json_extract(document,'$.period.start') AS start FROM invoice"
     " WHERE json_valid(document)) WHERE start IS NOT format('%04d-%02d-01T00:00:00Z',"
     "1970+month/12,month%12+1)",
-    /* what version 2 says besides; version 1 says nothing of it */
+    /* further members of version 2, which version 1 does not have */
     "SELECT format('Invoice %s: its text says that it was issued on %s; the row says %s.',number,"
     "issued,day) FROM (SELECT number,document->>'$.issued' AS issued,"
     "date(finalized_us/1000000,'unixepoch') AS day FROM invoice WHERE json_valid(document)"
@@ -73,7 +72,7 @@ static const char *const references[] = {
     " FROM invoice i JOIN correction c ON c.account=i.account AND c.month=i.month JOIN invoice j"
     " ON j.id=c.invoice WHERE i.kind='invoice' AND i.state='final' AND j.state='final'"
     " AND c.since<i.watermark",
-    /* runs: a final one says what its invoice's text says */
+    /* runs: a final one must match its invoice */
     "SELECT format('Invoice %s has no run of its month.',number) FROM invoice i WHERE kind='invoice'"
     " AND NOT EXISTS(SELECT 1 FROM month_run r WHERE r.invoice=i.number AND r.invoice<>'')",
     "SELECT format('Run %d is of invoice %s, whose month, account, version or moment are others.',"
@@ -90,7 +89,7 @@ static const char *const references[] = {
     "SELECT format('Run %d is of version %d, before that of run %d.',id,watermark,id-1) FROM"
     " (SELECT id,watermark,lag(watermark) OVER (ORDER BY id) AS before FROM month_run)"
     " WHERE watermark<before",
-    /* what was billed late stands in the invoices' own texts */
+    /* amounts billed late must be in the invoices' own texts */
     "SELECT format('Invoice %s corrects %s since version %s, which is not noted.',i.number,"
     "p.number,j.value->>'$.corrects.since') FROM invoice i,"
     " json_each(iif(json_valid(i.document),i.document,'{}'),'$.lines') AS j"
@@ -163,7 +162,7 @@ static const char *const references[] = {
     "c.month%12+1) FROM closing c JOIN ledger l ON l.id>c.entries AND l.at_us>=1000000*unixepoch("
     "format('%04d-%02d-01',1970+c.month/12,c.month%12+1)) AND l.at_us<1000000*unixepoch("
     "format('%04d-%02d-01',1970+(c.month+1)/12,(c.month+1)%12+1)) AND c.reopened_us=9223372036854775807",
-    /* late usage, and what was known when */
+    /* late usage, and data versions */
     "SELECT format('Late usage %d is noted for a month of account %d that was neither run nor closed.',id,"
     "account) FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"
     " AND r.month=l.month AND r.watermark<l.version) AND NOT EXISTS(SELECT 1 FROM closing c WHERE l.month"
@@ -192,7 +191,7 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
 
 /* --- books --- */
 
-/* Columns that are never NULL come as NULL for lack of memory alone. */
+/* A NULL in a column that is never NULL means that memory is short. */
 static tb_code text_at(sqlite3_stmt *s, int column, const char **ret, tb_error *err)
 {
     *ret = (const char *)sqlite3_column_text(s, column);
@@ -308,7 +307,7 @@ static tb_code verify_invoices(tb__verify *v, tb_error *err)
 
 /* --- late usage --- */
 
-/* What came late is a part of what is there. */
+/* Late usage must be a part of the stored usage. */
 static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id, tb_error *err)
 {
     static const tb_metric metrics[2][2] = {{TB_M_BYTES, TB_M_BALANCER_REQUESTS},

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct chained {
-    const char *what; /* what a row is called */
+    const char *what; /* the name of a row in messages */
     tb__verify_statement rows;
     int n_texts;
     tb_code (*read)(sqlite3_stmt *s, tb_error *err); /* NULL: its texts mean nothing to the store */
@@ -24,7 +24,7 @@ static const chained tables[] = {
     {"Audit entry", TB__V_AUDIT, TB__AUDIT_TEXTS, NULL},
 };
 
-/* *id and before move on to this row as it is stored, so that one change is one sentence. */
+/* Advances *id and `before` to this row as stored, so that one change gives one sentence. */
 static tb_code verify_row(tb__verify *v, const chained *t, sqlite3_stmt *s, int64_t *id,
                           uint8_t before[TB__CHAIN], tb_error *err)
 {

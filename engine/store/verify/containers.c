@@ -1,5 +1,5 @@
-/* Verify, containers: that a row's document says what its key does, and that applications and
- * deployments are there in pairs, and how one ended is of one that was asked for. */
+/* Verify, containers: rows match their documents, applications and deployments exist in pairs, and a recorded end
+ * belongs to a requested deployment. */
 #include "store/things/containers.h"
 #include "store/verify/verify.h"
 

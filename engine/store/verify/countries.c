@@ -1,4 +1,4 @@
-/* Verifying countries: the days of a zone, in their rows and waiting, against the zone's hours. */
+/* Verifying countries: the days of a zone, in their rows and pending, against the zone's hours. */
 #include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
@@ -112,7 +112,7 @@ static void damaged_day(tb__verify *v, int64_t zone, int64_t day)
     v->countries_damaged = true;
 }
 
-/* A row joins what waits of its day. *ret_sane false: the rows are out of order. */
+/* Adds a row to the pending days. *ret_sane false: the rows are out of order. */
 static tb_code add_row(tb__verify *v, int64_t zone, const int64_t days[2], sqlite3_stmt *s,
                        waiting_days *w, bool *ret_sane, tb_error *err)
 {

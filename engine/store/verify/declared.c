@@ -1,7 +1,7 @@
-/* Verify, declarations. An older tollbook took things that none takes now: each is named, with
- * where and what to do. What is declared now is judged as a catalogue that says it would be. What a
- * later catalogue has changed can be mended by nothing and is history: it is no difference, but it
- * is said where months that depend on it cannot be billed. */
+/* Verify, declarations. An older version accepted declarations that are refused now: each is named, with its place
+ * and the remedy. Current declarations are checked like a catalogue that declares them. A declaration that a later
+ * catalogue has replaced cannot be changed any more: it is no difference, but a remark says so where months that
+ * depend on it cannot be billed. */
 #include <string.h>
 
 #include "model/catalog_private.h"
@@ -68,7 +68,7 @@ static tb_code judge_history(tb__verify *v, const said *d, tb_error *err)
     return TB_OK;
 }
 
-/* A kind that is none of these was told by the references. */
+/* Other kinds are reported by the references. */
 static tb_code judge(tb__verify *v, sqlite3_stmt *s, tb_error *err)
 {
     said d = {.kind = (const char *)sqlite3_column_text(s, 0),

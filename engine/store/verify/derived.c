@@ -1,5 +1,5 @@
-/* Verify, the catalogue's rows: what a row holds beside its document is what the document says, and
- * the document is what was declared last. So the history of declarations tells all of it. */
+/* Verify, the catalogue's rows: a row's other columns must follow from its document, and the document must be the last
+ * declaration. So the history of declarations covers all of it. */
 #include "store/money/billing.h"
 #include "store/verify/verify.h"
 
@@ -13,7 +13,7 @@
 #define NOT_SAID(called, table, same)                                                              \
     "SELECT format('" called " %d is not what its document says.',id) FROM " table                 \
     " WHERE json_valid(document) AND NOT coalesce(" same ",0)"
-/* A thing that is deleted was closed when it was, and said what it said then. */
+/* A deleted object's last declaration was closed when it was deleted, and has the same document. */
 #define NOT_CLOSED(called, table)                                                                  \
     "SELECT format('" called " %d is not what it was when it was deleted.',id) FROM " table        \
     " t WHERE deleted_us<" FOR_EVER " AND NOT EXISTS(SELECT 1 FROM declaration d WHERE d.kind='"   \
@@ -31,7 +31,7 @@ static const char *const references[] = {
     NOT_CLOSED("Shield zone", "shield_zone"),
 };
 
-/* Settings stand in their normal form, or as a tollbook stored them that had none yet. */
+/* Settings must be in normal form, or as stored by a version without one. */
 static bool settings_fit(sqlite3_stmt *s, const tb_buf *normal)
 {
     const char *stored = (const char *)sqlite3_column_text(s, 2);

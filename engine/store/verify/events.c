@@ -1,5 +1,5 @@
-/* Verify, shield events: each block's seal, and that it reads and holds what its row says; that
- * blocks are sorted and apart; the sum of all seals, which tells that one is lost. */
+/* Verify, shield events: each block's seal, and that it can be read and matches its row; that blocks are sorted and
+ * disjoint; and the sum of all seals, which shows a lost block. */
 #include "store/logs/events.h"
 #include "store/verify/verify.h"
 
@@ -12,7 +12,7 @@ typedef struct previous {
     tb_event_key last;
 } previous;
 
-/* Whether the block's records ascend, from behind the zone's last key, and are what the row says. */
+/* Whether the block's records ascend, after the zone's last key, and match the row. */
 static bool block_sound(sqlite3_stmt *s, previous *p)
 {
     const void *data = sqlite3_column_blob(s, TB__EVENT_DATA);

@@ -1,6 +1,5 @@
-/* Verify, request logs: each block's seal, and that it reads and holds what its row says; the sum of
- * all seals, which tells that one is lost; and each block's entry in the R*Tree. The same of the runs that
- * wait, with their directories. */
+/* Verify, request logs: each block's seal, and that it can be read and matches its row; the sum of all seals, which
+ * shows a lost block; and each block's entry in the R*Tree. The same for pending runs, with their directories. */
 #include "store/core/seal.h"
 #include "store/logs/log_run.h"
 #include "store/verify/verify.h"
@@ -92,7 +91,7 @@ static tb_code blob(sqlite3_stmt *s, int column, tb_text *ret, tb_error *err)
     return data || !ret->len ? TB_OK : tb_no_memory(err);
 }
 
-/* Whether directory and block are whole, and what the row says. TB_E_CORRUPT: they cannot be read. */
+/* Whether directory and block are valid and match the row. TB_E_CORRUPT: they cannot be read. */
 static tb_code check_run(const tb__log_run *run, tb_text zones, tb_text data, tb_logblock *block,
                          bool *ret_agrees, tb_error *err)
 {

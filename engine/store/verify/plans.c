@@ -1,6 +1,5 @@
-/* Verifying what bills nothing: shadow books and scenarios by the hashes of their texts, shadow
- * bills by what they refer to. Rating a shadow bill again is its caller's, as it
- * is with invoices. */
+/* Verifying shadow books, scenarios and shadow bills: books and scenarios by the hashes of their texts, shadow bills by
+ * their references. The caller rates shadow bills again, as with invoices. */
 #include <string.h>
 
 #include <sodium.h>

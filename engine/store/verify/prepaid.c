@@ -1,7 +1,7 @@
-/* Verify, the days of prepaid accounts: each entry names its account and its date, the days of a month
- * ascend, and a month that was made final has one reversal that takes all of them back. What a day came to
- * is not rated again: usage that came later is in the next day's entry, and which was there when, nobody
- * can tell of a month that was not run yet. The chain and the seals hold the amounts. */
+/* Verify, the daily entries of prepaid accounts: each names its account and its date, the days of a month ascend, and a
+ * month that was made final has one reversal of all of them. A day is not rated again: later usage is in the next day's
+ * entry, and for a month that was not run yet it is not recorded which usage came when. Chain and seals protect the
+ * amounts. */
 #include "store/money/billing.h"
 #include "store/verify/verify.h"
 

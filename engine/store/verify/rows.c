@@ -1,5 +1,5 @@
-/* Verifying what no table says a second time: the hashes of inputs' beginnings by the sum of their
- * seals, the roles of keys, and the schema, which is made once more in memory and compared. */
+/* Verifying data that no other table repeats: the hashes of inputs' beginnings by the sum of their seals, the roles
+ * of keys, and the schema, which is built again in memory and compared. */
 #include "store/core/seal.h"
 #include "store/logs/segment.h"
 #include "store/verify/verify.h"
@@ -7,8 +7,8 @@
 #include <sodium.h>
 #include <string.h>
 
-/* A column that there was no memory for reads as nothing. */
-static bool lacks_memory(const tb__verify *v)
+/* When memory is short a column reads as NULL. */
+static bool is_out_of_memory(const tb__verify *v)
 {
     return sqlite3_errcode(v->store->db) == SQLITE_NOMEM;
 }
@@ -26,7 +26,7 @@ tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err)
         /* The schema's checks hold the lengths; a damaged page may not. */
         if (!head || !hash || sqlite3_column_bytes(s, 0) != 16 ||
             sqlite3_column_bytes(s, 2) != 16) {
-            if (lacks_memory(v)) return tb_no_memory(err);
+            if (is_out_of_memory(v)) return tb_no_memory(err);
             continue;
         }
         sum += (uint64_t)tb__seal_rung(head, sqlite3_column_int64(s, 1), hash);
@@ -151,10 +151,9 @@ tb_code tb__schema_hash(sqlite3 *db, const char *path, char ret_hex[65], tb_erro
     return code;
 }
 
-/* Further tables and indexes do no harm, but for what changes what is written or shown: a further
- * trigger; a unique index of a table of the store, which turns an insert into an update or into nothing
- * where the statement says what to do ON CONFLICT; and what takes the name of a virtual table of
- * `query` (buckets.c, countries.c), which it hides. */
+/* Further tables and indexes do no harm, except those that change writes or output: a further trigger; a unique
+ * index on a table of the store, which turns an insert with ON CONFLICT into an update or into nothing; and an
+ * object with the name of a virtual table of `query` (buckets.c, countries.c), which it hides. */
 static tb_code compare_schema(tb__verify *v, tb_error *err)
 {
     sqlite3 *pattern = NULL, *own = v->store->db;

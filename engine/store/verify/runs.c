@@ -1,6 +1,6 @@
-/* Verifying the sorted runs of counters and countries (store/lsm/lsm.h): each page and entry can be read, each run has as
- * many entries as its row says, they belong to series or pull zones that exist, and no page is left over. What the entries
- * say is compared with the rest where the chunks are: usage.c, countries.c. */
+/* Verifying the sorted runs of counters and countries (store/lsm/lsm.h): each page and entry can be read, each run
+ * has as many entries as its row says, they belong to series or pull zones that exist, and no page is left over.
+ * Their contents are compared with those of the chunks in usage.c and countries.c. */
 #include "store/usage/batch.h"
 #include "store/verify/verify.h"
 
@@ -15,7 +15,7 @@ static bool entry_is_sound(tb__lsm_kind kind, const tb__lsm_entry *e)
                                   : tb__entry_get_list(e->data, e->len, list, &n);
 }
 
-/* What is wrong with an entry, behind the one before; NULL: nothing is. */
+/* The fault of an entry after the one before; NULL: none. */
 static const char *wrong_with(tb__lsm_kind kind, const tb__lsm_run *run, const tb__lsm_cursor *c,
                               tb__lsm_key before, int64_t number)
 {
@@ -50,7 +50,7 @@ static tb_code check_run(tb__verify *v, tb__lsm_kind kind, const tb__lsm_run *ru
     return TB_OK;
 }
 
-/* Owners and what they must be among both ascend. */
+/* Both the owners and the list that they must be in ascend. */
 static tb_code check_owners(tb__verify *v, tb__lsm_kind kind, tb_error *err)
 {
     static const struct {

@@ -1,10 +1,10 @@
-/* Verify, sealed tables (sealed.h): a row that is not as its seal says is named; rows that are gone,
- * or too many, or written over after a change, show in the table's sum. */
+/* Verify, sealed tables (sealed.h): a row that does not match its seal is named; rows that were deleted, added, or
+ * overwritten after a change, show in the table's sum. */
 #include "store/core/seal.h"
 #include "store/verify/verify.h"
 
 typedef struct sealed {
-    const char *table, *rows; /* what a row is called, its seal, what its seal should be */
+    const char *table, *rows; /* columns of rows: name in messages, seal, expected seal */
 } sealed;
 
 static const sealed tables[] = {

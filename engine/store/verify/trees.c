@@ -1,7 +1,7 @@
-/* Verify, R*Trees: SQLite's own check; that every entry is of a row that is there; and every byte of
- * every node (trees.h), which its check leaves out: the box that a node's parent keeps of it must be
- * as large as its cells make it and no larger, and what is no cell must be zero. That each row has
- * its entry, with its own hours, is verified with the rows. */
+/* Verify, R*Trees: SQLite's own check; that every entry belongs to an existing row; and every byte of every node
+ * (trees.h), which SQLite's check leaves out: a node's box in its parent must be exactly as large as its cells
+ * require, and unused bytes must be zero. That each row has its entry, with its own hours, is verified with the
+ * rows. */
 #include "store/core/trees.h"
 #include "store/verify/verify.h"
 

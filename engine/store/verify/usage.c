@@ -1,15 +1,14 @@
-/* Verifying usage: one rule, applied at every level. What several series hold must add up to what
- * the series above them holds: a zone's edge locations to the zone, the zones of an account at one
- * edge location to the account there, an account's edge locations to the account. And in each
- * series, a month's days must be the sums of their hours.
+/* Verifying usage: one rule, applied at every level. Several series must add up to the series above them: a zone's
+ * edge locations to the zone, the zones of an account at one edge location to the account there, an account's edge
+ * locations to the account. And in each series, a month's days must be the sums of their hours.
  *
- * Of a month whose hours may be gone (usage/retain.h) the days stand for them: what is there of the hours
- * must be in them, and what is compared and summed above is days, each in the place of its first hour.
- * Of one whose days may be gone, what is there is summed, and not compared with the whole.
+ * In a month whose hours may have expired (usage/retain.h) the days replace them: the remaining hours must be
+ * included in them, and days are compared and summed above, each in the slot of its first hour. In a month whose
+ * days may have expired, the remaining ones are summed, but not compared with the whole.
  *
- * An owner is taken month by month: 31 days of hours of the parts, added up, beside the 31 days of
- * the whole. So memory does not grow with the history, and every chunk is read where its turn
- * comes: loudly (its own damage and its own months are told) the first time, quietly after. */
+ * An owner is processed month by month: 31 days of hours of the parts, added up, beside the 31 days of the whole. So
+ * memory does not grow with the history. Every chunk may be read several times: with reports of damage the first
+ * time, without afterwards. */
 #include "store/usage/batch.h"
 #include "store/usage/retain.h"
 #include "store/verify/verify.h"
@@ -21,7 +20,7 @@
 #define DAYS       31
 #define HOURS      24
 
-/* A series and whose it is. */
+/* A series and its edge location. */
 typedef struct member {
     int64_t edge, series;
 } member;
@@ -206,7 +205,7 @@ static tb_code read_days(pass *p, member from, int64_t first, int64_t days, bool
     return code ? code : add_waiting_days(p, span, first, out, err);
 }
 
-/* The month's chunk of days; *ret_sure tells whether it says anything. */
+/* The month's chunk of days; *ret_sure false: it cannot be compared. */
 static tb_code read_month_chunk(pass *p, member from, int64_t index, bool loud, tb_grid *out,
                                 bool *ret_sure, tb_error *err)
 {
@@ -265,7 +264,7 @@ static void compare_left(pass *p, member from, int64_t first, const month *m, co
     }
 }
 
-/* Each day in the place of its first hour. */
+/* Each day in the slot of its first hour. */
 static void spread(const tb_grid *days, month *out)
 {
     month_clear(out);
@@ -282,7 +281,7 @@ static void spread(const tb_grid *days, month *out)
     }
 }
 
-/* A month whose hours may be gone. */
+/* Reads a month whose hours may have expired. */
 static tb_code read_days_only(pass *p, member from, int64_t index, bool loud, month *out,
                               tb_error *err)
 {
@@ -474,7 +473,7 @@ static tb_code load_kept(pass *p, tb_error *err)
     return tb__kept_of(p->v->store, p->owner.scope, p->owner.id, &p->kept, err);
 }
 
-/* The all-locations series stands first, if there is one: its edge is 0. */
+/* The all-locations series is the first, if there is one: its edge is 0. */
 static const member *all_of(const members *own)
 {
     return own->n && own->list[0].edge == 0 ? own->list : NULL;
@@ -574,8 +573,8 @@ static void say_location(pass *p, int64_t edge, const char *what)
     tb__differs(p->v, "%s: %s.", name, what);
 }
 
-/* Pull zones at a location of which the account has no series. There may be series of which nothing is left: of usage that
- * was withdrawn before the account got the zone. */
+/* Pull zones at a location of which the account has no series. Zones whose usage was withdrawn before they got their
+ * account have empty series, for which the account needs none. */
 static tb_code missing_series(pass *p, const member *zones, size_t n, int64_t edge, const char *what, tb_error *err)
 {
     span months = no_months;

@@ -1,10 +1,9 @@
-/* Verify: everything that is stored twice must agree, and everything that names another thing must
- * find it. In one read transaction, so a running server does not matter.
+/* Verify: copies of data must agree, and references must have their objects. In one read transaction, so a running
+ * server does not matter.
  *
- * The schema comes first (rows.c), then SQLite's own check and references (a list of queries
- * whose rows are the differences), then seals, then the usage (usage.c), then what the
- * segments say they added against what is there, then the money side (billing.c). A part that
- * runs into damage is a difference, and the next part goes on. */
+ * The schema comes first (rows.c), then SQLite's own check and references (a list of queries that return the
+ * differences), then seals, then the usage (usage.c), then the sums of segments against the stored usage, then the
+ * money module (billing.c). Damage in a part is a difference, and the next part goes on. */
 #include "store/logs/segment.h"
 #include "store/verify/verify.h"
 
@@ -75,7 +74,7 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
     " 'seller','Seller',id,NULL,document,to_us=" FOR_EVER " FROM (SELECT id,document,to_us,"       \
     "max(version) FROM declaration WHERE kind='seller' GROUP BY id)) "
 
-/* Each row of a query is a sentence: what is not as it should be. */
+/* Each row of a query is a sentence about a difference. */
 static const char *const references[] = {
     "SELECT 'The file: '||integrity_check||'.' FROM pragma_integrity_check(100)"
     " WHERE integrity_check<>'ok'",
@@ -145,7 +144,7 @@ static const char *const references[] = {
     /* but for those that were folded into others */
     " AND NOT(before>=(SELECT value FROM meta WHERE name='segments_before')"
     " AND id<=(SELECT value FROM meta WHERE name='segments_folding'))",
-    /* the catalogue: what stands is what was declared last */
+    /* the catalogue: a row must be the last declaration */
     THINGS "SELECT format('%s %d has %d declarations in force.',t.name,t.id,count(d.id)) FROM t"
     " LEFT JOIN declaration d ON d.kind=t.kind AND d.id=t.id AND d.to_us=" FOR_EVER
     " GROUP BY t.kind,t.id HAVING count(d.id)<>t.live",
@@ -183,16 +182,15 @@ static const char *const references[] = {
 };
 
 /* SQLite's check reports a page that it had no memory for as if the page were damaged. */
-static bool lacks_memory(const char *sentence)
+static bool is_out_of_memory(const char *sentence)
 {
     static const char code[] = "error code=7"; /* SQLITE_NOMEM */
     const char *at = strstr(sentence, code);
     return at && (at[sizeof code - 1] < '0' || at[sizeof code - 1] > '9');
 }
 
-/* Table-valued pragmas are how the file's own checks become rows; a reader may use them. What is
- * found is looked for a second time before it is said: a function of SQLite's that lacked memory for
- * a moment may have answered NULL. */
+/* Table-valued pragmas turn the file's own checks into rows; a reader may use them. A difference is looked up a
+ * second time before it is reported: an SQL function that was out of memory for a moment may have returned NULL. */
 tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -206,7 +204,7 @@ tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err)
             continue;
         }
         const char *sentence = (const char *)sqlite3_column_text(s, 0);
-        if (!sentence || lacks_memory(sentence)) {
+        if (!sentence || is_out_of_memory(sentence)) {
             rc = SQLITE_NOMEM;
             break;
         }
@@ -236,9 +234,9 @@ static tb_code verify_references(tb__verify *v, tb_error *err)
     return code;
 }
 
-/* --- what the segments added --- */
+/* --- sums of segments --- */
 
-/* Decimal digits alone, up to 38 of them: no sum of counters is longer. */
+/* Decimal digits only, up to 38 of them: no sum of counters is longer. */
 static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 {
     tb_u128 value = 0;
@@ -255,8 +253,8 @@ static bool parse_sum(const char *digits, int len, tb_u128 *ret)
 typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
-    tb_u128 ambiguous, heads; /* nothing else stored says how many */
-    tb_u128 cells;            /* nor this: it is for who withdraws */
+    tb_u128 ambiguous, heads; /* stored nowhere else */
+    tb_u128 cells;            /* likewise: withdrawing uses it */
 } added;
 
 static int metric_named(const char *name)
@@ -300,7 +298,7 @@ static tb_code add_segments(tb__verify *v, added *sums, tb_error *err)
     return code;
 }
 
-/* What the days that were let go held joins what is there. */
+/* Adds the sums of expired days to the stored ones. */
 static tb_code add_gone(tb__verify *v, tb_error *err)
 {
     added sums = {.rung_seals = 0};
@@ -325,7 +323,7 @@ static tb_code add_gone(tb__verify *v, tb_error *err)
     return code;
 }
 
-/* Usage that nobody is billed for, since it came when its month was closed. */
+/* Usage that is not billed, since it arrived when its month was closed. */
 static tb_code remark_closed(tb__verify *v, tb_error *err)
 {
     sqlite3_stmt *s = NULL;

@@ -1,4 +1,4 @@
-/* What the parts of verify share: its statements, and what they found so far. */
+/* Shared by the parts of verify: its statements, and the differences found so far. */
 #ifndef TOLLBOOK_STORE_VERIFY_H
 #define TOLLBOOK_STORE_VERIFY_H
 
@@ -109,7 +109,7 @@ typedef struct tb__verify {
     tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
     tb_u128 country_requests, country_bytes; /* over the days of all zones */
     int64_t newest_hour;                     /* of the hours */
-    int64_t kept_most; /* of no account hours of this month or a later one are gone */
+    int64_t kept_most; /* hours of this month and later ones are kept for every account */
     bool damaged;           /* a base chunk could not be read: the sums mean nothing */
     bool countries_damaged; /* the same of countries */
 } tb__verify;
@@ -117,7 +117,7 @@ typedef struct tb__verify {
 /* A difference: counted, and said as one sentence. */
 void tb__verify_differ(void *v, const char *sentence); /* a tb__differ_fn */
 void tb__differs(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
-/* A sentence about what is no difference. */
+/* A remark: a sentence that is no difference. */
 void tb__remarks(tb__verify *v, const char *fmt, ...) TB_PRINTF(2, 3);
 /* A statement with n integers bound. Each is used by one loop at a time. */
 TB_MUST_USE tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *values,
@@ -138,9 +138,8 @@ TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err
 
 /* runs.c: sorted runs of counters and countries. */
 TB_MUST_USE tb_code tb__verify_runs(tb__verify *v, tb_error *err);
-/* countries.c: a zone's days of a month against its hours (31 of them; of the days whose bit of
- * `unsure` is set nothing is known), and the first and last day that has countries: none where the first
- * is greater. */
+/* countries.c: a zone's days of a month against its hours (31 days; days with a bit in `unsure` are not known), and
+ * the first and last day with countries: none where the first is greater. */
 TB_MUST_USE tb_code tb__verify_country_month(tb__verify *v, int64_t zone, int64_t month,
                                              const tb_grid *hours, uint32_t unsure, tb_error *err);
 TB_MUST_USE tb_code tb__verify_country_days(tb__verify *v, int64_t zone, int64_t ret_days[2],
@@ -154,7 +153,7 @@ TB_MUST_USE tb_code tb__verify_balancers(tb__verify *v, tb_error *err);
 /* A query of which each row is a sentence about a difference. */
 TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err);
 
-/* Damage is what verify looks for: a difference, and the next part goes on. All else stops it. */
+/* Reports damage as a difference, and the next part goes on. Any other error stops the check. */
 TB_MUST_USE tb_code tb__verify_note(tb__verify *v, tb_code code, const tb_error *err);
 
 /* derived.c: the catalogue's rows against their documents. */
@@ -166,7 +165,7 @@ TB_MUST_USE tb_code tb__verify_trees(tb__verify *v, tb_error *err);
 /* logs.c: blocks of request logs. */
 TB_MUST_USE tb_code tb__verify_logs(tb__verify *v, tb_error *err);
 
-/* declared.c: what the catalogue declares, by the rules that it is applied under. */
+/* declared.c: the declarations, by the rules for applying a catalogue. */
 TB_MUST_USE tb_code tb__verify_declared(tb__verify *v, tb_error *err);
 
 /* containers.c: registries, container applications, limits, deployments. */
@@ -175,13 +174,13 @@ TB_MUST_USE tb_code tb__verify_containers(tb__verify *v, tb_error *err);
 /* chains.c: the chained tables. */
 TB_MUST_USE tb_code tb__verify_chains(tb__verify *v, tb_error *err);
 
-/* billing.c: books, invoices, runs, what the ledger has of them, late usage. */
+/* billing.c: books, invoices, runs, their ledger entries, late usage. */
 TB_MUST_USE tb_code tb__verify_billing(tb__verify *v, tb_error *err);
 /* A price book's text against its columns. what: "Book", "Shadow book". TB_E_NOMEM, or TB_OK. */
 TB_MUST_USE tb_code tb__verify_book_text(tb__verify *v, const char *what, sqlite3_stmt *s,
                                          tb_error *err);
 
-/* plans.c: shadow books and what they would have billed, scenarios. */
+/* plans.c: shadow books, shadow bills, scenarios. */
 TB_MUST_USE tb_code tb__verify_plans(tb__verify *v, tb_error *err);
 
 /* events.c: shield events. */

@@ -1,6 +1,5 @@
-/* libxml2's text writer. The declaration is written as it stands: asking libxml2 for an encoding by
- * name fills a table of the process, which is not safe from several threads. Texts come as UTF-8, and
- * go out so. */
+/* libxml2's text writer. The declaration is written as text: requesting an encoding by name would fill a table of the
+ * process, which is not safe from several threads. Texts are UTF-8 on both sides. */
 #include <libxml/xmlwriter.h>
 
 #include "tollbook/api.h"

@@ -49,8 +49,8 @@ static void charge(fixture *f, const char *category)
 static const char *lacks_of(const tb_statement *s, tb_norm norm)
 {
     static char text[4096];
-    tb_lack lacks[TB_LACKS_MAX];
-    const size_t n = tb_statement_lacks(s, norm, lacks);
+    tb_missing_field lacks[TB_MISSING_FIELDS_MAX];
+    const size_t n = tb_statement_missing_fields(s, norm, lacks);
     text[0] = 0;
     for (size_t i = 0; i < n; i++) {
         const size_t len = strlen(text);
@@ -336,10 +336,10 @@ START_TEST(test_nothing_is_declared)
         charge(&f, categories[i]);
         f.s.seller = f.s.buyer = NULL;
         for (int norm = TB_NORM_LEGAL; norm <= TB_NORM_XRECHNUNG; norm++) {
-            tb_lack lacks[TB_LACKS_MAX];
-            size_t n = tb_statement_lacks(&f.s, (tb_norm)norm, lacks);
+            tb_missing_field lacks[TB_MISSING_FIELDS_MAX];
+            size_t n = tb_statement_missing_fields(&f.s, (tb_norm)norm, lacks);
             ck_assert_uint_gt(n, 5);
-            ck_assert_uint_lt(n, TB_LACKS_MAX);
+            ck_assert_uint_lt(n, TB_MISSING_FIELDS_MAX);
             for (size_t a = 0; a < n; a++)
                 for (size_t b = 0; b < a; b++)
                     ck_assert_str_ne(lacks[a].path, lacks[b].path);
@@ -366,7 +366,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("invoice_lacks");
+    Suite *suite = suite_create("missing_fields");
     TCase *all = tcase_create("all");
     tcase_add_test(all, test_complete_parties_lack_nothing);
     tcase_add_loop_test(all, test_each_field_is_missed, 0, sizeof fields / sizeof *fields);

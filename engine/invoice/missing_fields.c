@@ -1,7 +1,6 @@
-/* A table of rules. Most name a party's field that must be declared, or that another stands for;
- * the rest have a function that says whether they are broken. A rule holds for its norms, for its
- * categories of tax, and where its condition is met. Each path is listed once: by the first rule
- * that misses it. */
+/* A table of rules. Most name a party's field that must be declared, or a field that replaces it; the
+ * others have a function that checks them. A rule holds for its norms, for its categories of tax, and
+ * where its condition is met. Each path is listed once: by the first rule that fails. */
 #include "tollbook/invoice.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 
 /* --- what rules ask --- */
 
-/* A text of blanks says nothing. */
+/* A text of blanks counts as empty. */
 static const char *said(const tb_statement *s, tb_party_role role, tb_party_field field)
 {
     const char *text = tb_party_text(role == TB_SELLER ? s->seller : s->buyer, field);
@@ -58,7 +57,7 @@ static const char countries[] =
     "ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY "
     "UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW ";
 
-/* Electronic addresses: what Peppol can reach, and what the norm knows besides. */
+/* Schemes of electronic addresses: those of Peppol, and further ones of the norm. */
 static const char reachable[] =
     " 0002 0007 0009 0037 0060 0088 0096 0097 0106 0130 0135 0142 0147 0151 0154 0158 "
     "0170 0177 0183 0184 0188 0190 0191 0192 0193 0194 0195 0196 0198 0199 0200 0201 "
@@ -68,12 +67,12 @@ static const char reachable[] =
     "9944 9945 9946 9947 9948 9949 9950 9951 9952 9953 9957 9959 ";
 static const char addresses[] = " 0219 0220 0242 0244 0245 0246 0248 AN AQ AS AU EM ";
 
-/* ISO 6523: from the first to the last, but for what was never given or taken back. */
+/* ISO 6523: the first and last code, and the codes between them that are not assigned. */
 static const char no_schemes[] = " 0092 0103 0181 0182 ";
 #define SCHEME_FIRST "0002"
 #define SCHEME_LAST  "0248"
 
-static bool is_code(const char *list, const char *code, size_t len)
+static bool list_has_code(const char *list, const char *code, size_t len)
 {
     for (const char *at = list; (at = strstr(at, " ")) && at[1]; at++)
         if (strncmp(at + 1, code, len) == 0 && at[1 + len] == ' ') return true;
@@ -170,16 +169,16 @@ static bool buyer_reached(const tb_statement *s)
     return *said(s, TB_BUYER, TB_PARTY_ENDPOINT_ID);
 }
 
-/* --- what is broken otherwise --- */
+/* --- invalid values --- */
 
 static bool bad_vat_id(const char *id)
 {
-    return *id && !(is_code(countries, id, 2) || is_code(" EL XI ", id, 2));
+    return *id && !(list_has_code(countries, id, 2) || list_has_code(" EL XI ", id, 2));
 }
 
 static bool bad_country(const char *code)
 {
-    return *code && !is_code(countries, code, strlen(code));
+    return *code && !list_has_code(countries, code, strlen(code));
 }
 
 static bool bad_seller_country(const tb_statement *s)
@@ -200,8 +199,8 @@ static bool bad_delivery_country(const tb_statement *s)
 static bool unreachable(const tb_statement *s, tb_party_role role, bool by_peppol)
 {
     const char *scheme = said(s, role, TB_PARTY_ENDPOINT_SCHEME);
-    if (!*scheme || is_code(reachable, scheme, strlen(scheme))) return false;
-    return by_peppol || !is_code(addresses, scheme, strlen(scheme));
+    if (!*scheme || list_has_code(reachable, scheme, strlen(scheme))) return false;
+    return by_peppol || !list_has_code(addresses, scheme, strlen(scheme));
 }
 
 static bool seller_unreachable(const tb_statement *s)
@@ -231,7 +230,7 @@ static bool bad_scheme(const tb_statement *s, tb_party_role role)
     if (!*scheme || !*said(s, role, TB_PARTY_REGISTRATION_ID)) return false;
     return strlen(scheme) != 4 || strspn(scheme, "0123456789") != 4 ||
            strcmp(scheme, SCHEME_FIRST) < 0 || strcmp(scheme, SCHEME_LAST) > 0 ||
-           is_code(no_schemes, scheme, 4);
+           list_has_code(no_schemes, scheme, 4);
 }
 
 static bool bad_seller_scheme(const tb_statement *s)
@@ -301,13 +300,13 @@ static bool unknown_means(const tb_statement *s)
     return one_of(means(s), others);
 }
 
-/* Rows on the lines of one month stand together. */
+/* Rows on the lines of one month are adjacent. */
 static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
 {
     return a->late == b->late && (!a->late || a->month == b->month);
 }
 
-/* Whether the row is on some of its month's corrections alone: a part was billed without tax. */
+/* Whether the row is on only some of its month's corrections: a part was billed without tax. */
 static bool is_on_a_part(const tb_bill *bill, const tb_bill_taxed *tax)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -345,7 +344,7 @@ static bool taxed_and_untouched(const tb_statement *s)
     return false;
 }
 
-/* BR-CO-17: a document in yen with corrections of several months can lie further. */
+/* BR-CO-17: a document in yen with corrections of several months can exceed the limit. */
 static bool far_from_rate(const tb_statement *s)
 {
     tb_decimal far;
@@ -430,8 +429,8 @@ typedef struct rule {
     const char *categories; /* " S Z ": those it holds for; NULL: all, and where there is no tax */
     bool (*where)(const tb_statement *); /* NULL: everywhere */
     tb_party_role role;
-    tb_party_field field, other;          /* lacking where neither is declared */
-    bool (*broken)(const tb_statement *); /* or where this says so; NULL: the field decides */
+    tb_party_field field, other;          /* missing where neither is declared */
+    bool (*broken)(const tb_statement *); /* checks further values; NULL: only the field counts */
     const char *path, *term;              /* NULL: the field's */
     const char *why;
 } rule;
@@ -625,25 +624,25 @@ static bool is_broken(const rule *r, const tb_statement *s)
     return !*said(s, r->role, r->field) && (r->other == NO_FIELD || !*said(s, r->role, r->other));
 }
 
-static bool is_listed(const tb_lack *lacks, size_t n, const char *path)
+static bool is_listed(const tb_missing_field *fields, size_t n, const char *path)
 {
     for (size_t i = 0; i < n; i++)
-        if (is(lacks[i].path, path)) return true;
+        if (is(fields[i].path, path)) return true;
     return false;
 }
 
-size_t tb_statement_lacks(const tb_statement *statement, tb_norm norm, tb_lack ret[TB_LACKS_MAX])
+size_t tb_statement_missing_fields(const tb_statement *statement, tb_norm norm, tb_missing_field ret[TB_MISSING_FIELDS_MAX])
 {
     size_t n = 0;
-    for (size_t i = 0; i < RULES && n < TB_LACKS_MAX; i++) {
+    for (size_t i = 0; i < RULES && n < TB_MISSING_FIELDS_MAX; i++) {
         const rule *r = &rules[i];
         if (!(r->norms >> norm & 1) || !is_broken(r, statement)) continue;
-        tb_lack lack = {r->path, r->term, r->why};
-        if (!lack.path) {
-            lack.path = paths[r->field][r->role];
-            lack.term = tb_party_term(r->role, r->field);
+        tb_missing_field field = {r->path, r->term, r->why};
+        if (!field.path) {
+            field.path = paths[r->field][r->role];
+            field.term = tb_party_term(r->role, r->field);
         }
-        if (!is_listed(ret, n, lack.path)) ret[n++] = lack;
+        if (!is_listed(ret, n, field.path)) ret[n++] = field;
     }
     return n;
 }
