@@ -414,7 +414,7 @@ static tb_code drop_from(dropping *d, tb_store *store, const tb__log_holder *of,
     d->out.len = 0;
     d->out.failed = false;
     d->code = TB_OK;
-    code = tb_logpack_block(d->pack, by.info.zone, d->times, kept, kept_line, d, &d->out, &by.info, err);
+    code = tb_logpack_block(d->pack, &(tb_loglines){by.info.zone, d->times, kept, kept_line, d}, &d->out, &by.info, err);
     if (!code && d->code) {
         if (err) *err = d->err;
         return d->code;
