@@ -115,7 +115,7 @@ static feed_encoding encoding_of(const request *r)
 }
 
 /* The name of the sender, by its key: it tells the origin of an input, and which senders have gone silent. */
-static const char *sender(const request *r, char text[API_SOURCE_MAX + 1])
+static const char *name_sender(const request *r, char text[API_SOURCE_MAX + 1])
 {
     if (r->key > 0) snprintf(text, API_SOURCE_MAX + 1, "http, key %" PRId64, r->key);
     else snprintf(text, API_SOURCE_MAX + 1, "http%s", r->key == REQUEST_KEY_TOKEN ? ", token" : "");
@@ -134,7 +134,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
     r->release_kept = release_ingest;
     in->body = (feed_body){r->body ? r->body : "", r->body_len, encoding_of(r), o->plain_max};
     in->options = (feed_options){.kind = kind,
-                                 .source = sender(r, in->source_text),
+                                 .source = name_sender(r, in->source_text),
                                  .take_partial_line = true,
                                  .bounded = true,
                                  .threads = 1,

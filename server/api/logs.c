@@ -194,7 +194,7 @@ static tb_code answer_step(log_answer *a, tb_buf *out, bool *ret_paused, tb_erro
 
 /* Steps until `bytes` more are written, so many turns are used, or the end. Skipped lines use turns, too: there may be
  * millions, and other requests wait. */
-static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, tb_error *err)
+static tb_code answer_steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, tb_error *err)
 {
     const size_t enough = out->len + bytes;
     bool paused = false;
@@ -206,7 +206,7 @@ static tb_code steps(log_answer *a, tb_buf *out, size_t bytes, unsigned turns, t
     return code ? code : tb_buf_check(out, err);
 }
 
-static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
+static tb_code write_more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
 {
     log_answer *a = ctx;
     if (!a->first_sent) {
@@ -216,7 +216,7 @@ static tb_code more(void *ctx, tb_buf *out, bool *ret_end, tb_error *err)
         *ret_end = a->ended;
         return tb_buf_check(out, err);
     }
-    tb_code code = steps(a, out, PART_BYTES, 1, err);
+    tb_code code = answer_steps(a, out, PART_BYTES, 1, err);
     *ret_end = a->ended;
     return code;
 }
@@ -227,7 +227,7 @@ static tb_code start(request *r, log_answer *a, tb_error *err)
     if (!code) code = tb_store_read_begin(a->store, err);
     if (!code)
         code = tb_store_logs(a->store, a->zone, &a->filter, a->descending, &a->cursor, err);
-    return code ? code : steps(a, &a->first, FIRST_MAX, FIRST_TURNS, err);
+    return code ? code : answer_steps(a, &a->first, FIRST_MAX, FIRST_TURNS, err);
 }
 
 static bool is_whole(const log_answer *a)
@@ -259,7 +259,7 @@ void logs_answer(request *r, log_answer *a)
         request_answer_text(r, 200, a->content_type);
         logs_free(a);
     } else {
-        request_answer_stream(r, (stream_source){.fill = more, .release = free_answer, .ctx = a},
+        request_answer_stream(r, (stream_source){.fill = write_more, .release = free_answer, .ctx = a},
                               a->content_type);
     }
 }

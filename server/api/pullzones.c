@@ -121,7 +121,7 @@ static tb_code put_short_list(request *r, const params *p, tb_buf *out, tb_error
     return code ? code : tb_buf_check(out, err);
 }
 
-static void stream(request *r, const params *p);
+static void stream_zones(request *r, const params *p);
 
 /* Calls put in one snapshot and answers with its output. */
 static void answer_with(request *r, const params *p,
@@ -135,7 +135,7 @@ static void answer_with(request *r, const params *p,
         tb_store_read_end(r->worker->store);
     }
     if (code == TB_E_TOO_MUCH)
-        stream(r, p);
+        stream_zones(r, p);
     else if (code)
         request_fail_as(r, &err);
     else
@@ -214,7 +214,7 @@ static void drop_list(void *ctx)
     free(l);
 }
 
-static void stream(request *r, const params *p)
+static void stream_zones(request *r, const params *p)
 {
     tb_error err;
     listing *l = calloc(1, sizeof *l + p->search.len);
@@ -255,7 +255,7 @@ void api_pullzones(request *r)
     else if (r->worker->server->options.usage)
         answer_with(r, &p, put_short_list);
     else
-        stream(r, &p);
+        stream_zones(r, &p);
 }
 
 /* --- one zone, and the count --- */

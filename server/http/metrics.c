@@ -27,7 +27,7 @@ void metrics_count(metrics *m, unsigned route, unsigned status, uint64_t duratio
     metrics_add(&m->latency_us[route], duration_us);
 }
 
-static void head(tb_buf *out, const char *name, const char *type, const char *help)
+static void put_head(tb_buf *out, const char *name, const char *type, const char *help)
 {
     tb_buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -44,7 +44,7 @@ void metrics_decimal(tb_buf *out, const char *name, const char *type, const char
     uint64_t unit = 1;
     for (unsigned i = 0; i < digits; i++)
         unit *= 10;
-    head(out, name, type, help);
+    put_head(out, name, type, help);
     tb_buf_fmt(out, "%s %llu", name, (unsigned long long)(value / unit));
     if (digits) tb_buf_fmt(out, ".%0*llu", (int)digits, (unsigned long long)(value % unit));
     tb_buf_str(out, "\n");
@@ -73,7 +73,7 @@ uint64_t metrics_requests(const metrics *const *b, size_t n, size_t n_routes)
 static void write_requests(const metrics *const *b, size_t n, const char *const *names,
                            size_t n_routes, tb_buf *out)
 {
-    head(out, "tollbook_requests_total", "counter", "Requests answered, by route and status.");
+    put_head(out, "tollbook_requests_total", "counter", "Requests answered, by route and status.");
     for (size_t r = 0; r < n_routes; r++) {
         for (unsigned s = 0; s < METRICS_STATUS_COUNT; s++) {
             uint64_t count = sum(b, n, &b[0]->requests[r][s]);
@@ -114,8 +114,8 @@ void metrics_write(const metrics *const *b, size_t n, const char *const *names, 
                    tb_buf *out)
 {
     write_requests(b, n, names, n_routes, out);
-    head(out, "tollbook_request_seconds", "histogram",
-         "Time from a request's complete head to its answer's last byte, by route.");
+    put_head(out, "tollbook_request_seconds", "histogram",
+             "Time from a request's complete head to its answer's last byte, by route.");
     for (size_t r = 0; r < n_routes; r++)
         write_latency(b, n, names[r], r, out);
     static const struct {
@@ -141,7 +141,7 @@ void metrics_write(const metrics *const *b, size_t n, const char *const *names, 
         metrics_sample(out, plain[i].name, "counter", plain[i].help,
                        sum(b, n, (const _Atomic uint64_t *)(const void *)at));
     }
-    head(out, "tollbook_ingest_lines_total", "counter", "Lines taken in over HTTP, by result.");
+    put_head(out, "tollbook_ingest_lines_total", "counter", "Lines taken in over HTTP, by result.");
     tb_buf_fmt(out,
                "tollbook_ingest_lines_total{result=\"accepted\"} %llu\n"
                "tollbook_ingest_lines_total{result=\"rejected\"} %llu\n",

@@ -98,7 +98,7 @@ tb_code listen_open(const char *const *texts, size_t n, listener *ret_listener, 
     return code;
 }
 
-static void address(const listener *l, size_t i, struct sockaddr_storage *out)
+static void read_address(const listener *l, size_t i, struct sockaddr_storage *out)
 {
     socklen_t len = sizeof *out;
     memset(out, 0, sizeof *out);
@@ -108,7 +108,7 @@ static void address(const listener *l, size_t i, struct sockaddr_storage *out)
 unsigned listen_port(const listener *l, size_t i)
 {
     struct sockaddr_storage a;
-    address(l, i, &a);
+    read_address(l, i, &a);
     if (a.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
     return ntohs(((struct sockaddr_in *)&a)->sin_port);
 }
@@ -117,7 +117,7 @@ void listen_text(const listener *l, size_t i, char out[LISTEN_TEXT_MAX])
 {
     struct sockaddr_storage a;
     char host[INET6_ADDRSTRLEN] = "";
-    address(l, i, &a);
+    read_address(l, i, &a);
     bool six = a.ss_family == AF_INET6;
     if (six) inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&a)->sin6_addr, host, sizeof host);
     else inet_ntop(AF_INET, &((struct sockaddr_in *)&a)->sin_addr, host, sizeof host);

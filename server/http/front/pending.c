@@ -72,8 +72,8 @@ static unsigned address_counter(const struct sockaddr_storage *peer)
     return h % ADDRESSES;
 }
 
-/* Frees the entry; its socket belongs to another owner, or is closed. */
-static void forget(pending *p, entry *e)
+/* The socket belongs to another owner, or is closed. */
+static void free_entry(pending *p, entry *e)
 {
     if (e->watched) epoll_ctl(p->epoll, EPOLL_CTL_DEL, e->socket.fd, NULL);
     take_out(e->ready ? &p->ready : &p->incomplete, e);
@@ -82,10 +82,10 @@ static void forget(pending *p, entry *e)
     free(e);
 }
 
-static void leave(pending *p, entry *e, pending_end why)
+static void remove_entry(pending *p, entry *e, pending_end why)
 {
     const pending_socket s = e->socket;
-    forget(p, e);
+    free_entry(p, e);
     p->hooks.leave(p->hooks.ctx, &s, why);
 }
 
@@ -97,7 +97,7 @@ static bool peek(pending *p, entry *e, int64_t now_us)
     if (n <= 0) {
         close(e->socket.fd);
         e->watched = false; /* closing removed it */
-        forget(p, e);
+        free_entry(p, e);
         return false;
     }
     if (e->ready || !head_is_due(p->head, (size_t)n)) return true;
@@ -116,7 +116,7 @@ static void admit_ready(pending *p)
         if (e->watched) epoll_ctl(p->epoll, EPOLL_CTL_DEL, e->socket.fd, NULL);
         e->watched = false;
         verdict = p->hooks.admit(p->hooks.ctx, &e->socket, p->ready.n);
-        if (verdict == PENDING_TAKEN) forget(p, e);
+        if (verdict == PENDING_TAKEN) free_entry(p, e);
     }
 }
 
@@ -132,7 +132,7 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
         int n = 0;
         for (entry *at = most; at && n < SAMPLE; at = at->next, n++)
             if (p->of_address[at->address] > p->of_address[most->address]) most = at;
-        if (most) leave(p, most, PENDING_FULL);
+        if (most) remove_entry(p, most, PENDING_FULL);
     }
     e->socket = *s;
     e->address = address_counter(&s->peer);
@@ -147,7 +147,7 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
     }
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = e};
     e->watched = epoll_ctl(p->epoll, EPOLL_CTL_ADD, s->fd, &event) == 0;
-    if (!e->watched) leave(p, e, PENDING_FULL);
+    if (!e->watched) remove_entry(p, e, PENDING_FULL);
 }
 
 static void peek_at_all(pending *p, int64_t now_us)
@@ -166,9 +166,9 @@ int pending_run(pending *p, int64_t now_us)
 {
     peek_at_all(p, now_us);
     while (p->incomplete.first && p->incomplete.first->deadline_us <= now_us)
-        leave(p, p->incomplete.first, PENDING_LATE);
+        remove_entry(p, p->incomplete.first, PENDING_LATE);
     while (p->ready.first && p->ready.first->deadline_us <= now_us)
-        leave(p, p->ready.first, PENDING_FULL);
+        remove_entry(p, p->ready.first, PENDING_FULL);
     if (p->ready.first) return RETRY_MS;
     if (!p->incomplete.first) return -1;
     const int64_t ms = (p->incomplete.first->deadline_us - now_us + 999) / 1000;
@@ -179,9 +179,9 @@ void pending_end_all(pending *p, int64_t now_us)
 {
     peek_at_all(p, now_us);
     while (p->ready.first)
-        leave(p, p->ready.first, PENDING_FULL);
+        remove_entry(p, p->ready.first, PENDING_FULL);
     while (p->incomplete.first)
-        leave(p, p->incomplete.first, PENDING_LATE);
+        remove_entry(p, p->incomplete.first, PENDING_LATE);
 }
 
 int pending_fd(const pending *p)

@@ -18,7 +18,7 @@ void receive_for(conns *c)
     thread_conns = c;
 }
 
-static ssize_t from_system(int fd, void *to, size_t len, int flags)
+static ssize_t receive_from_socket(int fd, void *to, size_t len, int flags)
 {
     return recvfrom(fd, to, len, flags, NULL, NULL);
 }
@@ -51,7 +51,7 @@ static ssize_t discard(conn *k)
     char unread[4096];
     ssize_t n = 1;
     while (n > 0 && k->discarded < DISCARD_MAX) {
-        n = from_system(k->fd, unread, sizeof unread, MSG_DONTWAIT);
+        n = receive_from_socket(k->fd, unread, sizeof unread, MSG_DONTWAIT);
         if (n > 0) k->discarded += (size_t)n;
     }
     return n > 0 ? 0 : n;
@@ -85,7 +85,7 @@ static ssize_t read_placeholder(conn *k, char *to)
     if (begins) k->large_body = LARGE_BODY_COMES;
     if (begins && k->kept_len == 0) { /* the client sent the head alone */
         char first[4096];
-        const ssize_t n = from_system(k->fd, first, sizeof first, 0);
+        const ssize_t n = receive_from_socket(k->fd, first, sizeof first, 0);
         if (n <= 0) return n;
         keep(k, first, (size_t)n);
     }
@@ -103,7 +103,7 @@ static ssize_t read_placeholder(conn *k, char *to)
 static ssize_t read_after_kept(conn *k, bool *ret_more)
 {
     const size_t room = HEAD_MAX - k->kept_len;
-    const ssize_t n = from_system(k->fd, k->kept + k->kept_len, room, 0);
+    const ssize_t n = receive_from_socket(k->fd, k->kept + k->kept_len, room, 0);
     if (n <= 0) return n;
     *ret_more = (size_t)n == room;
     k->kept_len += (size_t)n;
@@ -118,7 +118,7 @@ static ssize_t read_after_kept(conn *k, bool *ret_more)
 static ssize_t read_direct(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
     const size_t most = room < HEAD_MAX ? room : HEAD_MAX;
-    const ssize_t n = from_system(k->fd, to, most, 0);
+    const ssize_t n = receive_from_socket(k->fd, to, most, 0);
     if (n <= 0) return n;
     const framing_step s = framing_scan(&k->framing, to, (size_t)n);
     const size_t rest = (size_t)n - s.read;
@@ -211,6 +211,6 @@ ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv")
 ssize_t receive_instead(int fd, void *to, size_t len, int flags)
 {
     conn *k = thread_conns ? conns_at(thread_conns, fd) : NULL;
-    if (!k || len == 0) return from_system(fd, to, len, flags);
+    if (!k || len == 0) return receive_from_socket(fd, to, len, flags);
     return k->refused ? discard(k) : receive(k, to, len);
 }
