@@ -45,6 +45,7 @@ typedef struct tb_param {
     const char *otherwise; /* what counts where it is not given; NULL: nothing */
     const char *terminal;  /* the same, where a person reads the answer on a terminal */
     const char *wire;      /* its name in JSON and queries; NULL: as above */
+    const char *list;      /* NUMBER: the command that lists what has such numbers, "key list"; NULL: there is none */
 } tb_param;
 
 struct tb_args;

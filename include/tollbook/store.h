@@ -403,6 +403,8 @@ void tb_store_interrupt(tb_store *store);
 /* From now on `stops` is called now and then while the store reads or writes; once it says other
  * than 0 that fails with TB_E_BUSY. NULL: no more. */
 void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx);
+/* Pages that were read from the file since it was opened: how far a long reading is. */
+uint64_t tb_store_pages_read(const tb_store *store);
 /* SQLite's memory in this process, all stores together, may not pass bytes; TB_E_NOMEM where it
  * would. Before the first store is opened, from the only thread. */
 void tb_store_bound_memory(int64_t bytes);

@@ -243,7 +243,9 @@ const char *cli_key(const cli_call *call)
     const char *key = cli_text(call, "key"), *path = cli_text(call, "key-file");
     if (!key && path) return key_of_file(call, path);
     if (!key) key = getenv("TOLLBOOK_KEY");
-    return key && *key ? key : NULL;
+    if (key && *key) return key;
+    path = getenv("TOLLBOOK_KEY_FILE");
+    return path && *path ? key_of_file(call, path) : NULL;
 }
 
 int cli_check_place(const cli_call *call)
@@ -253,15 +255,15 @@ int cli_check_place(const cli_call *call)
     bool ca = cli_given(call, "ca");
     if (db && !server && !key && !ca) return 0;
     if (!db && server && cli_key(call)) return 0;
-    cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
-                  : server && file ? "--server needs a key, and --key-file gives none."
-                  : server ? hint_takes(call->command, "key-file")
-                                 ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY."
-                                 : "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
+    const char *place = getenv("TOLLBOOK_KEY_FILE");
+    cli_say(call, db && server ? "--db and --server exclude each other, and so do TOLLBOOK_DB and TOLLBOOK_SERVER. Give one of"
+                                 " them."
+                  : server && (file || (place && *place)) ? "--server needs a key, and the key file gives none."
+                  : server ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY or TOLLBOOK_KEY_FILE."
                   : file       ? "--key-file needs --server URL."
                   : key        ? "--key needs --server URL."
                   : ca         ? "--ca needs --server URL."
-                               : "--db FILE is missing (or --server URL with a key).");
+                               : "--db FILE is missing (or --server URL with a key; or the variable TOLLBOOK_DB or TOLLBOOK_SERVER).");
     return tb_code_exit(TB_E_USAGE);
 }
 

@@ -233,7 +233,7 @@ class Together(Case):
             self.assertEqual(wire.read("POST").status, 200)
             wire.sock.close()
         self.server.stop()
-        self.assertIn(b"no differences", run("verify", "--db", db).stdout)
+        self.assertIn(b"no differences", run("verify", "--db", db, "--format", "table").stdout)
 
 
 if __name__ == "__main__":

@@ -236,7 +236,7 @@ class Parties(Case):
             with self.subTest(sql=sql):
                 before = self.folder.joinpath("t.db").read_bytes()
                 self.change(lambda db: db.execute(sql))
-                self.assertIn(said, self.run_tool("verify", "--db", "t.db", status=1).out)
+                self.assertIn(said, self.run_tool("verify", "--db", "t.db", "--format", "table", status=1).out)
                 for end in ("", "-wal", "-shm"):
                     self.folder.joinpath(f"t.db{end}").unlink(missing_ok=True)
                 self.folder.joinpath("t.db").write_bytes(before)

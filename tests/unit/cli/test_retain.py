@@ -42,7 +42,7 @@ class Retain(both.Both):
     def test_here_and_there_it_says_and_does_the_same(self):
         before = self.counts("t.db")
         words = ["retain", "--hours", 33, "--days", 33, "--logs", "1h"]
-        dry = self.both(*words, "--dry-run")
+        dry = self.both(*words, "--dry-run", "--format", "table")
         self.assertEqual(dry.out.splitlines()[0].split("\t")[0], "month")
         self.assertEqual([line.split("\t")[0] for line in dry.out.splitlines()[1:]], ["2024-01"])
         self.assertIn("would go", dry.err)
