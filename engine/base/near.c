@@ -87,6 +87,8 @@ tb_code tb_refuse_word(tb_error *err, const char *field, const char *words, cons
 {
     char meant[TB_MEANT_MAX], list[200];
     tb_words(words, list, sizeof list);
+    if (!strchr(words, '|'))
+        return tb_fail(err, TB_E_VALIDATION, field, "\"%.*s\" is not %s, which is all there is.", SHOWN(len), text, list);
     return tb_fail(err, TB_E_VALIDATION, field, "\"%.*s\" is not one of %s.%s", SHOWN(len), text, list,
                    tb_meant(words, "", text, len, meant));
 }

@@ -281,14 +281,24 @@ tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
     return TB_OK;
 }
 
+static tb_code refuse_member(const tb_operation *operation, const char *name, tb_error *err)
+{
+    char words[1024] = "", wire[64], meant[TB_MEANT_MAX];
+    for (size_t i = 0, used = 0; i < operation->n_params && used < sizeof words; i++) {
+        tb_param_wire(&operation->params[i], wire);
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? "|" : "", wire);
+    }
+    return tb_fail(err, TB_E_VALIDATION, name, "Unknown member \"%.40s\".%s", name,
+                   tb_meant(words, "", name, strlen(name), meant));
+}
+
 static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,
                           tb_error *err)
 {
     if (strcmp(name, "next") == 0 && json_is_string(value))
         return tb_args_next(args, json_string_value(value), json_string_length(value), err);
     const tb_param *p = tb_param_find(args->operation, name, strlen(name));
-    if (!p)
-        return tb_fail(err, TB_E_VALIDATION, name, "Unknown member \"%.40s\".", name);
+    if (!p) return refuse_member(args->operation, name, err);
     if (json_is_array(value) && p->repeats) return add_list(args, p, value, raw, err);
     return add_json(args, p, value, raw, err);
 }

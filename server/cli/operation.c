@@ -129,7 +129,7 @@ static tb_error with_line(const op_call *o, const char *name, const tb_error *er
     tb_error placed = *err;
     for (size_t i = 0; name && i < o->n_files && err->byte && !err->line; i++) {
         const tb_buf *text = &o->files[i].text;
-        if (o->files[i].name != name || err->byte > text->len) continue;
+        if (o->files[i].name != name || err->byte > text->len + 1) continue;
         placed.line = 1;
         for (size_t at = 0; at + 1 < err->byte; at++)
             placed.line += text->data[at] == '\n';

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- finding the command --- */
 
@@ -80,7 +81,8 @@ static bool is_second(const cli_command *commands, size_t n, const cli_command *
     char words[WORDS_MAX] = "";
     const char *near;
     if (argv[1][0] == '-' || strcmp(argv[1], "help") == 0) return false;
-    if (command->max_operands == 0) return true;
+    const bool plain = !argv[1][strspn(argv[1], "abcdefghijklmnopqrstuvwxyz-")];
+    if (command->max_operands == 0 || (plain && access(argv[1], F_OK) != 0)) return true;
     list_words(commands, n, argv[0], words, sizeof words);
     return tb_nearest(words, argv[1], strlen(argv[1]), &near) > 0;
 }

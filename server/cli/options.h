@@ -3,8 +3,8 @@
  *
  * Accepted forms: --name VALUE, --name=VALUE, --name for flags, in any order with the operands;
  * "--" ends the options, "-" alone is an operand (standard input). Each option at most once,
- * unless its row says it may repeat. Of the environment the variables that rows name are read, nothing else: no clock,
- * no file. */
+ * unless its row says it may repeat. Of the environment the variables that rows name are read, nothing else: no clock, and
+ * of files whether there is one. */
 #ifndef TOLLBOOK_SERVER_CLI_OPTIONS_H
 #define TOLLBOOK_SERVER_CLI_OPTIONS_H
 

@@ -53,7 +53,7 @@ class Audit(Case):
         user = pwd.getpwuid(os.getuid()).pw_name
         self.assertEqual(last[2:5], ["0", f"user {user}", "ledger enter"])
         self.assertEqual(json.loads(last[5])["note"], "tab\u2192")
-        there = self.server.ask("POST", "/operations/audit", "operator", b"{}").json()["out"]
+        there = self.server.ask("POST", "/operations/audit", "operator", b'{"format":"table"}').json()["out"]
         self.assertEqual(there.splitlines(), lines)
         after = self.server.ask("POST", "/operations/audit", "operator",
                                 json.dumps({"after": int(last[0])}).encode()).json()

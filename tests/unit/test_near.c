@@ -77,6 +77,8 @@ START_TEST(a_refused_number_says_what_it_takes)
     number("-", 1, 9, "\"-\" is not a whole number from 1 to 9.");
     number("10", 1, 9, "\"10\" is out of range: it takes a whole number from 1 to 9.");
     number("-1", 0, 9, "\"-1\" is out of range: it takes a whole number from 0 to 9.");
+    ck_assert_int_eq(tb_refuse_word(&err, "way", "csv", "json", 4), TB_E_VALIDATION);
+    ck_assert_str_eq(err.message, "\"json\" is not csv, which is all there is.");
     ck_assert_int_eq(tb_refuse_word(&err, "way", "skip|stop", "stpo", 4), TB_E_VALIDATION);
     ck_assert_str_eq(err.message, "\"stpo\" is not one of skip or stop. Did you mean \"stop\"?");
 }

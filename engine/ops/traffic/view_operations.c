@@ -56,6 +56,8 @@ static tb_code read_range(const tb_args *args, tb_answer_kind kind, int64_t now_
     const char *name = strcmp(why.field, "dateTo") == 0 ? "to" : "from", *text = tb_arg_text(args, name);
     if (text && strstr(why.message, "earlier than dateFrom"))
         return tb_fail(err, code, name, "\"%.40s\" is earlier than --from.", text);
+    if (strstr(why.message, "loadLatest"))
+        return tb_fail(err, code, "from", "--latest needs --from or --to.");
     const bool spelling = text && strncmp(why.message, "The value is not", 16) == 0;
     return spelling ? tb_fail(err, code, name, "\"%.40s\": %s", text, why.message) : tb_fail(err, code, name, "%s", why.message);
 }

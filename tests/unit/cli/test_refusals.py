@@ -33,6 +33,8 @@ class Refusals(Case):
             told = self.told(*words, "--db", "t.db", path)
             self.assertIn(f"{path}: It is {said[0]}", told)
             self.assertTrue(told.endswith(f"Add it with: tollbook {said[1]} --db t.db {path}\n"), told)
+        for text, said in (("{", "line 1, byte 2: A key"), ("", "line 1, byte 1: The document ends"), ('{\n"a":1,\n}', "line 3, byte 10: ")):
+            self.assertIn(said, self.told("apply", "--db", "t.db", self.write("broken.json", text)))
         self.assertIn("It is no JSON", self.told("apply", "--db", "t.db", LOG))
         self.assertIn(f"tollbook ingest --db t.db {LOG}", self.told("apply", "--db", "t.db", LOG))
         self.assertIn("a price book, and a what-if scenario",
@@ -55,6 +57,11 @@ class Refusals(Case):
                     (("ingest", "--db", "t.db", "--format", "cobined", LOG), 'Did you mean "combined"? Formats are pipe,'),
                     (("versoin",), 'Did you mean "version"?'), (("HELP",), 'Did you mean "help"?'),
                     (("ledger", "payment", "--db", "t.db"), 'no subcommand "ledger payment"', "comes pay, adjust"),
+                    (("book", "delete", "x"), 'no subcommand "book delete". After "book" comes add, list'),
+                    (("book", "ADD"), 'Did you mean "book add"?'),
+                    (("follow", "--db", "t.db", "--every", "fast", "x"), '--every: "fast" is not a time'),
+                    (("stats", "--db", "t.db", "--account", 1, "--latest"), "--latest needs --from or --to."),
+                    (("ledger", "export", "--db", "t.db", "--month", "2026-10", "--format", "json"), "is not csv, which is all"),
                     (("key", "craete"), 'Did you mean "key create"?'),
                     (("verify", "t.db"), "Did you mean --db t.db?"),
                     (("key", "revoke", "--db", "t.db", "3"), "Did you mean --id 3?"),

@@ -59,7 +59,7 @@ export function show(page) {
     checked.replaceChildren();
     if (page.failed(answer)) return;
     const found = answer.answer?.differences ?? [];
-    fill(checked, el("div", {class: "notice"}, found.length ? [el("p", {}, "Stored figures differ from what they are made of. Keep the file and see docs/operations.md, \"What verify finds\"."), el("pre", {tabindex: "0"}, answer.out)]
+    fill(checked, el("div", {class: "notice"}, found.length ? [el("p", {}, "Stored figures differ from what they are made of. Keep the file and see docs/operations.md, \"What verify finds\"."), el("pre", {tabindex: "0"}, found.join("\n"))]
       : el("p", {}, "No differences."), sentences(answer.said)));
   }
 
