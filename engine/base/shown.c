@@ -91,6 +91,7 @@ static bool is_number(const char *text, size_t len)
 
 void tb_buf_csv_value(tb_buf *buf, const char *text, size_t len)
 {
-    if (is_number(text, len)) tb_buf_add(buf, text, len);
+    const bool nothing = len == 1 && *text == '-';
+    if (nothing || is_number(text, len)) tb_buf_add(buf, text, len);
     else tb_buf_csv_cell(buf, text, len);
 }

@@ -153,15 +153,20 @@ static tb_code drain_csv(void *ctx, tb_buf *out, tb_error *err)
     return code ? code : ops->drain(ops->ctx, out, err);
 }
 
-tb_code tb__read_formatted(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+tb_code tb__print_csv(tb_operation_part part, tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    const tb_arg *format = tb_arg_of(args, "format");
-    const bool csv = format && strcmp(format->param->value, TB__FORMATS) == 0 && tb_arg_is(args, "format", "csv");
-    if (!csv) return args->operation->read(ops, args, reply, err);
     tb_ops inner = *ops;
     inner.step = step_through;
     inner.drain = ops->drain ? drain_csv : NULL;
     inner.ctx = ops;
-    tb_code code = args->operation->read(&inner, args, reply, err);
+    tb_code code = part(&inner, args, reply, err);
     return code ? code : make_csv(&reply->out, err);
+}
+
+tb_code tb__read_formatted(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const tb_operation_part read = args->operation->read;
+    const tb_arg *format = tb_arg_of(args, "format");
+    const bool csv = format && strcmp(format->param->value, TB__FORMATS) == 0 && tb_arg_is(args, "format", "csv");
+    return csv ? tb__print_csv(read, ops, args, reply, err) : read(ops, args, reply, err);
 }

@@ -117,6 +117,8 @@ void tb__print_json(tb_reply *reply);
 /* As JSON the answer takes the place of what was printed. Where nothing was printed yet, the answer's fields are the table: a
  * row for each. */
 void tb__print_answer(const tb_args *args, tb_reply *reply);
+/* Runs a part, and makes CSV of the rows that it prints. */
+TB_MUST_USE tb_code tb__print_csv(tb_operation_part part, tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
 /* The operation's reading part; with --format csv the rows that it prints become CSV. */
 TB_MUST_USE tb_code tb__read_formatted(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
 /* Where the reply is refused: its error's members, each with a comma behind it, for the beginning of an answer. */
@@ -126,7 +128,7 @@ void tb__put_refused(const tb_reply *reply, tb_buf *out);
 void tb__reply_said(const tb_reply *reply, tb_buf *out);
 
 /* What an operation's refusal says more than the place knew that refused: which thing there is none of, what a document is
- * instead. err may be NULL. */
+ * instead, and in which line of it something is wrong. err may be NULL. */
 void tb__say_more(const tb_args *args, const tb_reply *reply, tb_error *err);
 /* Refuses a decimal with what it was meant to be, or an example. why: what tb_decimal_parse says. */
 tb_code tb__refuse_decimal(const char *field, const char *text, size_t len, const tb_error *why, tb_error *err);

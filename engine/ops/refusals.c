@@ -74,6 +74,16 @@ static void say_kind(const tb_args *args, const tb_reply *reply, tb_error *err)
                 wanted->what);
 }
 
+/* Documents are judged by bytes; people look for lines. */
+static void say_line(const tb_args *args, const tb_reply *reply, tb_error *err)
+{
+    const tb_arg *document = document_of(args, reply);
+    if (!document || !err->byte || err->line || err->byte > document->text.len + 1) return;
+    err->line = 1;
+    for (size_t at = 0; at + 1 < err->byte; at++)
+        err->line += document->text.data[at] == '\n';
+}
+
 /* --- things --- */
 
 static const struct {
@@ -108,8 +118,12 @@ static void say_thing(const tb_args *args, tb_error *err)
 void tb__say_more(const tb_args *args, const tb_reply *reply, tb_error *err)
 {
     if (!err) return;
-    if (err->code == TB_E_CATALOG || err->code == TB_E_BOOK || err->code == TB_E_VALIDATION) say_kind(args, reply, err);
-    else say_thing(args, err);
+    if (err->code == TB_E_CATALOG || err->code == TB_E_BOOK || err->code == TB_E_VALIDATION) {
+        say_kind(args, reply, err);
+        say_line(args, reply, err);
+    } else {
+        say_thing(args, err);
+    }
 }
 
 /* --- numbers --- */

@@ -57,7 +57,7 @@ void tb_buf_shown(tb_buf *buf, const char *text, size_t len);
 /* A cell of RFC 4180: in quotes where it needs them, with an apostrophe in front where a spreadsheet could run it as a
  * formula: it begins with = + - @, also of full width, or with white space, behind which some look for these. */
 void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len);
-/* The same, but a number, "-5", is no formula. */
+/* The same, but a number, "-5", is no formula, and neither is "-" alone. */
 void tb_buf_csv_value(tb_buf *buf, const char *text, size_t len);
 /* Whether the cell is the text as it is. */
 bool tb_csv_cell_plain(const char *text, size_t len);

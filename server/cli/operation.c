@@ -123,25 +123,10 @@ static const op_file *file_of(const op_call *o, const tb_arg *arg)
     return &o->files[i];
 }
 
-/* Documents are judged by bytes; people look for lines. */
-static tb_error with_line(const op_call *o, const char *name, const tb_error *err)
-{
-    tb_error placed = *err;
-    for (size_t i = 0; name && i < o->n_files && err->byte && !err->line; i++) {
-        const tb_buf *text = &o->files[i].text;
-        if (o->files[i].name != name || err->byte > text->len + 1) continue;
-        placed.line = 1;
-        for (size_t at = 0; at + 1 < err->byte; at++)
-            placed.line += text->data[at] == '\n';
-    }
-    return placed;
-}
-
 static int fail_file(const op_call *o, const tb_arg *about, const tb_error *err)
 {
     const op_file *file = file_of(o, about);
-    const tb_error placed = with_line(o, file->name, err);
-    if (!file->stored || err->code != TB_E_NOT_FOUND) return cli_fail(o->call, file->name, &placed);
+    if (!file->stored || err->code != TB_E_NOT_FOUND) return cli_fail(o->call, file->name, err);
     cli_say(o->call, "%s: There is no such file. %s", file->name, err->message);
     return tb_code_exit(err->code);
 }
@@ -152,8 +137,7 @@ static int fail_arg(const op_call *o, const tb_error *err)
     char subject[96];
     const tb_param *p = tb_param_find(o->args.operation, err->field, strlen(err->field));
     const bool bad = err->code == TB_E_VALIDATION || err->code == TB_E_DATE_RANGE;
-    const tb_error placed = with_line(o, o->subject, err);
-    if (!bad || !err->field[0] || !p || err->line || err->byte) return cli_fail(o->call, o->subject, &placed);
+    if (!bad || !err->field[0] || !p || err->line || err->byte) return cli_fail(o->call, o->subject, err);
     snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--",
              p->operand ? p->value : p->name);
     return cli_fail(o->call, subject, err);

@@ -48,7 +48,7 @@ class Operator(Case):
                      "book.invalid")
         bad = self.send("POST", "/books", {**BOOK, "colour": 1})
         self.refused(bad, 400, "book.invalid", "colour")
-        self.assertRegex(bad.json()["Message"], r"^Byte \d+: colour: ")
+        self.assertRegex(bad.json()["Message"], r"^Line 1, byte \d+: colour: ")
 
     def test_3_a_month_and_the_same_again(self):
         self.assertEqual([i["state"] for i in self.month()[2]], ["draft", "draft"])

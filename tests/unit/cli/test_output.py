@@ -91,6 +91,16 @@ class Output(Case):
         self.assertIn(",adjustment,-5,USD,\"a,b\",\r\n", text)
         self.assertIn(",payment,12.5,USD,'=1+1,\r\n", text)
 
+    def test_rows_of_an_invoice_s_questions(self):
+        for words in (("invoice", "--late"), ("invoice", "--check", "--month", "2026-11")):
+            def rows(form, words=words):
+                return self.run_tool(*words, "--db", "t.db", "--format", form, status=1 if "--check" in words else 0).out
+            table = [line.split("\t") for line in rows("table").splitlines()]
+            self.assertEqual(list(csv.reader(rows("csv").splitlines())), table)
+            self.assertEqual(len(json.loads(rows("json"))["lacks" if "--check" in words else "late"]), len(table) - 1)
+            self.run_tool(*words, "--db", "t.db", "--format", "pdf", status=2)
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-11", "--format", "table", status=2)
+
     def test_fields_name_their_way(self):
         fields = dict(csv.reader(self.print(("usage", "--balancer", 7), "--format", "csv").splitlines()))
         answer = json.loads(self.print(("usage", "--balancer", 7)))
