@@ -154,6 +154,15 @@ static void close_usage(void)
     }
 }
 
+tb_code cli_reload_usage(const cli_call *call, tb_error *err)
+{
+    usage_login login;
+    tb_code code = usage[0] ? cli_load_usage_login(call, &login, err) : TB_OK;
+    if (!code && usage[0]) code = usage_servers_use_login(usage[0], &login, err);
+    sodium_memzero(&login, sizeof login);
+    return code;
+}
+
 static void say_usage(const char *sentence)
 {
     fprintf(stderr, "tollbook: %s\n", sentence);

@@ -51,6 +51,8 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 /* The servers that an option names ("usage"); NULL: it is not there. They live as long as the process. Returns an exit
  * status. */
 int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers);
+/* Reads --usage-credentials again, for the servers of --usage. */
+TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
 /* The options that it reads, for the table of subcommands. */
 #define CLI_USAGE_OPTIONS                                                                          \
     {.name = "usage",                                                                              \

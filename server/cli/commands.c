@@ -391,7 +391,7 @@ cli_command cli_commands[] = {
      .operands = "",
      .summary = "Answer over HTTP",
      .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
-                "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
+                "SIGHUP reopens the access log and reads --token-key, --secret-file and --usage-credentials again.\n"
                 "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
                 "requests in progress and exit. See \"Signals\" in docs/operations.md.",
      OPTIONS(serve_options),

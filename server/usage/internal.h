@@ -38,7 +38,10 @@ struct usage_servers {
     tb_usage_client client;
     usage_address address;
     usage_options options;
-    struct curl_slist *lines; /* of every request: who asks */
+    struct curl_slist *_Atomic lines; /* of every request: who asks */
+    struct curl_slist *former[USAGE_LOGINS_MAX]; /* of requests that were on their way when another login came; the watch's and the
+                                                  * readers' handles keep them */
+    size_t n_former;          /* of the one thread that takes logins */
     uint64_t run;             /* of this process, in the ids of statements */
     pthread_mutex_t lock;     /* of what follows */
     uint64_t count;           /* of statements that ever began; their ids ascend */

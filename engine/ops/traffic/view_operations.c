@@ -114,7 +114,6 @@ static const char *read_anchor(const tb_args *args, char out[TB_ANCHOR_MAX])
 {
     const char *text = tb_arg_text(args, "against");
     if (!text) return NULL;
-    text += strspn(text, " ");
     const size_t len = strcspn(text, " ");
     snprintf(out, TB_ANCHOR_MAX, "%.*s", len < TB_ANCHOR_MAX ? (int)len : TB_ANCHOR_MAX - 1, text);
     return out;
