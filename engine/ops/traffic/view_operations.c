@@ -139,7 +139,7 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
                      TB__COUNTED(closings.again, "closing"), TB__COUNTED(closings.by_hash, "closing"),
                      closings.all ? "" : " (--all works out older months too)");
     reply->no = differences > 0;
-    if (!reply->out.len) tb_buf_str(&reply->out, "no differences.\n");
+    if (!differences && !tb_arg_is(args, "format", "csv")) tb_buf_str(&reply->out, "no differences.\n");
     tb__print_answer(args, reply);
     if (!differences) return TB_OK;
     tb_reply_say(reply,

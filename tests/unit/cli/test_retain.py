@@ -58,7 +58,7 @@ class Retain(both.Both):
         self.both("retain", "--hours", 24, status=2)
         self.both("retain", status=2, alike=False)
         for db in ("t.db", "l.db"):
-            self.run_tool("verify", "--db", db)
+            self.assertRegex(self.run_tool("verify", "--db", db, "--format", "table").out, "no longer kept.*\nno differences.\n$")
             entries = self.query("SELECT operation,arguments FROM audit WHERE operation='retain'", db)
             self.assertEqual(entries, [["retain", '{"hours":33,"days":33,"logs":"1h"}']])
         self.assertIn("free", self.run_tool("size", "--db", "t.db").out)
