@@ -101,7 +101,8 @@ static void say_thing(const tb_args *args, tb_error *err)
 {
     const char *account = tb_arg_text(args, "account");
     const size_t len = strlen(err->message);
-    if (err->code == TB_E_NOT_FOUND && strncmp(err->message, "There is no account ", 20) == 0 && !strstr(err->message, ": tollbook"))
+    const bool no_account = strncmp(err->message, "There is no account ", 20) == 0;
+    if (err->code == TB_E_NOT_FOUND && no_account && !strstr(err->message, ": tollbook"))
         snprintf(err->message + len, sizeof err->message - len, " See: tollbook account list");
     for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
         if (things[i].code != err->code || strcmp(err->message, tb_code_text(err->code)) != 0) continue;

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/serve.h"
 
-#define DB        {CLI_DB, .required = true}
+#define DB {CLI_DB, .required = true}
 #define BATCH                                                                                      \
     {                                                                                              \
         .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
@@ -222,7 +222,8 @@ const cli_group cli_groups[] = {
     [CLI_LEDGER] = {"Keep the ledger", NULL},
     [CLI_ASK] = {"Ask what would be", NULL},
     [CLI_RUN] = {"Run and monitor", NULL},
-    [CLI_UNDO] = {"Undo and let go", "Undo a log with ingest --withdraw, an invoice with invoice --void, and a payment with ledger adjust."},
+    [CLI_UNDO] = {"Undo and let go",
+                  "Undo a log with ingest --withdraw, an invoice with invoice --void, and a payment with ledger adjust."},
 };
 
 cli_command cli_commands[] = {

@@ -67,7 +67,8 @@ static void refuse_second(const cli_command *commands, size_t n, int argc, char 
     snprintf(before, sizeof before, "%.32s ", argv[0]);
     if (second) tb_meant(words, before, argv[1], strlen(argv[1]), meant);
     if (second)
-        (void)!tb_fail(err, TB_E_USAGE, NULL, "There is no subcommand \"%.32s %.48s\".%s After \"%.32s\" comes %.190s. See: tollbook help %.32s",
+        (void)!tb_fail(err, TB_E_USAGE, NULL,
+                       "There is no subcommand \"%.32s %.48s\".%s After \"%.32s\" comes %.190s. See: tollbook help %.32s",
                        argv[0], argv[1], meant, argv[0], list, argv[0]);
     else
         (void)!tb_fail(err, TB_E_USAGE, NULL, "\"%.32s\" needs one of these words after it: %.190s. See: tollbook help %.32s",
@@ -109,8 +110,8 @@ const cli_command *cli_find(const cli_command *commands, size_t n, int argc, cha
     } else if (is_group(commands, n, argv[0])) {
         refuse_second(commands, n, argc, argv, err);
     } else if (argv[0][0] == '-') {
-        (void)!tb_fail(err, TB_E_USAGE, NULL, "Options come behind the subcommand: tollbook SUBCOMMAND %.64s ... See: tollbook help",
-                       argv[0]);
+        (void)!tb_fail(err, TB_E_USAGE, NULL,
+                       "Options come behind the subcommand: tollbook SUBCOMMAND %.64s ... See: tollbook help", argv[0]);
     } else {
         list_words(commands, n, NULL, words + strlen(words), sizeof words - strlen(words));
         tb_meant(words, "", argv[0], strlen(argv[0]), meant);

@@ -107,7 +107,7 @@ class Retain(both.Both):
         port = self.folder / "port"
         port.unlink()
         self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
-                                 "port", "--threads", 2, "--retain", "33,33,1h")
+                                 "port", "--threads", 2, "--retain", "33mo,33mo,1h")
         self.wait_for(lambda: self.query("SELECT count(*) FROM audit WHERE operation='retain'") == [["1"]])
         self.stop()
         self.assertNotEqual(self.counts("t.db"), before)
@@ -145,7 +145,7 @@ class Retain(both.Both):
 
     def test_what_is_no_retention_is_refused_at_the_start(self):
         self.stop()
-        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25,60,72h,", "-,-",
+        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25m,60,72h", "mo,60,72h", "25,60,72h,", "-,-",
                      "x,-,-", ",,72h"):
             done = self.run_tool("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--retain", text,
                                  status=2)
