@@ -123,7 +123,7 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
     tb_buf_fmt(&line, "tollbook %s --server http://%s", call->command->name, address);
-    hint_key(call->command, &line);
+    hint_key(&line);
     hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)
         hint_file(call->operands[i], &line);

@@ -57,21 +57,21 @@ static void put_option(const char *name, const char *value, tb_buf *out)
     hint_word(value, out);
 }
 
-void hint_key(const cli_command *command, tb_buf *out)
+void hint_key(tb_buf *out)
 {
     static const char *const variables[] = {"TOLLBOOK_KEY", "TOLLBOOK_KEY_FILE"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i]);
         if (value && *value) return;
     }
-    tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+    tb_buf_str(out, " --key KEY");
 }
 
-static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+static void put_server(const cli_call *call, tb_buf *out)
 {
     put_option("server", cli_text(call, "server"), out);
-    if (cli_given(call, "key-file") && hint_takes(command, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
-    else hint_key(command, out);
+    if (cli_given(call, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
+    else hint_key(out);
     if (cli_given(call, "ca")) put_option("ca", cli_text(call, "ca"), out);
 }
 
@@ -104,7 +104,7 @@ void hint_values(const cli_call *call, const cli_command *command, tb_buf *out)
 
 static void put_place(const cli_call *call, const cli_command *command, tb_buf *out)
 {
-    if (cli_given(call, "server") && hint_takes(command, "server")) put_server(call, command, out);
+    if (cli_given(call, "server") && hint_takes(command, "server")) put_server(call, out);
     else if (!hint_takes(command, "db")) return;
     else if (!cli_given(call, "db")) tb_buf_str(out, " --db FILE");
     else {
