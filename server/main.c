@@ -69,7 +69,8 @@ int main(int argc, char **argv)
         return help(argc - 1, argv + 1);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return help(1, argv);
-    if (argc > 0 && (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "version") == 0)) {
+    if (argc > 0 && (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "version") == 0 ||
+                     strcmp(argv[0], "-V") == 0 || strcmp(argv[0], "-v") == 0)) {
         printf("tollbook %s\n", TB_VERSION);
         return end_help();
     }

@@ -28,10 +28,10 @@
         .name = "withdraw", .kind = CLI_FLAG,                                                      \
         .help = "undo: take back what was taken in of these bytes"                                 \
     }
-#define ID(option, value_, help_)                                                                  \
+#define ZONE(help_)                                                                  \
     {                                                                                              \
-        .name = option, .value = value_, .kind = CLI_NUMBER, .min = 1, .max = INT64_MAX,           \
-        .help = help_                                                                              \
+        .name = "zone", .value = "ID", .kind = CLI_NUMBER, .min = 1, .max = INT64_MAX,           \
+        .list = "query --db FILE \"SELECT id, account, name FROM zone\"", .help = help_           \
     }
 
 /* What take_layout reads. */
@@ -44,7 +44,7 @@
          .value = "MAP",                                                                           \
          .kind = CLI_TEXT,                                                                         \
          .help = "the fields of JSON lines: caddy, cloudflare, fastly, or ours=theirs,..."},       \
-        ID("zone", "ID", "the pull zone of all lines, where they do not tell it"),                 \
+        ZONE("the pull zone of all lines, where they do not tell it"),                 \
     {                                                                                              \
         .name = "region", .value = "CODE", .kind = CLI_TEXT,                                       \
         .help = "the edge location of all lines, where they do not tell it"                        \

@@ -70,7 +70,8 @@ class Refusals(Case):
     def test_help_behind_a_command(self):
         for words in (("ledger",), ("key",), ("ledger", "pay"), ("usage",), ("usage", "migrate")):
             self.assertEqual(self.run_tool(*words, "help").out, self.run_tool("help", *words).out)
-        self.assertEqual(self.run_tool("version").out, self.run_tool("--version").out)
+        for word in ("version", "-V", "-v"):
+            self.assertEqual(self.run_tool(word).out, self.run_tool("--version").out)
 
     def test_help_has_groups(self):
         shown = self.run_tool("help").out
