@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "tollbook/operation.h"
@@ -68,12 +69,15 @@ int main(int argc, char **argv)
         return help(argc - 1, argv + 1);
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return help(1, argv);
-    if (argc > 0 && strcmp(argv[0], "--version") == 0) {
+    if (argc > 0 && (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "version") == 0 ||
+                     strcmp(argv[0], "-V") == 0 || strcmp(argv[0], "-v") == 0)) {
         printf("tollbook %s\n", TB_VERSION);
         return end_help();
     }
     const cli_command *command =
         cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
+    if (argc > 1 && strcmp(argv[argc - 1], "help") == 0 && access("help", F_OK) != 0 && argc - 1 == (command ? words : 1))
+        return help(argc - 1, argv);
     if (!command) return usage_error(NULL, &err);
     return run_command(command, argc - words, argv + words);
 }

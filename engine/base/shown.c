@@ -66,3 +66,32 @@ void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len)
     tb_buf_add(buf, text, (size_t)(end - text));
     if (quoted) tb_buf_str(buf, "\"");
 }
+
+static size_t count_digits(const char *at, const char *end)
+{
+    size_t n = 0;
+    while (at + n < end && at[n] >= '0' && at[n] <= '9')
+        n++;
+    return n;
+}
+
+static bool is_number(const char *text, size_t len)
+{
+    const char *at = text + (len && *text == '-'), *end = text + len;
+    size_t n = count_digits(at, end);
+    if (at + n < end && at[n] == '.') n += 1 + count_digits(at + n + 1, end);
+    if (n && at + n < end && (at[n] == 'e' || at[n] == 'E')) {
+        const char *exponent = at + n + 1;
+        exponent += exponent < end && (*exponent == '-' || *exponent == '+');
+        const size_t digits = count_digits(exponent, end);
+        if (digits) n = (size_t)(exponent - at) + digits;
+    }
+    return n && at + n == end;
+}
+
+void tb_buf_csv_value(tb_buf *buf, const char *text, size_t len)
+{
+    const bool nothing = len == 1 && *text == '-';
+    if (nothing || is_number(text, len)) tb_buf_add(buf, text, len);
+    else tb_buf_csv_cell(buf, text, len);
+}

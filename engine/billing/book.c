@@ -165,6 +165,17 @@ static const key_rule *find_rule(const key_rule *rules, size_t n, const tb__node
     return NULL;
 }
 
+/* With the key that was meant, for a slip of the pen. */
+static tb_code refuse_key(parser *p, const key_rule *rules, size_t n, uint32_t key)
+{
+    char words[1024] = "", message[16 + TB_MEANT_MAX], meant[TB_MEANT_MAX];
+    const tb__node *name = &p->doc.nodes[key];
+    for (size_t i = 0, used = 0; i < n && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? "|" : "", rules[i].name);
+    snprintf(message, sizeof message, "Unknown key.%s", tb_meant(words, "", name->text, name->len, meant));
+    return refuse_book(p, key, message);
+}
+
 static tb_code walk(parser *p, uint32_t object, const key_rule *rules, size_t n, void *to)
 {
     uint32_t seen = 0;
@@ -173,7 +184,7 @@ static tb_code walk(parser *p, uint32_t object, const key_rule *rules, size_t n,
          key = p->doc.nodes[key + 1].next) {
         size_t before = enter_key(p, p->doc.nodes[key].text, p->doc.nodes[key].len);
         const key_rule *rule = find_rule(rules, n, &p->doc.nodes[key]);
-        if (!rule) return refuse_book(p, key, "Unknown key.");
+        if (!rule) return refuse_key(p, rules, n, key);
         tb_code code = rule->set(p, key + 1, (char *)to + rule->offset);
         if (code) return code;
         leave(p, before);

@@ -73,10 +73,18 @@ static tb_code compile_format(tb_log_columns *c, const tb_log_spec *spec, tb_err
         c->given = true;
         return tb__compile_w3c(c, text, err);
     }
+    if (is_format(spec->format, "nginx") || is_format(spec->format, "apache"))
+        return tb_fail(err, TB_E_VALIDATION, "format",
+                       "\"%.*s\" needs the description behind it: %s. For the usual format give combined. Formats are"
+                       " pipe, combined, vcombined, nginx:DESCRIPTION, apache:DESCRIPTION, json with a map, and cloudfront.",
+                       (int)spec->format.len, spec->format.data,
+                       spec->format.data[0] == 'n' ? "nginx:'...', as log_format has it" : "apache:'...', as LogFormat has it");
+    char meant[TB_MEANT_MAX];
     return tb_fail(err, TB_E_VALIDATION, "format",
-                   "\"%.*s\" is no format: use pipe, combined, vcombined, nginx:DESCRIPTION, "
-                   "apache:DESCRIPTION, json with a map, or cloudfront.",
-                   (int)(spec->format.len < 40 ? spec->format.len : 40), spec->format.data);
+                   "\"%.*s\" is no format.%s Formats are pipe, combined, vcombined, nginx:DESCRIPTION, "
+                   "apache:DESCRIPTION, json with a map, and cloudfront.",
+                   (int)(spec->format.len < 40 ? spec->format.len : 40), spec->format.data,
+                   tb_meant("pipe|combined|vcombined|nginx|apache|json|cloudfront", "", spec->format.data, spec->format.len, meant));
 }
 
 static void keep_texts(tb_log_columns *c, const tb_log_spec *spec)

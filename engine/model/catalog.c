@@ -626,6 +626,18 @@ static tb_code check_printable(const parser *p, const key_rule *rule, uint32_t v
     return TB_OK;
 }
 
+/* What else there is, for a slip of the pen. list NULL: at the top. */
+static tb_code refuse_key(const parser *p, const listing *list, const tb__node *key)
+{
+    char words[1024] = "", message[16 + TB_MEANT_MAX], meant[TB_MEANT_MAX];
+    const size_t n = list ? list->n_rules : sizeof lists / sizeof *lists;
+    for (size_t i = 0, used = 0; i < n && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? "|" : "",
+                                 list ? list->rules[i].name : lists[i].name);
+    snprintf(message, sizeof message, "Unknown key.%s", tb_meant(words, "", key->text, key->len, meant));
+    return refuse_node(p, key, message);
+}
+
 static tb_code read_members(parser *p, const listing *list, uint32_t object, char *thing)
 {
     uint32_t seen = 0;
@@ -634,7 +646,7 @@ static tb_code read_members(parser *p, const listing *list, uint32_t object, cha
         p->key = p->doc.nodes[key].text;
         p->key_len = p->doc.nodes[key].len;
         const key_rule *rule = find_rule(list, &p->doc.nodes[key]);
-        if (!rule) return refuse_node(p, &p->doc.nodes[key], "Unknown key.");
+        if (!rule) return refuse_key(p, list, &p->doc.nodes[key]);
         tb_code code = rule->set(p, key + 1, thing + rule->offset);
         if (!code) code = check_printable(p, rule, key + 1);
         if (code) return code;
@@ -724,7 +736,7 @@ static tb_code read_top(parser *p, uint32_t key)
             return read_list(p, &lists[i], key + 1);
     const tb_container_kind kind = tb__container_list(name);
     if (kind != TB_CONTAINER_KINDS) return read_containers(p, kind, key + 1);
-    return refuse_node(p, name, "Unknown key.");
+    return refuse_key(p, NULL, name);
 }
 
 /* The seller's rates are checked with the accounts' currencies, in any order of the document. */

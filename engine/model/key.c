@@ -41,6 +41,17 @@ bool tb_role_parse(const char *name, tb_role *ret_role)
     return false;
 }
 
+tb_code tb_role_read(const char *name, tb_role *ret_role, tb_error *err)
+{
+    char words[256], list[280], meant[TB_MEANT_MAX];
+    size_t used = 0;
+    if (tb_role_parse(name, ret_role)) return TB_OK;
+    for (int r = 0; r < TB_ROLE_COUNT && used < sizeof words; r++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", r ? "|" : "", table[r].name);
+    return tb_fail(err, TB_E_VALIDATION, "role", "There is no role \"%.40s\".%s There are %s.", name,
+                   tb_meant(words, "", name, strlen(name), meant), tb_words(words, list, sizeof list));
+}
+
 bool tb_roles_open(uint32_t roles, tb_access access)
 {
     if (access == TB_ACCESS_NONE || access == TB_ACCESS_ANY) return true;

@@ -118,13 +118,10 @@ static tb_code check_number(const tb_param *p, const char *text, size_t len, int
                             tb_error *err)
 {
     if (is_digits(text, len, ret) && *ret >= p->min && *ret <= p->max) return TB_OK;
-    if (p->max == INT64_MAX)
-        return tb_fail(err, TB_E_VALIDATION, p->name,
-                       "\"%.*s\" is not a whole number from %lld up.", (int)(len < 64 ? len : 64),
-                       text, (long long)p->min);
-    return tb_fail(err, TB_E_VALIDATION, p->name,
-                   "\"%.*s\" is not a whole number from %lld to %lld.", (int)(len < 64 ? len : 64),
-                   text, (long long)p->min, (long long)p->max);
+    tb_error why;
+    tb_code code = tb_refuse_number(&why, p->name, text, len, p->min, p->max);
+    return p->list ? tb_fail(err, code, p->name, "%.200s Find it with: tollbook %s", why.message, p->list)
+                   : tb_fail(err, code, p->name, "%s Its help: %.160s.", why.message, p->help);
 }
 
 static bool is_word(const char *words, const char *text, size_t len)
@@ -171,8 +168,7 @@ static tb_code check_value(const tb_param *p, const char *text, size_t len, int6
     case TB_PARAM_FOLDER: return check_text(p, text, len, err);
     case TB_PARAM_CHOICE:
         if (is_word(p->value, text, len)) return TB_OK;
-        return tb_fail(err, TB_E_VALIDATION, p->name, "\"%.*s\" is not one of %s.", shown, text,
-                       p->value);
+        return tb_refuse_word(err, p->name, p->value, text, len);
     case TB_PARAM_MONTH:
         if (tb_month_parse(text, len, ret)) return TB_OK;
         return tb_fail(err, TB_E_VALIDATION, p->name,
@@ -284,14 +280,24 @@ tb_code tb_args_next(tb_args *args, const char *next, size_t len, tb_error *err)
     return TB_OK;
 }
 
+static tb_code refuse_member(const tb_operation *operation, const char *name, tb_error *err)
+{
+    char words[1024] = "", wire[64], meant[TB_MEANT_MAX];
+    for (size_t i = 0, used = 0; i < operation->n_params && used < sizeof words; i++) {
+        tb_param_wire(&operation->params[i], wire);
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? "|" : "", wire);
+    }
+    return tb_fail(err, TB_E_VALIDATION, name, "Unknown member \"%.40s\".%s", name,
+                   tb_meant(words, "", name, strlen(name), meant));
+}
+
 static tb_code add_member(tb_args *args, const char *name, const json_t *value, tb__slice raw,
                           tb_error *err)
 {
     if (strcmp(name, "next") == 0 && json_is_string(value))
         return tb_args_next(args, json_string_value(value), json_string_length(value), err);
     const tb_param *p = tb_param_find(args->operation, name, strlen(name));
-    if (!p)
-        return tb_fail(err, TB_E_VALIDATION, name, "Unknown member \"%.40s\".", name);
+    if (!p) return refuse_member(args->operation, name, err);
     if (json_is_array(value) && p->repeats) return add_list(args, p, value, raw, err);
     return add_json(args, p, value, raw, err);
 }
@@ -356,7 +362,7 @@ tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale, tb_deci
     const tb_arg *arg = tb_arg_of(args, name);
     if (!arg || tb_decimal_parse(arg->text.data, arg->text.len, scale, ret, &why) == TB_OK)
         return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s", why.message);
+    return tb__refuse_decimal(name, arg->text.data, arg->text.len, &why, err);
 }
 
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)

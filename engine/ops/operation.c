@@ -116,8 +116,9 @@ void tb_reply_warn(tb_reply *reply, const char *fmt, ...)
 
 void tb__print_json(tb_reply *reply)
 {
-    tb_buf_add(&reply->out, reply->json.data, reply->json.len);
-    tb_buf_str(&reply->out, "\n");
+    const tb_buf *json = &reply->json;
+    tb_buf_add(&reply->out, json->data, json->len);
+    if (!json->len || json->data[json->len - 1] != '\n') tb_buf_str(&reply->out, "\n");
 }
 
 void tb__put_cell(tb_buf *out, const char *text, size_t len)
@@ -261,7 +262,7 @@ static tb_code read_watched(tb_ops *ops, const tb_args *args, tb_reply *reply, t
 {
     waiting w = {.ops = ops};
     if (ops->step && ops->store) tb_store_watch(ops->store, is_over, &w);
-    tb_code code = args->operation->read(ops, args, reply, err);
+    tb_code code = tb__read_formatted(ops, args, reply, err);
     if (ops->store) tb_store_watch(ops->store, NULL, NULL);
     return code && w.over ? tb_fail(err, TB_E_STOPPED, NULL, NULL) : code;
 }
@@ -271,6 +272,7 @@ tb_code tb_operation_read(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_code code = ops->store ? tb_store_read_begin(ops->store, err) : TB_OK;
     if (code) return code;
     code = read_watched(ops, args, reply, err);
+    if (code) tb__say_more(args, reply, err);
     if (ops->store) tb_store_read_end(ops->store);
     return code ? code : check_reply(reply, err);
 }
@@ -311,7 +313,7 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     int64_t newest_us = 0;
     bool behind = false;
     tb_code code = find_moment(&at, args, &newest_us, &behind, err);
-    if (!code) code = args->operation->write(&at, args, reply, err);
+    if (!code && (code = args->operation->write(&at, args, reply, err)) != TB_OK) tb__say_more(args, reply, err);
     if (!code) code = check_reply(reply, err);
     if (code || tb_store_changes(ops->store) == before) return code;
     if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, reply, err);

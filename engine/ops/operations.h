@@ -113,13 +113,31 @@ void tb__put_cell(tb_buf *out, const char *text, size_t len);
 
 /* What is printed is the answer, as a line. */
 void tb__print_json(tb_reply *reply);
+/* As JSON the answer takes the place of what was printed. Where nothing was printed yet, the answer's fields are the table: a
+ * row for each. */
+void tb__print_answer(const tb_args *args, tb_reply *reply);
+/* Runs a part, and makes CSV of the rows that it prints. */
+TB_MUST_USE tb_code tb__print_csv(tb_operation_part part, tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
+/* The operation's reading part; with --format csv the rows that it prints become CSV. */
+TB_MUST_USE tb_code tb__read_formatted(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err);
 /* Where the reply is refused: its error's members, each with a comma behind it, for the beginning of an answer. */
 void tb__put_refused(const tb_reply *reply, tb_buf *out);
 
 /* Appends the messages so far as a JSON list. */
 void tb__reply_said(const tb_reply *reply, tb_buf *out);
 
-/* Rows that several operations share. */
+/* What an operation's refusal says more than the place knew that refused: which thing there is none of, what a document is
+ * instead, and in which line of it something is wrong. err may be NULL. */
+void tb__say_more(const tb_args *args, const tb_reply *reply, tb_error *err);
+/* Refuses a decimal with what it was meant to be, or an example. why: what tb_decimal_parse says. */
+tb_code tb__refuse_decimal(const char *field, const char *text, size_t len, const tb_error *why, tb_error *err);
+
+/* Rows that several operations share.
+ *
+ * The one rule of what prints data: a table on a terminal, JSON elsewhere. The operation prints its table into `out`,
+ * or its JSON in parts, and ends with tb__print_answer where it has the whole answer in `json`. CSV is made of what it
+ * prints where it is not asked for JSON. */
+#define TB__FORMATS "table|json|csv"
 #define TB__PARAM_FORMAT(words_)                                                                   \
     {                                                                                              \
         .name = "format", .value = (words_), .kind = TB_PARAM_CHOICE, .otherwise = "json",         \
@@ -128,8 +146,12 @@ void tb__reply_said(const tb_reply *reply, tb_buf *out);
 #define TB__PARAM_ACCOUNT(required_, help_)                                                        \
     {                                                                                              \
         .name = "account", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,     \
-        .required = (required_), .help = (help_)                                                   \
+        .required = (required_), .help = (help_), .list = "account list"                           \
     }
+/* Of which no command makes a list. */
+#define TB__LIST_ZONES     "query \"SELECT id, account, name FROM zone\""
+#define TB__LIST_BALANCERS "query \"SELECT id, account FROM balancer\""
+#define TB__LIST_INVOICES  "query \"SELECT number, account, month FROM invoice\""
 #define TB__PARAM_BACKDATED                                                                        \
     {                                                                                              \
         .name = "backdated", .kind = TB_PARAM_FLAG,                                                \

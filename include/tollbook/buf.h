@@ -57,6 +57,8 @@ void tb_buf_shown(tb_buf *buf, const char *text, size_t len);
 /* A cell of RFC 4180: quoted where needed, with an apostrophe in front where a spreadsheet could evaluate it as a
  * formula: it begins with = + - @, also of full width, or with white space, which some spreadsheets skip. */
 void tb_buf_csv_cell(tb_buf *buf, const char *text, size_t len);
+/* The same, but a number, "-5", is not a formula, and neither is "-" alone. */
+void tb_buf_csv_value(tb_buf *buf, const char *text, size_t len);
 /* Whether the cell is written unchanged. */
 bool tb_csv_cell_plain(const char *text, size_t len);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */

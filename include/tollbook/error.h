@@ -125,6 +125,19 @@ tb_code tb_fail(tb_error *err, tb_code code, const char *field, const char *fmt,
 /* TB_E_NOMEM with its standing text. */
 tb_code tb_no_memory(tb_error *err);
 
+/* The word of a list, "table|json|csv", that a text was meant to be: the same but for letter case, or at most a third of
+ * its letters differ. Returns its length; 0: none is near, and *ret_word stays as it is. */
+size_t tb_nearest(const char *words, const char *text, size_t len, const char **ret_word);
+/* The same as a sentence, " Did you mean \"json\"?", with `before` in front of the word; "" where none is near. Returns
+ * out. */
+#define TB_MEANT_MAX 96
+const char *tb_meant(const char *words, const char *before, const char *text, size_t len, char out[TB_MEANT_MAX]);
+/* "table, json or csv". Returns out. */
+const char *tb_words(const char *words, char *out, size_t size);
+/* A value that is none of the words, or no whole number from min to max: TB_E_VALIDATION of this field. */
+tb_code tb_refuse_word(tb_error *err, const char *field, const char *words, const char *text, size_t len);
+tb_code tb_refuse_number(tb_error *err, const char *field, const char *text, size_t len, int64_t min, int64_t max);
+
 /* The table's columns. An unknown code answers as INTERNAL. Never NULL. */
 const char *tb_code_name(tb_code code);
 int tb_code_exit(tb_code code);

@@ -48,6 +48,8 @@ typedef enum tb_access {
 const char *tb_role_name(tb_role role);
 /* Case-sensitive. false: no such role. */
 bool tb_role_parse(const char *name, tb_role *ret_role);
+/* The same; TB_E_VALIDATION of "role" names the nearest role, and all there are. */
+TB_MUST_USE tb_code tb_role_read(const char *name, tb_role *ret_role, tb_error *err);
 /* Whether a set of roles (bit r = role r) opens `access`. */
 bool tb_roles_open(uint32_t roles, tb_access access);
 

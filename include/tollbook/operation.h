@@ -45,6 +45,7 @@ typedef struct tb_param {
     const char *otherwise; /* the default; NULL: none */
     const char *terminal;  /* the default where the answer is printed on a terminal */
     const char *wire;      /* its name in JSON and queries; NULL: made from `name` */
+    const char *list;      /* NUMBER: the command that lists such numbers, "key list"; NULL: none */
 } tb_param;
 
 struct tb_args;

@@ -412,6 +412,8 @@ void tb_store_interrupt(tb_store *store);
 /* From now on `stops` is called at intervals while the store reads or writes; when it returns another value than 0
  * the operation fails with TB_E_BUSY. NULL: not any more. */
 void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx);
+/* Pages read from the file since it was opened, for the progress of a long read. */
+uint64_t tb_store_pages_read(const tb_store *store);
 /* Limits SQLite's memory in this process, over all stores; beyond it operations are TB_E_NOMEM. Call before the
  * first store is opened, while there is one thread. */
 void tb_store_bound_memory(int64_t bytes);

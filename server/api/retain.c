@@ -93,6 +93,7 @@ static bool read_part(retaining *r, int i, const char **at)
     const bool last = (*at)[len] == 0;
     if (!len || len >= sizeof r->part[i] || last != (i == 2)) return false;
     if (len > 1 || **at != '-') memcpy(r->part[i], *at, len);
+    if (i < 2 && len > 2 && strcmp(r->part[i] + len - 2, "mo") == 0) r->part[i][len - 2] = 0; /* months, said or not */
     *at += len + !last;
     return true;
 }
@@ -109,7 +110,7 @@ static tb_code check_parts(retaining *r, const char *text, tb_error *err)
                                                     tb_arg_number(&r->args, names[1], 0));
     return good ? TB_OK
                 : tb_fail(err, TB_E_USAGE, NULL,
-                          "It is HOURS,DAYS,LOGS, such as 25,60,72h: months of hours (25 at least) and "
+                          "It is HOURS,DAYS,LOGS, such as 25mo,60mo,72h: months of hours (25 at least) and "
                           "of days (no fewer), and how long request logs are kept (72h at most); \"-\" "
                           "keeps all.");
 }

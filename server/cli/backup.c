@@ -20,8 +20,8 @@ int cli_backup(const cli_call *call)
     int status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
-    bool shown = cli_given(call, "progress");
     meter_init(&progress, to);
+    const bool shown = progress.terminal || cli_given(call, "progress");
     tb_code code = tb_store_backup(store, to, tb_verify, shown ? show : NULL, &progress, &err);
     meter_end(&progress);
     tb_store_close(store);

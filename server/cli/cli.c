@@ -123,7 +123,7 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     tb_buf_init(&line, 64 << 10, NULL);
     server_address(err, address, sizeof address);
     tb_buf_fmt(&line, "tollbook %s --server http://%s", call->command->name, address);
-    hint_key(call->command, &line);
+    hint_key(&line);
     hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)
         hint_file(call->operands[i], &line);
@@ -152,6 +152,15 @@ static void close_usage(void)
         usage_servers_close(usage[i]);
         usage[i] = NULL;
     }
+}
+
+tb_code cli_reload_usage(const cli_call *call, tb_error *err)
+{
+    usage_login login;
+    tb_code code = usage[0] ? cli_load_usage_login(call, &login, err) : TB_OK;
+    if (!code && usage[0]) code = usage_servers_use_login(usage[0], &login, err);
+    sodium_memzero(&login, sizeof login);
+    return code;
 }
 
 static void say_usage(const char *sentence)
@@ -243,7 +252,9 @@ const char *cli_key(const cli_call *call)
     const char *key = cli_text(call, "key"), *path = cli_text(call, "key-file");
     if (!key && path) return key_of_file(call, path);
     if (!key) key = getenv("TOLLBOOK_KEY");
-    return key && *key ? key : NULL;
+    if (key && *key) return key;
+    path = getenv("TOLLBOOK_KEY_FILE");
+    return path && *path ? key_of_file(call, path) : NULL;
 }
 
 int cli_check_place(const cli_call *call)
@@ -253,15 +264,15 @@ int cli_check_place(const cli_call *call)
     bool ca = cli_given(call, "ca");
     if (db && !server && !key && !ca) return 0;
     if (!db && server && cli_key(call)) return 0;
-    cli_say(call, db && server ? "--db and --server exclude each other. Give one of them."
-                  : server && file ? "--server needs a key, and --key-file gives none."
-                  : server ? hint_takes(call->command, "key-file")
-                                 ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY."
-                                 : "--server needs a key: in the variable TOLLBOOK_KEY, or --key KEY."
+    const char *place = getenv("TOLLBOOK_KEY_FILE");
+    cli_say(call, db && server ? "--db and --server exclude each other, and so do TOLLBOOK_DB and TOLLBOOK_SERVER. Give one of"
+                                 " them."
+                  : server && (file || (place && *place)) ? "--server needs a key, and the key file gives none."
+                  : server ? "--server needs a key: --key-file FILE, or the variable TOLLBOOK_KEY or TOLLBOOK_KEY_FILE."
                   : file       ? "--key-file needs --server URL."
                   : key        ? "--key needs --server URL."
                   : ca         ? "--ca needs --server URL."
-                               : "--db FILE is missing (or --server URL with a key).");
+                               : "--db FILE is missing (or --server URL with a key; or the variable TOLLBOOK_DB or TOLLBOOK_SERVER).");
     return tb_code_exit(TB_E_USAGE);
 }
 

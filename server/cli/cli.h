@@ -51,6 +51,8 @@ int cli_clock(const cli_call *call, int64_t *ret_now_us);
 /* The servers that an option names ("usage"); NULL: it is not there. They live as long as the process. Returns an exit
  * status. */
 int cli_usage(const cli_call *call, const char *option, usage_servers **ret_servers);
+/* Reads --usage-credentials again, for the servers of --usage. */
+TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
 /* The options that it reads, for the table of subcommands. */
 #define CLI_USAGE_OPTIONS                                                                          \
     {.name = "usage",                                                                              \
@@ -81,7 +83,30 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
         .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
         .help = "how long a usage server may take for a statement; default 8000"              \
     }
-/* Of all commands that take --server: how its certificate is checked (client.h). */
+/* Where the database is: of all commands that have one. */
+#define CLI_DB                                                                                     \
+    .name = "db", .value = "FILE", .kind = CLI_TEXT, .variable = "TOLLBOOK_DB",                    \
+    .help = "the database; default: the environment's TOLLBOOK_DB"
+/* In its place, of those that a server can do: cli_check_place says what is missing. */
+#define CLI_DB_OR_SERVER                                                                           \
+    {CLI_DB},                                                                                      \
+        {.name = "server",                                                                         \
+         .value = "URL",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .variable = "TOLLBOOK_SERVER",                                                            \
+         .help = "send the work to this running server instead of --db; default: the environment's " \
+                 "TOLLBOOK_SERVER"},                                                               \
+        {.name = "key",                                                                            \
+         .value = "KEY",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .secret = true,                                                                           \
+         .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"},             \
+        {.name = "key-file",                                                                       \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "a file whose one line is that key; default: the environment's TOLLBOOK_KEY_FILE"}, \
+        CLI_CA
+/* How the certificate of --server is checked (client.h). */
 #define CLI_CA                                                                                     \
     {                                                                                              \
         .name = "ca", .value = "FILE", .kind = CLI_TEXT,                                           \
@@ -99,8 +124,8 @@ void cli_warn_links(const cli_call *call, const tb_store *store);
 /* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:
  * what was asked for is done. */
 void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
-/* --key, or else the one line of --key-file, or else the environment's TOLLBOOK_KEY; NULL: none of them, or
- * it was said what is wrong with the file. */
+/* --key, or else the one line of --key-file, or else the environment's TOLLBOOK_KEY or the line of its
+ * TOLLBOOK_KEY_FILE; NULL: none of them, or it was said what is wrong with the file. */
 const char *cli_key(const cli_call *call);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */

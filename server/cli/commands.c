@@ -2,27 +2,7 @@
 #include "cli/cli.h"
 #include "cli/serve.h"
 
-#define DB                                                                                         \
-    {                                                                                              \
-        .name = "db", .value = "FILE", .kind = CLI_TEXT, .required = true, .help = "the database"  \
-    }
-/* --db, or --server and --key: cli_check_place says which is missing. */
-#define DB_OR_SERVER                                                                               \
-    {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database"},                     \
-        {.name = "server",                                                                         \
-         .value = "URL",                                                                           \
-         .kind = CLI_TEXT,                                                                         \
-         .help = "send the work to this running server instead of --db"},                          \
-    {                                                                                              \
-        .name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,                           \
-        .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"                \
-    },                                                                                             \
-        CLI_CA
-#define KEY_FILE                                                                                   \
-    {                                                                                              \
-        .name = "key-file", .value = "FILE", .kind = CLI_TEXT,                                     \
-        .help = "a file whose one line is the API key for --server"                                \
-    }
+#define DB {CLI_DB, .required = true}
 #define BATCH                                                                                      \
     {                                                                                              \
         .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
@@ -48,10 +28,10 @@
         .name = "withdraw", .kind = CLI_FLAG,                                                      \
         .help = "undo: take back what was taken in of these bytes"                                 \
     }
-#define ID(option, value_, help_)                                                                  \
+#define ZONE(help_)                                                                  \
     {                                                                                              \
-        .name = option, .value = value_, .kind = CLI_NUMBER, .min = 1, .max = INT64_MAX,           \
-        .help = help_                                                                              \
+        .name = "zone", .value = "ID", .kind = CLI_NUMBER, .min = 1, .max = INT64_MAX,           \
+        .list = "query --db FILE \"SELECT id, account, name FROM zone\"", .help = help_           \
     }
 
 /* What take_layout reads. */
@@ -64,13 +44,13 @@
          .value = "MAP",                                                                           \
          .kind = CLI_TEXT,                                                                         \
          .help = "the fields of JSON lines: caddy, cloudflare, fastly, or ours=theirs,..."},       \
-        ID("zone", "ID", "the pull zone of all lines, where they do not tell it"),                 \
+        ZONE("the pull zone of all lines, where they do not tell it"),                 \
     {                                                                                              \
         .name = "region", .value = "CODE", .kind = CLI_TEXT,                                       \
         .help = "the edge location of all lines, where they do not tell it"                        \
     }
 
-static const cli_option init_options[] = {DB};
+static const cli_option init_options[] = {{CLI_DB, .required = true, .is_new = true}};
 
 static const cli_option setup_options[] = {
     {.name = "unattended",
@@ -97,6 +77,7 @@ static const cli_option token_options[] = {
      .required = true,
      .min = 1,
      .max = INT64_MAX,
+     .list = "account list --db FILE",
      .help = "whose token"},
     {.name = "role",
      .value = "ROLE",
@@ -112,13 +93,7 @@ static const cli_option token_options[] = {
 };
 
 static const cli_option follow_options[] = {
-    {.name = "server", .value = "URL", .kind = CLI_TEXT, .help = "the running server to ship to"},
-    KEY_FILE,
-    CLI_CA,
-    {.name = "db",
-     .value = "FILE",
-     .kind = CLI_TEXT,
-     .help = "the database on this machine, in the place of --server"},
+    CLI_DB_OR_SERVER,
     LOG_LAYOUT,
     {.name = "every",
      .value = "TIME",
@@ -141,8 +116,7 @@ static const cli_option follow_options[] = {
 };
 
 static const cli_option ingest_options[] = {
-    DB_OR_SERVER,
-    KEY_FILE,
+    CLI_DB_OR_SERVER,
     BATCH,
     LOG_LAYOUT,
     ON_ERROR("skip"),
@@ -167,7 +141,7 @@ static const cli_option ingest_options[] = {
     PROGRESS,
 };
 
-static const cli_option import_options[] = {DB_OR_SERVER, BATCH,    ON_ERROR("stop"),
+static const cli_option import_options[] = {CLI_DB_OR_SERVER, BATCH, ON_ERROR("stop"),
                                             THREADS,      WITHDRAW, PROGRESS};
 
 static const cli_option serve_options[] = {DB, THREADS, SERVE_OPTION_ROWS};
@@ -179,6 +153,7 @@ static const cli_option console_options[] = {
      .kind = CLI_NUMBER,
      .min = 1,
      .max = INT64_MAX,
+     .list = "account list --db FILE",
      .help = "see what this account's key of the role User sees; default: what the operator sees"},
     {.name = "port",
      .value = "N",
@@ -195,6 +170,7 @@ static const cli_option backup_options[] = {
      .value = "FILE",
      .kind = CLI_TEXT,
      .required = true,
+     .is_new = true,
      .help = "the copy, which must not exist yet"},
     CLI_USAGE_OPTIONS,
     PROGRESS,
@@ -218,7 +194,7 @@ static const cli_option usage_migrate_options[] = {
 static const cli_option query_options[] = {
     DB,
     {.name = "format",
-     .value = "table|csv|tsv",
+     .value = "table|json|csv|tsv",
      .kind = CLI_CHOICE,
      .help = "default: table on a terminal, tab-separated otherwise"},
     {.name = "timeout",
@@ -238,19 +214,31 @@ static const cli_option query_options[] = {
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
+const cli_group cli_groups[] = {
+    [CLI_SET_UP] = {"Set up", NULL},
+    [CLI_SHIP] = {"Take in logs and usage", NULL},
+    [CLI_SEE] = {"See statistics", NULL},
+    [CLI_BILL] = {"Bill", NULL},
+    [CLI_LEDGER] = {"Keep the ledger", NULL},
+    [CLI_ASK] = {"Ask what would be", NULL},
+    [CLI_RUN] = {"Run and monitor", NULL},
+    [CLI_UNDO] = {"Undo and let go",
+                  "Undo a log with ingest --withdraw, an invoice with invoice --void, and a payment with ledger adjust."},
+};
+
 cli_command cli_commands[] = {
-    {.name = "init",
+    {.name = "init", .group = CLI_SET_UP,
      .operands = "",
      .summary = "Create an empty database",
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "setup", .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
-    {.name = "apply", .operation = "apply"},
-    {.name = "key create", .operation = "key create", OPTIONS(key_create_options)},
-    {.name = "key revoke", .operation = "key revoke"},
-    {.name = "key list", .operation = "key list"},
-    {.name = "key secret",
+    {.name = "setup", .group = CLI_SET_UP, .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
+    {.name = "apply", .group = CLI_SET_UP, .operation = "apply"},
+    {.name = "key create", .group = CLI_SET_UP, .operation = "key create", OPTIONS(key_create_options)},
+    {.name = "key list", .group = CLI_SET_UP, .operation = "key list"},
+    {.name = "key revoke", .group = CLI_SET_UP, .operation = "key revoke"},
+    {.name = "key secret", .group = CLI_SET_UP,
      .operands = "",
      .summary = "Print a new secret that seals the texts of keys",
      .details = "Keep it in a file that only you can read, and give that file to `key create` and\n"
@@ -258,7 +246,7 @@ cli_command cli_commands[] = {
                 "Without it, keys work the same, and GET /apikey shows them masked.",
      OPTIONS(key_secret_options),
      .run = cli_key_secret},
-    {.name = "token",
+    {.name = "token", .group = CLI_SET_UP,
      .operands = "",
      .summary = "Print a bearer token (JWT) for an account",
      .details = "For `Authorization: Bearer TOKEN`, which `serve --token-key FILE` accepts "
@@ -269,7 +257,7 @@ cli_command cli_commands[] = {
                 "Nothing is stored: a token cannot be revoked; change the key instead.",
      OPTIONS(token_options),
      .run = cli_token},
-    {.name = "ingest",
+    {.name = "ingest", .group = CLI_SHIP,
      .operands = "LOG...|-",
      .min_operands = 1,
      .max_operands = 1 << 20,
@@ -307,7 +295,7 @@ cli_command cli_commands[] = {
          "nothing to withdraw. See docs/operate/undo.md.",
      OPTIONS(ingest_options),
      .run = cli_ingest},
-    {.name = "follow",
+    {.name = "follow", .group = CLI_SHIP,
      .operands = "FILE-OR-GLOB...",
      .min_operands = 0,
      .max_operands = 1 << 20,
@@ -324,7 +312,7 @@ cli_command cli_commands[] = {
          "docs/shipping.md.",
      OPTIONS(follow_options),
      .run = cli_follow},
-    {.name = "import",
+    {.name = "import", .group = CLI_SHIP,
      .operands = "BUCKETS.ndjson|-",
      .min_operands = 1,
      .max_operands = 1,
@@ -336,94 +324,11 @@ cli_command cli_commands[] = {
                 "Largest values and shield events stay. See docs/operate/undo.md.",
      OPTIONS(import_options),
      .run = cli_import},
-    {.name = "serve",
-     .operands = "",
-     .summary = "Answer over HTTP",
-     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
-                "SIGHUP reopens the access log and reads --token-key and --secret-file again.\n"
-                "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
-                "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
-     OPTIONS(serve_options),
-     .run = cli_serve},
-    {.name = "console",
-     .operands = "",
-     .summary = "Look at a database in a browser",
-     .details = "Serves the console on this machine alone and opens it, signed in by a link that works once.\n"
-                "It does what the pages ask and nothing by itself: no request log goes, no day of a prepaid\n"
-                "account is entered, no message is sent. A database that `serve` holds has its console\n"
-                "there, under /console/.",
-     OPTIONS(console_options),
-     .run = cli_console},
-    {.name = "stats", .operation = "stats"},
-    {.name = "book add", .operation = "book add"},
-    {.name = "book list", .operation = "book list"},
-    {.name = "book show", .operation = "book show"},
-    {.name = "book diff", .operation = "book diff"},
-    {.name = "book activate", .operation = "book activate"},
-    {.name = "book drop", .operation = "book drop"},
-    {.name = "book report", .operation = "book report"},
-    {.name = "book",
-     .summary = "Add a price book: short for book add",
-     .details = "See also: book add, book list, book show, book diff, book activate, book drop,\n"
-                "book report.",
-     .operation = "book add"},
-    {.name = "whatif", .operation = "whatif"},
-    {.name = "scenario add", .operation = "scenario add"},
-    {.name = "scenario list", .operation = "scenario list"},
-    {.name = "scenario show", .operation = "scenario show"},
-    {.name = "usage migrate",
-     .operands = "",
-     .summary = "Move usage to ClickHouse servers, from the file or from other servers",
-     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the last step, which\n"
-                "is one transaction of the file, all counters that the new servers hold are compared; a file's request logs and shield\n"
-                "events follow it. The servers of --usage are only read, and keep what they have. Then serve it with --usage and the URL\n"
-                "of --to.",
-     OPTIONS(usage_migrate_options),
-     .run = cli_usage_migrate},
-    {.name = "usage", .operation = "usage"},
-    {.name = "preview", .operation = "preview"},
-    {.name = "invoice", .operation = "invoice"},
-    {.name = "forecast", .operation = "forecast"},
-    {.name = "ledger pay",
-     .summary = "Enter a payment",
-     .operation = "ledger enter",
-     .fixed = "kind=payment"},
-    {.name = "ledger adjust",
-     .summary = "Enter an adjustment of the balance, which is revenue in the general ledger",
-     .operation = "ledger enter",
-     .fixed = "kind=adjustment"},
-    {.name = "ledger accrue", .operation = "ledger accrue"},
-    {.name = "ledger grace", .operation = "ledger grace"},
-    {.name = "ledger begin", .operation = "ledger begin"},
-    {.name = "ledger credit", .operation = "ledger credit"},
-    {.name = "ledger aging", .operation = "ledger aging"},
-    {.name = "ledger import", .operation = "ledger import"},
-    {.name = "ledger export", .operation = "ledger export"},
-    {.name = "ledger close", .operation = "ledger close"},
-    {.name = "ledger statement", .operation = "ledger statement"},
-    {.name = "ledger", .operation = "ledger"},
-    {.name = "percentile", .operation = "percentile"},
-    {.name = "solve break-even", .operation = "solve break-even"},
-    {.name = "solve price", .operation = "solve price"},
-    {.name = "solve commit", .operation = "solve commit"},
-    {.name = "verify", .operation = "verify", .run = cli_verify},
-    {.name = "anchor", .operation = "anchor"},
-    {.name = "audit", .operation = "audit"},
-    {.name = "intake", .operation = "intake"},
-    {.name = "account list", .operation = "account list"},
-    {.name = "size", .operation = "size"},
-    {.name = "retain", .operation = "retain"},
-    {.name = "forget", .operation = "forget"},
-    {.name = "alerts", .operation = "alerts"},
-    {.name = "backup",
-     .operands = "",
-     .summary = "Copy a consistent, verified snapshot",
-     .details = "Works beside a running server. The copy passes everything that `verify` checks, "
-                "or it is deleted:\n"
-                "exit status 1.",
-     OPTIONS(backup_options),
-     .run = cli_backup},
-    {.name = "query",
+    {.name = "intake", .group = CLI_SHIP, .operation = "intake"},
+    {.name = "stats", .group = CLI_SEE, .operation = "stats"},
+    {.name = "usage", .group = CLI_SEE, .operation = "usage"},
+    {.name = "percentile", .group = CLI_SEE, .operation = "percentile"},
+    {.name = "query", .group = CLI_SEE,
      .operands = "SQL",
      .min_operands = 1,
      .max_operands = 1,
@@ -433,5 +338,88 @@ cli_command cli_commands[] = {
                 "complete.",
      OPTIONS(query_options),
      .run = cli_query},
+    {.name = "console", .group = CLI_SEE,
+     .operands = "",
+     .summary = "Look at a database in a browser",
+     .details = "Serves the console on this machine alone and opens it, signed in by a link that works once.\n"
+                "It does what the pages ask and nothing by itself: no request log goes, no day of a prepaid\n"
+                "account is entered, no message is sent. A database that `serve` holds has its console\n"
+                "there, under /console/.",
+     OPTIONS(console_options),
+     .run = cli_console},
+    {.name = "account list", .group = CLI_BILL, .operation = "account list"},
+    {.name = "book add", .group = CLI_BILL, .operation = "book add"},
+    {.name = "book list", .group = CLI_BILL, .operation = "book list"},
+    {.name = "book show", .group = CLI_BILL, .operation = "book show"},
+    {.name = "book diff", .group = CLI_BILL, .operation = "book diff"},
+    {.name = "book activate", .group = CLI_BILL, .operation = "book activate"},
+    {.name = "book drop", .group = CLI_BILL, .operation = "book drop"},
+    {.name = "book report", .group = CLI_BILL, .operation = "book report"},
+    {.name = "book", .group = CLI_BILL,
+     .summary = "Add a price book: short for book add",
+     .details = "See also: book add, book list, book show, book diff, book activate, book drop,\n"
+                "book report.",
+     .operation = "book add"},
+    {.name = "preview", .group = CLI_BILL, .operation = "preview"},
+    {.name = "invoice", .group = CLI_BILL, .operation = "invoice"},
+    {.name = "ledger pay", .group = CLI_LEDGER,
+     .summary = "Enter a payment",
+     .operation = "ledger enter",
+     .fixed = "kind=payment"},
+    {.name = "ledger adjust", .group = CLI_LEDGER,
+     .summary = "Enter an adjustment of the balance, which is revenue in the general ledger",
+     .operation = "ledger enter",
+     .fixed = "kind=adjustment"},
+    {.name = "ledger accrue", .group = CLI_LEDGER, .operation = "ledger accrue"},
+    {.name = "ledger grace", .group = CLI_LEDGER, .operation = "ledger grace"},
+    {.name = "ledger begin", .group = CLI_LEDGER, .operation = "ledger begin"},
+    {.name = "ledger credit", .group = CLI_LEDGER, .operation = "ledger credit"},
+    {.name = "ledger aging", .group = CLI_LEDGER, .operation = "ledger aging"},
+    {.name = "ledger import", .group = CLI_LEDGER, .operation = "ledger import"},
+    {.name = "ledger export", .group = CLI_LEDGER, .operation = "ledger export"},
+    {.name = "ledger close", .group = CLI_LEDGER, .operation = "ledger close"},
+    {.name = "ledger statement", .group = CLI_LEDGER, .operation = "ledger statement"},
+    {.name = "ledger", .group = CLI_LEDGER, .operation = "ledger"},
+    {.name = "whatif", .group = CLI_ASK, .operation = "whatif"},
+    {.name = "scenario add", .group = CLI_ASK, .operation = "scenario add"},
+    {.name = "scenario list", .group = CLI_ASK, .operation = "scenario list"},
+    {.name = "scenario show", .group = CLI_ASK, .operation = "scenario show"},
+    {.name = "forecast", .group = CLI_ASK, .operation = "forecast"},
+    {.name = "solve break-even", .group = CLI_ASK, .operation = "solve break-even"},
+    {.name = "solve price", .group = CLI_ASK, .operation = "solve price"},
+    {.name = "solve commit", .group = CLI_ASK, .operation = "solve commit"},
+    {.name = "serve", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Answer over HTTP",
+     .details = "Holds the database's writer lock: send work to it with --server URL --key KEY.\n"
+                "SIGHUP reopens the access log and reads --token-key, --secret-file and --usage-credentials again.\n"
+                "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
+                "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
+     OPTIONS(serve_options),
+     .run = cli_serve},
+    {.name = "alerts", .group = CLI_RUN, .operation = "alerts"},
+    {.name = "backup", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Copy a consistent, verified snapshot",
+     .details = "Works beside a running server. The copy passes everything that `verify` checks, "
+                "or it is deleted:\n"
+                "exit status 1.",
+     OPTIONS(backup_options),
+     .run = cli_backup},
+    {.name = "verify", .group = CLI_RUN, .operation = "verify", .run = cli_verify},
+    {.name = "anchor", .group = CLI_RUN, .operation = "anchor"},
+    {.name = "audit", .group = CLI_RUN, .operation = "audit"},
+    {.name = "size", .group = CLI_RUN, .operation = "size"},
+    {.name = "usage migrate", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Move usage to ClickHouse servers, from the file or from other servers",
+     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the last step, which\n"
+                "is one transaction of the file, all counters that the new servers hold are compared; a file's request logs and shield\n"
+                "events follow it. The servers of --usage are only read, and keep what they have. Then serve it with --usage and the URL\n"
+                "of --to.",
+     OPTIONS(usage_migrate_options),
+     .run = cli_usage_migrate},
+    {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
+    {.name = "forget", .group = CLI_UNDO, .operation = "forget"},
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof *cli_commands;

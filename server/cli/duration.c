@@ -28,7 +28,7 @@ int duration_option(const cli_call *call, const char *name, int64_t otherwise, i
     const char *text = cli_text(call, name);
     *ret_ms = otherwise;
     if (!text || duration_parse(text, ret_ms)) return 0;
-    cli_say(call, "--%s does not take \"%.32s\": write it like 500ms, 2s or 1m, from 10ms to 60m.",
+    cli_say(call, "--%s: \"%.32s\" is not a time from 10ms to 60m. Write it like 500ms, 2s or 1m.",
             name, text);
     return tb_code_exit(TB_E_USAGE);
 }

@@ -57,17 +57,21 @@ static void put_option(const char *name, const char *value, tb_buf *out)
     hint_word(value, out);
 }
 
-void hint_key(const cli_command *command, tb_buf *out)
+void hint_key(tb_buf *out)
 {
-    const char *variable = getenv("TOLLBOOK_KEY");
-    if (!variable || !*variable) tb_buf_str(out, hint_takes(command, "key") ? " --key KEY" : " --key-file FILE");
+    static const char *const variables[] = {"TOLLBOOK_KEY", "TOLLBOOK_KEY_FILE"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && *value) return;
+    }
+    tb_buf_str(out, " --key KEY");
 }
 
-static void put_server(const cli_call *call, const cli_command *command, tb_buf *out)
+static void put_server(const cli_call *call, tb_buf *out)
 {
     put_option("server", cli_text(call, "server"), out);
-    if (cli_given(call, "key-file") && hint_takes(command, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
-    else hint_key(command, out);
+    if (cli_given(call, "key-file")) put_option("key-file", cli_text(call, "key-file"), out);
+    else hint_key(out);
     if (cli_given(call, "ca")) put_option("ca", cli_text(call, "ca"), out);
 }
 
@@ -100,7 +104,7 @@ void hint_values(const cli_call *call, const cli_command *command, tb_buf *out)
 
 static void put_place(const cli_call *call, const cli_command *command, tb_buf *out)
 {
-    if (cli_given(call, "server") && hint_takes(command, "server")) put_server(call, command, out);
+    if (cli_given(call, "server") && hint_takes(command, "server")) put_server(call, out);
     else if (!hint_takes(command, "db")) return;
     else if (!cli_given(call, "db")) tb_buf_str(out, " --db FILE");
     else {
@@ -126,13 +130,16 @@ static size_t placeholder(const cli_call *call, const char *text, char name[32],
     return 0;
 }
 
-static void put_rest(const cli_call *call, const char *text, tb_buf *out)
+/* file: what the message is about; NULL: none. */
+static void put_rest(const cli_call *call, const char *text, const char *file, tb_buf *out)
 {
     char name[32];
     const char *value;
     while (*text) {
-        const size_t len = placeholder(call, text, name, &value);
-        if (len) put_option(name, value, out);
+        const bool is_file = file && (strcmp(text, " FILE") == 0 || strncmp(text, " FILE ", 6) == 0);
+        const size_t len = is_file ? 5 : placeholder(call, text, name, &value);
+        if (is_file) hint_file(file, out);
+        else if (len) put_option(name, value, out);
         else tb_buf_add(out, text, 1);
         text += len ? len : 1;
     }
@@ -189,5 +196,5 @@ void hint_put(const cli_call *call, const cli_command *commands, size_t n, const
     const char *rest = line + strlen(command->name);
     tb_buf_add(out, text, (size_t)(rest - text));
     if (!strstr(rest, " --db ") && !strstr(rest, " --server ")) put_place(call, command, out);
-    put_rest(call, rest, out);
+    put_rest(call, rest, file_of(call, text), out);
 }

@@ -10,7 +10,7 @@
 
 /* Appends the text of a message. Where it ends with a hint without a place, that of the call stands behind the command's
  * name ("--db FILE" where the command takes no --server); and "--zone ID", a value in capitals, is the call's own where
- * it has one. Behind a pipe the call's other options stand too, and FILE is the operand that the message begins with.
+ * it has one; FILE is the operand that the message begins with. Behind a pipe the call's other options stand too.
  * commands: the table. */
 void hint_put(const cli_call *call, const cli_command *commands, size_t n, const char *text, tb_buf *out);
 /* Appends a space and the word as a shell reads it. */
@@ -20,7 +20,7 @@ void hint_file(const char *name, tb_buf *out);
 /* Appends the call's options that the command takes and that do not say where the database is. */
 void hint_values(const cli_call *call, const cli_command *command, tb_buf *out);
 /* Appends the option of the key, unless the environment has one. */
-void hint_key(const cli_command *command, tb_buf *out);
+void hint_key(tb_buf *out);
 bool hint_takes(const cli_command *command, const char *option);
 
 #endif

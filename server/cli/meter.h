@@ -14,7 +14,7 @@ typedef struct meter {
 void meter_init(meter *m, const char *what);
 void meter_feed(meter *m, const feed_progress *progress); /* lines, MB/s, time left */
 void meter_share(meter *m, uint64_t done, uint64_t total);
-void meter_check(meter *m, uint64_t pages); /* what was written is being read; its beginning (0) is said */
+void meter_check(meter *m, uint64_t pages); /* stored data is being read; 0: what was written just now */
 void meter_end(meter *m); /* clears what was drawn */
 
 #endif

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/client.h"
 #include "cli/folder.h"
 #include "cli/meter.h"
+#include "cli/names.h"
 #include "cli/secret.h"
 #include "cli/spool.h"
 #include "cli/take.h"
@@ -25,14 +27,7 @@
 
 /* --- the rows of the table --- */
 
-static const cli_option place_options[] = {
-    {.name = "db", .value = "FILE", .kind = CLI_TEXT, .help = "the database"},
-    {.name = "server", .value = "URL", .kind = CLI_TEXT,
-     .help = "send the work to this running server instead of --db"},
-    {.name = "key", .value = "KEY", .kind = CLI_TEXT, .secret = true,
-     .help = "the API key for --server; default: the environment's TOLLBOOK_KEY"},
-    CLI_CA,
-};
+static const cli_option place_options[] = {CLI_DB_OR_SERVER};
 #define N_PLACE (sizeof place_options / sizeof *place_options)
 
 static const cli_option progress_option = {.name = "progress", .kind = CLI_FLAG,
@@ -114,6 +109,8 @@ typedef struct op_call {
     meter progress;
     spool document; /* what is printed */
     folder out;     /* where files go, with --out; else they are printed too */
+    bool counted;   /* it has said how much there is to do */
+    const tb_store *store; /* that it reads; NULL: none */
     size_t steps;   /* calls that are done, if there is more to come */
     bool refused;   /* for want of the operation's consent flag */
 } op_call;
@@ -140,8 +137,7 @@ static int fail_arg(const op_call *o, const tb_error *err)
     char subject[96];
     const tb_param *p = tb_param_find(o->args.operation, err->field, strlen(err->field));
     const bool bad = err->code == TB_E_VALIDATION || err->code == TB_E_DATE_RANGE;
-    if (!bad || !err->field[0] || !p || err->line || err->byte)
-        return cli_fail(o->call, o->subject, err);
+    if (!bad || !err->field[0] || !p || err->line || err->byte) return cli_fail(o->call, o->subject, err);
     snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--",
              p->operand ? p->value : p->name);
     return cli_fail(o->call, subject, err);
@@ -176,8 +172,24 @@ static int add_name(op_call *o, const tb_param *p, const char *name)
     return add(o, p, file->text.data ? file->text.data : "", file->text.len);
 }
 
+static bool is_digits(const char *word)
+{
+    return *word && !word[(*word == '-') + strspn(word + (*word == '-'), "0123456789")];
+}
+
+/* An account may be named too. */
+static int add_account(op_call *o, const tb_param *p, const char *name)
+{
+    char number[24];
+    int64_t account = 0;
+    int status = names_account(o->call, name, &account);
+    snprintf(number, sizeof number, "%lld", (long long)account);
+    return status ? status : add(o, p, number, strlen(number));
+}
+
 static int add_word(op_call *o, const tb_param *p, const char *word)
 {
+    if (p->kind == TB_PARAM_NUMBER && strcmp(p->name, "account") == 0 && !is_digits(word)) return add_account(o, p, word);
     const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && o->n_files == FILES_MAX) {
         cli_say(o->call, "More than %d files are given.", FILES_MAX);
@@ -245,6 +257,7 @@ static void say_lines(const op_call *o, const char *at, size_t len)
 static int end(op_call *o, int status, bool no)
 {
     if (status) return status;
+    if (tb_arg_is(&o->args, "format", "table") && isatty(STDOUT_FILENO) == 1) spool_align(&o->document);
     status = spool_print(&o->document, o->call);
     if (status && o->args.operation->unprinted) cli_say(o->call, "%s", o->args.operation->unprinted);
     return status == 0 && no ? ANSWER_NO : status;
@@ -260,8 +273,11 @@ static bool is_stopped(void)
 static bool step(void *ctx, uint64_t done, uint64_t total)
 {
     op_call *o = ctx;
-    if (total && (cli_given(o->call, "progress") || o->progress.terminal))
-        meter_share(&o->progress, done, total);
+    const bool shown = o->progress.terminal || cli_given(o->call, "progress");
+    o->counted |= total > 0;
+    if (shown && total) meter_share(&o->progress, done, total);
+    else if (shown && !o->counted && o->args.operation->slow && o->store)
+        meter_check(&o->progress, tb_store_pages_read(o->store) + 1);
     return !is_stopped();
 }
 
@@ -292,10 +308,23 @@ static tb_code put_file(void *ctx, const char *name, const char *data, size_t le
     return code;
 }
 
+static bool is_file_ending(const char *ending)
+{
+    static const char *const known[] = {"html", "pdf", "json", "csv", "xml", "txt"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(ending, known[i]) == 0) return true;
+    return false;
+}
+
 static int open_folder(op_call *o)
 {
     tb_error err;
-    const char *path = tb_arg_text(&o->args, "out");
+    const char *path = tb_arg_text(&o->args, "out"), *ending = path ? strrchr(path, '.') : NULL;
+    if (ending && access(path, F_OK) != 0 && is_file_ending(ending + 1)) {
+        cli_say(o->call, "--out: \"%.200s\" looks like a file, and it is a folder for a file of each invoice. Give a folder,"
+                " or for one text: tollbook %s ... > %.200s", path, o->call->command->name, path);
+        return tb_code_exit(TB_E_USAGE);
+    }
     if (!path || folder_open(&o->out, path, &err) == TB_OK) return 0;
     return cli_fail(o->call, NULL, &err);
 }
@@ -396,6 +425,7 @@ static int run_open(op_call *o, tb_ops *ops)
     if (status == 0 && (status = open_folder(o)) != 0) tb_store_close(ops->store);
     if (status) return status;
     take_catch_signals();
+    o->store = ops->store;
     meter_init(&o->progress, o->call->command->name);
     status = run_steps(o, ops, &no);
     status = end(o, status, no);
@@ -695,6 +725,16 @@ static bool gives_consent(op_call *o)
     return add(o, tb_param_find(o->args.operation, flag, strlen(flag)), "", 0) == 0;
 }
 
+/* Bytes that are no text would leave a terminal unusable. */
+static int check_terminal(const op_call *o)
+{
+    const bool takes_out = tb_param_find(o->args.operation, "out", 3) != NULL;
+    if (isatty(STDOUT_FILENO) != 1 || !tb_arg_is(&o->args, "format", "pdf") || tb_arg_given(&o->args, "out")) return 0;
+    cli_say(o->call, "A PDF is not printed on a terminal. Write it to a file: add > FILE.pdf%s",
+            takes_out ? ", or --out DIR for a file of each invoice." : ".");
+    return tb_code_exit(TB_E_USAGE);
+}
+
 static int run_anywhere(op_call *o)
 {
     return cli_given(o->call, "server") ? run_there(o) : run_here(o);
@@ -713,6 +753,7 @@ int cli_operation(const cli_call *call)
     spool_init(&o.document);
     o.files = calloc(FILES_MAX, sizeof *o.files);
     status = o.files ? read_words(&o) : tb_code_exit(TB_E_NOMEM);
+    if (status == 0) status = check_terminal(&o);
     if (status == 0) status = run_anywhere(&o);
     if (status == ANSWER_NO && gives_consent(&o)) status = run_anywhere(&o);
     if (status == 0) status = close_folder(&o);

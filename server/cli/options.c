@@ -7,41 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- suggestions --- */
-
-#define NAME_MAX_ 32 /* longer names are no typing mistakes of ours */
-
-static unsigned least(unsigned a, unsigned b, unsigned c)
-{
-    unsigned m = a < b ? a : b;
-    return m < c ? m : c;
-}
-
-/* Levenshtein distance of two short words; NAME_MAX_ where one is too long. */
-static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
-{
-    unsigned row[NAME_MAX_ + 1];
-    if (a_len > NAME_MAX_ || b_len > NAME_MAX_) return NAME_MAX_;
-    for (unsigned j = 0; j <= b_len; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= a_len; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_len; j++) {
-            unsigned above = row[j];
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[b_len];
-}
-
-/* Whether two names are a slip apart: at most a third of the letters differ. */
-static bool near_enough(unsigned apart, size_t len)
-{
-    return apart <= (len + 2) / 3;
-}
+#include <unistd.h>
 
 /* --- finding the command --- */
 
@@ -72,61 +38,86 @@ static bool is_group(const cli_command *commands, size_t n, const char *word)
     return false;
 }
 
-static const cli_command *nearest(const cli_command *commands, size_t n, const char *word)
+/* "create|revoke|list": the words that follow this one; or, of NULL, all first words, each once. */
+static void list_words(const cli_command *commands, size_t n, const char *group, char *out, size_t size)
 {
-    const cli_command *best = NULL;
-    unsigned least_apart = NAME_MAX_;
-    for (size_t i = 0; i < n; i++) {
-        unsigned apart =
-            distance(word, strlen(word), commands[i].name, first_word(commands[i].name));
-        if (apart < least_apart && near_enough(apart, first_word(commands[i].name))) {
-            least_apart = apart;
-            best = &commands[i];
-        }
-    }
-    return best;
-}
-
-static void list_group(const cli_command *commands, size_t n, const char *word, char *out,
-                       size_t size)
-{
-    size_t len = strlen(word), used = 0;
+    size_t used = 0;
     for (size_t i = 0; i < n && used < size; i++) {
         const char *name = commands[i].name;
-        if (strncmp(name, word, len) != 0 || name[len] != ' ') continue;
-        int wrote = snprintf(out + used, size - used, "%s%s", used ? ", " : "", name + len + 1);
+        const size_t first = first_word(name);
+        const bool same = group && strlen(group) == first && memcmp(name, group, first) == 0;
+        const bool again = !group && i > 0 && first_word(commands[i - 1].name) == first &&
+                           memcmp(commands[i - 1].name, name, first) == 0;
+        if (group ? !same || !name[first] : again) continue;
+        const int wrote = group ? snprintf(out + used, size - used, "%s%s", used ? "|" : "", name + first + 1)
+                                : snprintf(out + used, size - used, "%s%.*s", used ? "|" : "", (int)first, name);
         if (wrote > 0) used += (size_t)wrote;
     }
+}
+
+#define WORDS_MAX 1024
+
+/* Why what argv begins with is no command of this group. */
+static void refuse_second(const cli_command *commands, size_t n, int argc, char *const *argv, tb_error *err)
+{
+    char words[WORDS_MAX] = "", list[WORDS_MAX], meant[TB_MEANT_MAX] = "", before[40];
+    const bool second = argc > 1 && argv[1][0] != '-';
+    list_words(commands, n, argv[0], words, sizeof words);
+    tb_words(words, list, sizeof list);
+    snprintf(before, sizeof before, "%.32s ", argv[0]);
+    if (second) tb_meant(words, before, argv[1], strlen(argv[1]), meant);
+    if (second)
+        (void)!tb_fail(err, TB_E_USAGE, NULL,
+                       "There is no subcommand \"%.32s %.48s\".%s After \"%.32s\" comes %.190s. See: tollbook help %.32s",
+                       argv[0], argv[1], meant, argv[0], list, argv[0]);
+    else
+        (void)!tb_fail(err, TB_E_USAGE, NULL, "\"%.32s\" needs one of these words after it: %.190s. See: tollbook help %.32s",
+                       argv[0], list, argv[0]);
+}
+
+/* Whether the word behind a command that others begin with was meant to be one of those: it takes no operand, or the word
+ * is nearly one. */
+static bool is_second(const cli_command *commands, size_t n, const cli_command *command, char *const *argv)
+{
+    char words[WORDS_MAX] = "";
+    const char *near;
+    if (argv[1][0] == '-' || strcmp(argv[1], "help") == 0) return false;
+    const bool plain = !argv[1][strspn(argv[1], "abcdefghijklmnopqrstuvwxyz-")];
+    if (command->max_operands == 0 || (plain && access(argv[1], F_OK) != 0)) return true;
+    list_words(commands, n, argv[0], words, sizeof words);
+    return tb_nearest(words, argv[1], strlen(argv[1]), &near) > 0;
 }
 
 const cli_command *cli_find(const cli_command *commands, size_t n, int argc, char *const *argv,
                             int *ret_words, tb_error *err)
 {
-    tb_code code;
+    char words[WORDS_MAX] = "help|version|", meant[TB_MEANT_MAX];
+    const cli_command *found = NULL;
+    int taken = 0;
     for (size_t i = 0; i < n; i++) {
-        int words = name_words(&commands[i], argc, argv);
-        if (words == 0) continue;
-        *ret_words = words;
-        return &commands[i];
+        const int these = name_words(&commands[i], argc, argv);
+        if (these <= taken) continue;
+        found = &commands[i];
+        taken = these;
     }
-    const cli_command *meant = argc ? nearest(commands, n, argv[0]) : NULL;
+    const bool other = taken == 1 && argc > 1 && is_group(commands, n, argv[0]) && is_second(commands, n, found, argv);
+    if (found && !other) {
+        *ret_words = taken;
+        return found;
+    }
     if (argc == 0) {
-        code = tb_fail(err, TB_E_USAGE, NULL, "No subcommand given. See: tollbook help");
+        (void)!tb_fail(err, TB_E_USAGE, NULL, "No subcommand given. See: tollbook help");
     } else if (is_group(commands, n, argv[0])) {
-        char names[128] = "";
-        list_group(commands, n, argv[0], names, sizeof names);
-        code = tb_fail(err, TB_E_USAGE, NULL,
-                       "\"%.32s\" needs one of these words after it: %s. See: tollbook help %.32s",
-                       argv[0], names, argv[0]);
-    } else if (meant) {
-        code = tb_fail(err, TB_E_USAGE, NULL,
-                       "There is no subcommand \"%.64s\". Did you mean \"%.*s\"?", argv[0],
-                       (int)first_word(meant->name), meant->name);
+        refuse_second(commands, n, argc, argv, err);
+    } else if (argv[0][0] == '-') {
+        (void)!tb_fail(err, TB_E_USAGE, NULL,
+                       "Options come behind the subcommand: tollbook SUBCOMMAND %.64s ... See: tollbook help", argv[0]);
     } else {
-        code = tb_fail(err, TB_E_USAGE, NULL,
-                       "There is no subcommand \"%.64s\". See: tollbook help", argv[0]);
+        list_words(commands, n, NULL, words + strlen(words), sizeof words - strlen(words));
+        tb_meant(words, "", argv[0], strlen(argv[0]), meant);
+        (void)!tb_fail(err, TB_E_USAGE, NULL, "There is no subcommand \"%.64s\".%s%s", argv[0], meant,
+                       *meant ? "" : " See: tollbook help");
     }
-    (void)code;
     return NULL;
 }
 
@@ -141,27 +132,15 @@ static const cli_option *find_option(const cli_command *command, const char *nam
     return NULL;
 }
 
-static tb_code unknown_option(const cli_command *command, const char *name, size_t len,
-                              tb_error *err)
+static tb_code unknown_option(const cli_command *command, const char *name, size_t len, tb_error *err)
 {
-    const cli_option *best = NULL;
-    unsigned least_apart = NAME_MAX_;
-    for (size_t i = 0; i < command->n_options; i++) {
-        const char *known = command->options[i].name;
-        unsigned apart = distance(name, len, known, strlen(known));
-        if (apart < least_apart && near_enough(apart, strlen(known))) {
-            least_apart = apart;
-            best = &command->options[i];
-        }
-    }
-    int shown = len > 64 ? 64 : (int)len;
-    if (best)
-        return tb_fail(err, TB_E_USAGE, NULL,
-                       "There is no option \"--%.*s\". Did you mean \"--%s\"?", shown, name,
-                       best->name);
-    return tb_fail(err, TB_E_USAGE, NULL,
-                   "There is no option \"--%.*s\". See: tollbook help %s", shown, name,
-                   command->name);
+    char words[WORDS_MAX] = "", meant[TB_MEANT_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < command->n_options && used < sizeof words; i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? "|" : "", command->options[i].name);
+    tb_meant(words, "--", name, len, meant);
+    return tb_fail(err, TB_E_USAGE, NULL, "There is no option \"--%.*s\".%s%s%s", len > 64 ? 64 : (int)len, name, meant,
+                   *meant ? "" : " See: tollbook help ", *meant ? "" : command->name);
 }
 
 /* A whole number in decimal, an optional '-' before it, nothing else. */
@@ -200,15 +179,19 @@ static tb_code check_value(const cli_option *option, const char *text, int64_t *
     if (!*text)
         return tb_fail(err, TB_E_USAGE, option->name, "--%s needs a value: --%s %s.", option->name,
                        option->name, option->value);
+    tb_error why = {.code = TB_OK};
+    const size_t len = strlen(text);
     if (option->kind == CLI_CHOICE && !among(option->value, text))
-        return tb_fail(err, TB_E_USAGE, option->name, "--%s does not take \"%.64s\": use one of %s.",
-                       option->name, text, option->value);
-    if (option->kind != CLI_NUMBER) return TB_OK;
-    if (!whole_number(text, ret_number) || *ret_number < option->min || *ret_number > option->max)
-        return tb_fail(err, TB_E_USAGE, option->name,
-                       "--%s does not take \"%.64s\": use a whole number from %lld to %lld.",
-                       option->name, text, (long long)option->min, (long long)option->max);
-    return TB_OK;
+        (void)!tb_refuse_word(&why, option->name, option->value, text, len);
+    if (option->kind == CLI_NUMBER &&
+        (!whole_number(text, ret_number) || *ret_number < option->min || *ret_number > option->max))
+        (void)!tb_refuse_number(&why, option->name, text, len, option->min, option->max);
+    if (option->is_new && strcmp(text, "-") == 0)
+        (void)!tb_fail(&why, TB_E_VALIDATION, option->name, "It takes the name of a file, and a database is not written to"
+                       " standard output. A file of that name is ./-");
+    if (!why.code) return TB_OK;
+    return tb_fail(err, TB_E_USAGE, option->name, "--%s: %.240s%s%s", option->name, why.message,
+                   option->list ? " Find it with: tollbook " : "", option->list ? option->list : "");
 }
 
 /* Keeps the secret and blanks the argument, which everybody's process list shows. */
@@ -261,27 +244,57 @@ static tb_code take_option(cli_call *call, int argc, char **argv, int *at, tb_er
     return code ? code : add_value(call, option, text, err);
 }
 
+/* --db and --server have variables and exclude each other: one that is given stands for both. */
+static tb_code add_variables(cli_call *call, tb_error *err)
+{
+    const cli_command *command = call->command;
+    tb_code code = TB_OK;
+    for (size_t i = 0; i < call->n_values; i++)
+        if (call->values[i].option->variable) return TB_OK;
+    for (size_t i = 0; !code && i < command->n_options; i++) {
+        const char *name = command->options[i].variable, *text = name ? getenv(name) : NULL;
+        if (text && *text) code = add_value(call, &command->options[i], text, err);
+    }
+    return code;
+}
+
 static bool asks_for_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+/* What a word too many was meant to be: the value of the option that is missing. */
+static tb_code refuse_operand(const cli_call *call, tb_error *err)
+{
+    const cli_command *command = call->command;
+    const char *word = call->operands[command->max_operands];
+    const cli_option *missing = NULL;
+    for (size_t i = 0; i < command->n_options; i++) {
+        const cli_option *option = &command->options[i];
+        const bool fits = !option->variable || (strcmp(option->name, "db") == 0 && strpbrk(word, "./"));
+        const bool first = !missing || (option->required && !missing->required);
+        if ((option->required || option->variable) && fits && first && !cli_given(call, option->name)) missing = option;
+    }
+    if (missing && cli_given(call, "server") && missing->variable) missing = NULL;
+    return tb_fail(err, TB_E_USAGE, NULL, "\"%.64s\" is one word too many.%s%s%s%.64s%s See: tollbook help %s", word,
+                   missing ? " Did you mean --" : "", missing ? missing->name : "", missing ? " " : "",
+                   missing ? word : "", missing ? "?" : "", command->name);
+}
+
 static tb_code check_call(const cli_call *call, tb_error *err)
 {
     const cli_command *command = call->command;
+    if (call->n_operands > command->max_operands) return refuse_operand(call, err);
     for (size_t i = 0; i < command->n_options; i++) {
         const cli_option *option = &command->options[i];
         if (option->required && !cli_given(call, option->name))
-            return tb_fail(err, TB_E_USAGE, option->name,
-                           "--%s %s is missing. See: tollbook help %s", option->name,
-                           option->value, command->name);
+            return tb_fail(err, TB_E_USAGE, option->name, "--%s %s is missing%s%s. See: tollbook help %s", option->name,
+                           option->value, option->variable ? ", and so is the variable " : "",
+                           option->variable ? option->variable : "", command->name);
     }
     if (call->n_operands < command->min_operands)
         return tb_fail(err, TB_E_USAGE, NULL, "%s is missing. See: tollbook help %s",
                        command->operands, command->name);
-    if (call->n_operands > command->max_operands)
-        return tb_fail(err, TB_E_USAGE, NULL, "\"%.64s\" is one word too many. See: tollbook help %s",
-                       call->operands[command->max_operands], command->name);
     return TB_OK;
 }
 
@@ -300,17 +313,17 @@ tb_code cli_parse(const cli_command *command, int argc, char **argv, cli_call *r
             *ret_call = (cli_call){.command = command, .help = true};
             return TB_OK;
         } else if (word[1] != '-') {
-            return tb_fail(err, TB_E_USAGE, NULL,
-                           "There is no option \"%.64s\": options start with two dashes. "
+            return tb_fail(err, TB_E_USAGE, NULL, "There is no option \"%.64s\": options start with two dashes, as in -%.64s. "
                            "A file of that name is ./%.64s.",
-                           word, word);
+                           word, word, word);
         } else {
             tb_code code = take_option(&call, argc, argv, &i, err);
             if (code) return code;
         }
     }
-    tb_code code = check_call(&call, err);
-    if (code == TB_OK) *ret_call = call;
+    tb_code code = add_variables(&call, err);
+    if (!code) code = check_call(&call, err);
+    if (!code) *ret_call = call;
     return code;
 }
 
@@ -381,17 +394,30 @@ void cli_help(FILE *out, const cli_command *command)
         help_option(out, &command->options[i]);
 }
 
+static void help_group(FILE *out, const cli_command *commands, size_t n, const char *prefix, cli_goal group)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (commands[i].group != group || strncmp(commands[i].name, prefix, strlen(prefix)) != 0) continue;
+        if (!any) fprintf(out, "\n%s:\n", cli_groups[group].title);
+        any = true;
+        fprintf(out, "  %-16s  %s\n", commands[i].name, commands[i].summary);
+    }
+    if (any && !*prefix && cli_groups[group].note) fprintf(out, "  %s\n", cli_groups[group].note);
+}
+
 void cli_help_all(FILE *out, const cli_command *commands, size_t n, const char *prefix)
 {
-    size_t len = strlen(prefix);
     fputs("usage: tollbook SUBCOMMAND [options]\n\n"
-          "Statistics and billing for content delivery, over one SQLite file.\n\nsubcommands:\n",
+          "Statistics and billing for content delivery, over one SQLite file.\n",
           out);
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(commands[i].name, prefix, len) == 0)
-            fprintf(out, "  %-16s  %s\n", commands[i].name, commands[i].summary);
+    for (int group = 0; group < CLI_GOALS_; group++)
+        help_group(out, commands, n, prefix, (cli_goal)group);
     fputs("\nmore: tollbook help SUBCOMMAND, tollbook --version\n"
+          "What prints data prints a table on a terminal and JSON elsewhere: --format table|json|csv. Documents, keys,\n"
+          "tokens and digests are the same everywhere, and query prints rows with tabs.\n"
           "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 3 environment.\n"
+          "Environment: TOLLBOOK_DB, or TOLLBOOK_SERVER with TOLLBOOK_KEY or TOLLBOOK_KEY_FILE, in the place of the options.\n"
           "TOLLBOOK_NOW (RFC 3339) fixes the clock of every subcommand.\n",
           out);
 }

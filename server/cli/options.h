@@ -3,7 +3,8 @@
  *
  * Accepted forms: --name VALUE, --name=VALUE, --name for flags, in any order with the operands;
  * "--" ends the options, "-" alone is an operand (standard input). Each option at most once,
- * unless its row says it may repeat. Nothing here reads the clock, the environment or a file. */
+ * unless its row says it may repeat. Of the environment the variables that rows name are read, nothing else: no clock, and
+ * of files whether there is one. */
 #ifndef TOLLBOOK_SERVER_CLI_OPTIONS_H
 #define TOLLBOOK_SERVER_CLI_OPTIONS_H
 
@@ -22,17 +23,29 @@ typedef struct cli_option {
     const char *name;  /* without the dashes */
     const char *value; /* what the value is, for people: "FILE"; CHOICE: the words */
     const char *help;  /* one sentence without its point */
+    const char *variable; /* of the environment, which counts where no option that has one is given; NULL: none */
     cli_kind kind;
     bool required, repeats;
     bool secret; /* TEXT: the argument's bytes are blanked, so that the process list hides it */
     bool here;   /* beside an operation: not with --server */
+    bool is_new; /* TEXT: a database that is made, so "-" is no name of it */
     int64_t min, max; /* NUMBER */
+    const char *list; /* NUMBER: the command that lists what has such numbers; NULL: none */
 } cli_option;
 
 struct cli_call;
 
+/* What a person wants to do: the order of help. */
+typedef enum cli_goal { CLI_SET_UP, CLI_SHIP, CLI_SEE, CLI_BILL, CLI_LEDGER, CLI_ASK, CLI_RUN, CLI_UNDO, CLI_GOALS_ } cli_goal;
+
+typedef struct cli_group {
+    const char *title;
+    const char *note; /* a sentence below its commands; NULL: none */
+} cli_group;
+
 typedef struct cli_command {
     const char *name;     /* "ingest", or two words: "key create" */
+    cli_goal group;
     const char *operands; /* "CATALOG.json", "" if there are none */
     const char *summary;  /* one sentence without its point */
     const char *details;  /* further paragraphs of the help, or "" */
@@ -80,8 +93,9 @@ int64_t cli_number(const cli_call *call, const char *name, int64_t otherwise);
 /* Whether the option was given and equals `word`. */
 bool cli_is(const cli_call *call, const char *name, const char *word);
 
-/* Help of all commands, of those whose name starts with `prefix`, and of one. */
+/* Help of all commands in their groups, of those whose name starts with `prefix`, and of one. */
 void cli_help_all(FILE *out, const cli_command *commands, size_t n, const char *prefix);
+extern const cli_group cli_groups[CLI_GOALS_];
 void cli_help(FILE *out, const cli_command *command);
 
 #endif

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/columns.h"
 #include "cli/watch.h"
+#include "tollbook/json.h"
 
 #define TABLE_ROWS  1000                /* rows that set the widths */
 #define TABLE_BYTES ((size_t)4 << 20)   /* and how much text of them is kept */
@@ -24,19 +26,6 @@ typedef struct table {
 
 /* --- for programs --- */
 
-/* "-5" is a number, not a formula. */
-static bool is_number(const char *cell)
-{
-    const char *at = cell + (*cell == '-');
-    size_t n = strspn(at, "0123456789");
-    if (at[n] == '.') n += 1 + strspn(at + n + 1, "0123456789");
-    if (n && (at[n] == 'e' || at[n] == 'E')) {
-        const size_t sign = at[n + 1] == '-' || at[n + 1] == '+', digits = strspn(at + n + 1 + sign, "0123456789");
-        n += digits ? 1 + sign + digits : 0;
-    }
-    return n && !at[n];
-}
-
 /* Rows are written by way of t->cells. */
 static bool write_line(table *t)
 {
@@ -52,8 +41,7 @@ static bool put_csv(void *ctx, int n, const char *const *cells, bool is_header)
     for (int i = 0; i < n; i++) {
         const char *cell = cells[i] ? cells[i] : "";
         if (i) tb_buf_str(&t->cells, ",");
-        if (is_number(cell)) tb_buf_str(&t->cells, cell);
-        else tb_buf_csv_cell(&t->cells, cell, strlen(cell));
+        tb_buf_csv_value(&t->cells, cell, strlen(cell));
     }
     tb_buf_str(&t->cells, "\r\n");
     return write_line(t);
@@ -84,21 +72,35 @@ static bool put_tsv(void *ctx, int n, const char *const *cells, bool is_header)
     return write_line(t);
 }
 
-/* --- for people --- */
-
-/* Characters, not bytes: UTF-8 continuation bytes take no room. */
-static int width_of(const char *cell)
+/* A list of objects, a row a line. SQL's numbers are texts as well, so that none loses digits. */
+static bool put_json(void *ctx, int n, const char *const *cells, bool is_header)
 {
-    int width = 0;
-    for (; *cell; cell++)
-        width += (*cell & 0xc0) != 0x80;
-    return width;
+    table *t = ctx;
+    if (is_header) {
+        for (int i = 0; i < n; i++)
+            tb_buf_add(&t->row, cells[i] ? cells[i] : "", (cells[i] ? strlen(cells[i]) : 0) + 1);
+        tb_buf_str(&t->cells, "[");
+        return write_line(t);
+    }
+    const char *name = t->row.data;
+    tb_buf_str(&t->cells, t->kept++ ? ",\n{" : "\n{");
+    for (int i = 0; i < n && !t->row.failed; i++, name += strlen(name) + 1) {
+        if (i) tb_buf_str(&t->cells, ",");
+        tb_json_string(&t->cells, name, strlen(name));
+        tb_buf_str(&t->cells, ":");
+        if (cells[i]) tb_json_string(&t->cells, cells[i], strlen(cells[i]));
+        else tb_buf_str(&t->cells, "null");
+    }
+    tb_buf_str(&t->cells, "}");
+    return write_line(t);
 }
+
+/* --- for people --- */
 
 static void print_row(const table *t, const char *const *cells)
 {
     for (int i = 0; i < t->n; i++) {
-        int gap = t->width[i] - width_of(cells[i]);
+        int gap = t->width[i] - columns_width(cells[i], strlen(cells[i]));
         fputs(cells[i], stdout);
         printf("%*s", i + 1 < t->n ? (gap > 0 ? gap : 0) + 2 : 0, "");
     }
@@ -149,7 +151,7 @@ static bool put_table(void *ctx, int n, const char *const *given, bool is_header
         return !ferror(stdout);
     }
     for (int i = 0; i < t->n; i++) {
-        int width = width_of(cells[i]);
+        int width = columns_width(cells[i], strlen(cells[i]));
         if (width > WIDEST) width = WIDEST;
         if (width > t->width[i]) t->width[i] = width;
     }
@@ -187,9 +189,16 @@ static int run_query(const cli_call *call, tb_store *store, output *o)
     if (!code) code = tb_buf_check(&o->table->cells, &err);
     if (!code) code = tb_buf_check(&o->table->row, &err);
     if (o->put == put_table && !o->table->streaming) print_kept(o->table);
+    if (o->put == put_json) puts(o->table->kept ? "\n]" : "]");
     const int status = watch_end(&w);
     if (status) return status;
-    return code ? cli_fail(call, NULL, &err) : cli_done(call);
+    if (!code) return cli_done(call);
+    const int failed = cli_fail(call, NULL, &err);
+    if (strstr(err.message, "no such table"))
+        cli_say(call, "List the tables with: tollbook query \"SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')\"");
+    if (strstr(err.message, "no such column"))
+        cli_say(call, "List a table's columns with: tollbook query \"SELECT name FROM pragma_table_info('TABLE')\"");
+    return failed;
 }
 
 int cli_query(const cli_call *call)
@@ -205,7 +214,10 @@ int cli_query(const cli_call *call)
     if (status) return status;
     tb_buf_init(&t.cells, SIZE_MAX / 2, NULL); /* a value is as long as SQLite lets it be */
     tb_buf_init(&t.row, SIZE_MAX / 2, NULL);
-    output o = {people ? put_table : cli_is(call, "format", "csv") ? put_csv : put_tsv, &t};
+    output o = {people                            ? put_table
+                : cli_is(call, "format", "csv")  ? put_csv
+                : cli_is(call, "format", "json") ? put_json
+                                                 : put_tsv, &t};
     status = run_query(call, store, &o);
     tb_store_close(store);
     tb_buf_release(&t.cells);

@@ -84,7 +84,7 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .value = "HOURS,DAYS,LOGS",                                                               \
          .kind = CLI_TEXT,                                                                         \
          .help = "let go daily of what is older than so many months of hours and of days, and of " \
-                 "request logs after a time, such as 25,60,72h; \"-\" keeps all; default -,-,72h"},\
+                 "request logs after a time, such as 25mo,60mo,72h; \"-\" keeps all; default -,-,72h"},\
         CLI_USAGE_OPTIONS,                                                                         \
         SERVE_NUMBER("usage-compact-rows", "N", 0, 1000000000,                                     \
                      "with --usage: a month is compacted once so many of its rows were not yet; "  \

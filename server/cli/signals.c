@@ -47,6 +47,12 @@ static tb_code reload_alert_secret(const cli_call *call, server *s, tb_error *er
     return code;
 }
 
+static tb_code reload_usage_login(const cli_call *call, server *s, tb_error *err)
+{
+    (void)s;
+    return cli_reload_usage(call, err);
+}
+
 static const struct {
     const char *option, *what;
     bool is_log; /* "-" and "off" are no files */
@@ -56,6 +62,7 @@ static const struct {
     {"token-key", "the token key", false, reload_token_key},
     {"secret-file", "the secret file", false, reload_secret},
     {"alert-secret-file", "the alert secret file", false, reload_alert_secret},
+    {"usage-credentials", "the login of the usage servers", false, reload_usage_login},
 };
 #define FILES (sizeof files / sizeof *files)
 

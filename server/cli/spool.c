@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/columns.h"
 #include "feed/source.h"
 
 void spool_init(spool *s)
@@ -50,6 +51,20 @@ tb_code spool_take(spool *s, tb_buf *part, tb_error *err)
     if (!code && !feed_write_all(s->fd, s->held.data, s->held.len)) code = failed(err);
     s->held.len = 0;
     return code;
+}
+
+void spool_align(spool *s)
+{
+    tb_buf columns;
+    if (s->fd >= 0 || !s->held.len) return;
+    tb_buf_init(&columns, SIZE_MAX / 2, NULL);
+    columns_put(s->held.data, s->held.len, &columns);
+    if (columns.failed) {
+        tb_buf_release(&columns);
+        return;
+    }
+    tb_buf_release(&s->held);
+    s->held = columns;
 }
 
 /* What a broken standard output does not take shows in ferror. */

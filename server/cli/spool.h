@@ -17,6 +17,8 @@ void spool_init(spool *s);
 void spool_release(spool *s);
 /* Appends the buffer and empties it. TB_E_DISK_FULL, TB_E_IO: TMPDIR cannot be written. */
 TB_MUST_USE tb_code spool_take(spool *s, tb_buf *part, tb_error *err);
+/* Rows with tabs into columns, for a terminal; one that lies in the file stays as it is. */
+void spool_align(spool *s);
 /* The whole to standard output. 0, or the exit status once it said why: a closed pipe too is an
  * error that is said, not a signal. */
 int spool_print(spool *s, const cli_call *call);

@@ -7,11 +7,11 @@
 static int read_roles(const cli_call *call, token_claims *claims)
 {
     tb_role role;
+    tb_error err;
     for (size_t i = 0; i < call->n_values; i++) {
         if (strcmp(call->values[i].option->name, "role") != 0) continue;
-        if (!tb_role_parse(call->values[i].text, &role)) {
-            cli_say(call, "There is no role \"%.64s\". See: tollbook help key create",
-                    call->values[i].text);
+        if (tb_role_read(call->values[i].text, &role, &err)) {
+            cli_say(call, "--role: %s", err.message);
             return tb_code_exit(TB_E_USAGE);
         }
         claims->roles |= UINT32_C(1) << role;

@@ -1,6 +1,10 @@
 /* tollbook verify: the operation, and what it is for a file: one that is too damaged to be opened is a
  * difference, for that is what was asked; and when a good one was found is noted beside it. */
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
+#include "tollbook/json.h"
 
 static bool is_damaged(const cli_call *call, int64_t now_us, tb_error *err)
 {
@@ -11,6 +15,22 @@ static bool is_damaged(const cli_call *call, int64_t now_us, tb_error *err)
     const tb_code code = tb_store_open(db, &options, &store, err);
     if (!code) tb_store_close(store);
     return code == TB_E_CORRUPT;
+}
+
+/* The one difference, in the format in which the operation would print it. */
+static void print_difference(const cli_call *call, const char *sentence)
+{
+    const char *format = cli_text(call, "format");
+    const bool json = format ? strcmp(format, "json") == 0 : isatty(STDOUT_FILENO) != 1;
+    const bool csv = cli_is(call, "format", "csv");
+    tb_buf out;
+    tb_buf_init(&out, 16 << 10, NULL);
+    if (json) tb_buf_str(&out, "{\"differences\":[");
+    if (json) tb_json_string(&out, sentence, strlen(sentence));
+    else if (csv) tb_buf_csv_value(&out, sentence, strlen(sentence));
+    else tb_buf_str(&out, sentence);
+    printf("%s%.*s%s", csv ? "difference\r\n" : "", (int)out.len, out.len ? out.data : "", json ? "]}\n" : csv ? "\r\n" : "\n");
+    tb_buf_release(&out);
 }
 
 int cli_verify(const cli_call *call)
@@ -24,7 +44,7 @@ int cli_verify(const cli_call *call)
         if (status == 0 && cli_given(call, "db")) cli_mark(call, MARK_VERIFY, now_us);
         return status;
     }
-    puts(err.message);
+    print_difference(call, err.message);
     status = cli_done(call);
     cli_say(call, "1 difference. Restore a backup and ingest what came after it.");
     return status ? status : tb_code_exit(TB_E_DIFFERENT);

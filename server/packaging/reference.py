@@ -13,8 +13,14 @@ from pathlib import Path
 EXIT = [("0", "done"), ("1", "the answer is no"), ("2", "usage or bad input"),
         ("3", "environment: disk, lock, permission, memory")]
 NOW = ("TOLLBOOK_NOW", "a time (RFC 3339) that stands in for the clock")
-KEY = ("TOLLBOOK_KEY", "the API key, where --server is given without --key")
+DB = ("TOLLBOOK_DB", "the database, where neither --db nor --server is given")
+SERVER = [("TOLLBOOK_SERVER", "the server's URL, where neither is given"),
+          ("TOLLBOOK_KEY", "the API key, where --server is given without --key or --key-file"),
+          ("TOLLBOOK_KEY_FILE", "a file whose one line is that key")]
 CERT = ("SSL_CERT_FILE", "certificates of authorities for other servers, where --ca is not given")
+OUTPUT = (".SH OUTPUT\nWhat prints data prints a table on a terminal, and JSON in a pipe or a file.\n.BR \\-\\-format\n"
+          "table, json or csv chooses. In a pipe a table has tabs between its cells. Documents, keys, tokens and\n"
+          "digests are the same everywhere, and\n.BR tollbook\\-query (1)\nprints rows with tabs.\n")
 
 
 # --- man pages ---
@@ -81,7 +87,7 @@ def command_page(command, version):
     if command["options"]:
         out += ".SH OPTIONS\n" + "".join(option_entry(option) for option in command["options"])
     names = [option["name"] for option in command["options"]]
-    out += ".SH ENVIRONMENT\n" + tagged([NOW] + [KEY] * ("server" in names) + [CERT] * ("ca" in names))
+    out += ".SH ENVIRONMENT\n" + tagged([NOW] + [DB] * ("db" in names) + SERVER * ("server" in names) + [CERT] * ("ca" in names))
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
     return out + ".SH SEE ALSO\n.BR tollbook (1)\n"
 
@@ -96,9 +102,13 @@ def main_page(commands, version):
             "One process writes a database at a time, a running\n.BR tollbook\\-serve (1)\nas a "
             "rule; any number read. Send work to the server with\n.BR \\-\\-server .\n"
             ".SH SUBCOMMANDS\n")
-    for command in commands:
-        out += f".TP\n.BR {roff(page_name(command))} (1)\n{roff(command['summary'])}.\n"
-    out += ".SH ENVIRONMENT\n" + tagged([NOW, KEY, CERT])
+    for group in dict.fromkeys(command["group"] for command in commands):
+        rows = [command for command in commands if command["group"] == group]
+        out += f".SS {roff(group)}\n"
+        out += "".join(f".TP\n.BR {roff(page_name(command))} (1)\n{roff(command['summary'])}.\n" for command in rows)
+        out += f".PP\n{roff(rows[0]['note'])}\n" if rows[0]["note"] else ""
+    out += OUTPUT
+    out += ".SH ENVIRONMENT\n" + tagged([NOW, DB, *SERVER, CERT])
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
     out += (".SH FILES\n.TP\n.I /var/lib/tollbook/tollbook.db\nThe database of the systemd unit.\n"
             ".TP\n.I /etc/default/tollbook\nTOLLBOOK_OPTIONS: further options of the unit's server.\n")

@@ -33,6 +33,10 @@ static void put_command(tb_buf *out, const cli_command *command)
     tb_buf_str(out, "{");
     member(out, "name", command->name);
     tb_buf_str(out, ",");
+    member(out, "group", cli_groups[command->group].title);
+    tb_buf_str(out, ",");
+    member(out, "note", cli_groups[command->group].note);
+    tb_buf_str(out, ",");
     member(out, "operands", command->operands);
     tb_buf_str(out, ",");
     member(out, "summary", command->summary);

@@ -38,7 +38,9 @@ struct usage_servers {
     tb_usage_client client;
     usage_address address;
     usage_options options;
-    struct curl_slist *lines; /* headers of every request, with the login */
+    struct curl_slist *_Atomic lines; /* headers of every request, with the login */
+    struct curl_slist *former[USAGE_LOGINS_MAX]; /* of requests that were under way when the login changed; idle handles keep them */
+    size_t n_former;          /* only the thread that changes logins uses it */
     uint64_t run;             /* the number of this process, in the ids of statements */
     pthread_mutex_t lock;     /* of the following fields */
     uint64_t count;           /* statements begun so far; their ids ascend */

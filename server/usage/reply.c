@@ -52,7 +52,8 @@ void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long lim
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < USAGE_CONNECT_MS ? limit_ms : USAGE_CONNECT_MS);
-    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, s->lines);
+    struct curl_slist *lines = s->lines;
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, reply);

@@ -389,21 +389,46 @@ bool usage_login_parse(const char *text, size_t len, usage_login *ret)
     return take_line(&at, end, ret->user) && ret->user[0] && take_line(&at, end, ret->password) && at == end;
 }
 
-static bool add_field_line(usage_servers *s, const char *name, const char *value)
+static bool add_field_line(struct curl_slist **lines, const char *name, const char *value)
 {
     char line[USAGE_LOGIN_MAX + 40];
     snprintf(line, sizeof line, value[0] ? "%s: %s" : "%s:", name, value);
-    struct curl_slist *more = curl_slist_append(s->lines, line);
-    if (more) s->lines = more;
+    struct curl_slist *more = curl_slist_append(*lines, line);
+    if (more) *lines = more;
     return more != NULL;
 }
 
-static bool add_lines(usage_servers *s)
+static void free_lines(struct curl_slist *lines)
 {
-    const usage_login *who = &s->options.login;
-    return add_field_line(s, "Expect", "") && /* no pause before the body */
-           (!who->user[0] || add_field_line(s, "X-ClickHouse-User", who->user)) &&
-           (!who->password[0] || add_field_line(s, "X-ClickHouse-Key", who->password));
+    for (struct curl_slist *line = lines; line; line = line->next)
+        explicit_bzero(line->data, strlen(line->data));
+    curl_slist_free_all(lines);
+}
+
+/* NULL: there is no memory. */
+static struct curl_slist *make_lines(const usage_login *who)
+{
+    struct curl_slist *lines = NULL;
+    if (add_field_line(&lines, "Expect", "") && /* no pause before the body */
+        (!who->user[0] || add_field_line(&lines, "X-ClickHouse-User", who->user)) &&
+        (!who->password[0] || add_field_line(&lines, "X-ClickHouse-Key", who->password)))
+        return lines;
+    free_lines(lines);
+    return NULL;
+}
+
+tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err)
+{
+    if (memcmp(&s->options.login, login, sizeof *login) == 0) return TB_OK;
+    if (s->n_former == USAGE_LOGINS_MAX)
+        return tb_fail(err, TB_E_BUSY, NULL, "The login was changed %d times. Start the server again to change it once more.",
+                       USAGE_LOGINS_MAX);
+    struct curl_slist *lines = make_lines(login);
+    if (!lines) return tb_no_memory(err);
+    s->former[s->n_former++] = s->lines;
+    s->lines = lines;
+    s->options.login = *login;
+    return TB_OK;
 }
 
 /* --- open and close --- */
@@ -423,7 +448,8 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
                                   .finish = finish_rows, .remember = options->remember};
     tb_code code = usage_address_parse(options->url, &s->address, err);
     s->client.shards = s->address.shards;
-    if (!code && (!add_lines(s) || !usage_watch_start(s))) code = tb_no_memory(err);
+    s->lines = make_lines(&options->login);
+    if (!code && (!s->lines || !usage_watch_start(s))) code = tb_no_memory(err);
     if (code) usage_servers_close(s);
     else *ret_servers = s;
     return code;
@@ -435,9 +461,9 @@ void usage_servers_close(usage_servers *s)
     usage_watch_stop(s);
     for (size_t i = 0; i < s->n_idle; i++)
         curl_easy_cleanup(s->idle[i]);
-    for (struct curl_slist *line = s->lines; line; line = line->next)
-        explicit_bzero(line->data, strlen(line->data));
-    curl_slist_free_all(s->lines);
+    free_lines(s->lines);
+    while (s->n_former)
+        free_lines(s->former[--s->n_former]);
     pthread_mutex_destroy(&s->lock);
     explicit_bzero(&s->options.login, sizeof s->options.login);
     free(s);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define USAGE_LOGIN_MAX 128
+#define USAGE_LOGINS_MAX 64 /* changes of one process */
 
 /* Empty: ClickHouse's user "default" without a password. */
 typedef struct usage_login {
@@ -41,6 +42,8 @@ typedef struct usage_servers usage_servers;
 /* Sends no statement yet. TB_E_USAGE: it is no address. */
 TB_MUST_USE tb_code usage_servers_open(const usage_options *options, usage_servers **ret_servers, tb_error *err);
 void usage_servers_close(usage_servers *s); /* after the last statement; NULL is fine */
+/* Statements from now on use this login. One thread calls it. TB_E_BUSY: it was changed too often. */
+TB_MUST_USE tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err);
 /* For tb_store_options.usage. NULL gives NULL. */
 const tb_usage_client *usage_servers_client(const usage_servers *s);
 

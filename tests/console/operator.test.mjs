@@ -13,6 +13,7 @@ test("a place is where the error says, counted in bytes and shown in characters"
   const text = "{\"a\": \"äö\",\n \"b\": x}";
   const byte = new TextEncoder().encode(text.slice(0, text.indexOf("x"))).length + 1;
   assert.deepEqual(place(`Byte ${byte}: b: not a number`, text), {line: 2, start: text.indexOf("x"), end: text.indexOf("x") + 1});
+  assert.deepEqual(place(`Line 2, byte ${byte}: b: not a number`, text), {line: 2, start: text.indexOf("x"), end: text.indexOf("x") + 1});
   assert.deepEqual(place("Line 2, byte 7: no", text), {line: 2, start: 12, end: text.length});
   assert.deepEqual(place("Line 9: no", text).line, 9);
   assert.equal(place("It is missing.", text), null);

@@ -128,7 +128,7 @@ def main():
         made = [rich.rich(folder), rich.wide(folder), rich.aged(folder)]
         let_wait(made[0].db)
         for m in made:
-            require("no differences" in m.tool("verify"), "not sound to begin with")
+            require("no differences" in m.tool("verify", "--format", "table"), "not sound to begin with")
         counts, passed, odd = Counter(), [], []
         for m, wanted in zip(made, (lambda name: name not in GONE and (LONG or not of_tree(name)), of_tree,
                                     lambda name: name in GONE)):

@@ -230,7 +230,7 @@ class Sending(Alerts):
 
     def test_turning_messages_on_is_in_the_audit_log_once(self):
         def entries():
-            return [line.split("\t")[2:5] + ["\"on\":true" in line] for line in run("audit", "--db", self.db).stdout.decode().splitlines()
+            return [line.split("\t")[2:5] + ["\"on\":true" in line] for line in run("audit", "--db", self.db, "--format", "table").stdout.decode().splitlines()
                     if "\talerts\t" in line]
         self.hear()
         on = ["0", "serve", "alerts", True]

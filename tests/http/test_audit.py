@@ -47,13 +47,13 @@ class Audit(Case):
         db = self.server.db
         run("ledger", "adjust", "--db", db, "--account", "1", "--amount", "-1.50", "--reference",
             "c1", "--note", "tab\u2192")
-        lines = run("audit", "--db", db).stdout.decode().splitlines()
+        lines = run("audit", "--db", db, "--format", "table").stdout.decode().splitlines()
         self.server.start()
         last = lines[-1].split("\t")
         user = pwd.getpwuid(os.getuid()).pw_name
         self.assertEqual(last[2:5], ["0", f"user {user}", "ledger enter"])
         self.assertEqual(json.loads(last[5])["note"], "tab\u2192")
-        there = self.server.ask("POST", "/operations/audit", "operator", b"{}").json()["out"]
+        there = self.server.ask("POST", "/operations/audit", "operator", b'{"format":"table"}').json()["out"]
         self.assertEqual(there.splitlines(), lines)
         after = self.server.ask("POST", "/operations/audit", "operator",
                                 json.dumps({"after": int(last[0])}).encode()).json()
@@ -69,7 +69,7 @@ class Audit(Case):
         named.write_bytes(b'"one" \n')
         other.write_bytes(two)
         run("whatif", "--db", self.server.db, "--from", "2026-10", "--to", "2026-10", named, other)
-        last = run("audit", "--db", self.server.db).stdout.decode().splitlines()[-1].split("\t")
+        last = run("audit", "--db", self.server.db, "--format", "table").stdout.decode().splitlines()[-1].split("\t")
         self.server.start()
         self.assertEqual(last[4], "whatif")
         self.assertEqual(json.loads(last[5])["scenarios"][0], "one")
@@ -86,7 +86,7 @@ class Audit(Case):
                    " WHERE id=(SELECT max(id) FROM audit)")
         db.commit()
         db.close()
-        said = run("verify", "--db", copy, expect=1).stdout.decode()
+        said = run("verify", "--db", copy, "--format", "table", expect=1).stdout.decode()
         self.assertRegex(said, "Audit entry [0-9]+ or one before it has changed")
 
     def test_what_is_no_way_to_go_on(self):

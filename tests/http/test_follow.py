@@ -610,7 +610,7 @@ class Local(unittest.TestCase):
         f = self.follower().start()
         self.takes(f, 3)
         said = run("follow", "--db", self.db, "--once", self.log, expect=3).stderr.decode()
-        self.assertIn(f"tollbook follow --server http://HOST:PORT --key-file FILE --once {self.log}", said)
+        self.assertIn(f"tollbook follow --server http://HOST:PORT --key KEY --once {self.log}", said)
         self.assertEqual(f.stop(), 0)
 
     def test_two_followers_of_one_log(self):

@@ -13,10 +13,13 @@ class Operations(Case):
         return self.server.ask("POST", "/operations/" + target, "operator", body)
 
     def test_the_reply_holds_what_a_command_line_prints(self):
-        listed = self.ask("key-list").json()
+        listed = self.ask("key-list", {"format": "table"}).json()
         self.assertEqual(listed["out"].split("\n")[0], "id\taccount\troles\tkey\tcreated\trevoked")
         self.assertEqual(listed["answer"], self.server.get("/keys", "operator").json())
         self.assertEqual((listed["said"], listed["no"], listed["next"]), ([], False, ""))
+        self.assertEqual(json.loads(self.ask("key-list").json()["out"]), listed["answer"])
+        refused = self.ask("key-list", {"fromat": "table"})
+        self.assertEqual((refused.status, refused.json()["Message"]), (400, 'Unknown member "fromat". Did you mean "format"?'))
         made = self.ask("key-create?account=1", {"Roles": ["User", "SubuserBilling"]})
         self.assertEqual(made.status, 201)
         made = made.json()

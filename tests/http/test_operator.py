@@ -48,7 +48,7 @@ class Operator(Case):
                      "book.invalid")
         bad = self.send("POST", "/books", {**BOOK, "colour": 1})
         self.refused(bad, 400, "book.invalid", "colour")
-        self.assertRegex(bad.json()["Message"], r"^Byte \d+: colour: ")
+        self.assertRegex(bad.json()["Message"], r"^Line 1, byte \d+: colour: ")
 
     def test_3_a_month_and_the_same_again(self):
         self.assertEqual([i["state"] for i in self.month()[2]], ["draft", "draft"])
@@ -233,7 +233,7 @@ class Together(Case):
             self.assertEqual(wire.read("POST").status, 200)
             wire.sock.close()
         self.server.stop()
-        self.assertIn(b"no differences", run("verify", "--db", db).stdout)
+        self.assertIn(b"no differences", run("verify", "--db", db, "--format", "table").stdout)
 
 
 if __name__ == "__main__":

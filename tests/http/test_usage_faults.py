@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import json
 import re
+import signal
 import sqlite3
 import ssl
 import subprocess
@@ -287,6 +288,22 @@ class Faults(Case):
             said = run("serve", "--db", other.db, "--usage", self.url, "--usage-credentials", login, expect=3).stderr
             self.assertIn(b"does not hold two lines", said)
         other.folder.cleanup()
+
+    def test_6_who_asks_is_read_again_at_sighup(self):
+        login = Path(self.folder.name) / "changed"
+        login.write_text("default\n\n")
+        login.chmod(0o600)
+        other = Server("--usage", self.url.replace("/faults", "/logins") + "?shards=2", "--usage-credentials", login, *self.often,
+                       log=None)
+        self.addCleanup(other.folder.cleanup)
+        self.addCleanup(other.stop)
+        login.write_text("default\nchanged-7f3a\n")
+        other.process.send_signal(signal.SIGHUP)
+        until(lambda: other.get("/statistics") and ("default", "changed-7f3a") in self.fakes[0].users, other.messages)
+        self.assertIn("reloaded the login of the usage servers", other.messages())
+        login.write_text("a\nb\nc\n")
+        other.process.send_signal(signal.SIGHUP)
+        until(lambda: "the login of the usage servers stays as it was" in other.messages(), other.messages)
 
     @staticmethod
     def is_late(said):

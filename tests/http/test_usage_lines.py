@@ -239,12 +239,12 @@ class UsageLines(Case):
         held = self.rows("log", "zone=507")
         self.assertGreater(sum(held), 0)
         shard = next(i + 1 for i, n in enumerate(held) if n)
-        self.assertRegex(self.operate("size").decode(), rf"log on shard {shard}, \d+ rows, [1-9]\d* seen by nobody\t")
+        self.assertRegex(self.operate("size", "--format", "table").decode(), rf"log on shard {shard}, \d+ rows, [1-9]\d* seen by nobody\t")
         for words in (("--dry-run",), ()):
             self.assertRegex(self.operate("forget", "--account", 4, *words), rb"[1-9]\d* blocks? of request logs")
             self.operate("forget", "--account", 4, *words, server=self.pair.file)
         self.until(lambda: not sum(self.rows("log", "zone=507")), "withdrawn lines stay")
-        self.assertIn("of replaced parts", self.operate("size").decode())
+        self.assertIn("of replaced parts", self.operate("size", "--format", "table").decode())
         self.assertIn(b"othing", self.operate("forget", "--account", 4))
         self.compare()
         self.operate("verify")
@@ -261,10 +261,10 @@ class UsageLines(Case):
         self.operate("verify")
         self.until(lambda: sum(self.rows("log", zones)) + sum(self.rows("event", zones)) == 0, "rows of it stay")
         self.operate("verify")
-        sizes = self.operate("size").decode()
+        sizes = self.operate("size", "--format", "table").decode()
         for what in ("log on shard 1", "log on shard 2", "event on shard"):
             self.assertIn(what, sizes)
-        self.assertRegex(self.operate("size", "--by", "month").decode(), "2026-11 on shard 1, ")
+        self.assertRegex(self.operate("size", "--by", "month", "--format", "table").decode(), "2026-11 on shard 1, ")
 
     def test_7_too_old(self):
         """A line that comes later, older than what went, counts."""

@@ -147,7 +147,7 @@ class Retention(Case):
         self.same("invoice", "--month", "2024-08", "--finalize")
         self.same("invoice", "--month", "2024-09", "--finalize", "--account", "1")
         countries = sum(self.ask("SELECT count() FROM tollbook_test.country"))
-        dry = self.command(*WORDS, "--dry-run")
+        dry = self.command(*WORDS, "--dry-run", "--format", "table")
         for said in dry:
             self.assertEqual([line.split(b"\t")[0] for line in said.stdout.splitlines()], [b"month", b"2024-08", b"2024-09"])
             self.assertIn(b"Account 2 keeps all from 2024-09 on", said.stderr)

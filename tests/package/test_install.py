@@ -79,7 +79,7 @@ class Installed(unittest.TestCase):
         self.assertIn('"total":"2.50"', invoice)
         self.assertEqual(say("month", 1, "2025-03"), invoice)
         tool = self.prefix / "bin" / "tollbook"
-        self.assertEqual(run(tool, "audit", "--db", db, env=self.environment).count("\tinvoice\t"), 1)
+        self.assertEqual(run(tool, "audit", "--db", db, "--format", "table", env=self.environment).count("\tinvoice\t"), 1)
         run(tool, "verify", "--db", db)
 
     def test_examples_build_through_pkg_config(self):

@@ -30,8 +30,8 @@ def help_of(*words):
 
 def commands():
     """{"key create": ["--db", ...]} as help tells it."""
-    listed = help_of().split("subcommands:\n")[1].split("\n\n")[0]
-    names = [re.match(r"  (\S+(?: \S+)?)  ", line).group(1) for line in listed.splitlines()]
+    listed = help_of().split("\n\n", 2)[2].split("\nmore: ")[0]
+    names = re.findall(r"^  (\S+(?: \S+)?)  ", listed, re.M)
     return {name: re.findall(r"^  (--[\w-]+)", help_of(*name.split()), re.M) for name in names}
 
 

@@ -239,7 +239,7 @@ START_TEST(unknown_keys_are_refused_with_their_path)
     refused(BANDWIDTH("\"premium\":{\"per\":\"GB\",\"regions\":{\"OC\":\"1\"}}"),
             "bandwidth.premium.regions.OC", message);
     refused(BANDWIDTH("\"premium\":{\"per\":\"GB\",\"regions\":{\"eu\":\"1\"}}"),
-            "bandwidth.premium.regions.eu", message);
+            "bandwidth.premium.regions.eu", "Unknown key. Did you mean \"EU\"?");
     refused(VOLUME("\"tiers\":[],\"included_requests\":1"), "bandwidth.volume.included_requests",
             message);
     refused(TIERS("{\"from\":0,\"to\":null,\"price\":1,\"price_per_million\":1}"),

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const cli_option options[] = {
-    {.name = "db", .value = "FILE", .help = "the database", .kind = CLI_TEXT, .required = true},
+    {.name = "db", .value = "FILE", .help = "the database", .kind = CLI_TEXT, .required = true, .variable = "TB_TEST_DB"},
     {.name = "count", .value = "N", .help = "how many", .kind = CLI_NUMBER, .min = -5, .max = 9},
     {.name = "way", .value = "skip|stop", .help = "which", .kind = CLI_CHOICE},
     {.name = "loud", .help = "say more", .kind = CLI_FLAG},
@@ -46,7 +46,15 @@ static const cli_command commands[] = {
      .details = "",
      .run = run_nothing},
     {.name = "key list", .operands = "", .summary = "List keys", .details = "", .run = run_nothing},
+    {.name = "day", .operands = "", .summary = "A day", .details = "", .run = run_nothing, .group = CLI_UNDO},
+    {.name = "day pay", .operands = "", .summary = "Pay it", .details = "", .run = run_nothing, .group = CLI_UNDO},
 };
+static const cli_option places[] = {
+    {.name = "db", .value = "FILE", .help = "the database", .kind = CLI_TEXT, .variable = "TB_TEST_DB"},
+    {.name = "server", .value = "URL", .help = "the server", .kind = CLI_TEXT, .variable = "TB_TEST_SERVER"},
+};
+static const cli_command placed = {.name = "take", .operands = "LOG", .summary = "Take a log", .details = "", .max_operands = 1,
+                                   .options = places, .n_options = 2, .run = run_nothing};
 #define N_COMMANDS (sizeof commands / sizeof *commands)
 
 static cli_call call;
@@ -151,8 +159,8 @@ START_TEST(a_choice_is_one_of_its_words)
     ck_assert_int_eq(parse("--db x a --way stop"), TB_OK);
     ck_assert(cli_is(&call, "way", "stop"));
     ck_assert(!cli_is(&call, "way", "skip"));
-    refused("--db x a --way sto", "skip|stop");
-    refused("--db x a --way skip|stop", "skip|stop");
+    refused("--db x a --way sto", "--way: \"sto\" is not one of skip or stop. Did you mean \"stop\"?");
+    refused("--db x a --way skip|stop", "skip or stop");
     refused("--db x a --way _", "needs a value");
 }
 END_TEST
@@ -182,9 +190,11 @@ START_TEST(what_is_missing_or_too_much_is_named)
     refused("a", "--db FILE is missing");
     refused("--db", "needs a value");
     refused("--db x", "LOG... is missing");
-    refused("--db x a b c d", "\"d\" is one word too many");
+    refused("--db x a b c d", "\"d\" is one word too many. See");
+    refused("a b c x.db", "\"x.db\" is one word too many. Did you mean --db x.db?");
     refused("--db x a --loud=1", "takes no value");
     refused("--db x a -q", "two dashes");
+    refused("--db x a -count 3", "as in --count");
 }
 END_TEST
 
@@ -194,6 +204,24 @@ START_TEST(an_unknown_option_suggests_the_nearest)
     refused("--db x a --roles 3", "Did you mean \"--role\"?");
     refused("--db x a --something=3", "There is no option \"--something\"");
     ck_assert_ptr_null(strstr(err.message, "mean"));
+}
+END_TEST
+
+START_TEST(a_variable_counts_where_no_place_is_given)
+{
+    setenv("TB_TEST_DB", "from.db", 1);
+    setenv("TB_TEST_SERVER", "http://h", 1);
+    ck_assert_int_eq(cli_parse(&placed, split("a"), words, &call, &err), TB_OK);
+    ck_assert_str_eq(cli_text(&call, "db"), "from.db");
+    ck_assert_str_eq(cli_text(&call, "server"), "http://h");
+    ck_assert_int_eq(cli_parse(&placed, split("a --server http://other"), words, &call, &err), TB_OK);
+    ck_assert(!cli_given(&call, "db"));
+    ck_assert_str_eq(cli_text(&call, "server"), "http://other");
+    setenv("TB_TEST_DB", "", 1);
+    ck_assert_int_eq(cli_parse(&placed, split("a"), words, &call, &err), TB_OK);
+    ck_assert(!cli_given(&call, "db"));
+    unsetenv("TB_TEST_DB");
+    unsetenv("TB_TEST_SERVER");
 }
 END_TEST
 
@@ -233,9 +261,23 @@ START_TEST(a_command_that_is_none_is_explained)
     ck_assert_ptr_null(find("takes", &n));
     ck_assert_ptr_nonnull(strstr(err.message, "mean \"take\""));
     ck_assert_ptr_null(find("key", &n));
-    ck_assert_ptr_nonnull(strstr(err.message, "create, list"));
+    ck_assert_ptr_nonnull(strstr(err.message, "create or list"));
     ck_assert_ptr_null(find("key creat", &n));
-    ck_assert_ptr_nonnull(strstr(err.message, "create, list"));
+    ck_assert_ptr_nonnull(strstr(err.message, "mean \"key create\"? After \"key\" comes create or list"));
+    ck_assert_ptr_null(find("key x", &n));
+    ck_assert_ptr_nonnull(strstr(err.message, "no subcommand \"key x\". After \"key\" comes create or list"));
+    ck_assert_ptr_null(find("TAKE x", &n));
+    ck_assert_ptr_nonnull(strstr(err.message, "mean \"take\""));
+    ck_assert_ptr_null(find("versoin", &n));
+    ck_assert_ptr_nonnull(strstr(err.message, "mean \"version\""));
+    ck_assert_ptr_null(find("--db x take", &n));
+    ck_assert_ptr_nonnull(strstr(err.message, "behind the subcommand: tollbook SUBCOMMAND --db"));
+    ck_assert_ptr_null(find("day pya", &n));
+    ck_assert_ptr_nonnull(strstr(err.message, "mean \"day pay\""));
+    ck_assert_ptr_eq(find("day --x", &n), &commands[3]);
+    ck_assert_ptr_eq(find("day pay", &n), &commands[4]);
+    ck_assert_ptr_eq(find("day help", &n), &commands[3]);
+    ck_assert_ptr_null(find("key", &n));
     ck_assert_int_eq(err.code, TB_E_USAGE);
 }
 END_TEST
@@ -255,6 +297,7 @@ START_TEST(help_shows_every_row)
     ck_assert_ptr_nonnull(strstr(text, "usage: tollbook take --db FILE [--count N]"));
     ck_assert_ptr_nonnull(strstr(text, "At length."));
     ck_assert_ptr_nonnull(strstr(text, "Make a key"));
+    ck_assert_ptr_null(strstr(text, cli_groups[CLI_UNDO].title));
     ck_assert_ptr_null(strstr(text, "\n  take"));
     free(text);
 }
@@ -323,6 +366,7 @@ int main(void)
     tcase_add_test(tc, more_options_than_there_is_room_for_are_refused);
     tcase_add_test(tc, what_is_missing_or_too_much_is_named);
     tcase_add_test(tc, an_unknown_option_suggests_the_nearest);
+    tcase_add_test(tc, a_variable_counts_where_no_place_is_given);
     tcase_add_test(tc, help_among_the_options_is_all_that_counts);
     tcase_add_test(tc, commands_of_one_and_of_two_words_are_found);
     tcase_add_test(tc, a_command_that_is_none_is_explained);

@@ -40,14 +40,14 @@ static void check_retained(bool folded)
     ck_assert_uint_gt(before.hours[0], 0);
 
     const uint64_t rows = sum_of_rows(&f);
-    said dry = run_words(&f, "retain hours=25 days=30 dry-run");
+    said dry = run_words(&f, "retain keep-hours=25mo keep-days=30mo dry-run format=table");
     ck_assert_uint_eq(sum_of_rows(&f), rows);
     ck_assert_ptr_nonnull(strstr(dry.out, "2023-06\t"));
     ck_assert_ptr_nonnull(strstr(dry.out, "2024-09\t"));
     ck_assert_ptr_null(strstr(dry.out, "2024-10\t"));
     ck_assert_ptr_nonnull(strstr(dry.said, "would go. Nothing changed."));
 
-    said done = run_words(&f, "retain hours=25 days=30");
+    said done = run_words(&f, "retain keep-hours=25mo keep-days=30mo");
     ck_assert_ptr_nonnull(strstr(done.said, " went. "));
     ck_assert_int_eq(strncmp(done.said, dry.said, strcspn(dry.said, ".") - strlen("would go")), 0);
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit WHERE operation='retain'"), 1);
@@ -379,7 +379,7 @@ START_TEST(a_clock_that_is_ahead_lets_nothing_new_go)
     finalize_months(&f, FIRST, OCTOBER, "");
     const answers before = ask(&f);
     const calling ahead = {.most = SIZE_MAX, .now_us = NOW_US + 3653 * TB_US_PER_DAY};
-    const char *words[] = {"retain hours=25 days=30 dry-run", "retain hours=25 days=30"};
+    const char *words[] = {"retain keep-hours=25mo keep-days=30mo dry-run format=table", "retain hours=25 days=30"};
     for (int i = 0; i < 2; i++) {
         const said right = run_words(&f, words[0]), s = run_from(&f, words[i], ahead);
         ck_assert_int_eq(s.code, TB_OK);

@@ -458,6 +458,7 @@ static tb_code list_late(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     tb_buf_str(&reply->json, "]}");
     if (n)
         tb_reply_say(reply, "%s %s to be billed.", TB__COUNTED(n, "account-month"), n == 1 ? "waits" : "wait");
+    if (tb_arg_given(args, "format")) tb__print_answer(args, reply);
     free(late);
     return TB_OK;
 }
@@ -499,8 +500,12 @@ static const char *misfit(const tb_args *args)
         return "--issued-in MONTH, or --since, goes alone, with --account, --format and --out at most.";
     if (final + line + is_void + late + number + check > 1)
         return "--finalize, --explain, --void, --late, --number and --check exclude each other.";
-    if (check && tb_arg_given(args, "format") && !tb_arg_is(args, "format", "json"))
-        return "--check prints a table; --format json prints it as JSON.";
+    const bool json = tb_arg_is(args, "format", "json"), csv = tb_arg_is(args, "format", "csv");
+    const bool table = tb_arg_is(args, "format", "table"), form = tb_arg_given(args, "format");
+    if ((check || late) && form && !json && !csv && !table)
+        return "--check and --late print rows: --format is table, json or csv; default table.";
+    if (table && !check && !late)
+        return "--format table goes with --check or --late. A document is json, csv, html, focus, pdf, ubl or xrechnung.";
     if (tb_arg_given(args, "norm") && !check) return "--norm needs --check.";
     if (number && (month || account))
         return "--number NUMBER goes alone: the number identifies the invoice.";
@@ -516,17 +521,15 @@ static const char *misfit(const tb_args *args)
     if (line && !account) return "--explain LINE needs --account ID: a line belongs to one "
                                  "invoice.";
     if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";
-    const bool looks = tb_arg_given(args, "format") || tb_arg_given(args, "paper") ||
-                       tb_arg_given(args, "audit");
-    if (check && (tb_arg_given(args, "paper") || tb_arg_given(args, "audit")))
-        return "--paper and --audit are for invoices; --check prints a table.";
-    if (looks && (line || is_void || late))
-        return "--format, --paper and --audit are for invoices; --explain prints JSON, --late a table.";
+    const bool pages = tb_arg_given(args, "paper") || tb_arg_given(args, "audit");
+    if (pages && (check || late)) return "--paper and --audit are for invoices; --check and --late print rows.";
+    if ((form || pages) && (line || is_void))
+        return "--format, --paper and --audit are for invoices; --explain prints JSON.";
     if (is_void || late || number || issued || since) return NULL;
     return month ? NULL : "--month YYYY-MM is missing. See: tollbook help invoice";
 }
 
-static tb_code check(const tb_ops *ops, const tb_args *args, tb_error *err)
+static tb_code check_args(const tb_ops *ops, const tb_args *args, tb_error *err)
 {
     const char *why = misfit(args);
     if (why) return tb_fail(err, TB_E_VALIDATION, NULL, "%s", why);
@@ -537,18 +540,21 @@ static tb_code check(const tb_ops *ops, const tb_args *args, tb_error *err)
 
 static tb_code read_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_code code = check(ops, args, err);
+    tb_code code = check_args(ops, args, err);
     if (code) return code;
+    const bool csv = tb_arg_is(args, "format", "csv"), check = tb_arg_given(args, "check");
+    if (csv && (check || tb_arg_given(args, "late")))
+        return tb__print_csv(check ? tb__invoice_check : list_late, ops, args, reply, err);
     if (tb_arg_given(args, "late")) return list_late(ops, args, reply, err);
     if (tb_arg_given(args, "number")) return show_number(ops, args, reply, err);
     if (tb_arg_given(args, "explain")) return explain(ops, args, reply, err);
-    if (tb_arg_given(args, "check")) return tb__invoice_check(ops, args, reply, err);
+    if (check) return tb__invoice_check(ops, args, reply, err);
     return run_all(ops, args, reply, false, err);
 }
 
 static tb_code write_invoices(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    tb_code code = check(ops, args, err);
+    tb_code code = check_args(ops, args, err);
     if (code) return code;
     return tb_arg_given(args, "void") ? make_void(ops, args, reply, err)
                                       : run_all(ops, args, reply, true, err);
@@ -559,8 +565,8 @@ static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "one account; default all with anything in the month"),
     {.name = "finalize", .kind = TB_PARAM_FLAG,
      .help = "make the drafts final: number, chain, ledger entry; final invoices stay as they are"},
-    {.name = "format", .value = TB_SHOWN_WORDS, .kind = TB_PARAM_CHOICE,
-     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns"},
+    {.name = "format", .value = "table|" TB_SHOWN_WORDS, .kind = TB_PARAM_CHOICE,
+     .help = "default json, the canonical text; focus is CSV with FOCUS 1.2 columns; --check and --late: table, json or csv"},
     {.name = "number", .value = "NUMBER", .kind = TB_PARAM_TEXT, .min = 1, .max = 23,
      .help = "show this invoice alone"},
     {.name = "issued-in", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,

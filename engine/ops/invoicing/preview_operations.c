@@ -507,7 +507,7 @@ static const tb_param params[] = {
      .help = "a month looks wrong that is more than N times the one before; default 3"},
     {.name = "hours", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 20, .otherwise = "10",
      .help = "an hour looks wrong that has more than N times its usual bytes; default 10"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -13,7 +13,7 @@ tb_code tb_ledger_amount(const char *text, size_t len, tb_ledger_entry *entry, t
 {
     tb_error why;
     if (tb_decimal_parse(text, len, TB_PRICE_SCALE_MAX, &entry->amount, &why))
-        return tb_fail(err, why.code, "amount", "%s", why.message);
+        return tb__refuse_decimal("amount", text, len, &why, err);
     int sign = tb_decimal_sign(entry->amount);
     if (sign > 0 || (sign < 0 && entry->kind == TB_LEDGER_ADJUSTMENT)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "amount", "The amount %s.",

@@ -62,7 +62,10 @@ static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     tb_code code = tb_store_need_account(ops->store, account, err);
     if (!code) code = tb_store_ledger(ops->store, account, &entries, &n, err);
     if (!code) code = tb_store_balance(ops->store, account, &balance, err);
-    if (!code) put_list(reply, account, entries, n, balance);
+    if (!code) {
+        put_list(reply, account, entries, n, balance);
+        tb__print_answer(args, reply);
+    }
     free(entries);
     return code;
 }
@@ -208,7 +211,7 @@ static tb_code show_statement(tb_ops *ops, const tb_args *args, tb_reply *reply,
 
 /* --- the rows --- */
 
-static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries")};
+static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries"), TB__PARAM_FORMAT(TB__FORMATS)};
 
 #define NOTE                                                                                       \
     {                                                                                              \

@@ -243,7 +243,7 @@ static tb_code read_moment(aging *a, const tb_args *args, tb_error *err)
 static tb_code show_aging(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0);
-    aging a = {.ops = ops, .reply = reply, .table = tb_arg_is(args, "format", "table"),
+    aging a = {.ops = ops, .reply = reply, .table = !tb_arg_is(args, "format", "json"),
                .one = account != 0};
     tb_code code = read_moment(&a, args, err);
     if (!code && account) code = tb_store_need_account(ops->store, account, err);
@@ -261,7 +261,7 @@ static const tb_param aging_params[] = {
     TB__PARAM_ACCOUNT(false, "one account; default: all that owe something"),
     {.name = "at", .value = "YYYY-MM-DD", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,
      .help = "as it stood at the end of this day, UTC; default: now"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

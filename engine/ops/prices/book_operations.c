@@ -90,7 +90,6 @@ static void put_listed(tb_reply *reply, const tb_book *book, const char *state, 
 static tb_code list_books(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     both books;
-    (void)args;
     tb_code code = both_read(ops->store, &books, err);
     if (code) return code;
     tb_buf_str(&reply->out, "book\tcurrency\teffective_from\tsha256\tstate\tsuperseded_by\n");
@@ -105,6 +104,7 @@ static tb_code list_books(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     for (size_t i = 0; !reply->json.failed && i < books.shadows.n; i++)
         put_listed(reply, &books.shadows.list[i].book, "shadow", "");
     tb_buf_str(&reply->json, "]}");
+    tb__print_answer(args, reply);
     both_release(&books);
     return TB_OK;
 }
@@ -165,7 +165,7 @@ static tb_code drop_shadow(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return TB_OK;
 }
 
-static void put_bill(tb_buf *out, const tb_shadow_bill *b)
+static void put_bill(const tb_shadow_bill *b, bool first, tb_reply *reply)
 {
     char month[8], billed[TB_DECIMAL_TEXT_MAX + 1], would[TB_DECIMAL_TEXT_MAX + 1];
     char delta[TB_DECIMAL_TEXT_MAX + 1], percent[TB_DECIMAL_TEXT_MAX + 2];
@@ -173,10 +173,16 @@ static void put_bill(tb_buf *out, const tb_shadow_bill *b)
     tb_month_format(b->month, month);
     if (tb_decimal_sub(b->would, b->billed, &change, NULL)) change = TB_DECIMAL_ZERO;
     tb_shadow_percent(b->billed, b->would, percent);
-    tb_buf_fmt(out, "%s\t%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%s\t%" PRIu64 "\t%s\n", b->book, month,
-               b->account, b->currency, tb_shadow_money(b->billed, b->currency, billed),
-               tb_shadow_money(b->would, b->currency, would),
-               tb_shadow_money(change, b->currency, delta), percent, b->unpriced, b->invoice);
+    tb_shadow_money(b->billed, b->currency, billed);
+    tb_shadow_money(b->would, b->currency, would);
+    tb_shadow_money(change, b->currency, delta);
+    tb_buf_fmt(&reply->out, "%s\t%s\t%" PRId64 "\t%s\t%s\t%s\t%s\t%s\t%" PRIu64 "\t%s\n", b->book, month,
+               b->account, b->currency, billed, would, delta, percent, b->unpriced, b->invoice);
+    tb_buf_fmt(&reply->json,
+               "%s{\"book\":\"%s\",\"month\":\"%s\",\"account\":%" PRId64 ",\"currency\":\"%s\",\"billed\":\"%s\","
+               "\"would\":\"%s\",\"delta\":\"%s\",\"percent\":\"%s\",\"unpriced\":%" PRIu64 ",\"invoice\":\"%s\"}",
+               first ? "" : ",", b->book, month, b->account, b->currency, billed, would, delta, percent, b->unpriced,
+               b->invoice);
 }
 
 static tb_code report_shadows(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -188,17 +194,20 @@ static tb_code report_shadows(tb_ops *ops, const tb_args *args, tb_reply *reply,
         tb_store_shadow_bills(ops->store, tb_arg_number(args, "month", INT64_MIN), &bills, &n, err);
     if (code) return code;
     reply->no = true;
+    tb_buf_str(&reply->json, "{\"bills\":[");
     tb_buf_str(
         &reply->out,
         "book\tmonth\taccount\tcurrency\tbilled\twould\tdelta\tpercent\tunpriced\tinvoice\n");
     for (size_t i = 0; i < n; i++) {
         if (book && strcmp(bills[i].book, book) != 0) continue;
-        put_bill(&reply->out, &bills[i]);
+        put_bill(&bills[i], reply->no, reply);
         reply->no = false;
     }
     if (reply->no)
         tb_reply_say(reply,
                      "Nothing is noted yet: a month's `invoice --finalize` notes it.");
+    tb_buf_str(&reply->json, "]}");
+    tb__print_answer(args, reply);
     free(bills);
     return TB_OK;
 }
@@ -225,6 +234,7 @@ static const tb_param add_params[] = {
              "would bill"},
     TB__PARAM_BACKDATED,
 };
+static const tb_param list_params[] = {TB__PARAM_FORMAT(TB__FORMATS)};
 static const tb_param show_params[] = {BOOK("book", true, "its id")};
 static const tb_param diff_params[] = {BOOK("book", true, "a book's id"),
                                        BOOK("other", true, "the other's id")};
@@ -250,6 +260,7 @@ static const tb_param activate_params[] = {
 static const tb_param report_params[] = {
     BOOK("book", false, "one book's id; default all"),
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH, .help = "one month; default all"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {
@@ -268,6 +279,7 @@ static const tb_operation rows[] = {
      .summary = "List the price books, shadow books last",
      .details = "",
      .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(list_params),
      .read = list_books},
     {.name = "book show",
      .summary = "Print a price book's canonical text",

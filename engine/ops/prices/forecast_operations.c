@@ -13,14 +13,16 @@ static tb_code forecast_one(const tb_ops *ops, const tb_args *args, tb_reply *re
     if (code) return code;
     if (tb_arg_is(args, "format", "table"))
         tb__forecast_table(&f, &reply->out);
-    else
-        tb__print_json(reply);
+    tb__print_answer(args, reply);
     return TB_OK;
 }
 
 static tb_code forecast(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    if (tb_arg_given(args, "backtest")) return tb__backtest(ops, args, reply, err);
+    if (tb_arg_given(args, "backtest")) {
+        if (!tb_arg_is(args, "format", "csv")) return tb__backtest(ops, args, reply, err);
+        return tb_fail(err, TB_E_VALIDATION, "format", "A backtest is printed as a table or as JSON: give --format json.");
+    }
     if (tb_arg_given(args, "account")) return forecast_one(ops, args, reply, err);
     return tb_fail(err, TB_E_VALIDATION, "account", "It is missing. Only a backtest takes all "
                                         "accounts.");
@@ -43,7 +45,7 @@ static const tb_param params[] = {
     {.name = "backtest",
      .kind = TB_PARAM_FLAG,
      .help = "forecast past months, and count how often they came out within p5 to p95"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -66,7 +66,6 @@ static tb_code list_scenarios(tb_ops *ops, const tb_args *args, tb_reply *reply,
 {
     tb_stored_scenario *list = NULL;
     size_t n = 0;
-    (void)args;
     tb_code code = tb_store_scenarios(ops->store, &list, &n, err);
     if (code) return code;
     tb_buf_str(&reply->out, "scenario\tadded\tsha256\n");
@@ -77,6 +76,7 @@ static tb_code list_scenarios(tb_ops *ops, const tb_args *args, tb_reply *reply,
     }
     tb_buf_str(&reply->json, "]}");
     free(list);
+    tb__print_answer(args, reply);
     return TB_OK;
 }
 
@@ -103,6 +103,7 @@ static const tb_param add_params[] = {
      .max = TB_SCENARIO_MAX,
      .help = "the scenario"},
 };
+static const tb_param list_params[] = {TB__PARAM_FORMAT(TB__FORMATS)};
 static const tb_param show_params[] = {
     {.name = "scenario",
      .value = "NAME|NAME@HASH",
@@ -126,6 +127,7 @@ static const tb_operation rows[] = {
      .summary = "List the scenarios that are kept",
      .details = "",
      .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(list_params),
      .read = list_scenarios},
     {.name = "scenario show",
      .summary = "Print a scenario's canonical text",

@@ -96,8 +96,7 @@ tb_code tb__solve_breakeven(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     if (!code) code = tb_breakeven_json(&of, &reply->json, err);
     if (!code && tb_arg_is(args, "format", "table"))
         code = tb_breakeven_text(&of, &reply->out, err);
-    else if (!code)
-        tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    if (!code) tb__print_answer(args, reply);
     tb__solve_books_release(&books);
     return code;
 }

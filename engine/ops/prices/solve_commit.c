@@ -221,10 +221,8 @@ tb_code tb__solve_commit(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     if (!code) code = find_commit(c, err);
     if (!code) {
         put_json(&reply->json, c);
-        if (tb_arg_is(args, "format", "table"))
-            put_table(&reply->out, c);
-        else
-            put_json(&reply->out, c);
+        if (tb_arg_is(args, "format", "table")) put_table(&reply->out, c);
+        tb__print_answer(args, reply);
     }
     tb__solve_span_release(&c->span);
     free(c);

@@ -28,7 +28,7 @@ static const tb_param breakeven_params[] = {
     {.name = "minimum", .kind = TB_PARAM_FLAG,
      .help = "include the book's monthly minimum, as if nothing else were billed"},
     DECIMAL("up-to", "UNITS", "requests or bytes; default 10^18"),
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 #define SPAN                                                                                       \
@@ -51,7 +51,7 @@ static const tb_param price_params[] = {
     DECIMAL("change", "PERCENT", "the same as a change"),
     {.name = "digits", .value = "N", .kind = TB_PARAM_NUMBER, .min = 0, .max = TB_PRICE_SCALE_MAX,
      .help = "digits of the answer's prices; default one more than in the book, at least 4"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_param commit_params[] = {
@@ -66,7 +66,7 @@ static const tb_param commit_params[] = {
      .help = "the discounted prices; default bandwidth, load_balancer and optimizer"},
     {.name = "step", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .min = 1, .max = 60,
      .otherwise = "1", .help = "step between the commits to try; default 1"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -251,8 +251,7 @@ tb_code tb__solve_price(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_er
     if (!code) code = put_json(&reply->json, p, err);
     if (!code && tb_arg_is(args, "format", "table"))
         put_table(&reply->out, p);
-    else if (!code)
-        tb_buf_add(&reply->out, reply->json.data, reply->json.len);
+    if (!code) tb__print_answer(args, reply);
     reply->no = !code && !has_answer(p);
     tb__solve_span_release(&p->span);
     free(p);

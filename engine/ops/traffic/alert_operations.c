@@ -97,14 +97,6 @@ static tb_code put_messages(tb_ops *ops, int64_t account, int64_t limit, tb_repl
     return TB_OK;
 }
 
-/* In the place of the table, where it is asked for. */
-static void put_json(const tb_args *args, tb_reply *reply)
-{
-    if (!tb_arg_is(args, "format", "json")) return;
-    reply->out.len = 0;
-    tb__print_json(reply);
-}
-
 static tb_code list_alerts(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const int64_t account = tb_arg_number(args, "account", 0), limit = tb_arg_number(args, "limit", 0);
@@ -117,7 +109,7 @@ static tb_code list_alerts(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_buf_str(&reply->json, "],\"messages\":[");
     if (!code) code = put_messages(ops, account, limit, reply, err);
     tb_buf_str(&reply->json, "]}");
-    if (!code) put_json(args, reply);
+    if (!code) tb__print_answer(args, reply);
     return code;
 }
 
@@ -263,7 +255,7 @@ static tb_code change(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
                        "Both --%s and --%s are given. Give one of them.", ways[first].name,
                        ways[second].name);
     tb_code code = ways[first].run(ops, args, reply, err);
-    if (!code && !reply->next.len) put_json(args, reply);
+    if (!code && !reply->next.len && tb_arg_is(args, "format", "json")) tb__print_json(reply);
     return code;
 }
 
@@ -271,7 +263,7 @@ static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "only this account's; default: all"),
     {.name = "limit", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = 10000,
      .otherwise = LIST_USUAL, .help = "the newest so many alerts and messages; default " LIST_USUAL},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
     {.name = "resend", .value = "ID", .kind = TB_PARAM_TEXT, .min = 1, .max = 64,
      .help = "send this message again, under the same id"},
     {.name = "evaluate", .kind = TB_PARAM_FLAG,

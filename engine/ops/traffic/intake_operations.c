@@ -99,12 +99,14 @@ static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     l.n = 0;
     code = tb_store_sources(ops->store, MOST, put_source, &l, err);
     tb_buf_str(&reply->json, "]}");
+    if (!code) tb__print_answer(args, reply);
     return code;
 }
 
 static const tb_param params[] = {
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
      .help = "the month whose usage without an account is listed, UTC; default: the running one"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -93,8 +93,7 @@ static tb_code percentile(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_percentile_json(&a.of, &a.ask, &found, &reply->json);
     if (tb_arg_is(args, "format", "table"))
         tb_percentile_table(&a.of, &a.ask, &found, &reply->out);
-    else
-        tb_percentile_json(&a.of, &a.ask, &found, &reply->out);
+    tb__print_answer(args, reply);
     return TB_OK;
 }
 
@@ -104,7 +103,8 @@ static const tb_param params[] = {
      .kind = TB_PARAM_NUMBER,
      .min = 1,
      .max = INT64_MAX,
-     .help = "a pull zone's traffic"},
+     .help = "a pull zone's traffic",
+     .list = TB__LIST_ZONES},
     TB__PARAM_ACCOUNT(false, "an account's traffic, all its pull zones together"),
     {.name = "month",
      .value = "YYYY-MM",
@@ -123,7 +123,7 @@ static const tb_param params[] = {
      .min = 1,
      .max = 40,
      .help = "agreed Mbit/s: prints how many buckets are above it, and how many more may follow"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -1,6 +1,7 @@
 /* stats, usage: the answers of the statistics and load balancer endpoints. verify, anchor: whether
  * everything stored still agrees, and a digest to ask that by later. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/counted.h"
@@ -52,7 +53,13 @@ static tb_code read_range(const tb_args *args, tb_answer_kind kind, int64_t now_
                                   .statistics = kind == TB_ANSWER_STATISTICS};
     tb_code code = tb_range_resolve(&query, now_us, ret_range, &why);
     if (!code) return TB_OK;
-    return tb_fail(err, code, strcmp(why.field, "dateTo") == 0 ? "to" : "from", "%s", why.message);
+    const char *name = strcmp(why.field, "dateTo") == 0 ? "to" : "from", *text = tb_arg_text(args, name);
+    if (text && strstr(why.message, "earlier than dateFrom"))
+        return tb_fail(err, code, name, "\"%.40s\" is earlier than --from.", text);
+    if (strstr(why.message, "loadLatest"))
+        return tb_fail(err, code, "from", "--latest needs --from or --to.");
+    const bool spelling = text && strncmp(why.message, "The value is not", 16) == 0;
+    return spelling ? tb_fail(err, code, name, "\"%.40s\": %s", text, why.message) : tb_fail(err, code, name, "%s", why.message);
 }
 
 static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -68,7 +75,7 @@ static tb_code stats(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     if (!code)
         code = tb_statistics_in(ops->store, &(tb_statistics_query){view, range, kind}, ops->now_us, NULL,
                                 &reply->json, err);
-    tb__print_json(reply);
+    if (!code) tb__print_answer(args, reply);
     return code;
 }
 
@@ -79,7 +86,7 @@ static tb_code usage(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     const int64_t month = tb_arg_number(args, "month", tb_month_from_us(ops->now_us));
     tb_code code = tb_usage_answer(ops->store, 0, tb_arg_number(args, "balancer", 0), month,
                                    ops->now_us, &reply->json, err);
-    tb__print_json(reply);
+    if (!code) tb__print_answer(args, reply);
     return code;
 }
 
@@ -88,7 +95,7 @@ static tb_code usage(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
 static void say_difference(void *ctx, const char *sentence)
 {
     tb_reply *reply = ctx;
-    if (reply->out.len) tb_buf_str(&reply->json, ",");
+    if (reply->json.len && reply->json.data[reply->json.len - 1] != '[') tb_buf_str(&reply->json, ",");
     tb_json_string(&reply->json, sentence, strlen(sentence));
     tb_buf_fmt(&reply->out, "%s\n", sentence);
 }
@@ -102,15 +109,27 @@ static tb_code compare(tb_store *store, const char *against, tb_reply *reply,
     return code;
 }
 
+/* `anchor` prints the digest and a time: the whole line is taken too. NULL: none is given. */
+static const char *read_anchor(const tb_args *args, char out[TB_ANCHOR_MAX])
+{
+    const char *text = tb_arg_text(args, "against");
+    if (!text) return NULL;
+    const size_t len = strcspn(text, " ");
+    snprintf(out, TB_ANCHOR_MAX, "%.*s", len < TB_ANCHOR_MAX ? (int)len : TB_ANCHOR_MAX - 1, text);
+    return out;
+}
+
 static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    const char *against = tb_arg_text(args, "against");
+    char digest[TB_ANCHOR_MAX];
+    const char *against = read_anchor(args, digest);
     tb_closings_checked closings = {.all = tb_arg_given(args, "all")};
     uint64_t differences = 0;
     tb_error why;
     if (against && tb_anchor_check(against, &why))
-        return tb_fail(err, TB_E_VALIDATION, "against", "%s", why.message);
+        return tb_fail(err, TB_E_VALIDATION, "against", "\"%.40s\": %s", against, why.message);
     tb_buf_str(&reply->json, "{\"differences\":[");
+    if (tb_arg_is(args, "format", "csv")) tb_buf_str(&reply->out, "difference\n");
     tb_code code = tb__verify_in(ops->store, &closings, say_difference, reply, &differences, err);
     if (!code && against) code = compare(ops->store, against, reply, &differences, err);
     tb_buf_str(&reply->json, "]}");
@@ -120,12 +139,13 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
                      TB__COUNTED(closings.again, "closing"), TB__COUNTED(closings.by_hash, "closing"),
                      closings.all ? "" : " (--all works out older months too)");
     reply->no = differences > 0;
-    if (!differences) tb_buf_str(&reply->out, "no differences.\n");
-    else
-        tb_reply_say(reply,
-                     "%s. If a line says what to do, do that. For the others, restore a backup and "
-                     "ingest what came after it.",
-                     TB__COUNTED(differences, "difference"));
+    if (!differences && !tb_arg_is(args, "format", "csv")) tb_buf_str(&reply->out, "no differences.\n");
+    tb__print_answer(args, reply);
+    if (!differences) return TB_OK;
+    tb_reply_say(reply,
+                 "%s. If a line says what to do, do that. For the others, restore a backup and "
+                 "ingest what came after it.",
+                 TB__COUNTED(differences, "difference"));
     return TB_OK;
 }
 
@@ -146,7 +166,7 @@ static tb_code anchor(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
 static const tb_param stats_params[] = {
     TB__PARAM_ACCOUNT(true, "the account"),
     {.name = "zone", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
-     .help = "one of its pull zones; default all"},
+     .help = "one of its pull zones; default all", .list = TB__LIST_ZONES},
     {.name = "from", .value = "D", .kind = TB_PARAM_TEXT, .help = "first day or moment, UTC"},
     {.name = "to", .value = "D", .kind = TB_PARAM_TEXT, .help = "last day or moment, UTC"},
     {.name = "hourly", .kind = TB_PARAM_FLAG, .help = "buckets of an hour instead of a day"},
@@ -155,18 +175,21 @@ static const tb_param stats_params[] = {
     {.name = "latest", .kind = TB_PARAM_FLAG, .help = "at most 24 hours, of any age"},
     {.name = "kind", .value = "statistics|optimizer|queue|safehop", .kind = TB_PARAM_CHOICE,
      .help = "which figures; all but the first need --zone; default statistics"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 static const tb_param usage_params[] = {
     {.name = "balancer", .value = "ID", .kind = TB_PARAM_NUMBER, .required = true, .min = 1,
-     .max = INT64_MAX, .help = "the load balancer"},
+     .max = INT64_MAX, .help = "the load balancer", .list = TB__LIST_BALANCERS},
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
      .help = "UTC; default the running month"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 static const tb_param verify_params[] = {
     {.name = "all", .kind = TB_PARAM_FLAG,
      .help = "work out closings of all months again, not of the last three alone"},
     {.name = "against", .value = "DIGEST", .kind = TB_PARAM_TEXT, .min = 1,
      .help = "a digest of `tollbook anchor`: what it covered must still be there, unchanged"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {
@@ -184,12 +207,14 @@ static const tb_operation rows[] = {
      .read = usage},
     {.name = "verify",
      .summary = "Check everything stored against itself",
-     .details = "Prints a sentence for each difference; exit status 1 if there was one.\n"
+     .details = "Prints a sentence for each difference; exit status 1 if there was one. On a terminal it\n"
+                "shows how far it is.\n"
                 "--against also finds changes by somebody who recomputed all checksums. With\n"
                 "--server the running server does it, in 20 seconds or not at all.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(verify_params),
-     .read = verify},
+     .read = verify,
+     .slow = true},
     {.name = "anchor",
      .summary = "Print a digest of everything append-only, to keep elsewhere",
      .details = "Prints the digest, a space and the time. `tollbook verify --against DIGEST`\n"

@@ -293,7 +293,7 @@ static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, 
                  .is_descending = tb_arg_given(args, "descending"),
                  .limit = tb_arg_number(args, "limit", INT64_MAX),
                  .page = tb_arg_number(args, "page", 1),
-                 .table = tb_arg_is(args, "format", "table")};
+                 .table = !tb_arg_is(args, "format", "json")};
     if (search) l.choice.search = search->text;
     tb_code code = read_listing(args, &l, err);
     if (!code) code = tb_month_books_read(ops->store, &l.books, err);
@@ -318,7 +318,7 @@ static const tb_param params[] = {
     {.name = "sort", .value = SORTS, .kind = TB_PARAM_CHOICE, .otherwise = "account",
      .help = "what they are sorted by, the least first; default: account"},
     {.name = "descending", .kind = TB_PARAM_FLAG, .help = "the most first"},
-    TB__PARAM_FORMAT("table|json"),
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -45,10 +45,16 @@ static void put_value(const tb_arg *arg, tb_buf *out)
     }
 }
 
+/* How the answer is printed is no part of what was done. */
+static bool is_form(const tb_param *p)
+{
+    return p->kind == TB_PARAM_CHOICE && strcmp(p->value, TB__FORMATS) == 0;
+}
+
 static void put_param(const tb_args *args, const tb_param *p, tb_buf *out)
 {
     const tb_arg *arg = tb_arg_nth(args, p->name, 0);
-    if (!arg || p->secret) return;
+    if (!arg || p->secret || is_form(p)) return;
     if (out->len > 1) tb_buf_str(out, ",");
     tb_json_string(out, p->name, strlen(p->name));
     tb_buf_str(out, p->repeats ? ":[" : ":");
@@ -164,6 +170,17 @@ static void put_entry(const tb_audit_entry *e, bool first, tb_reply *reply)
     tb_buf_fmt(&reply->json, ",\"arguments\":%s}", e->arguments);
 }
 
+/* All pages are one text. */
+static void print_page(const tb_args *args, size_t head, tb_reply *reply)
+{
+    const tb_buf *json = &reply->json;
+    const size_t from = args->next ? head : 0;
+    reply->out.len = 0;
+    if (args->next && json->len > head) tb_buf_str(&reply->out, ",");
+    if (!json->failed) tb_buf_add(&reply->out, json->data + from, json->len - from);
+    if (!reply->next.len) tb_buf_str(&reply->out, "]}\n");
+}
+
 /* A page a call. */
 static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
@@ -176,10 +193,12 @@ static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     if (code) return code;
     if (!args->next) tb_buf_str(&reply->out, "id\ttime\tkey\tfrom\toperation\targuments\n");
     tb_buf_str(&reply->json, "{\"entries\":[");
+    const size_t head = reply->json.len;
     for (size_t i = 0; i < n; i++)
         put_entry(&entries[i], i == 0, reply);
-    tb_buf_str(&reply->json, "]}");
     if (n == TB_AUDIT_PAGE) tb_buf_fmt(&reply->next, "%" PRId64, entries[n - 1].id);
+    if (tb_arg_is(args, "format", "json")) print_page(args, head, reply);
+    tb_buf_str(&reply->json, "]}");
     tb_audit_release(entries);
     return TB_OK;
 }
@@ -187,6 +206,7 @@ static tb_code list_entries(tb_ops *ops, const tb_args *args, tb_reply *reply, t
 static const tb_param params[] = {
     {.name = "after", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 0, .max = INT64_MAX,
      .help = "entries after this one; default all"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

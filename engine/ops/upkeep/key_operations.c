@@ -64,7 +64,6 @@ static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
 {
     tb_key *keys = NULL;
     size_t n = 0;
-    (void)args;
     tb_code code = tb_store_keys(ops->store, &keys, &n, err);
     if (code) return code;
     tb_buf_str(&reply->out, "id\taccount\troles\tkey\tcreated\trevoked\n");
@@ -76,6 +75,7 @@ static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     }
     tb_buf_str(&reply->json, "]}");
     free(keys);
+    tb__print_answer(args, reply);
     return TB_OK;
 }
 
@@ -86,10 +86,8 @@ static tb_code read_roles(const tb_args *args, tb_key *key, tb_error *err)
     const tb_arg *arg;
     tb_role role;
     for (size_t i = 0; (arg = tb_arg_nth(args, "role", i)) != NULL; i++) {
-        if (!tb_role_parse(arg->text.data, &role))
-            return tb_fail(err, TB_E_VALIDATION, "role",
-                           "There is no role \"%s\". See: tollbook help key create",
-                           arg->text.data);
+        const tb_code code = tb_role_read(arg->text.data, &role, err);
+        if (code) return code;
         key->roles |= UINT32_C(1) << role;
     }
     const char *refusal = tb_roles_refusal(key->account, key->roles);
@@ -172,8 +170,10 @@ static const tb_param revoke_params[] = {
      .kind = TB_PARAM_NUMBER,
      .required = true,
      .max = INT64_MAX,
-     .help = "the key's id as `tollbook key list` shows it"},
+     .help = "the key's id as `tollbook key list` shows it",
+     .list = "key list"},
 };
+static const tb_param list_params[] = {TB__PARAM_FORMAT(TB__FORMATS)};
 
 static const tb_operation rows[] = {
     {.name = "key create",
@@ -197,6 +197,7 @@ static const tb_operation rows[] = {
      .summary = "List the API keys, never their text",
      .details = "",
      .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(list_params),
      .read = list_keys},
 };
 const tb__operations tb__key_operations = TB__OPERATIONS(rows);

@@ -79,24 +79,48 @@ static tb_code find_running(retaining *r, tb_error *err)
     return TB_OK;
 }
 
-static int64_t months_before(const retaining *r, const tb_args *args, const char *name)
+/* How many months are kept: "25mo" of --keep-hours, or 25 of its older name. *ret 0: nothing of it goes. */
+static tb_code read_months(const tb_args *args, const char *name, const char *old, int64_t *ret, tb_error *err)
 {
-    const int64_t kept = tb_arg_number(args, name, 0);
+    const char *text = tb_arg_text(args, name), *at = text;
+    int64_t n = 0;
+    *ret = tb_arg_number(args, old, 0);
+    if (!text) return TB_OK;
+    if (*ret) return tb_fail(err, TB_E_VALIDATION, old, "It is the older name of --%s. Give --%s alone.", name, name);
+    for (; *at >= '0' && *at <= '9' && n < 100000; at++)
+        n = n * 10 + (*at - '0');
+    if (at == text || strcmp(at, "mo") != 0)
+        return tb_fail(err, TB_E_VALIDATION, name, "\"%s\" is not a number of months. Write it like 25mo.", text);
+    if (n < MONTHS_MIN || n > MONTHS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, name, "It takes from %dmo to %dmo: the last two years and the running month are"
+                       " always kept.", MONTHS_MIN, MONTHS_MAX);
+    *ret = n;
+    return TB_OK;
+}
+
+static int64_t months_before(const retaining *r, int64_t kept)
+{
     return kept > 0 && kept < r->running ? r->running - kept : 0;
 }
 
 static tb_code read_args(retaining *r, const tb_args *args, tb_error *err)
 {
-    const bool hours = tb_arg_given(args, "hours"), days = tb_arg_given(args, "days");
-    if (!hours && !days && !tb_arg_given(args, "logs"))
-        return tb_fail(err, TB_E_VALIDATION, "hours",
-                       "Nothing is said to go. Give --hours, --days or --logs.");
-    if (hours && days && tb_arg_number(args, "days", 0) < tb_arg_number(args, "hours", 0))
-        return tb_fail(err, TB_E_VALIDATION, "days",
-                       "Days are kept at least as long as hours: give --days the larger number.");
-    tb_code code = find_running(r, err);
+    int64_t hours = 0, days = 0;
+    tb_code code = read_months(args, "keep-hours", "hours", &hours, err);
+    if (!code) code = read_months(args, "keep-days", "days", &days, err);
     if (code) return code;
-    r->before = (tb_kept){months_before(r, args, "hours"), months_before(r, args, "days")};
+    if (!hours && !days && !tb_arg_given(args, "logs"))
+        return tb_fail(err, TB_E_VALIDATION, "keep-hours",
+                       "Nothing is said to go. Give --keep-hours 25mo, --keep-days 25mo or --logs 24h.");
+    if (hours && days && days < hours)
+        return tb_fail(err, TB_E_VALIDATION, "keep-days",
+                       "Days are kept at least as long as hours: give --keep-days the larger number.");
+    code = find_running(r, err);
+    if (code) return code;
+    if (!args->next && (tb_arg_given(args, "hours") || tb_arg_given(args, "days")))
+        tb_reply_say(r->reply, "--hours and --days are older names, of numbers of months: write --keep-hours 25mo and"
+                               " --keep-days 25mo.");
+    r->before = (tb_kept){months_before(r, hours), months_before(r, days)};
     return read_logs(args, r->told.begun_us, &r->logs_ms, err);
 }
 
@@ -283,6 +307,7 @@ static tb_code try_retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     reply->settled = true;
     tb_code code = read_args(&r, args, err);
     if (!code) code = dry_run(&r, err);
+    if (!code) tb__print_answer(args, reply);
     free(r.walk.months);
     return code;
 }
@@ -336,13 +361,18 @@ static tb_code retain(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
 }
 
 static const tb_param params[] = {
-    {.name = "hours", .value = "N", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
-     .help = "keep hours of the running month and of so many months before it, 25 at least"},
-    {.name = "days", .value = "N", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
+    {.name = "keep-hours", .value = "MONTHS", .kind = TB_PARAM_TEXT, .min = 1, .max = 8,
+     .help = "keep hours of the running month and of so many months before it: 25mo, the least, or more"},
+    {.name = "keep-days", .value = "MONTHS", .kind = TB_PARAM_TEXT, .min = 1, .max = 8,
      .help = "keep days of the running month and of so many months before it, no fewer than of hours"},
+    {.name = "hours", .value = "MONTHS", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
+     .help = "the older name of --keep-hours 25mo: a number of months, 25 at least"},
+    {.name = "days", .value = "MONTHS", .kind = TB_PARAM_NUMBER, .min = MONTHS_MIN, .max = MONTHS_MAX,
+     .help = "the older name of --keep-days 25mo"},
     {.name = "logs", .value = "TIME", .kind = TB_PARAM_TEXT, .min = 1, .max = 8,
      .help = "keep lines of request logs so long, as 24h or 30m; never longer than 72h"},
     {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would go, by month, and change nothing"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -29,6 +29,7 @@ static tb_code list_sizes(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     }
     tb_buf_str(&reply->json, "]}");
     free(sizes);
+    tb__print_answer(args, reply);
     return TB_OK;
 }
 
@@ -37,6 +38,7 @@ static const tb_param params[] = {
      .help = "what is listed; default kind"},
     {.name = "most", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = 1000000,
      .help = "at most so many lines; default 20"},
+    TB__PARAM_FORMAT(TB__FORMATS),
 };
 
 static const tb_operation rows[] = {

@@ -242,8 +242,8 @@ static tb_code check_place(tb_store *store, const tb_usage_client *client, int64
     if (!client && !epoch) return TB_OK;
     if (!client)
         return tb_fail(err, TB_E_USAGE, NULL,
-                       "%s has its usage in ClickHouse: ask the server that serves it, with --server. `query` and `backup` "
-                       "read the file itself, with --usage.",
+                       "%s has its usage in ClickHouse. `serve`, `query` and `backup` read it with --usage "
+                       "clickhouse://HOST:PORT/DATABASE; ask the server that serves it for everything else, with --server.",
                        store->path);
     tb_code code = tb__ch_meta(store, "usage_shards", (int64_t)client->shards, &shards, err);
     if (!code && shards != (int64_t)client->shards)

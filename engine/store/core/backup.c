@@ -136,7 +136,7 @@ static void remove_beside(const char *partial)
 }
 
 typedef struct copy_check {
-    sqlite3 *db;
+    const tb_store *copy;
     tb_progress progress;
     void *ctx;
     char first[240]; /* the first difference, cut to an error message's room */
@@ -152,9 +152,7 @@ static void keep_first(void *ctx, const char *sentence)
 static int show_pages_read(void *ctx)
 {
     copy_check *check = ctx;
-    int pages = 0, highest = 0;
-    if (sqlite3_db_status(check->db, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK)
-        check->progress(check->ctx, (uint64_t)(unsigned)pages, 0);
+    check->progress(check->ctx, tb_store_pages_read(check->copy), 0);
     return 0;
 }
 
@@ -166,7 +164,7 @@ static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_che
     const tb_store_options reader = {.usage = usage};
     tb_code code = tb_store_open(path, &reader, &copy, err);
     if (code) return code;
-    c->db = copy->db;
+    c->copy = copy;
     if (c->progress) {
         c->progress(c->ctx, 0, 0);
         sqlite3_progress_handler(copy->db, STEPS_PER_LOOK, show_pages_read, c);

@@ -263,6 +263,13 @@ void tb_store_interrupt(tb_store *store)
 
 #define STEPS_PER_ASK 20000 /* of SQLite's machine: well under a millisecond */
 
+uint64_t tb_store_pages_read(const tb_store *store)
+{
+    int pages = 0, highest = 0;
+    const int rc = sqlite3_db_status(store->db, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0);
+    return rc == SQLITE_OK ? (uint64_t)(unsigned)pages : 0;
+}
+
 void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx)
 {
     sqlite3_progress_handler(store->db, stops ? STEPS_PER_ASK : 0, stops, ctx);

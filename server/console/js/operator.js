@@ -42,18 +42,19 @@ export function metrics(text) {
   return found;
 }
 
-/** Where a document is wrong: the byte or the line that an error names. Pure. */
+/** Where a document is wrong: the byte or the line that an error names. A byte counts from the document's beginning, or in some
+ *  errors from the line's. Pure. */
 export function place(message, text) {
   const line = /\bLine (\d+)/i.exec(message), byte = /\bbyte (\d+)/i.exec(message);
   if (!line && !byte) return null;
   const lines = text.split("\n");
-  if (line) {
+  const bytes = new TextEncoder().encode(text).slice(0, Math.max(0, Number(byte?.[1]) - 1));
+  const start = new TextDecoder().decode(bytes).length, found = text.slice(0, start).split("\n").length;
+  if (line && !(byte && found === Number(line[1]))) {
     const at = lines.slice(0, Number(line[1]) - 1).join("\n").length + (Number(line[1]) > 1 ? 1 : 0);
     return {line: Number(line[1]), start: at, end: at + (lines[Number(line[1]) - 1] ?? "").length};
   }
-  const bytes = new TextEncoder().encode(text).slice(0, Math.max(0, Number(byte[1]) - 1));
-  const start = new TextDecoder().decode(bytes).length;
-  return {line: text.slice(0, start).split("\n").length, start, end: Math.min(text.length, start + 1)};
+  return {line: found, start, end: Math.min(text.length, start + 1)};
 }
 
 /** The month before or after "2026-10". Pure. */

@@ -33,11 +33,11 @@ class Ledger(Case):
         return json.loads(done.out)["invoices"]
 
     def entries(self, account=1, now=DECEMBER):
-        out = self.run_tool("ledger", "--db", "t.db", "--account", account, now=now).out
+        out = self.run_tool("ledger", "--db", "t.db", "--account", account, "--format", "table", now=now).out
         return [line.split("\t") for line in out.splitlines()[1:]]
 
     def kinds(self, account=1):
         return [(e[2], e[3], e[5]) for e in self.entries(account)]
 
     def verify(self, *words, status=0):
-        return self.run_tool("verify", "--db", "t.db", *words, status=status)
+        return self.run_tool("verify", "--db", "t.db", "--format", "table", *words, status=status)

@@ -146,8 +146,8 @@ class Accounts(Both):
     def test_what_will_be_on_no_invoice(self):
         log = line(1, zone=999) + line(2, edge="QX7") + "nonsense\n\nnonsense \x00\n"
         self.on_both("ingest", "-", stdin=log.encode() + b"\xff|x\n")
-        here = self.run_tool("intake", "--db", "l.db").out
-        there = self.run_tool("intake", "--server", self.url, key=self.key).out
+        here = self.run_tool("intake", "--db", "l.db", "--format", "table").out
+        there = self.run_tool("intake", "--server", self.url, "--format", "table", key=self.key).out
         self.assertEqual(here, re.sub("\thttp, key [0-9]+\n", "\t-\n", there))  # of standard input there is no more to say
         rows = [row.split("\t") for row in here.splitlines()]
         self.assertEqual(rows[0], ["what", "lines", "which"])
@@ -171,7 +171,7 @@ class Accounts(Both):
         found, = (one for one in self.asked("intake")["sources"] if one["source"].startswith("http"))
         self.assertRegex(found.pop("source"), r"^http, key \d+$")
         self.assertEqual(found, {"kind": "log", "newest": NOW, "segments": 3, "accepted": 5, "rejected": 2})
-        here = [row.split("\t") for row in self.run_tool("intake", "--db", "l.db").out.splitlines()]
+        here = [row.split("\t") for row in self.run_tool("intake", "--db", "l.db", "--format", "table").out.splitlines()]
         self.assertIn([f"newest {NOW}", "4", "edge-1.log"], here)
         self.assertIn([f"newest {before}", "1", "edge 7 <b>.log"], here)
 

@@ -87,7 +87,7 @@ class Billing(Case):
         dearer = {**BOOK, "book": "standard-2027", "effective_from": "2027-01-01T00:00:00Z",
                   "optimizer": {"monthly": "10"}}
         self.run_tool("book", "add", "--db", "t.db", "-", stdin=json.dumps(dearer).encode())
-        listed = self.run_tool("book", "list", "--db", "t.db").out.splitlines()
+        listed = self.run_tool("book", "list", "--db", "t.db", "--format", "table").out.splitlines()
         self.assertEqual([r.split("\t")[:3] for r in listed[1:]],
                          [["standard-2026", "USD", "2026-01-01T00:00:00Z"],
                           ["standard-2027", "USD", "2027-01-01T00:00:00Z"]])
@@ -258,7 +258,7 @@ class Billing(Case):
         self.assertEqual(self.query("SELECT * FROM declaration"), before)
         self.run_tool("apply", "--db", "t.db", "c.json", now=back)  # changes nothing
         self.run_tool(*declare[1], now=step)
-        at = lambda: self.run_tool("audit", "--db", "t.db").out.splitlines()[-1].split("\t")
+        at = lambda: self.run_tool("audit", "--db", "t.db", "--format", "table").out.splitlines()[-1].split("\t")
         self.assertEqual(at()[1], NOVEMBER)  # a step back counts from the newest change on
         self.run_tool(*declare[0], "--backdated", now="2026-11-02T00:00:00Z")
         self.assertEqual((at()[1], json.loads(at()[5])["backdated"]), ("2026-11-02T00:00:00Z", True))
@@ -465,7 +465,7 @@ class Billing(Case):
         return self.run_tool("ledger", *words, **more)
 
     def entries(self, account=1):
-        out = self.ledger("--db", "t.db", "--account", account).out.splitlines()
+        out = self.ledger("--db", "t.db", "--account", account, "--format", "table").out.splitlines()
         return [line.split("\t") for line in out[1:]]
 
     def test_the_balance_is_the_sum_of_what_was_entered(self):
@@ -535,7 +535,7 @@ class Billing(Case):
                 db.execute(f"DROP TRIGGER {name}")
             db.execute("UPDATE invoice SET document=replace(document,'\"amount\":\"3.00\"',"
                        "'\"amount\":\"2.00\"') WHERE number='2026-000001'")
-        done = self.run_tool("verify", "--db", "t.db", status=1)
+        done = self.run_tool("verify", "--db", "t.db", "--format", "table", status=1)
         self.assertIn("2026-000001", done.out)
 
 

@@ -194,7 +194,7 @@ class Short(Case):
                                                     status=2).err)
         self.assertIn("--account: It is missing", self.run_tool("forecast", "--db", "t.db",
                                                                 status=2).err)
-        for option, value in (("--seed", "4294967296"), ("--paths", "99"), ("--format", "csv")):
+        for option, value in (("--seed", "4294967296"), ("--paths", "99"), ("--format", "xml")):
             self.assertIn(option, self.run_tool("forecast", "--db", "t.db", "--account", 1, option,
                                                 value, status=2).err)
 

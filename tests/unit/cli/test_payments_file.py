@@ -158,7 +158,7 @@ class PaymentsFile(Ledger):
         self.run_tool("invoice", "--db", "t.db", "--void", "2026-000001", now=NOVEMBER)
         self.run_tool("ledger", "close", "--db", "t.db", "--month", "2026-10", now=DECEMBER)
         row = "05.11.2026;A;2026-000002;USD;4,00;A1\n"
-        before = self.run_tool("audit", "--db", "t.db", now=DECEMBER).out
+        before = self.run_tool("audit", "--db", "t.db", "--format", "table", now=DECEMBER).out
         for rows, refused in ((row.replace("05.11", "05.10"), 1), (row.replace("4,00", "4,001"), 2), (row + row, 0),
                               (row + row.replace("4,00", "5,00"), 2)):
             text, said = HEAD + rows, []
@@ -168,7 +168,7 @@ class PaymentsFile(Ledger):
             self.assertEqual(*said)
             if not refused:
                 self.assertEqual([row[4] for row in self.rows], ["2", "2"])
-        after = self.run_tool("audit", "--db", "t.db", now=DECEMBER).out
+        after = self.run_tool("audit", "--db", "t.db", "--format", "table", now=DECEMBER).out
         self.assertEqual(len(after.splitlines()) - len(before.splitlines()), 1)
 
     def test_an_id_of_the_banks_is_one_payment_only(self):

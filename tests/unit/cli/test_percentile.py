@@ -119,7 +119,7 @@ class Percentile(Case):
                 ((), 2, "--zone: It is missing. Give it, or an account."),
                 (("--zone", 999), 2, "SELECT id, account"),
                 (("--account", 9), 2, "tollbook apply"),
-                (("--account", 2, "--zone", 101), 2, "Pull Zone was not found"),
+                (("--account", 2, "--zone", 101), 2, "no pull zone 101 of account 2"),
                 (("--zone", 101, "--month", "2026-13"), 2, "Write it like 2026-10"),
                 (("--zone", 101, "--month", "2027-04"), 2, "future"),
                 (("--zone", 101, "--percentile", "0"), 2, "above 0"),

@@ -53,7 +53,7 @@ class Prepaid(Case):
         return {i["account"]: i for i in json.loads(done.out)["invoices"]} if done.out else {}
 
     def ledger(self, account=1):
-        lines = self.run_tool("ledger", "--db", "t.db", "--account", account).out.splitlines()
+        lines = self.run_tool("ledger", "--db", "t.db", "--account", account, "--format", "table").out.splitlines()
         return [tuple(line.split("\t")[i] for i in (2, 3, 5)) for line in lines[1:-1]]
 
     def days(self, account=1):
@@ -61,11 +61,11 @@ class Prepaid(Case):
                 if kind == "usage"]
 
     def balance(self, account=1):
-        lines = self.run_tool("ledger", "--db", "t.db", "--account", account).out.splitlines()
+        lines = self.run_tool("ledger", "--db", "t.db", "--account", account, "--format", "table").out.splitlines()
         return Decimal(lines[-1].split("\t")[3])
 
     def verify(self, status=0):
-        return self.run_tool("verify", "--db", "t.db", status=status).out
+        return self.run_tool("verify", "--db", "t.db", "--format", "table", status=status).out
 
     def test_days_are_entered_once_and_the_next_day_has_what_came_late(self):
         self.take(row("2026-11-01", 123), row("2026-11-02", 123), now="2026-11-03T01:00:00Z")
@@ -79,7 +79,7 @@ class Prepaid(Case):
         self.assertEqual(self.days()[2:], [("-1.2", "2026-11-03")])
         self.assertEqual(self.days(3), [])
         self.verify()
-        times = self.run_tool("ledger", "--db", "t.db", "--account", 1).out
+        times = self.run_tool("ledger", "--db", "t.db", "--account", 1, "--format", "table").out
         self.assertIn("\t2026-11-03T23:59:59Z\tusage\t-1.2\tUSD\tprepaid 1 2026-11-03\t", times)
 
     def test_only_prepaid_accounts_are_asked_for(self):

@@ -34,7 +34,7 @@ class Reading(Case):
     def test_what_stats_refuses_is_named(self):
         self.assertIn("--from: ", self.stats("--from", "2024-01-01", status=2).err)
         self.assertIn("--to: ", self.stats("--to", "yesterday", status=2).err)
-        self.assertIn("Pull Zone", self.stats("--zone", 999, status=2).err)
+        self.assertIn("no pull zone 999 of account 1", self.stats("--zone", 999, status=2).err)
         done = self.run_tool("stats", "--db", "t.db", "--account", 9, status=2)
         self.assertIn("tollbook apply", done.err)
 
@@ -60,11 +60,11 @@ class Reading(Case):
         key = done.out.strip()
         for name in self.folder.glob("t.db*"):
             self.assertNotIn(key.encode(), name.read_bytes())
-        listed = self.run_tool("key", "list", "--db", "t.db").out
+        listed = self.run_tool("key", "list", "--db", "t.db", "--format", "table").out
         self.assertIn("UserApi", listed)
         self.assertNotIn(key, listed)
         self.run_tool("key", "revoke", "--db", "t.db", "--id", 1)
-        self.assertRegex(self.run_tool("key", "list", "--db", "t.db").out,
+        self.assertRegex(self.run_tool("key", "list", "--db", "t.db", "--format", "table").out,
                          r"\n1\t1\tUserApi\t\S+\t2026-11-20T12:00:00Z\t2026-11-20T12:00:00Z\n")
         self.assertIn("key list",
                       self.run_tool("key", "revoke", "--db", "t.db", "--id", 7, status=2).err)
@@ -76,7 +76,7 @@ class Reading(Case):
                       "Ingest", status=2)
         self.run_tool("key", "create", "--db", "t.db", "--account", 0, "--role", "Ingest")
         self.run_tool("key", "create", "--db", "t.db", "--account", 1)
-        self.assertIn("\t1\tUser\t", self.run_tool("key", "list", "--db", "t.db").out)
+        self.assertIn("\t1\tUser\t", self.run_tool("key", "list", "--db", "t.db", "--format", "table").out)
 
     def test_query_prints_rows_for_programs_and_for_people(self):
         sql = "SELECT 'a,b' AS one, 'c\"d' AS two, NULL AS three, 'x\ty\\' AS four"
@@ -104,7 +104,7 @@ class Reading(Case):
 
     def test_size_counts_every_page(self):
         def sizes(*words):
-            lines = self.run_tool("size", "--db", "t.db", *words).out.splitlines()
+            lines = self.run_tool("size", "--db", "t.db", "--format", "table", *words).out.splitlines()
             self.assertEqual(lines[0], "what\tbytes")
             return {what: int(count) for what, count in (line.split("\t") for line in lines[1:])}
         whole = sizes()
@@ -122,7 +122,7 @@ class Reading(Case):
         db.execute("DELETE FROM usage_page WHERE id = (SELECT min(id) FROM usage_page)")
         db.commit()
         db.close()
-        done = self.run_tool("verify", "--db", "b.db", status=1)
+        done = self.run_tool("verify", "--db", "b.db", "--format", "table", status=1)
         self.assertNotEqual(done.out, "")
         self.assertIn("restore a backup", done.err)
 

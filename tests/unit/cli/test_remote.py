@@ -1,5 +1,6 @@
 """--server: the same work through a running server."""
 import json
+import os
 import re
 import signal
 import ssl
@@ -287,6 +288,24 @@ class Remote(Case):
         return self.run_tool("key", "create", "--account", 0, "--role", role, "--server", self.url,
                              "--key", key).out.strip()
 
+    def test_every_command_takes_a_key_file_and_the_environment(self):
+        self.write("k", self.key + "\n")
+        (self.folder / "k").chmod(0o600)
+        listed = self.run_tool("key", "list", "--server", self.url, "--key", self.key).out
+        for words in (("--key-file", "k"), ()):
+            self.assertEqual(self.run_tool("key", "list", "--server", self.url, *words, key=None if words else self.key).out, listed)
+        own = {"TOLLBOOK_SERVER": self.url, "TOLLBOOK_KEY_FILE": "k"}
+        os.environ.update(own)
+        self.addCleanup(lambda: [os.environ.pop(name) for name in own])
+        self.assertEqual(self.run_tool("key", "list").out, listed)
+        self.run_tool("apply", self.write("named.json", '{"accounts":[{"id":1,"name":"Acme"}]}'))
+        self.assertEqual(self.run_tool("stats", "--account", "ACME").out, self.run_tool("stats", "--account", 1).out)
+        self.assertIn('No account has the name "nobody"', self.run_tool("stats", "--account", "nobody", status=2).err)
+        self.run_tool("import", self.write("none.ndjson", ""))
+        self.run_tool("query", "--db", "t.db", "SELECT 1")  # what --server cannot do does not ask for it
+        self.write("k", "")
+        self.assertIn("It holds no key", self.run_tool("key", "list", status=2).err)
+
     def test_the_key_comes_from_the_environment_too_and_is_hidden_from_the_process_list(self):
         server = ["--server", self.url]
         done = self.run_tool("key", "list", *server, key=self.key)
@@ -315,7 +334,7 @@ class Remote(Case):
         self.remote("apply", "-", stdin=b'{"acounts":[]}', status=2)
         made = self.remote("key", "create", "--account", 1)
         self.assertRegex(made.out, r"^[0-9a-f]{48}\n$")
-        self.assertIn("\n2\t1\tUser\t", self.remote("key", "list").out)
+        self.assertIn("\n2\t1\tUser\t", self.remote("key", "list", "--format", "table").out)
         self.remote("key", "revoke", "--id", 2)
         self.remote("key", "revoke", "--id", 9, status=2)
         self.remote("key", "create", "--account", 5, status=2)

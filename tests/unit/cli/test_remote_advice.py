@@ -78,7 +78,7 @@ class Advice(Case):
             ("?zone=101&month=2026-13", {}, "month", "Write it like 2026-10"),
             ("", {"zone": 101, "commit": "1e3"}, "commit", ""),
             ("", {"zone": 101, "percentile": "0"}, "percentile", "above 0"),
-            ("", {"zone": 101, "format": "csv"}, "format", "table|json"),
+            ("", {"zone": 101, "format": "xml"}, "format", "table, json or csv"),
             ("", {"zone": 101, "zones": 1}, "zones", "Unknown member")))
 
     def test_solve(self):
@@ -139,7 +139,7 @@ class Advice(Case):
             ("", {**commit, "offer": ["5"]}, "offer", "500=10"),
             ("", {**commit, "offer": [f"{i}=0" for i in range(65)]}, "offer", "More than 64"),
             ("", {**commit, "step": "x"}, "step", ""),
-            ("", {**commit, "between": "x"}, "between", "step|linear")))
+            ("", {**commit, "between": "x"}, "between", "step or linear")))
 
     def test_forecast(self):
         for words in (("--account", 1), ("--account", 2, "--seed", 7, "--paths", 200, "--format", "table"),
@@ -208,7 +208,7 @@ class Advice(Case):
             ("", {**span, "scenarios": [good, {"scenario": "b", "usage": [{"factor": "-1"}]}]},
              "scenarios[1].usage[0].factor", ""),
             ("", {**span, "to": "2026-12", "scenarios": good}, "to", "future"),
-            ("", {**span, "format": "pdf", "scenarios": good}, "format", "table|json|csv|html")))
+            ("", {**span, "format": "pdf", "scenarios": good}, "format", "table, json, csv or html")))
         status, answer = self.post("/operations/whatif", {**span, "scenarios": [good, "none"]})
         self.assertEqual((status, answer["Field"]), (404, "scenarios[1].scenario"))
         self.write("good.json", json.dumps(good))

@@ -154,15 +154,15 @@ class Books(Both):
         self.add(book="other", effective_from="2026-05-01T00:00:00Z", minimum_monthly="2.00")
         self.add("--shadow", book="next", effective_from="2027-01-01T00:00:00Z",
                  minimum_monthly="1.50")
-        listed = self.both("book", "list").out.splitlines()
+        listed = self.both("book", "list", "--format", "table").out.splitlines()
         self.assertEqual([row.split("\t")[0] for row in listed], ["book", "standard", "other", "next"])
         self.assertEqual(json.loads(self.both("book", "show", "next").out)["minimum_monthly"], "1.50")
         self.assertIn("+ minimum_monthly\t1.5\n", self.both("book", "diff", "standard", "next").out)
         self.assertIn('"next" and "next" price alike.', self.both("book", "diff", "next", "next").err)
         self.assertIn("Nothing is noted yet", self.both("book", "report", status=1).err)
         self.both("invoice", "--month", "2026-10", "--finalize")
-        self.assertEqual(self.both("book", "report").out.count("\nnext\t2026-10\t"), 3)
-        self.assertEqual(self.both("book", "report", "next", "--month", "2026-09", status=1).out.count("\n"), 1)
+        self.assertEqual(self.both("book", "report", "--format", "table").out.count("\nnext\t2026-10\t"), 3)
+        self.assertEqual(self.both("book", "report", "next", "--format", "table", "--month", "2026-09", status=1).out.count("\n"), 1)
         self.both("book", "activate", "next", "--progress", alike=False, status=1)
         self.same("book", "shadow_report")
 
@@ -189,8 +189,8 @@ class Scenarios(Both):
         self.assertIn("was there already: nothing changed", self.add(one).err)
         done = self.add({**one, "usage": [{"account": 9, "factor": "2"}]})
         self.assertIn("Warning: one: usage[0] changes nothing: there is no account 9.", done.err)
-        self.assertEqual(self.both("scenario", "list").out.count("\none\t"), 2)
-        digits = self.both("scenario", "list").out.splitlines()[1].split("\t")[2]
+        self.assertEqual(self.both("scenario", "list", "--format", "table").out.count("\none\t"), 2)
+        digits = self.both("scenario", "list", "--format", "table").out.splitlines()[1].split("\t")[2]
         self.assertEqual(json.loads(self.both("scenario", "show", "one@" + digits).out), one)
         self.assertIn("usage", self.both("scenario", "show", "one").out)
         self.same("scenario")
@@ -208,8 +208,8 @@ class Scenarios(Both):
 
 class Keys(Both):
     def test_they_are_listed_and_revoked_alike(self):
-        for words, status in ((("key", "list"), 0), (("key", "revoke", "--id", 2), 0),
-                              (("key", "revoke", "--id", 2), 0), (("key", "list"), 0)):
+        for words, status in ((("key", "list", "--format", "table"), 0), (("key", "revoke", "--id", 2), 0),
+                              (("key", "revoke", "--id", 2), 0), (("key", "list", "--format", "table"), 0)):
             self.both(*words, status=status)
         for words in (("key", "revoke", "--id", 9), ("key", "revoke", "--id", 0),
                       ("key", "create", "--account", 9), ("key", "create", "--account", 0),
@@ -227,7 +227,7 @@ class Keys(Both):
             for done in made:
                 self.assertRegex(done.out, r"^[0-9a-f]{48}\n$")
         self.assertIn("key create: Key 4 is made. It is shown only once.\n", made[1].err)
-        rows = [self.run_tool("key", "list", *place).out.splitlines()
+        rows = [self.run_tool("key", "list", "--format", "table", *place).out.splitlines()
                 for place in (("--db", "l.db"), self.place)]
         for here, there in zip(*rows):
             self.assertEqual([here.split("\t")[i] for i in (0, 1, 2, 4, 5)],
@@ -259,7 +259,7 @@ class Views(Both):
         self.both("usage", "--balancer", 7, "--month", "2026-13", status=2, alike=False)
 
     def test_what_is_stored_is_checked_alike(self):
-        self.assertEqual(self.both("verify").out, "no differences.\n")
+        self.assertEqual(self.both("verify", "--format", "table").out, "no differences.\n")
         digest = self.both("anchor").out.split()[0]
         self.both("verify", "--against", digest)
         self.both("verify", "--against", "x", status=2, alike=False)

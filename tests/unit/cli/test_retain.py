@@ -42,7 +42,7 @@ class Retain(both.Both):
     def test_here_and_there_it_says_and_does_the_same(self):
         before = self.counts("t.db")
         words = ["retain", "--hours", 33, "--days", 33, "--logs", "1h"]
-        dry = self.both(*words, "--dry-run")
+        dry = self.both(*words, "--dry-run", "--format", "table")
         self.assertEqual(dry.out.splitlines()[0].split("\t")[0], "month")
         self.assertEqual([line.split("\t")[0] for line in dry.out.splitlines()[1:]], ["2024-01"])
         self.assertIn("would go", dry.err)
@@ -58,7 +58,7 @@ class Retain(both.Both):
         self.both("retain", "--hours", 24, status=2)
         self.both("retain", status=2, alike=False)
         for db in ("t.db", "l.db"):
-            self.run_tool("verify", "--db", db)
+            self.assertRegex(self.run_tool("verify", "--db", db, "--format", "table").out, "no longer kept.*\nno differences.\n$")
             entries = self.query("SELECT operation,arguments FROM audit WHERE operation='retain'", db)
             self.assertEqual(entries, [["retain", '{"hours":33,"days":33,"logs":"1h"}']])
         self.assertIn("free", self.run_tool("size", "--db", "t.db").out)
@@ -107,7 +107,7 @@ class Retain(both.Both):
         port = self.folder / "port"
         port.unlink()
         self.server = self.start("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--port-file",
-                                 "port", "--threads", 2, "--retain", "33,33,1h")
+                                 "port", "--threads", 2, "--retain", "33mo,33mo,1h")
         self.wait_for(lambda: self.query("SELECT count(*) FROM audit WHERE operation='retain'") == [["1"]])
         self.stop()
         self.assertNotEqual(self.counts("t.db"), before)
@@ -145,7 +145,7 @@ class Retain(both.Both):
 
     def test_what_is_no_retention_is_refused_at_the_start(self):
         self.stop()
-        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25,60,72h,", "-,-",
+        for text in ("", "25", "25,60", "24,60,72h", "60,25,72h", "25,60,73h", "25m,60,72h", "mo,60,72h", "25,60,72h,", "-,-",
                      "x,-,-", ",,72h"):
             done = self.run_tool("serve", "--db", "t.db", "--listen", "127.0.0.1:0", "--retain", text,
                                  status=2)

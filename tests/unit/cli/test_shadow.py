@@ -50,14 +50,14 @@ class Shadow(Case):
                              now=DECEMBER).err
 
     def report(self, *words):
-        out = self.run_tool("book", "report", "--db", "t.db", *words).out
+        out = self.run_tool("book", "report", "--db", "t.db", "--format", "table", *words).out
         head, *rows = [line.split("\t") for line in out.splitlines()]
         return [dict(zip(head, row)) for row in rows]
 
     def test_a_shadow_is_listed_shown_and_compared_and_bills_nothing(self):
         before = self.run_tool("invoice", "--db", "t.db", "--month", "2026-10").out
         self.assertIn("it bills nothing", self.shadow(effective_from="2026-02-01T00:00:00Z").err)
-        listed = self.run_tool("book", "list", "--db", "t.db").out.splitlines()
+        listed = self.run_tool("book", "list", "--db", "t.db", "--format", "table").out.splitlines()
         self.assertEqual([(row.split("\t")[0], row.split("\t")[4]) for row in listed[1:]],
                          [("euro", "book"), ("standard", "book"), ("next", "shadow")])
         self.assertEqual(json.loads(self.run_tool("book", "show", "--db", "t.db", "next").out)
@@ -219,7 +219,7 @@ class Shadow(Case):
         self.another_price()
         said = ("Shadow book next, account 1, 2026-10: 10 would have been 12 was noted;"
                 " rated again it is 10 and 13.")
-        self.assertIn(said, self.run_tool("verify", "--db", "t.db", status=1).out)
+        self.assertIn(said, self.run_tool("verify", "--db", "t.db", "--format", "table", status=1).out)
         done = self.run_tool("backup", "--db", "t.db", "--to", "copy.db", status=1)
         self.assertIn(said, done.err)
         self.assertEqual(list(self.folder.glob("copy.db*")), [])

@@ -53,7 +53,7 @@ class Usage(Case):
                 (["ingets"], 'mean "ingest"'),
                 (["nonsense"], "tollbook help"),
                 (["help", "nonsense"], "tollbook help"),
-                (["key"], "create, revoke, list"),
+                (["key"], "create, list, revoke or secret"),
                 (["init"], "--db FILE is missing"),
                 (["init", "--db", "x.db", "y"], "too many"),
                 (["ingest", "--db", "t.db"], "LOG...|- is missing"),
@@ -64,7 +64,7 @@ class Usage(Case):
                 (["ingest", "--server", "http://h", "--key", "k" * 256, "l"], "255"),
                 (["ingest", "--db", "t.db", "--key", "k", "l"], "--server"),
                 (["ingest", "--db", "t.db", "--threads", "0", "l"], "from 1 to"),
-                (["ingest", "--db", "t.db", "--on-error", "ignore", "l"], "skip|stop"),
+                (["ingest", "--db", "t.db", "--on-error", "ignore", "l"], "skip or stop"),
                 (["ingest", "--db", "t.db", "--batch", "b", "l", "m"], "one input"),
                 (["ingest", "--db", "t.db", "--batch", "b" * 284, "l"], "255"),
                 (["ingest", "--db", "t.db", "--batch", "b ", "l"], "printable ASCII"),
@@ -195,7 +195,7 @@ class Setup(Case):
         return done
 
     def keys(self, db):
-        return [row.split("\t")[2] for row in self.run_tool("key", "list", "--db", db).out.splitlines()[1:]]
+        return [row.split("\t")[2] for row in self.run_tool("key", "list", "--db", db, "--format", "table").out.splitlines()[1:]]
 
     def opens(self, key, db):
         """Whether the key is an operator's, asked of a server."""
@@ -219,7 +219,7 @@ class Setup(Case):
         self.assertIn(f"Key 1 ({first.out[:6]}..., made at ", second.err)
         self.assertEqual(self.keys("new.db"), ["Operator"])
         self.assertEqual(self.opens(first.out.strip(), "new.db").out, "")
-        self.assertIn("\tsetup\t", self.run_tool("audit", "--db", "new.db").out)
+        self.assertIn("\tsetup\t", self.run_tool("audit", "--db", "new.db", "--format", "table").out)
         self.run_tool("verify", "--db", "new.db")
 
     def test_a_service_leaves_the_key_and_it_is_shown_beside_it(self):

@@ -156,7 +156,7 @@ class VerifyMoney(Case):
                     (self.folder / f"t.db{end}").unlink(missing_ok=True)
                 shutil.copy(self.folder / "good.db", self.folder / "t.db")
                 self.change(change)
-                done = self.run_tool("verify", "--db", "t.db", status=1)
+                done = self.run_tool("verify", "--db", "t.db", "--format", "table", status=1)
                 self.assertTrue(re.search(named, done.out), f"{what}: {named}\n{done.out}")
                 self.refuse_to_copy(done.out.splitlines()[0])
 

@@ -338,13 +338,13 @@ class WhatIf(Case):
         self.assertEqual(self.one("eu-plus-10")["accounts"][0]["after"], "20.00")
         self.assertEqual(self.one("eu-plus-10@" + first[:8])["accounts"][0]["after"], "18.50")
         self.assertEqual(self.one("eu-plus-10")["scenario_sha256"], first, "it was used last")
-        rows = self.run_tool("scenario", "list", "--db", "t.db").out.splitlines()
+        rows = self.run_tool("scenario", "list", "--db", "t.db", "--format", "table").out.splitlines()
         self.assertEqual(len(rows), 4)
         self.assertEqual(json.loads(self.run_tool("scenario", "show", "--db", "t.db",
                                                   "eu-plus-10").out), EU)
         self.verify()
         self.run_tool("backup", "--db", "t.db", "--to", "copy.db")
-        self.assertEqual(self.run_tool("scenario", "list", "--db", "copy.db").out.splitlines(), rows)
+        self.assertEqual(self.run_tool("scenario", "list", "--db", "copy.db", "--format", "table").out.splitlines(), rows)
 
     def test_no_store_and_unknown_names(self):
         self.assertNotIn("kept", self.whatif(EU, words=(*SPAN, "--no-store")).err)

@@ -110,7 +110,7 @@ class Case(unittest.TestCase):
         return int(self.query("SELECT coalesce(sum(requests),0) FROM buckets", db)[0][0])
 
     def verify(self, db="t.db"):
-        self.assertIn("no differences", self.run_tool("verify", "--db", db).out)
+        self.assertIn("no differences", self.run_tool("verify", "--db", db, "--format", "table").out)
 
     def run_bytes(self, *words):
         done = subprocess.run([TOOL, *map(str, words)], capture_output=True, cwd=self.folder,

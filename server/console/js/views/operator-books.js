@@ -108,7 +108,7 @@ export function show(page) {
       }
       if (answer.lost || answer.cancelled) return;
       const at = place(answer.message, text.value);
-      says.textContent = at ? `Line ${at.line}: ${answer.message}` : answer.message;
+      says.textContent = at ? `Line ${at.line}: ${answer.message.replace(/^Line \d+, byte \d+: /, "")}` : answer.message;
       text.setAttribute("aria-invalid", "true");
       text.focus();
       if (at) text.setSelectionRange(at.start, at.end);

@@ -59,8 +59,10 @@ export function show(page) {
     checked.replaceChildren();
     if (page.failed(answer)) return;
     const found = answer.answer?.differences ?? [];
-    fill(checked, el("div", {class: "notice"}, found.length ? [el("p", {}, "Stored figures differ from what they are made of. Keep the file and see docs/operate/backup.md, \"What verify finds\"."), el("pre", {tabindex: "0"}, answer.out)]
-      : el("p", {}, "No differences."), sentences(answer.said)));
+    const verdict = answer.no ? "Stored figures differ from what they are made of. Keep the file and see docs/operate/backup.md, \"What verify finds\"."
+      : "No differences.";
+    fill(checked, el("div", {class: "notice"}, el("p", {}, verdict), found.length ? el("pre", {tabindex: "0"}, found.join("\n")) : null,
+      sentences(answer.said)));
   }
 
   async function read() {
