@@ -38,7 +38,7 @@ TB_MUST_USE tb_code tb_store_note_run(tb_store *store, int64_t account, int64_t 
 TB_MUST_USE tb_code tb_store_run_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                           size_t *ret_n, tb_error *err);
 /* Whether a run of the month over all accounts was recorded. */
-TB_MUST_USE tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret,
+TB_MUST_USE tb_code tb_store_all_accounts_ran(tb_store *store, int64_t month, bool *ret,
                                            tb_error *err);
 /* For a month without an invoice of its own: the invoice with the last valid corrections of it, which bill the
  * month. "": none. */

@@ -199,7 +199,7 @@ TB_MUST_USE tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t ac
 /* Finishes a run over all accounts, in a transaction of its own: records, once a month, that accounts without a run of
  * their own had nothing due. Accounts that have got data since the run listed its accounts are returned in *ret_left,
  * ascending, and nothing is recorded: run them and call this again. free(). */
-TB_MUST_USE tb_code tb_issue_everybody(tb_store *store, int64_t month, int64_t now_us,
+TB_MUST_USE tb_code tb_issue_finish_run(tb_store *store, int64_t month, int64_t now_us,
                                        int64_t **ret_left, size_t *ret_n, tb_error *err);
 
 /* Writes stored invoices and drafts in the requested form. Every form is made from the canonical text, so that it shows

@@ -253,7 +253,7 @@ static void everybody(fixture *f, int64_t month)
     int64_t *left = NULL;
     size_t n = 0;
     ok(tb_store_begin(f->store, &err));
-    ok(tb_issue_everybody(f->store, month, LATER_US, &left, &n, &err));
+    ok(tb_issue_finish_run(f->store, month, LATER_US, &left, &n, &err));
     ok(tb_store_commit(f->store, &err));
     free(left);
 }

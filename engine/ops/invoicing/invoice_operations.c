@@ -235,7 +235,7 @@ static tb_code note_everybody(month_run *run, tb_error *err)
     int64_t *left = NULL;
     size_t n = 0;
     if (run->account) return TB_OK;
-    tb_code code = tb_issue_everybody(run->ops->store, run->month, run->ops->now_us, &left, &n, err);
+    tb_code code = tb_issue_finish_run(run->ops->store, run->month, run->ops->now_us, &left, &n, err);
     if (!code && n)
         tb_reply_say(run->reply,
                      "%s came in while the month was made final. Run the same command again to go"

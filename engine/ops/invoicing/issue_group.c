@@ -400,7 +400,7 @@ static size_t without(int64_t *list, size_t n, const int64_t *others, size_t n_o
     return kept;
 }
 
-tb_code tb_issue_everybody(tb_store *store, int64_t month, int64_t now_us, int64_t **ret_left,
+tb_code tb_issue_finish_run(tb_store *store, int64_t month, int64_t now_us, int64_t **ret_left,
                            size_t *ret_n, tb_error *err)
 {
     int64_t *all = NULL, *done = NULL;
@@ -408,7 +408,7 @@ tb_code tb_issue_everybody(tb_store *store, int64_t month, int64_t now_us, int64
     bool noted = false;
     *ret_left = NULL;
     *ret_n = 0;
-    tb_code code = tb_store_everybody_ran(store, month, &noted, err);
+    tb_code code = tb_store_all_accounts_ran(store, month, &noted, err);
     if (code || noted) return code;
     code = tb_issue_accounts(store, month, 0, &all, &n, err);
     if (!code) code = tb_store_run_accounts(store, month, &done, &n_done, err);

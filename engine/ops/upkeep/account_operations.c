@@ -201,7 +201,7 @@ static tb_code sort_by_keys(listing *l, tb_error *err)
     return code;
 }
 
-static void turn_accounts_round(listing *l)
+static void reverse_accounts(listing *l)
 {
     for (size_t i = 0; i < l->n / 2; i++) {
         const int64_t other = l->accounts[i];
@@ -216,7 +216,7 @@ static tb_code choose_accounts(listing *l, tb_error *err)
     tb_code code = tb_store_accounts(l->ops->store, &l->choice, &l->accounts, &l->n, err);
     if (code) return code;
     if (!l->choice.by_name && !is_sorted_by(l, "account")) return sort_by_keys(l, err);
-    if (l->is_descending) turn_accounts_round(l);
+    if (l->is_descending) reverse_accounts(l);
     return TB_OK;
 }
 

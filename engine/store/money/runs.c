@@ -96,7 +96,7 @@ tb_code tb_store_run_accounts(tb_store *store, int64_t month, int64_t **ret_acco
     return tb__list_ints(store, TB__SQL_RUN_ACCOUNTS, &month, 1, ret_accounts, ret_n, err);
 }
 
-tb_code tb_store_everybody_ran(tb_store *store, int64_t month, bool *ret, tb_error *err)
+tb_code tb_store_all_accounts_ran(tb_store *store, int64_t month, bool *ret, tb_error *err)
 {
     int64_t found = 0;
     tb_code code = tb__int_of(store, TB__SQL_RUN_EVERYBODY, &month, 1, 0, &found, err);

@@ -52,9 +52,9 @@ def rewritten(before, after):
 LAST = "key=(SELECT max(key) FROM chunk WHERE (key&131072){})"
 CHANGES = {
     "a counter of an hour": (flipped("chunk", "data", LAST.format("=0")),
-                             "Account 2, SG, 2026-10-05: its hours are damaged"),
+                             "Load balancer 7, 2026-10-03: its hours are damaged"),
     "a counter of a day": (flipped("chunk", "data", LAST.format("<>0")),
-                           "Account 2, SG, 2026-10: its days are damaged"),
+                           "Load balancer 7, 2026-10: its days are damaged"),
     "a counter that came late": (flipped("late", "data", "id=1"), "Late usage 1 is damaged"),
     "late usage taken away": (said("DELETE FROM late WHERE id=1"), f"Invoice {FIRST}"),
     "late usage of another day": (said("UPDATE late SET day=day+1 WHERE id=1"), "Late usage 1"),
