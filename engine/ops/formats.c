@@ -42,7 +42,7 @@ static const char *take_plain(const char *at, const char *end, tb_buf *text)
     while (after < end && !strchr(",}]" BLANKS, *after))
         after++;
     text->len = 0;
-    if (*at != 'n') tb_buf_add(text, at, (size_t)(after - at));
+    if (after > at && *at != 'n') tb_buf_add(text, at, (size_t)(after - at));
     return after;
 }
 

@@ -89,11 +89,11 @@ static void say_line(const tb_args *args, const tb_reply *reply, tb_error *err)
 static const struct {
     tb_code code;
     const char *params; /* one of which names it */
-    const char *what, *list;
+    const char *what, *quote, *list;
 } things[] = {
-    {TB_E_ZONE_NOT_FOUND, "zone", "pull zone", TB__LIST_ZONES},
-    {TB_E_BALANCER_NOT_FOUND, "balancer", "load balancer", TB__LIST_BALANCERS},
-    {TB_E_INVOICE_NOT_FOUND, "number|void", "invoice", TB__LIST_INVOICES},
+    {TB_E_ZONE_NOT_FOUND, "zone", "pull zone", "", TB__LIST_ZONES},
+    {TB_E_BALANCER_NOT_FOUND, "balancer", "load balancer", "", TB__LIST_BALANCERS},
+    {TB_E_INVOICE_NOT_FOUND, "number|void", "invoice", "\"", TB__LIST_INVOICES},
 };
 
 /* "The requested Pull Zone was not found." says not which. */
@@ -109,8 +109,9 @@ static void say_thing(const tb_args *args, tb_error *err)
         for (size_t a = 0; a < args->n; a++) {
             const tb_arg *arg = &args->list[a];
             if (!is_among(things[i].params, arg->param->name)) continue;
-            tb_fail(err, err->code, err->field, "There is no %s %.40s%s%s. See: tollbook %s", things[i].what, arg->text.data,
-                    account ? " of account " : "", account ? account : "", things[i].list);
+            tb_fail(err, err->code, err->field, "There is no %s %s%.40s%s%s%s. See: tollbook %s", things[i].what,
+                    things[i].quote, arg->text.data, things[i].quote, account ? " of account " : "", account ? account : "",
+                    things[i].list);
             return;
         }
     }

@@ -137,6 +137,11 @@ static int fail_arg(const op_call *o, const tb_error *err)
     char subject[96];
     const tb_param *p = tb_param_find(o->args.operation, err->field, strlen(err->field));
     const bool bad = err->code == TB_E_VALIDATION || err->code == TB_E_DATE_RANGE;
+    const char *given = p && err->code == TB_E_NOT_FOUND && !p->operand ? tb_arg_text(&o->args, p->name) : NULL;
+    if (given && !strstr(err->message, given)) { /* a server's answer names no id that it has not */
+        snprintf(subject, sizeof subject, "--%s %.60s", p->name, given);
+        return cli_fail(o->call, subject, err);
+    }
     if (!bad || !err->field[0] || !p || err->line || err->byte) return cli_fail(o->call, o->subject, err);
     snprintf(subject, sizeof subject, "%s%s", p->operand ? "" : "--",
              p->operand ? p->value : p->name);

@@ -73,7 +73,7 @@ class Withdrawal(Case):
         server = self.pair.away
         for by, pattern in (("kind", r"cell on shard (\d), (\d+) rows?\t\d+"),
                             ("month", r"2026-11 on shard (\d), (\d+) rows?\t\d+")):
-            said = run("size", "--by", by, "--server", server.url, "--key", server.keys["operator"]).stdout.decode()
+            said = run("size", "--by", by, "--format", "table", "--server", server.url, "--key", server.keys["operator"]).stdout.decode()
             rows = {int(shard): int(n) for shard, n in re.findall(pattern, said)}
             query = ("SELECT sum(rows) FROM system.parts WHERE active AND database='tollbook_test' AND "
                      + ("table='cell'" if by == "kind" else "(partition LIKE '%202611%' OR partition LIKE '2026-11-%')"))

@@ -36,7 +36,8 @@ tb_code tb_store_key_revoke(tb_store *store, int64_t id, int64_t now_us, tb_erro
     }
     code = tb__int_of(store, TB__SQL_KEY_EXISTS, &id, 1, 0, &found, err);
     if (code || found) return code;
-    return tb_fail(err, TB_E_NOT_FOUND, "id", "There is no key %lld. See: tollbook key list", (long long)id);
+    return tb_fail(err, TB_E_NOT_FOUND, "id",
+                   "There is no such key. See: tollbook key list");
 }
 
 static tb_code key_from(sqlite3_stmt *s, void *item, tb_error *err)

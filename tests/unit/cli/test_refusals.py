@@ -83,9 +83,9 @@ class Refusals(Case):
     def test_what_there_is_none_of_is_named(self):
         self.tells(((("stats", "--db", "t.db", "--account", 1, "--zone", 999), "There is no pull zone 999 of account 1.", "query --db t.db"),
                     (("usage", "--db", "t.db", "--balancer", 98), "There is no load balancer 98."),
-                    (("invoice", "--db", "t.db", "--number", "2026-000099"), "There is no invoice 2026-000099."),
-                    (("invoice", "--db", "t.db", "--void", "2026-000099"), "There is no invoice 2026-000099."),
-                    (("key", "revoke", "--db", "t.db", "--id", 97), "There is no key 97."),
+                    (("invoice", "--db", "t.db", "--number", "2026-000099"), 'There is no invoice "2026-000099".'),
+                    (("invoice", "--db", "t.db", "--void", "2026-000099"), 'There is no invoice "2026-000099".'),
+                    (("key", "revoke", "--db", "t.db", "--id", 97), "--id 97: There is no such key."),
                     (("forget", "--db", "t.db", "--account", 96), "There is no account 96. See: tollbook account list --db t.db")))
 
     def test_hints_run_as_they_are(self):
