@@ -121,7 +121,7 @@ static tb_code check_number(const tb_param *p, const char *text, size_t len, int
     tb_error why;
     tb_code code = tb_refuse_number(&why, p->name, text, len, p->min, p->max);
     return p->list ? tb_fail(err, code, p->name, "%.200s Find it with: tollbook %s", why.message, p->list)
-                   : tb_fail(err, code, p->name, "%s Its help: %.160s.", why.message, p->help);
+                   : tb_fail(err, code, p->name, "%s (%.160s)", why.message, p->help);
 }
 
 static bool is_word(const char *words, const char *text, size_t len)

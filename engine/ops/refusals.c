@@ -67,10 +67,10 @@ static void say_kind(const tb_args *args, const tb_reply *reply, tb_error *err)
     const kind *given = kind_of(document->text);
     const tb_code code = err->code;
     if (given && given != wanted)
-        tb_fail(err, code, NULL, "It is %s, and %s is wanted here. Add it with: tollbook %s FILE", given->what, wanted->what,
+        tb_fail(err, code, NULL, "It is %s; this command takes %s. Add it with: tollbook %s FILE", given->what, wanted->what,
                 given->command);
     else if (document->text.len && !strchr("{[ \t\r\n", document->text.data[0]))
-        tb_fail(err, code, NULL, "It is no JSON, and %s is wanted here. A request log is taken in with: tollbook ingest FILE",
+        tb_fail(err, code, NULL, "It is not JSON; this command takes %s. Take in a request log with: tollbook ingest FILE",
                 wanted->what);
 }
 

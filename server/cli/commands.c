@@ -222,7 +222,7 @@ const cli_group cli_groups[] = {
     [CLI_LEDGER] = {"Keep the ledger", NULL},
     [CLI_ASK] = {"Ask what would be", NULL},
     [CLI_RUN] = {"Run and monitor", NULL},
-    [CLI_UNDO] = {"Undo and let go",
+    [CLI_UNDO] = {"Undo and delete",
                   "Undo a log with ingest --withdraw, an invoice with invoice --void, and a payment with ledger adjust."},
 };
 

@@ -95,7 +95,7 @@ static int pick(const cli_call *call, const char *name, const json_t *accounts, 
     tb_buf_init(&said, 4096, NULL);
     const size_t n = choose(accounts, name, true, &account, &said);
     if (n == 0 && choose(accounts, name, false, &account, &said))
-        cli_say(call, "--account: No account has the name \"%.64s\". In others it stands: %.*s. Give the number.", name,
+        cli_say(call, "--account: No account has the name \"%.64s\". Names that contain it: %.*s. Give the number.", name,
                 (int)said.len, said.data);
     else if (n == 0) cli_say(call, "--account: No account has the name \"%.64s\". See: tollbook account list", name);
     else if (n > 1)

@@ -326,8 +326,8 @@ static int open_folder(op_call *o)
     tb_error err;
     const char *path = tb_arg_text(&o->args, "out"), *ending = path ? strrchr(path, '.') : NULL;
     if (ending && access(path, F_OK) != 0 && is_file_ending(ending + 1)) {
-        cli_say(o->call, "--out: \"%.200s\" looks like a file, and it is a folder for a file of each invoice. Give a folder,"
-                " or for one text: tollbook %s ... > %.200s", path, o->call->command->name, path);
+        cli_say(o->call, "--out: \"%.200s\" looks like a file, but --out takes a folder, for a file of each invoice. Give a folder,"
+                " or write one invoice with: tollbook %s ... > %.200s", path, o->call->command->name, path);
         return tb_code_exit(TB_E_USAGE);
     }
     if (!path || folder_open(&o->out, path, &err) == TB_OK) return 0;

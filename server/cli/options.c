@@ -187,8 +187,8 @@ static tb_code check_value(const cli_option *option, const char *text, int64_t *
         (!whole_number(text, ret_number) || *ret_number < option->min || *ret_number > option->max))
         (void)!tb_refuse_number(&why, option->name, text, len, option->min, option->max);
     if (option->is_new && strcmp(text, "-") == 0)
-        (void)!tb_fail(&why, TB_E_VALIDATION, option->name, "It takes the name of a file, and a database is not written to"
-                       " standard output. A file of that name is ./-");
+        (void)!tb_fail(&why, TB_E_VALIDATION, option->name, "Give the name of a file: a database is not written to standard"
+                       " output. A file called - is ./-");
     if (!why.code) return TB_OK;
     return tb_fail(err, TB_E_USAGE, option->name, "--%s: %.240s%s%s", option->name, why.message,
                    option->list ? " Find it with: tollbook " : "", option->list ? option->list : "");

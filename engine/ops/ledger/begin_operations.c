@@ -85,7 +85,7 @@ static const tb_param params[] = {
 
 static const tb_operation rows[] = {
     {.name = "ledger begin",
-     .summary = "Say with which month the ledger begins, and what accounts owed then",
+     .summary = "Set the month with which the ledger begins, and what accounts owed then",
      .details =
          "Months before it were billed elsewhere: they are not made final, do not wait, are not "
          "accrued and take no\n"

@@ -377,7 +377,7 @@ static const tb_param params[] = {
 
 static const tb_operation rows[] = {
     {.name = "retain",
-     .summary = "Let go of old hours, old days and request logs",
+     .summary = "Delete old hours, old days and request logs",
      .details =
          "Without it everything is kept, but for request logs, which go after 72 hours. Months count back\n"
          "from the clock's, and no further than from the one after that of the newest usage. Of each account\n"

@@ -43,7 +43,7 @@ static const tb_param params[] = {
 
 static const tb_operation rows[] = {
     {.name = "size",
-     .summary = "Say what holds the space, by kind, month or pull zone",
+     .summary = "Show what takes the space, by kind, month or pull zone",
      .details = "By kind all pages of the file are counted, those that are free among them. By month and\n"
                 "by pull zone it is what is packed of it: counters, countries, request logs, and by month\n"
                 "shield events; \"waiting\" is usage of the last days that is not in its place yet. Of a database with its usage in\n"

@@ -26,18 +26,18 @@ class Refusals(Case):
                     self.assertIn(text, told)
 
     def test_a_document_of_another_kind(self):
-        for words, path, said in ((("apply",), BOOK, ("a price book, and a catalogue is wanted", "book add")),
-                                  (("apply",), SCENARIO, ("a what-if scenario, and a catalogue", "scenario add")),
-                                  (("book", "add"), CATALOG, ("a catalogue, and a price book", "apply")),
-                                  (("scenario", "add"), BOOK, ("a price book, and a what-if scenario", "book add"))):
+        for words, path, said in ((("apply",), BOOK, ("a price book; this command takes a catalogue", "book add")),
+                                  (("apply",), SCENARIO, ("a what-if scenario; this command takes a catalogue", "scenario add")),
+                                  (("book", "add"), CATALOG, ("a catalogue; this command takes a price book", "apply")),
+                                  (("scenario", "add"), BOOK, ("a price book; this command takes a what-if scenario", "book add"))):
             told = self.told(*words, "--db", "t.db", path)
             self.assertIn(f"{path}: It is {said[0]}", told)
             self.assertTrue(told.endswith(f"Add it with: tollbook {said[1]} --db t.db {path}\n"), told)
         for text, said in (("{", "line 1, byte 2: A key"), ("", "line 1, byte 1: The document ends"), ('{\n"a":1,\n}', "line 3, byte 10: ")):
             self.assertIn(said, self.told("apply", "--db", "t.db", self.write("broken.json", text)))
-        self.assertIn("It is no JSON", self.told("apply", "--db", "t.db", LOG))
+        self.assertIn("It is not JSON", self.told("apply", "--db", "t.db", LOG))
         self.assertIn(f"tollbook ingest --db t.db {LOG}", self.told("apply", "--db", "t.db", LOG))
-        self.assertIn("a price book, and a what-if scenario",
+        self.assertIn("a price book; this command takes a what-if scenario",
                       self.told("whatif", "--db", "t.db", "--from", "2026-10", "--to", "2026-10", BOOK))
 
     def test_a_place_has_its_line(self):
@@ -77,7 +77,7 @@ class Refusals(Case):
         shown = self.run_tool("help").out
         titles = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith((" ", "usage", "more"))]
         self.assertEqual(titles, ["Set up", "Take in logs and usage", "See statistics", "Bill", "Keep the ledger", "Ask what would be",
-                                  "Run and monitor", "Undo and let go"])
+                                  "Run and monitor", "Undo and delete"])
         self.assertIn("ingest --withdraw", shown)
 
     def test_what_there_is_none_of_is_named(self):
@@ -124,7 +124,7 @@ class Refusals(Case):
     def test_names_that_are_no_files_or_no_folders(self):
         out = ("invoice", "--db", "t.db", "--month", "2026-10", "--format", "html", "--out")
         self.tells((((*out, "x.html"), "looks like a file", "> x.html"),
-                    (("backup", "--db", "t.db", "--to", "-"), "--to: It takes the name of a file", "./-"),
+                    (("backup", "--db", "t.db", "--to", "-"), "--to: Give the name of a file", "./-"),
                     (("init", "--db", "-"), "./-")))
         self.assertFalse((self.folder / "x.html").exists() or (self.folder / "-").exists())
         (self.folder / "d.html").mkdir()
@@ -138,7 +138,7 @@ class Refusals(Case):
         audit = self.query("SELECT arguments FROM audit WHERE operation='ledger enter'")
         self.assertTrue(all('"account":1,' in row[0] for row in audit), audit)
         self.tells(((("ledger", "--db", "t.db", "--account", "twin"), '2 accounts have the name "twin": 2 is "twin", 3 is "Twin". Give the number.'),
-                    (("ledger", "--db", "t.db", "--account", "video"), 'No account has the name "video". In others it stands: 4 is "acme video".'),
+                    (("ledger", "--db", "t.db", "--account", "video"), 'No account has the name "video". Names that contain it: 4 is "acme video".'),
                     (("ledger", "--db", "t.db", "--account", "nobody"), "See: tollbook account list --db t.db"),
                     (("token", "--account", "acme", "--token-key", "k"), "Find it with: tollbook account list")))
         self.assertIn('"video" is not a whole number from 1 up. Find it with: tollbook query',

@@ -12,7 +12,7 @@ const AGED = {verify: 8 * 86400, backup: 2 * 86400}; // seconds after which it i
 export function show(page) {
   const server = panel("The server"), file = panel("The database"), checked = el("div", {role: "status"});
   const verify = el("button", {type: "button", onclick: check}, "Verify now");
-  const sizes = table({label: "What holds the space", title: "What holds the space", name: "sizes", page, key: "size-", search: false, sort: "-bytes", columns: [
+  const sizes = table({label: "What takes the space", title: "What takes the space", name: "sizes", page, key: "size-", search: false, sort: "-bytes", columns: [
     {id: "what", name: "What", kind: "text", value: (row) => row.what},
     {id: "bytes", name: "Size", kind: "number", field: "bytes", value: (row) => row.bytes, cell: (row) => bytes(row.bytes), title: (row) => bytesFull(row.bytes)}]});
   const audit = table({label: "Audit log", title: "Audit log", name: "audit", page, sort: "-id", columns: [
