@@ -1,6 +1,6 @@
-/* Request logs and shield events of a file whose usage went to the servers, in one transaction: blocks are sent as they
- * are, events one by one, the servers are asked what that came to, and the file lets go of them. Their pages are
- * overwritten, since they hold addresses. */
+/* Moves request logs and shield events to the servers after the usage, in one transaction: blocks are sent unchanged and
+ * events one by one, the totals are compared with those of the servers, and the rows are deleted from the file. Their pages
+ * are overwritten, since they hold addresses. */
 #include "store/clickhouse/lines.h"
 #include "store/core/trees.h"
 #include "store/logs/log_run.h"
@@ -58,7 +58,7 @@ static tb_code each_row(carrying *c, tb__statement which, carry_fn *fn, tb_error
     return code;
 }
 
-/* The sums are new: seals of the file's rows have the file's numbers in them. */
+/* The sums of seals start again: the seals of rows in the file include the file's ids. */
 static tb_code begin_carry(carrying *c, tb_error *err)
 {
     tb_code code = tb__ch_begin(c->store, err);

@@ -1,5 +1,5 @@
-/* What lies on the shards, as system.parts tells it: rows and bytes of each table, or of each month; parts that were merged or
- * rewritten lie there for some minutes more. Of tables that hold what people sent, how many of the rows nobody sees any more. */
+/* The space used on the shards, from system.parts: rows and bytes of each table, or of each month. Parts that were merged or
+ * rewritten stay there for some minutes. For request logs and events also the number of rows that no reader sees any more. */
 #include "store/clickhouse/lines.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static tb_code sizes_of_shard(sizing *s, tb__sizes *to, tb_error *err)
                "SELECT %s AS what,active,toUInt64(sum(rows)),toUInt64(sum(bytes_on_disk)) FROM system.parts"
                " WHERE database='%s' GROUP BY what,active ORDER BY what,active FORMAT RowBinary",
                columns[s->by], tb__ch_of(s->store)->client->database);
-    if (!code) code = tb__ch_ask(s->store, s->shard, err);
+    if (!code) code = tb__ch_query(s->store, s->shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
     while (!code && r.at < r.end && !r.cut) {

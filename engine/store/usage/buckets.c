@@ -92,7 +92,7 @@ static int step(cursor *c, sqlite3_stmt *statement, bool *ret_row)
                                          : tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
 }
 
-/* Leaves only the slots whose hour lies within the bounds. */
+/* Keeps only the slots of hours within the bounds. */
 static uint32_t within(const cursor *c, uint32_t slots)
 {
     int64_t begin = c->bounds.first - c->day * HOURS, end = c->bounds.last - c->day * HOURS;

@@ -16,7 +16,7 @@
 #define TB__CHUNK_JOINS                                                                            \
     " ON CONFLICT(key) DO UPDATE SET data=tb_chunk_join(key,data,excluded.data)"
 
-/* Series s holds something of month ?3, in a row or waiting: ?4 is a JSON array of the latter. */
+/* Series s has usage in month ?3, in a row or pending: ?4 is a JSON array of the series with pending entries. */
 #define TB__HAS_MONTH                                                                              \
     "(EXISTS(SELECT 1 FROM chunk c WHERE c.key=(s.id<<18)+131072+?3)"                              \
     " OR s.id IN(SELECT value FROM json_each(?4)))"
