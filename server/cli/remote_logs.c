@@ -17,7 +17,7 @@
 #include "cli/remote.h"
 #include "cli/remote_known.h"
 #include "cli/remote_report.h"
-#include "feed/readings.h"
+#include "feed/known_options.h"
 
 #define PIECE_MAX   ((size_t)32 << 20)
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -170,7 +170,7 @@ static bool may_halve(const sending *s)
     return s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0;
 }
 
-/* Sends what the piece holds. */
+/* Sends the piece. */
 static int send_piece(sending *s, bool final)
 {
     tb_buf path;
@@ -245,7 +245,7 @@ static int send_rest(sending *s)
     }
 }
 
-/* Skips what is known. Only what can seek can be read twice, so a stream is copied first. */
+/* Skips the known part. Only a file that can seek can be read twice, so a stream is copied first. */
 static int skip_known(sending *s, remote_known *known)
 {
     tb_error err;
@@ -291,7 +291,7 @@ static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, feed_log_k
 static tb_code keep_beginning(sending *s, tb_error *err)
 {
     if (s->known == 0 || s->batch) return TB_OK;
-    tb_code code = feed_reader_look(&s->reader, FEED_READING_WINDOW, err);
+    tb_code code = feed_reader_look(&s->reader, FEED_IDENTIFY_WINDOW, err);
     const tb_text text = feed_reader_beginning(&s->reader);
     tb_buf_add(&s->piece, text.data, text.len);
     return code ? code : tb_buf_check(&s->piece, err);
@@ -301,16 +301,16 @@ static tb_code keep_beginning(sending *s, tb_error *err)
  * nothing but the new lines of what comes behind it. */
 static tb_code check_readings(sending *s, tb_error *err)
 {
-    const feed_knower knower = {s, known_there};
-    const feed_reading own = feed_reading_of(&s->layout);
+    const feed_known_source known_source = {s, known_there};
+    const feed_log_options own = feed_log_options_of(&s->layout);
     const tb_text text = {s->piece.data, s->piece.len};
-    feed_otherwise other = {.tells = false};
+    feed_other_options other = {.tells = false};
     bool end = true;
     tb_code code = feed_reader_at_end(&s->reader, &end, err);
     if (!code && !end && own.seed && s->start > 0 && text.len > 0)
-        code = feed_readings_look_at(&knower, text, own, &other, err);
+        code = feed_known_options_find_in(&known_source, text, own, &other, err);
     s->piece.len = 0;
-    return code || !feed_readings_yield(&other, own, s->start) ? code : feed_readings_refuse(own, &other, err);
+    return code || !feed_should_yield(&other, own, s->start) ? code : feed_known_options_refuse(own, &other, err);
 }
 
 /* From the reader's beginning. */

@@ -1,4 +1,4 @@
-/* Pieces: whether one is known already, and whether it begins where what is known of its log ends. */
+/* Pieces: whether one is known already, and whether it begins at the end of the known part of its log. */
 #ifndef TOLLBOOK_SERVER_FEED_PIECE_H
 #define TOLLBOOK_SERVER_FEED_PIECE_H
 

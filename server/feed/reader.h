@@ -24,13 +24,13 @@ void feed_block_release(feed_block *block);
 typedef struct feed_known {
     tb_known *list; /* ascending by (start, length); owned */
     size_t n;
-    size_t first;          /* those before it end within what is known, and are over */
+    size_t first;          /* earlier ones end within the known part and are done */
     uint64_t bytes, lines; /* the longest prefix found known so far */
     bool final;            /* the segment that ends there is its input's last */
     bool taken;            /* a line of it was accepted */
 } feed_known;
 
-/* Another value where anything of it has changed: segments are added, and taken back. */
+/* Changes when a segment is added or withdrawn. */
 uint64_t feed_known_sum(const tb_known *list, size_t n);
 
 typedef struct feed_reader {
@@ -65,7 +65,7 @@ TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, 
                                      tb_error *err);
 /* Reads so many bytes of the input's beginning, or all there are. Before anything is handed out or skipped. */
 TB_MUST_USE tb_code feed_reader_look(feed_reader *reader, size_t bytes, tb_error *err);
-/* What of it was read for these, borrowed until the next call. */
+/* The bytes that were read for them, borrowed until the next call. */
 tb_text feed_reader_beginning(const feed_reader *reader);
 /* Takes over the candidates, and the rungs of the logs they are of. */
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);
@@ -107,7 +107,7 @@ void feed_reader_park(feed_reader *reader);
 TB_MUST_USE tb_code feed_reader_resume(feed_reader *reader, feed_source *source, tb_error *err);
 /* Everything up to reader->at is known, so many lines. */
 void feed_reader_acknowledge(feed_reader *reader, uint64_t lines);
-/* Back to the end of what is known. */
+/* Back to the end of the known part. */
 TB_MUST_USE tb_code feed_reader_rewind(feed_reader *reader, tb_error *err);
 
 /* Whether nothing is left to read. */

@@ -1,4 +1,4 @@
-/* What workers have parsed goes into the store's open transaction: usage, lines that are kept,
+/* Stores what the workers have parsed in the store's open transaction: usage, lines that are kept,
  * events and refused lines in the order of the input, then the segment that records where it ends.
  */
 #include "feed/helper.h"
@@ -79,7 +79,7 @@ tb_code feed_run_order_events(feed_run *run, tb_error *err)
     return feed_events_order(parts, run->n_workers, &run->events, &run->n_events, err);
 }
 
-/* What is too much for a pack is ordered, as is what overflows: its error says where. */
+/* Usage that does not fit a pack, or that overflows, is sorted instead: its error names the place. */
 tb_code feed_run_order(feed_run *run, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
@@ -223,7 +223,7 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
         if (code) return code;
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
-        if (run->last_in_time.line) /* behind a line that is too new, of these blocks or of those before */
+        if (run->last_in_time.line) /* after a line that is too new, of these blocks or of earlier ones */
             run->time_goes_back |=
                 run->too_new > 0 || (run->first_too_new.line && is_before(run->first_too_new, run->last_in_time));
         run->too_new += run->refused_too_new;
@@ -320,13 +320,13 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
 /* Notes the log's options, once. One line is too little to recognise the log by. */
 static tb_code note_reading(feed_run *run, tb_error *err)
 {
-    const feed_readings *noted = &run->readings;
-    const feed_reading as = feed_reading_of(&run->options->layout);
-    const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_READING_LINES;
-    if (!run->begins || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
+    const feed_known_options *noted = &run->log_options;
+    const feed_log_options as = feed_log_options_of(&run->options->layout);
+    const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_IDENTIFY_LINES;
+    if (!run->begins || !grows || noted->n == FEED_KNOWN_OPTIONS_MAX || feed_known_options_has(noted, as.seed))
         return TB_OK;
     run->begins = false;
-    return feed_readings_note(run->store, noted->plain, as, err);
+    return feed_known_options_add(run->store, noted->plain, as, err);
 }
 
 /* Expires what is too old: all of it where nobody waits for the transaction; else more than comes, and the rest while the

@@ -9,7 +9,7 @@
 #include "feed/feed.h"
 #include "tollbook/withdraw.h"
 
-/* Who withdraws, for the audit log. */
+/* The person or program that withdraws, for the audit log. */
 typedef struct feed_who {
     int64_t key;        /* 0: none */
     const char *origin; /* an address; "": the command line */
