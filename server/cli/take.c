@@ -99,7 +99,7 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
                                       : "query \"SELECT line, byte, reason, CAST(text AS TEXT) FROM reject\"");
 }
 
-/* The text ends with a hint that wants the input's name behind it. */
+/* The text ends with a hint after which the input's name belongs. */
 static void say_with_word(const cli_call *call, const char *path, const char *text)
 {
     tb_buf word;
@@ -116,7 +116,7 @@ static void say_form(const cli_call *call, const char *path, const char *sentenc
     say_with_word(call, path, text);
 }
 
-/* What the refused lines are, where they are the greater part of the input. */
+/* Names the form of the refused lines, if they are the greater part of the input. */
 static void say_fit(const cli_call *call, const char *path, const feed_report *report)
 {
     feed_form form;

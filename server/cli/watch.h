@@ -27,7 +27,7 @@ typedef struct watch {
 
 /* false: the thread does not start. Blocks the two signals until watch_end. */
 bool watch_start(watch *w);
-/* Ends the watch: 0, or the exit status once it said what ended the query. At a signal it does not
+/* Ends the watch: 0, or the exit status after it printed what ended the query. At a signal it does not
  * return: the process ends by that signal. */
 int watch_end(watch *w);
 
