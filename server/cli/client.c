@@ -114,12 +114,6 @@ static void read_wait(client *c, const char *text)
     else c->retry_at = curl_getdate(text, NULL);
 }
 
-/* A date to retry at is by the server's clock, which Date tells; without it, by ours. */
-static void settle_wait(client *c)
-{
-    if (c->retry_at > 0) c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
-}
-
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     char line[128];
@@ -232,7 +226,8 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     CURLcode rc = curl_easy_perform(c->curl);
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
     curl_slist_free_all(headers);
-    settle_wait(c);
+    if (c->retry_at > 0) /* a date by the server's clock, which Date tells; without it, by ours */
+        c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
     if (rc == CURLE_OK) return 0;
     c->retry_after = 0;
     return unreachable(c, rc);
@@ -328,11 +323,6 @@ static void wait_again(client *c, const client_request *request, long status, in
         nanosleep(&second, NULL);
 }
 
-static bool is_asked_again(const client *c, long status)
-{
-    return (status == 429 || status == 503) && (!c->into || c->patient) && !leaves(c);
-}
-
 int client_send(client *c, const client_request *request)
 {
     long status = 0;
@@ -340,7 +330,7 @@ int client_send(client *c, const client_request *request)
         if (i > 0) wait_again(c, request, status, TRIES - i);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
-        if (!is_asked_again(c, status)) break;
+        if ((status != 429 && status != 503) || (c->into && !c->patient) || leaves(c)) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
 }

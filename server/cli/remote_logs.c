@@ -164,12 +164,6 @@ static int take_answer(sending *s)
     return 0;
 }
 
-/* Whether the log can be read again, for shorter pieces. */
-static bool may_halve(const sending *s)
-{
-    return s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0;
-}
-
 /* Sends the piece. */
 static int send_piece(sending *s, bool final)
 {
@@ -191,10 +185,11 @@ static int send_piece(sending *s, bool final)
         tb_buf_release(&path);
         return fail(s, &err);
     }
+    const bool may_halve = s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0; /* a file can be read again */
     client_request request = {.method = "POST", .path = path.data, .type = "text/plain",
                               .body = s->piece.data, .len = s->piece.len, .subject = s->subject,
                               .batch = s->batch, .conflict = &s->begin_anew,
-                              .too_large = may_halve(s) ? &s->too_large : NULL};
+                              .too_large = may_halve ? &s->too_large : NULL};
     int status = client_send(&s->client, &request);
     tb_buf_release(&path);
     return status ? status : take_answer(s);
@@ -287,7 +282,7 @@ static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, feed_log_k
     return status ? err->code : TB_OK;
 }
 
-/* Keeps the beginning of a log of which a part is known, for check_readings: in the piece, which is empty. */
+/* Keeps the beginning of a log of which a part is known, for check_options: in the piece, which is empty. */
 static tb_code keep_beginning(sending *s, tb_error *err)
 {
     if (s->known == 0 || s->batch) return TB_OK;
@@ -299,7 +294,7 @@ static tb_code keep_beginning(sending *s, tb_error *err)
 
 /* TB_E_OTHER_OPTIONS: the log is known under other options. The server judges the beginning by itself, and sees
  * nothing but the new lines of what comes behind it. */
-static tb_code check_readings(sending *s, tb_error *err)
+static tb_code check_options(sending *s, tb_error *err)
 {
     const feed_known_source known_source = {s, known_there};
     const feed_log_options own = feed_log_options_of(&s->layout);
@@ -335,7 +330,7 @@ static int send_new(sending *s)
     }
     status = skip_known(s, &known);
     if (status) return status;
-    if (!s->reader.earlier && check_readings(s, &err)) return fail(s, &err);
+    if (!s->reader.earlier && check_options(s, &err)) return fail(s, &err);
     s->report.known_bytes = s->reader.known.bytes;
     s->report.known_lines = s->lines_before = s->reader.known.lines;
     s->report.known_refused = s->reader.known.lines > 0 && !s->reader.known.taken;

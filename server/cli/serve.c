@@ -329,14 +329,6 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     return code;
 }
 
-/* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
- * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
-static void keep_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    mallopt(M_TRIM_THRESHOLD, 32 << 20);
-}
-
 static const cli_call *serving;
 
 static void put_hint(const char *text, tb_buf *out)
@@ -352,7 +344,10 @@ static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_read
     serving = call;
     process_use_hints(put_hint);
     raise_file_limit(o);
-    keep_memory();
+    /* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
+     * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
     api_start();
     const tb_code code = open_with(o, console, k, &s, &err);
     return code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);

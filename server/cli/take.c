@@ -142,12 +142,6 @@ static void say_host(const cli_call *call, const char *path, const feed_report *
     say_with_word(call, path, text);
 }
 
-static void say_place(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
-{
-    char text[FEED_PLACE_WARNING];
-    if (feed_place_warn(report, &options->layout, text)) cli_say(call, "%s: %s", path, text);
-}
-
 static void say_counts(const cli_call *call, const char *path, const feed_report *report)
 {
     char ambiguous[120] = "";
@@ -175,7 +169,8 @@ int take_say(const cli_call *call, const char *path, const feed_options *options
         say_counts(call, path, report);
     }
     say_host(call, path, report);
-    say_place(call, path, options, report);
+    char place[FEED_PLACE_WARNING];
+    if (feed_place_warn(report, &options->layout, place)) cli_say(call, "%s: %s", path, place);
     say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)

@@ -112,20 +112,6 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     return code ? code : tb_rollup_cursor_check(run->cursor, err);
 }
 
-static tb_code add_logs(feed_run *run, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < run->n_workers; i++)
-        if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
-    return code;
-}
-
-static tb_code add_events(feed_run *run, tb_error *err)
-{
-    uint64_t added;
-    return run->events ? tb_store_add_events(run->store, run->events, run->n_events, &added, err) : TB_OK;
-}
-
 /* The worker whose next refused line comes first in the input; NULL: none has one left. */
 static feed_worker *first_in_order(feed_run *run, const size_t *next)
 {
@@ -217,8 +203,10 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
     if (run->lines > 0) {
         code = feed_run_begin(run, err);
         if (code == TB_OK) code = add_usage(run, err);
-        if (code == TB_OK) code = add_logs(run, err);
-        if (code == TB_OK) code = add_events(run, err);
+        for (size_t i = 0; !code && i < run->n_workers; i++)
+            if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
+        uint64_t added;
+        if (!code && run->events) code = tb_store_add_events(run->store, run->events, run->n_events, &added, err);
         if (code == TB_OK) code = add_rejects(run, err);
         if (code) return code;
         run->accepted += run->lines - run->refused;

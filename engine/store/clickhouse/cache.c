@@ -115,11 +115,6 @@ bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of,
     return good && !out->failed;
 }
 
-static bool is_newer(tb__ch_as_of a, tb__ch_as_of b)
-{
-    return a.newest > b.newest || (a.newest == b.newest && a.mended > b.mended);
-}
-
 void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of, const void *data, size_t len)
 {
     const size_t size = sizeof(entry) + len;
@@ -132,7 +127,8 @@ void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of,
     if (len) memcpy(e->data, data, len);
     pthread_mutex_lock(&c->lock);
     entry **at = find(c, key);
-    if (*at && is_newer((*at)->as_of, as_of)) {
+    const tb__ch_as_of old = *at ? (*at)->as_of : as_of;
+    if (old.newest > as_of.newest || (old.newest == as_of.newest && old.mended > as_of.mended)) {
         free(e); /* a reader of an older snapshot */
     } else {
         if (*at) drop_at(c, at);

@@ -125,12 +125,6 @@ static weight weigh(const struct tb__clickhouse *ch, const look *l, int64_t mont
     return w;
 }
 
-/* A compaction writes the compacted rows again, so enough pending ones must have gathered. */
-static bool is_worth_it(const weight *w, const tb_compaction *c)
-{
-    return w->pending >= c->rows_min && w->pending >= w->compacted / 2;
-}
-
 /* The backlog, for the operator. */
 static void count_waiting(const struct tb__clickhouse *ch, const look *l, tb_compaction *c)
 {
@@ -158,7 +152,9 @@ static choice choose(const struct tb__clickhouse *ch, const look *l, bool called
         if (!weigh(ch, l, l->due[i].month).plain) return (choice){l->due[i].month, l->due[i].call};
     for (size_t i = 0; i < l->n; i++) {
         const weight w = weigh(ch, l, l->list[i].month);
-        if (w.plain || w.pending <= most || (c->rows_min && !is_worth_it(&w, c))) continue;
+        if (w.plain || w.pending <= most) continue;
+        /* A compaction writes the compacted rows again, so enough pending ones must have gathered. */
+        if (c->rows_min && (w.pending < c->rows_min || w.pending < w.compacted / 2)) continue;
         chosen.month = l->list[i].month;
         most = w.pending;
     }
@@ -219,22 +215,18 @@ static tb_code begin_compaction(tb_store *store, const look *l, choice of, tb_er
     return TB_OK;
 }
 
-/* Rows that were stored twice count once from now on, so cached sums and answers are invalid. */
-static tb_code note_mended(tb_store *store, const tb__ch_compaction *f, tb_error *err)
-{
-    char name[40] = "usage_mended_";
-    sqlite3_snprintf(27, name + 13, "%lld", (long long)f->month);
-    store->dirty = true; /* bills never counted such rows twice */
-    return tb__ch_meta_put(store, name, f->batch, err);
-}
-
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
     const tb__ch_compaction *f = ctx;
     char name[40] = "usage_month_";
     sqlite3_snprintf(28, name + 12, "%lld", (long long)f->month);
     tb_code code = tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
-    if (!code && f->repeats) code = note_mended(store, f, err);
+    if (!code && f->repeats) { /* rows that were stored twice count once from now on: cached sums and answers are invalid */
+        char mended[40] = "usage_mended_";
+        sqlite3_snprintf(27, mended + 13, "%lld", (long long)f->month);
+        store->dirty = true; /* bills never counted such rows twice */
+        code = tb__ch_meta_put(store, mended, f->batch, err);
+    }
     return code || !f->due ? code : tb__ch_record_expired(store, f, err);
 }
 
@@ -318,14 +310,6 @@ static tb_code step_compaction(tb_store *store, tb_compaction *c, tb_error *err)
 
 /* --- obsolete rows are dropped --- */
 
-static tb_code drop_partition(tb_store *store, const part *p, tb_error *err)
-{
-    const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
-    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION (%d,%" PRId64 ")", tb__ch_of(store)->client->database,
-               table_name[p->of], date.year * 100 + date.month, p->span);
-    return tb__ch_query(store, p->shard, err);
-}
-
 /* Rows below this id count for no reader that may still be answered. */
 static tb_code say_gone(tb_store *store, const part *p, int64_t batch, tb_error *err)
 {
@@ -352,7 +336,11 @@ static tb_code drop_obsolete(tb_store *store, const look *l, const tb_compaction
             code = say_gone(store, p, old, err);
             said = p;
         }
-        if (!code) code = drop_partition(store, p, err);
+        if (code) break;
+        const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
+        tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION (%d,%" PRId64 ")", tb__ch_of(store)->client->database,
+                   table_name[p->of], date.year * 100 + date.month, p->span);
+        code = tb__ch_query(store, p->shard, err);
     }
     return code;
 }

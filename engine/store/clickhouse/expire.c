@@ -189,39 +189,12 @@ static tb_code request(tb_store *store, int64_t month, tb_error *err)
     return code ? code : tb__ch_meta_put(store, name, call + 1, err);
 }
 
-static bool has_any(const tb_retain_month *m)
-{
-    return m->hour_rows || m->day_rows;
-}
-
-/* The walk's list also has the months of earlier accounts, which are requested again: one compaction serves all accounts. */
-static tb_code request_all(tb_store *store, const tb_retain_walk *w, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < w->n; i++)
-        if (has_any(&w->months[i])) code = request(store, w->months[i].month, err);
-    return code;
-}
-
 static uint64_t rows_of(const tb_retain_walk *w)
 {
     uint64_t rows = 0;
     for (size_t i = 0; i < w->n; i++)
         rows += w->months[i].hour_rows + w->months[i].day_rows;
     return rows;
-}
-
-static tb_code count_all(tb_store *store, tb_retain_walk *w, tb_error *err)
-{
-    owners o = {NULL, 0, 0};
-    tb_code code = list_owners(store, w->account, true, &o, err);
-    for (size_t at = 0, n; !code && at < o.n; at += n) {
-        n = count_in_statement(&o, at);
-        code = count_cells(store, w, &o, at, n, err);
-        if (!code && w->kept.days > 0) code = count_countries(store, w, &o, at, n, err);
-    }
-    free(o.list);
-    return code;
 }
 
 tb_code tb__ch_expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
@@ -232,11 +205,21 @@ tb_code tb__ch_expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_err
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = first_unchecked_month(store, &unchecked, err);
     if (code || (!w->further && w->kept.hours <= unchecked)) return code;
-    code = count_all(store, w, err);
+    owners o = {NULL, 0, 0};
+    code = list_owners(store, w->account, true, &o, err);
+    for (size_t at = 0, n; !code && at < o.n; at += n) {
+        n = count_in_statement(&o, at);
+        code = count_cells(store, w, &o, at, n, err);
+        if (!code && w->kept.days > 0) code = count_countries(store, w, &o, at, n, err);
+    }
+    free(o.list);
     w->room -= w->room < ROOM_EACH ? w->room : ROOM_EACH;
     if (code || rows_of(w) == before) return code;
     w->later = true;
-    return w->dry ? TB_OK : request_all(store, w, err);
+    /* The walk's list also has the months of earlier accounts, which are requested again: one compaction serves all accounts. */
+    for (size_t i = 0; !code && !w->dry && i < w->n; i++)
+        if (w->months[i].hour_rows || w->months[i].day_rows) code = request(store, w->months[i].month, err);
+    return code;
 }
 
 /* After a withdrawal the rows of an hour may sum to zero: such hours do not count. */

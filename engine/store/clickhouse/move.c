@@ -239,15 +239,6 @@ static tb_code count_owners_before(moving *m, tb_error *err)
     return code;
 }
 
-static tb_code send_all(moving *m, tb_error *err)
-{
-    m->all = m->done;
-    m->sending = true;
-    tb_code code = count_owners_before(m, err);
-    begin_step(m);
-    return code ? code : walk_owners(m, m->kept[SCOPE], m->kept[OWNER], err);
-}
-
 /* --- whether it can be --- */
 
 static tb_code count_all(moving *m, tb_error *err)
@@ -259,12 +250,6 @@ static tb_code count_all(moving *m, tb_error *err)
                            "All usage together passes 2^63 - 1 in %s, and usage servers hold no more. Nothing was sent.",
                            tb_metric_table[i].name);
     return code;
-}
-
-static tb_code check_file(moving *m, tb_error *err)
-{
-    if (m->store->write && !m->store->client && !m->store->clickhouse) return TB_OK;
-    return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
 }
 
 /* Spans of ids that the shards hold. None: the first is INT64_MAX. */
@@ -402,12 +387,18 @@ static tb_code end(moving *m, tb_error *err)
 
 static tb_code move_all(moving *m, tb_error *err)
 {
-    tb_code code = check_file(m, err);
-    if (!code) code = tb_store_write(m->store, compact_runs, NULL, err);
+    if (!m->store->write || m->store->client || m->store->clickhouse)
+        return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
+    tb_code code = tb_store_write(m->store, compact_runs, NULL, err);
     if (!code) code = tb__ch_attach(m->store, m->move->client, err);
     if (!code) code = find_place(m, err);
     if (!code) code = count_all(m, err);
-    if (!code) code = send_all(m, err);
+    if (code) return code;
+    m->all = m->done;
+    m->sending = true;
+    code = count_owners_before(m, err);
+    begin_step(m);
+    if (!code) code = walk_owners(m, m->kept[SCOPE], m->kept[OWNER], err);
     return code ? code : end(m, err);
 }
 

@@ -33,12 +33,6 @@ tb_code tb__ch_unchecked(size_t shard, tb_error *err)
                    shard + 1);
 }
 
-static tb_code send(struct tb__clickhouse *ch, size_t shard, tb_error *err)
-{
-    const tb_usage_statement of = {.shard = shard, .sql = ch->sql.data, .brief = ch->brief};
-    return ch->client->ask(ch->client->ctx, &of, &ch->answer, err);
-}
-
 /* Sends ch->sql; what comes is in ch->answer. */
 tb_code tb__ch_query(tb_store *store, size_t shard, tb_error *err)
 {
@@ -49,7 +43,8 @@ tb_code tb__ch_query(tb_store *store, size_t shard, tb_error *err)
     if (!code && ch->cache && !ch->checking && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unchecked(shard, err);
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);
-    if (!code) code = send(ch, shard, err);
+    const tb_usage_statement of = {.shard = shard, .sql = ch->sql.data, .brief = ch->brief};
+    if (!code) code = ch->client->ask(ch->client->ctx, &of, &ch->answer, err);
     return code ? code : check_there(ch, err);
 }
 

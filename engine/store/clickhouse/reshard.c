@@ -182,12 +182,6 @@ static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
     return code;
 }
 
-static void advance(reshard *r, uint64_t rows)
-{
-    r->done = rows < r->all - r->done ? r->done + rows : r->all;
-    if (r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
-}
-
 /* Divides a single time with too many rows for one piece into parts. */
 static tb_code move_time(reshard *r, piece p, uint64_t rows, tb_error *err)
 {
@@ -195,8 +189,10 @@ static tb_code move_time(reshard *r, piece p, uint64_t rows, tb_error *err)
     p.parts = rows / PIECE_ROWS;
     for (p.part = 0; !code && p.part <= p.parts; p.part++)
         code = move_piece(r, &p, err);
-    if (!code) advance(r, rows);
-    return code;
+    if (code) return code;
+    r->done = rows < r->all - r->done ? r->done + rows : r->all;
+    if (r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
+    return TB_OK;
 }
 
 /* Joins consecutive times until they have enough rows. */

@@ -167,13 +167,6 @@ void tb__ch_mark(tb_store *store)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }
 
-/* A span has 2^20 lives: the last one goes on. */
-static int64_t end_of_life(const struct tb__clickhouse *ch)
-{
-    const int64_t end = ch->sent | TB__CH_LIFE_MAX;
-    return (end + 1) >> TB__CH_ID_BITS == end >> TB__CH_ID_BITS ? end : ch->sent;
-}
-
 /* Ids whose rows were sent are never used again, nor is the rest of their life, so that visible.c can express it briefly. All ids
  * from `first` on are one gap, however many attempts failed. */
 static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err)
@@ -183,7 +176,8 @@ static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err
     while (ch->n_gaps && ch->gaps[ch->n_gaps - 1].first >= first)
         ch->n_gaps--;
     tb_code code = tb__grow(&ch->gaps, ch->n_gaps, &ch->cap_gaps, sizeof *ch->gaps, err);
-    ch->next = end_of_life(ch) + 1;
+    const int64_t end = ch->sent | TB__CH_LIFE_MAX; /* a span has 2^20 lives: the last one goes on */
+    ch->next = ((end + 1) >> TB__CH_ID_BITS == end >> TB__CH_ID_BITS ? end : ch->sent) + 1;
     if (!code) ch->gaps[ch->n_gaps++] = (struct tb__ch_gap){first, ch->next - 1};
     return code;
 }

@@ -177,11 +177,6 @@ static tb_code sum_range(tb_store *store, const summing *s, const summed *list, 
     return code ? code : sum_sorted(store, &after, list, n, err);
 }
 
-static bool is_within(const tb_summed *of, tb_range r)
-{
-    return of->series && of->created_us < (r.first + r.count) * (r.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
-}
-
 tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics, tb_error *err)
 {
     const summing s = {range, metrics & TB_METRIC_ALL};
@@ -194,7 +189,8 @@ tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, u
     if (!of) return tb_no_memory(err);
     tb_code code = tb__ch_settle(store, err);
     for (size_t i = 0; !code && i < n; i++) {
-        if (!is_within(&list[i], range)) continue;
+        const int64_t end_us = (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
+        if (!list[i].series || list[i].created_us >= end_us) continue;
         code = tb__ch_series_owner(store, list[i].series, &of[asked].of, err);
         of[asked++].to = &list[i];
     }
