@@ -1,4 +1,4 @@
-/* The monotonic clock, chance, and waits that a signal ends, for commands that run until they are
+/* The monotonic clock, random numbers, and waits that a signal ends, for commands that run until they are
  * told to stop. */
 #ifndef TOLLBOOK_SERVER_CLI_CLOCKS_H
 #define TOLLBOOK_SERVER_CLI_CLOCKS_H

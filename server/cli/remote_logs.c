@@ -1,13 +1,13 @@
 /* ingest --server: a log in pieces of whole lines, each one request.
  *
- * The client reads and hashes the log exactly as a local run does, asks the server what it knows of
- * it, skips that here, and sends the rest in pieces that say which bytes of the log they are. So one
- * chain of segments stands for a log whichever way its parts came, and what is known is never sent.
+ * The client reads and hashes the log exactly as a local run does, requests the known segments from the
+ * server, skips them, and sends the rest in pieces that name their bytes of the log. So a log is one chain
+ * of segments, however its parts were sent, and known bytes are never sent again.
  *
- * A piece is kept until the next block shows that it is full, or that the log ends: the last one
- * says so. An unterminated last line goes alone, for the server to judge. Where another sender has
- * taken in a part of the same log meanwhile the server refuses the piece, and all begins anew; so it
- * does with shorter pieces where the server, or a proxy before it, takes none of this length. */
+ * A piece is kept until the next block shows that it is full, or that the log ends: the last piece is marked.
+ * An unterminated last line is sent alone, and the server decides. If another sender has stored a part of the
+ * same log meanwhile, the server refuses the piece, and the client starts again from the beginning. It does so
+ * with shorter pieces if the server, or a proxy before it, refuses their length. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* Received lines are stored at intervals. While the store or the server does not accept them, they are kept: a part in memory, and
- * the rest with whoever writes, which is not read from meanwhile.
+/* Received lines are stored at intervals. While the store or the server does not accept them, some are kept in memory, and
+ * no more are read, so that the writing program has to wait.
  *
  * With --confirm the writer waits for an answer to each line, as rsyslog's omprog does: OK once the
  * line is stored. Between its marks lines are answered with DEFER_COMMIT, and the mark at the end
  * with OK once all of them are stored. No answer says that it failed: rsyslog does not send a
- * failed transaction again, so it is kept waiting instead. */
+ * failed transaction again, so the answer is delayed instead. */
 #include "cli/stream.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * A log is taken in segments, each its own transaction; every committed segment records the length
  * and hash of the decompressed input up to its end, and a later run skips the longest prefix that
- * the store knows. So the same file again is nothing new, a killed run goes on where it stopped,
+ * the store knows. So the same file again adds nothing, a killed run continues where it stopped,
  * and a log that has grown adds only its new lines (docs/design/intake.md).
  *
  * Between segment ends the store knows rungs, hashes of prefixes at doubling lengths. A log that
@@ -109,7 +109,7 @@ bool feed_all_refused(const feed_report *report);
 /* Adds the counts of a later piece of the same input, and its first refused line if there was none. */
 void feed_report_add(feed_report *all, const feed_report *piece);
 
-/* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
+/* Feeds a file ("-": standard input) in separate transactions. On failure *ret_report says what
  * was committed before; err->line and err->byte say where it stands. */
 TB_MUST_USE tb_code feed_file(tb_store *store, const char *path, const feed_options *options,
                               feed_report *ret_report, tb_error *err);

@@ -1,7 +1,7 @@
-/* Lines go through intake as they do on the server, with three differences: hostnames are those that were
- * granted, each under a number of its own below zero; nobody knows what edge locations regions have; and the
- * clock is this machine's. So a line goes as it is where one of these could matter: it was refused, it was
- * read the long way or is ambiguous, it is more than a day ahead, or its zone is not granted. */
+/* Lines go through intake as they do on the server, with three differences: the known hostnames are the granted
+ * ones, each with a different negative number; the edge locations of regions are not known; and the clock is this
+ * machine's. So a line is sent unchanged if one of these could matter: it was refused, it was parsed by the slow
+ * path or is ambiguous, it is more than a day ahead, or its zone is not granted. */
 #include "feed/packer.h"
 
 #include <stdlib.h>

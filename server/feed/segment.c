@@ -254,8 +254,8 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
-/* TB_E_BAD_INPUT where the segment shows that the clock is wrong, and not its lines: recorded, it would refuse the lines
- * that are too new for ever. Nothing of it is taken then, and nothing is lost. Each of these shows it:
+/* TB_E_BAD_INPUT if the segment shows that the clock is wrong, and not its lines. If it were recorded, the lines that are too
+ * new would be refused for ever; so none of it is stored, and nothing is lost. Each of these shows it:
  *
  *   - more lines are too new than the clock had nothing against. Lines whose time is not known do not count here;
  *   - a line is too new, and usage was taken that is more than a day ahead of the clock: time in the log passes the
@@ -317,8 +317,8 @@ static tb_code note_reading(feed_run *run, tb_error *err)
     return feed_known_options_add(run->store, noted->plain, as, err);
 }
 
-/* Expires what is too old: all of it where nobody waits for the transaction; else more than comes, and the rest while the
- * server is idle. A line that comes as a part of cells costs next to nothing, and is not counted. */
+/* Expires old rows: all of them if no request waits for the transaction; else more rows than the segment adds, and the rest
+ * while the server is idle. A line that is sent as part of cells costs next to nothing, and is not counted. */
 static tb_code drop_aged(feed_run *run, tb_error *err)
 {
     const size_t lines = run->options->cells ? 0 : (size_t)run->accepted;

@@ -1,16 +1,16 @@
 /* Undo: the feed's own run (run.h) over the segments of an input that are known, with the sign reversed.
  *
- * Which segments are withdrawn: those whose hash agrees with the input's bytes and that begin at byte 0 or where another
- * such segment ends (chain.h); of a piece, the segments that it names. A last line without its end that was refused is a
- * segment beside the one that the complete line became. Segments of a named batch are withdrawn by its name alone.
+ * Which segments are withdrawn: those that belong to the input (chain.h), or for a piece those that it names. A refused last
+ * line without a line end is a separate segment, beside that of the complete line. Segments of a named batch are withdrawn
+ * by its name only.
  *
- * Each segment is read by the clock of the time when it was taken, and has counters of its own, as they are compared
- * with its row. Kept lines of all segments of a round are packed together.
+ * Each segment is parsed with the clock of the time when it was stored, and counted separately, to compare it with its row.
+ * The kept lines of all segments of a round are packed together.
  *
- * A file is one round and one transaction. A body over HTTP is parsed beside the writer, in a reader's snapshot, and
- * withdrawn in rounds of some segments from the end: each is a commit of its own, which holds the writer for a bounded
- * time and leaves a known prefix. The writer parses a round itself only where the catalogue or the segments have changed
- * since it was parsed, or where one segment does not fit in memory.
+ * A file is one round and one transaction. A body over HTTP is parsed outside of the transaction, in a reader's snapshot, and
+ * withdrawn in rounds of some segments from the end. Each round is one commit, which holds the writer for a bounded time
+ * and leaves a known prefix. The writer parses a round itself only if the catalogue or the segments have changed since it was
+ * parsed, or if a single segment does not fit in memory.
  *
  * chosen[from..left) are the segments of the round; later ones are withdrawn already, earlier ones follow. */
 #include "feed/withdraw.h"

@@ -29,7 +29,7 @@ typedef struct feed_withdrawn {
     bool more;                          /* segments of the input are left for the next round */
 } feed_withdrawn;
 
-/* A file ("-": standard input), in a transaction of its own. options as for feed_file. On failure nothing is changed.
+/* A file ("-": standard input), in one transaction. options as for feed_file. On failure nothing is changed.
  * TB_E_WITHDRAWAL: it cannot be withdrawn. */
 TB_MUST_USE tb_code feed_withdraw_file(tb_store *store, const char *path,
                                        const feed_options *options, const feed_who *who,

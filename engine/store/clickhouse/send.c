@@ -221,7 +221,7 @@ static tb_code note_batches(tb_store *store, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb__series_write(store, err);
-    tb__series_mark(store); /* none waits any more */
+    tb__series_mark(store); /* none is pending any more */
     if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";

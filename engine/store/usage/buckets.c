@@ -20,7 +20,7 @@ SQLITE_EXTENSION_INIT1
 #define HOURS 24
 
 /* Stored is how many requests did not tell their cache status; shown is how many did. So rows from before
- * that was counted say what is true of them. */
+ * that was counted have their true values. */
 _Static_assert(TB_M_CACHE_UNKNOWN == TB_METRIC_COUNT - 1, "cache_known is the last column");
 #define TB_X(e, name, unit, how, source, meaning) "," name " INTEGER"
 static const tb__vshape zones = {

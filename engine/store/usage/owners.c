@@ -1,11 +1,10 @@
-/* The series of owners, and where they lie. A row of series_placed lies where its owner is, so the few
- * hundred new ones of a batch touch a page each. They wait in series_new, of which all pages are few,
- * until there are more than PARTS of PART rows. Then with each batch that brings more PART of them move to
- * their places: in the order of the places, from where the last part ended, so that they share pages
- * there. Those that come by so many at once go to their places.
+/* The series of owners, and their storage. Rows of series_placed are ordered by owner, so writing the few hundred new ones
+ * of a batch there would touch a page each. So new rows go to series_new, which has few pages, until it has more than
+ * PARTS * PART rows. Then each batch that adds more also moves PART of them to series_placed: in the order of owners, from
+ * where the last part ended, so that they share pages there. A batch with very many new rows writes them to series_placed.
  *
- * Invariant: a row stands in one of both tables, which are one to who reads (the view series); moving
- * changes neither what is read nor the seals in head.
+ * Invariant: a row is in exactly one of the two tables. Readers use the view `series` over both; moving rows changes neither
+ * answers nor the seals in head.
  *
  * An account with usage of one pull zone has no series: a row of series_shared names the zone, and the view
  * account_series has the zone's series as the account's. The zone's new locations are thus the account's too. */

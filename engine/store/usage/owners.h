@@ -1,6 +1,6 @@
 /* The series of owners, remembered by the writer: a steady stream of batches meets the same owners
- * again, and asks the file for each of them once. What is remembered is what the running transaction
- * sees; it is forgotten where that is undone, and where a zone may get another account. */
+ * again, and reads each of them from the file once. The cache holds the state of the running transaction. It is
+ * cleared when that is rolled back, and when a zone may get another account. */
 #ifndef TOLLBOOK_STORE_OWNERS_H
 #define TOLLBOOK_STORE_OWNERS_H
 

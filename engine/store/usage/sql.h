@@ -74,7 +74,7 @@
     X(COUNTRY_ADD, "INSERT INTO country_day VALUES(?,?,?) ON CONFLICT(zone,day) DO UPDATE SET"      \
                    " data=tb_country_join(zone,day,data,excluded.data)")                           \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
-    /* what is kept of usage: usage/retain.c */                                                    \
+    /* retention of usage: usage/retain.c */                                                       \
     X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
                " (SELECT account FROM zone WHERE id=?2) WHEN 2 THEN ?2"                            \
                " ELSE (SELECT account FROM balancer WHERE id=?2) END")                             \

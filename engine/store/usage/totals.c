@@ -1,6 +1,6 @@
-/* Sums of many series over one range. Whole days come from the days' chunks, a row a month, and what is left
- * of the first and the last day from their hours. What waits is walked once: an account's series lie in
- * blocks side by side, so that one span covers many of its zones. */
+/* Sums of many series over one range. Whole days come from the days' chunks, a row a month, and partial days at the
+ * ends from their hours. Pending entries are walked once: an account's series have adjacent ids, so one span covers
+ * many of its zones. */
 #include "tollbook/totals.h"
 
 #include "store/usage/batch.h"

@@ -1,15 +1,15 @@
 /* Adding usage to the file: the days of a batch, ordered by (account, id, edge, day), stream into the
  * series they belong to: each becomes an entry of a run, or joins its rows of base (batch.h).
  * The zone's all-locations series and its account's series sum the same days in memory and are
- * written when the zone, or the account, is done (or when too many wait): so each row is written once
+ * written when the zone, or the account, is done (or when too many are pending): so each row is written once
  * however many lines touched it, and new rows ascend.
  *
  * An owner with one location has no all-locations series. At its second location the first one's
- * chunks are copied under a new series id, and from there on both are kept. While all that an owner
- * holds is in memory there is nothing to copy, and that series is begun at its end.
+ * chunks are copied under a new series id, and later days are added to both. While all usage of an owner
+ * is in memory, nothing is copied, and that series is written at the end.
  *
  * An account with usage of one pull zone has no series either: it shares the zone's (owners.h). At the second
- * zone those are copied under new ids. An account's days wait until its zones are done, so one that is new and
+ * zone those are copied under new ids. An account's days are pending until its zones are done, so a new account that
  * gets several zones at once copies nothing. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
