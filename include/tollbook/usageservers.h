@@ -52,7 +52,7 @@ typedef struct tb_compaction {
     uint64_t leaving; /* likewise: merged rows that are not deleted yet */
     uint64_t due;     /* likewise: months with expired usage */
     uint64_t folded;  /* months compacted, summed over calls */
-    uint64_t let_go;  /* of these, months that lost expired usage: their answers change */
+    uint64_t expired; /* of these, months that lost expired usage: their answers change */
     bool working;     /* a month is being compacted: call again at once */
 } tb_compaction;
 

@@ -241,7 +241,7 @@ static void put_compaction(const server *s, tb_buf *out)
     put_gauge(out, "tollbook_usage_months_to_let_go", "Months of which retain lets something go that still counts.",
               atomic_load(&s->compactor.due));
     put_counter(out, "tollbook_usage_months_let_go_total", "Months of usage that were compacted without what was let go of.",
-                atomic_load(&s->compactor.let_go));
+                atomic_load(&s->compactor.expired));
     put_counter(out, "tollbook_usage_compactions_total", "Months of usage that were compacted.",
                 atomic_load(&s->compactor.folded));
     put_counter(out, "tollbook_usage_compaction_failures_total", "Compactions that were given up, to be begun anew.",

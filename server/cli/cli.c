@@ -229,7 +229,7 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     return status;
 }
 
-/* The file's one line, read once; NULL once it was said what is wrong. */
+/* The file's only line, read once; NULL after an error, which was printed. */
 static const char *key_of_file(const cli_call *call, const char *path)
 {
     static char key[KEY_MOST];

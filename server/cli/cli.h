@@ -1,4 +1,4 @@
-/* What the subcommands share: the call, messages, the clock and opening the database.
+/* Shared by the subcommands: the call, messages, the clock and opening the database.
  *
  * Results go to standard output, messages and progress to standard error. Exit statuses: 0 done,
  * 1 the answer is no, 2 usage or bad input, 3 environment. Each subcommand is one function,
@@ -45,7 +45,7 @@ int cli_done(const cli_call *call);
 
 /* TOLLBOOK_NOW, or the clock. TB_E_USAGE where the variable is not RFC 3339. */
 TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
-/* The same, saying what is wrong: 0 or the exit status. */
+/* The same, but prints the error: 0 or the exit status. */
 int cli_clock(const cli_call *call, int64_t *ret_now_us);
 
 /* The servers that an option names ("usage"); NULL: it is not there. They live as long as the process. Returns an exit
@@ -61,7 +61,7 @@ TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
      .help = "the ClickHouse servers with the usage, each of them a shard: "                       \
              "clickhouse://HOST:PORT,HOST:PORT/DATABASE; default: usage is in the file"},          \
         CLI_USAGE_ACCESS
-/* How they are asked. */
+/* How the usage servers are queried. */
 #define CLI_USAGE_ACCESS                                                                           \
     {.name = "usage-credentials",                                                              \
      .value = "FILE",                                                                              \
@@ -87,7 +87,7 @@ TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
 #define CLI_DB                                                                                     \
     .name = "db", .value = "FILE", .kind = CLI_TEXT, .variable = "TOLLBOOK_DB",                    \
     .help = "the database; default: the environment's TOLLBOOK_DB"
-/* In its place, of those that a server can do: cli_check_place says what is missing. */
+/* Instead of it, for commands that a server can run: cli_check_place names the missing option. */
 #define CLI_DB_OR_SERVER                                                                           \
     {CLI_DB},                                                                                      \
         {.name = "server",                                                                         \
@@ -125,7 +125,7 @@ void cli_warn_links(const cli_call *call, const tb_store *store);
  * what was asked for is done. */
 void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* --key, or else the one line of --key-file, or else the environment's TOLLBOOK_KEY or the line of its
- * TOLLBOOK_KEY_FILE; NULL: none of them, or it was said what is wrong with the file. */
+ * TOLLBOOK_KEY_FILE; NULL: none of them, or the file is bad and the error was printed. */
 const char *cli_key(const cli_call *call);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */

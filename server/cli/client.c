@@ -1,4 +1,4 @@
-/* libcurl, and what a status means to a person. */
+/* Requests with libcurl, and messages for HTTP statuses. */
 #include "cli/client.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #define STALLED_S   300L /* a large piece may take the server a while */
 #define TRIES       6
 #define ASKED_FIRST ((size_t)1 << 20) /* as curl has it */
-#define WAIT_MOST_S 600 /* nobody waits longer, whatever a server or a proxy asks for */
+#define WAIT_MOST_S 600 /* the longest wait, whatever Retry-After says */
 #define WAIT_HERE_S 30u /* and a person at a terminal no longer than this */
 
 static bool starts_with(const char *text, const char *prefix)
@@ -91,7 +91,7 @@ static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
     return answer->failed ? 0 : size * n;
 }
 
-/* What stands behind this name; NULL: it is another header. */
+/* The value of the header with this name; NULL: it is another header. */
 static const char *header_value(const char *line, const char *name)
 {
     const size_t len = strlen(name);
@@ -105,19 +105,13 @@ static unsigned wait_of(long long seconds)
     return seconds < WAIT_MOST_S ? (unsigned)seconds : WAIT_MOST_S;
 }
 
-/* Seconds, or a date. What is neither leaves things as they are. */
+/* Seconds, or a date. Anything else is ignored. */
 static void read_wait(client *c, const char *text)
 {
     const size_t digits = strspn(text, "0123456789");
     const bool plain = digits > 0 && text[digits + strspn(text + digits, " \t\r\n")] == 0;
     if (plain) c->retry_after = digits < 10 ? wait_of(strtoll(text, NULL, 10)) : WAIT_MOST_S;
     else c->retry_at = curl_getdate(text, NULL);
-}
-
-/* A date to ask again at is one of the server's clock, which Date tells; else ours must do. */
-static void settle_wait(client *c)
-{
-    if (c->retry_at > 0) c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
 }
 
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
@@ -132,7 +126,7 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     return len;
 }
 
-/* libcurl asks now and then whether to go on. */
+/* libcurl calls this at times: nonzero aborts the transfer. */
 static int look_up(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send, curl_off_t sent)
 {
     const client *c = ctx;
@@ -232,13 +226,14 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     CURLcode rc = curl_easy_perform(c->curl);
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
     curl_slist_free_all(headers);
-    settle_wait(c);
+    if (c->retry_at > 0) /* a date by the server's clock, which Date tells; without it, by ours */
+        c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
     if (rc == CURLE_OK) return 0;
     c->retry_after = 0;
     return unreachable(c, rc);
 }
 
-/* --- what an answer says --- */
+/* --- messages for answers --- */
 
 json_t *client_json(client *c)
 {
@@ -261,7 +256,7 @@ static tb_code code_of(const char *key, long status)
 
 #define SUBJECT_MAX 2560
 
-/* What an answer is about: the file that was sent, or the server. A full disk, say, is the server's. */
+/* The subject of an answer: the file that was sent, or the server. A full disk, say, is the server's. */
 static void put_subject(const client *c, const client_request *request, long status, char out[SUBJECT_MAX])
 {
     const char *file = request->subject;
@@ -308,7 +303,7 @@ static bool leaves(const client *c)
     return c->leave && c->leave(c->leave_ctx);
 }
 
-/* Before the same is asked again. A second behind a busy server is not worth a line. */
+/* Prints a message before a retry. A wait of one second for a busy server is not worth a line. */
 static void wait_again(client *c, const client_request *request, long status, int left)
 {
     const unsigned seconds = c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S;
@@ -328,11 +323,6 @@ static void wait_again(client *c, const client_request *request, long status, in
         nanosleep(&second, NULL);
 }
 
-static bool is_asked_again(const client *c, long status)
-{
-    return (status == 429 || status == 503) && (!c->into || c->patient) && !leaves(c);
-}
-
 int client_send(client *c, const client_request *request)
 {
     long status = 0;
@@ -340,7 +330,7 @@ int client_send(client *c, const client_request *request)
         if (i > 0) wait_again(c, request, status, TRIES - i);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
-        if (!is_asked_again(c, status)) break;
+        if ((status != 429 && status != 503) || (c->into && !c->patient) || leaves(c)) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
 }

@@ -16,18 +16,18 @@ typedef struct client {
     char url[2048]; /* --server without a slash at its end */
     const char *key;
     const char *ca; /* NULL: the system's */
-    char why[CURL_ERROR_SIZE]; /* what curl says of the last failure */
+    char why[CURL_ERROR_SIZE]; /* curl's text for the last failure */
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after; /* seconds that the last answer asked to wait */
     time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
                        * twice, */
     bool patient;     /* but where this is set */
-    bool (*leave)(void *ctx); /* may be NULL: asked about once a second; true gives the exchange up */
+    bool (*leave)(void *ctx); /* may be NULL: called about once a second; true gives the exchange up */
     void *leave_ctx;
 } client;
 
-/* Says what went wrong, or writes it down: as `into` is. Returns the code's exit status. */
+/* Prints the error, or stores it in `into`. Returns the code's exit status. */
 int client_fail(client *c, tb_code code, const char *fmt, ...) TB_PRINTF(3, 4);
 
 typedef struct client_request {
@@ -38,13 +38,13 @@ typedef struct client_request {
     const char *batch;   /* Idempotency-Key; NULL: none */
     const char *body;
     size_t len;
-    const char *subject; /* what messages name: a file, or NULL */
+    const char *subject; /* named by messages: a file, or NULL */
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
     bool *too_large;     /* not NULL: a 413 sets it, and says nothing */
     bool *answered;      /* not NULL: a refusal that has a whole answer sets it, and says nothing */
 } client_request;
 
-/* From --server and the key: 0, or the exit status once it said what is wrong with them. */
+/* From --server and the key: 0, or the exit status after it printed an error. */
 int client_open(client *c, const cli_call *call);
 void client_close(client *c);
 /* 0: the server answered with a 2xx; else the exit status, once it said why. */
@@ -55,7 +55,7 @@ json_t *client_json(client *c);
 /* One request over a connection of its own: 0 and *ret_answer (NULL: it has no body), the caller's
  * to json_decref; or the exit status. */
 int client_ask(const cli_call *call, const client_request *request, json_t **ret_answer);
-/* Writes text with what has a meaning in a URL escaped; terminated. false: no room. */
+/* Writes text with percent-escapes for a URL; terminated. false: no room. */
 bool client_escape(const char *text, char *out, size_t size);
 
 #endif

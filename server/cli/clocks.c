@@ -21,7 +21,7 @@ uint32_t clock_chance(void)
     return bits;
 }
 
-/* The signals are blocked while it looks at the flag: none is missed between the look and the wait.
+/* The signals are blocked while the flag is checked: none is missed between the check and the wait.
  */
 static int wait_for(struct pollfd *fd, int64_t ms, const atomic_bool *stop)
 {

@@ -1,4 +1,4 @@
-/* The monotonic clock, chance, and waits that a signal ends, for commands that run until they are
+/* The monotonic clock, random numbers, and waits that a signal ends, for commands that run until they are
  * told to stop. */
 #ifndef TOLLBOOK_SERVER_CLI_CLOCKS_H
 #define TOLLBOOK_SERVER_CLI_CLOCKS_H
@@ -13,7 +13,7 @@ uint32_t clock_chance(void); /* random bits */
 void clock_wait(int64_t ms, const atomic_bool *stop);
 /* The same, and when the descriptor has input: whether it has. */
 bool clock_wait_input(int fd, int64_t ms, const atomic_bool *stop);
-/* Whether `most` milliseconds are over since this was first asked. *until_ms: 0 before. */
+/* Whether `most` milliseconds have passed since the first call. *until_ms: 0 before that. */
 bool clock_leaves(int64_t *until_ms, int64_t most);
 
 #endif

@@ -1,4 +1,4 @@
-/* The subcommands, one row each. What a row says is what help says and what the parser accepts. */
+/* The subcommands, one row each. Help and the parser both use the rows. */
 #include "cli/cli.h"
 #include "cli/serve.h"
 
@@ -34,7 +34,7 @@
         .list = "query --db FILE \"SELECT id, account, name FROM zone\"", .help = help_           \
     }
 
-/* What take_layout reads. */
+/* The options that take_layout reads. */
 #define LOG_LAYOUT                                                                                 \
     {.name = "format",                                                                             \
      .value = "FORMAT",                                                                            \

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-static link_file to_link; /* one a process: workers and the opener's thread look at it */
+static link_file to_link; /* one a process: workers and the opener's thread read it */
 
 static void drop_file(void)
 {
@@ -60,7 +60,7 @@ static int start_browser(char *path, pid_t *ret_pid)
     return rc;
 }
 
-/* What a thread needs that waits for the opener; some return only when the browser is closed. */
+/* Arguments of the thread that waits for the opener; some openers return only when the browser is closed. */
 typedef struct opener {
     const cli_call *call;
     pid_t pid;

@@ -8,7 +8,7 @@
 
 /* From 10 ms to an hour. */
 bool duration_parse(const char *text, int64_t *ret_ms);
-/* The option's, or else `otherwise`: 0, or the exit status once it said what is wrong. */
+/* The option's value, or else `otherwise`: 0, or the exit status after it printed an error. */
 int duration_option(const cli_call *call, const char *name, int64_t otherwise, int64_t *ret_ms);
 
 #endif

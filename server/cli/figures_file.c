@@ -11,7 +11,7 @@
 #include "http/new_file.h"
 
 #define FIGURES_MOST ((size_t)64 << 20)
-#define OLD_S        90 /* a follower writes as often as it looks, and it may wait for a server */
+#define OLD_S        90 /* a follower writes once a round, and a round may wait for a server */
 #define PREFIX       "tollbook_follow_"
 
 /* --- writing --- */

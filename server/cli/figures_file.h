@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* Puts the text in the file's place, whole. What goes wrong is said once. */
+/* Replaces the file's contents atomically. An error is printed once. */
 void figures_write(const cli_call *call, const char *path, const tb_buf *text);
 /* Prints the figures of --metrics. The exit status: 1 where they are old, or something is wrong. */
 int figures_show(const cli_call *call);

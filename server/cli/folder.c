@@ -18,7 +18,7 @@ static tb_code folder_fail(const folder *f, const char *name, const char *what, 
                    what, strerror(errno));
 }
 
-/* What a run that was killed has left of its last file. */
+/* Removes the partial file of a run that was killed. */
 static void clean_up(const folder *f)
 {
     DIR *all = fdopendir(openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -47,7 +47,7 @@ static bool signalled(void)
     return atomic_load_explicit(&take_stop, memory_order_relaxed);
 }
 
-/* Whether the time after a signal is over. It begins when this is asked first. */
+/* Whether the time after a signal is over. It begins with the first call. */
 static bool time_is_over(void *ctx)
 {
     following *f = ctx;

@@ -84,7 +84,7 @@ static bool is_place(const char *option)
     return strncmp(option, "usage", 5) == 0;
 }
 
-/* The call's options that the command takes: those that say where the usage is, or all that say what is done. */
+/* The call's options that the command takes: those for the place of the usage, or all options. */
 static void put_given(const cli_call *call, const cli_command *command, bool usage, tb_buf *out)
 {
     for (size_t i = 0; i < call->n_values; i++) {
@@ -130,7 +130,7 @@ static size_t placeholder(const cli_call *call, const char *text, char name[32],
     return 0;
 }
 
-/* file: what the message is about; NULL: none. */
+/* file: the subject of the message; NULL: none. */
 static void put_rest(const cli_call *call, const char *text, const char *file, tb_buf *out)
 {
     char name[32];

@@ -1,4 +1,4 @@
-/* Hints: command lines to be pasted. A message that has one ends with it, behind ": tollbook " or ": PROGRAM FILE |
+/* Hints: command lines to be pasted. A message that has one ends with it, after ": tollbook " or ": PROGRAM FILE |
  * tollbook ", and says what it asks for
  * but not where: the engine and a server do not know that. The place, --db or --server of the running call, is put in
  * here, for all messages, those of a server's log too. A command that is only named stands in backticks, without the word tollbook: `verify`. */

@@ -6,7 +6,7 @@
 #include "feed/feed.h"
 
 typedef struct meter {
-    const char *what; /* borrowed: the file's name */
+    const char *what; /* borrowed: name of the file */
     bool terminal, drawn;
     int64_t start_ms, shown_ms;
 } meter;
@@ -14,7 +14,7 @@ typedef struct meter {
 void meter_init(meter *m, const char *what);
 void meter_feed(meter *m, const feed_progress *progress); /* lines, MB/s, time left */
 void meter_share(meter *m, uint64_t done, uint64_t total);
-void meter_check(meter *m, uint64_t pages); /* stored data is being read; 0: what was written just now */
-void meter_end(meter *m); /* clears what was drawn */
+void meter_check(meter *m, uint64_t pages); /* stored data is being read; 0: data that was just written */
+void meter_end(meter *m); /* clears the line */
 
 #endif

@@ -73,7 +73,7 @@ static int find_there(const cli_call *call, const char *name, json_t **ret_answe
     return status;
 }
 
-/* Those whose name it is, or all that have it in theirs. Returns how many. */
+/* Lists those with exactly this name, else those whose name contains it. Returns how many. */
 static size_t choose(const json_t *accounts, const char *name, bool whole, int64_t *ret_account, tb_buf *said)
 {
     size_t i, n = 0;

@@ -95,7 +95,7 @@ void cli_commands_fill(void)
 
 typedef struct op_file {
     const char *name; /* as it was given */
-    bool stored;      /* there is no such file: a name */
+    bool stored;      /* no such file exists: it is the name of a stored document */
     tb_buf text;
 } op_file;
 
@@ -107,11 +107,11 @@ typedef struct op_call {
     const char *subject; /* the operation's own document's name, for messages */
     const char *about;   /* the name of the one document that it is about, or NULL */
     meter progress;
-    spool document; /* what is printed */
+    spool document; /* to be printed */
     folder out;     /* where files go, with --out; else they are printed too */
-    bool counted;   /* it has said how much there is to do */
+    bool counted;   /* the number of steps was printed */
     const tb_store *store; /* that it reads; NULL: none */
-    size_t steps;   /* calls that are done, if there is more to come */
+    size_t steps;   /* finished calls, if more follow */
     bool refused;   /* for want of the operation's consent flag */
 } op_call;
 
@@ -131,7 +131,7 @@ static int fail_file(const op_call *o, const tb_arg *about, const tb_error *err)
     return tb_code_exit(err->code);
 }
 
-/* "--amount: ", or the file's name, before what is wrong with an argument. */
+/* "--amount: ", or the file's name, before the error about an argument. */
 static int fail_arg(const op_call *o, const tb_error *err)
 {
     char subject[96];
@@ -347,8 +347,8 @@ static int open_store(const op_call *o, tb_ops *ops)
     return cli_open(o->call, write, ops->now_us, &ops->store);
 }
 
-/* What need not be written is read as any reader does, beside a server too, and then written where
- * nobody else is writing. */
+/* An optional write: the operation has read like any reader, also while a server runs. Its result is stored if no other
+ * process is writing. */
 static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
 {
     tb_error err;
@@ -372,7 +372,7 @@ static tb_code run_parts(op_call *o, tb_ops *ops, tb_reply *reply, tb_error *err
     return code;
 }
 
-/* What is done stays done, but a part of a document is not printed. */
+/* Steps that are committed stay, but a part of a document is not printed. */
 static int failed(const op_call *o, int status)
 {
     if (status && o->steps)
@@ -381,7 +381,7 @@ static int failed(const op_call *o, int status)
     return status;
 }
 
-/* What an operation said before it failed is not so. */
+/* Drops the output of an operation that failed. */
 static tb_code take_parts(op_call *o, tb_reply *reply, tb_error *err)
 {
     say_lines(o, reply->said.data, reply->said.len);
@@ -440,7 +440,7 @@ static int run_open(op_call *o, tb_ops *ops)
 
 #define USER_ROOM 64
 
-/* Who runs the command: "user eva", or the number where the system has no plain name for it. */
+/* The user who runs the command: "user eva", or the number if the system has no plain name for it. */
 static const char *find_user(char out[USER_ROOM])
 {
     struct passwd entry, *found = NULL;
@@ -452,7 +452,7 @@ static const char *find_user(char out[USER_ROOM])
     return out;
 }
 
-/* The row's own options give the operation what is no argument. */
+/* The row's own options set values of the operation that are not arguments. */
 static int run_here(op_call *o)
 {
     char user[USER_ROOM];
@@ -545,7 +545,7 @@ static bool put_path(const tb_args *args, bool query, tb_buf *out)
     return !out->failed;
 }
 
-/* A server may name what it makes, "2026-000123.pdf", and nothing else of the folder. */
+/* A server may name the files of its documents, "2026-000123.pdf", and no other files of the folder. */
 static bool is_made_name(const char *name)
 {
     const size_t year = strspn(name, "0123456789"), dash = year + (name[year] == '-');
@@ -638,7 +638,7 @@ static int check_options_there(const cli_call *call)
     return 0;
 }
 
-/* What stands in the body as it is must be JSON. */
+/* A document that is put into the body unchanged must be JSON. */
 static int check_sent(const op_call *o)
 {
     for (size_t i = 0; i < o->args.n; i++) {
@@ -667,8 +667,8 @@ static const json_t *named(const json_t *list, const char *name)
     return NULL;
 }
 
-/* Beside a document flags go in the query, where a server ignores what it does not know: an older one would do in earnest
- * what --dry-run asks it to try. */
+/* With a document, flags are sent in the query. A server ignores unknown ones there: an older one would really do what
+ * --dry-run only tries. */
 static int check_flags_known(const op_call *o, client *c)
 {
     bool any = false;
@@ -717,7 +717,7 @@ static int run_there(op_call *o)
 
 /* --- consent --- */
 
-/* Whether the person at the terminal wants what was refused; then the flag is given. */
+/* Asks at the terminal whether to do what was refused; if yes, sets the flag. */
 static bool gives_consent(op_call *o)
 {
     char line[16] = "";

@@ -57,7 +57,7 @@ static void list_words(const cli_command *commands, size_t n, const char *group,
 
 #define WORDS_MAX 1024
 
-/* Why what argv begins with is no command of this group. */
+/* The error for words of argv that are no command of this group. */
 static void refuse_second(const cli_command *commands, size_t n, int argc, char *const *argv, tb_error *err)
 {
     char words[WORDS_MAX] = "", list[WORDS_MAX], meant[TB_MEANT_MAX] = "", before[40];
@@ -263,7 +263,7 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* What a word too many was meant to be: the value of the option that is missing. */
+/* Suggests a meaning for a surplus word: the value of the missing option. */
 static tb_code refuse_operand(const cli_call *call, tb_error *err)
 {
     const cli_command *command = call->command;
@@ -327,7 +327,7 @@ tb_code cli_parse(const cli_command *command, int argc, char **argv, cli_call *r
     return code;
 }
 
-/* --- what was given --- */
+/* --- given options --- */
 
 static const cli_value *find_value(const cli_call *call, const char *name)
 {

@@ -21,7 +21,7 @@ typedef enum cli_kind {
 
 typedef struct cli_option {
     const char *name;  /* without the dashes */
-    const char *value; /* what the value is, for people: "FILE"; CHOICE: the words */
+    const char *value; /* the value's name in help: "FILE"; CHOICE: the words */
     const char *help;  /* one sentence without its point */
     const char *variable; /* of the environment, which counts where no option that has one is given; NULL: none */
     cli_kind kind;
@@ -30,12 +30,12 @@ typedef struct cli_option {
     bool here;   /* beside an operation: not with --server */
     bool is_new; /* TEXT: a database that is made, so "-" is no name of it */
     int64_t min, max; /* NUMBER */
-    const char *list; /* NUMBER: the command that lists what has such numbers; NULL: none */
+    const char *list; /* NUMBER: the command that lists such numbers; NULL: none */
 } cli_option;
 
 struct cli_call;
 
-/* What a person wants to do: the order of help. */
+/* The groups of commands, in the order of help. */
 typedef enum cli_goal { CLI_SET_UP, CLI_SHIP, CLI_SEE, CLI_BILL, CLI_LEDGER, CLI_ASK, CLI_RUN, CLI_UNDO, CLI_GOALS_ } cli_goal;
 
 typedef struct cli_group {
@@ -78,14 +78,14 @@ typedef struct cli_call {
 } cli_call;
 
 /* The command that argv[0..argc) begins with, and how many words its name took. NULL if there is
- * none: then err (TB_E_USAGE) says what was meant, perhaps. */
+ * none: then err (TB_E_USAGE) may suggest one. */
 const cli_command *cli_find(const cli_command *commands, size_t n, int argc, char *const *argv,
                             int *ret_words, tb_error *err);
-/* Reads what follows the command's name. TB_E_USAGE names the option and what it takes. */
+/* Reads the words after the command's name. TB_E_USAGE names the option and its kind of value. */
 TB_MUST_USE tb_code cli_parse(const cli_command *command, int argc, char **argv,
                               cli_call *ret_call, tb_error *err);
 
-/* What was given. The name must be one of the command's options. */
+/* The given value. The name must be one of the command's options. */
 bool cli_given(const cli_call *call, const char *name);
 /* NULL where it was not given; the last one of a repeated option. */
 const char *cli_text(const cli_call *call, const char *name);

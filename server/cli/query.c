@@ -167,7 +167,7 @@ typedef struct output {
     table *table;
 } output;
 
-/* A row goes out whole. */
+/* Writes a row as a whole. */
 static bool put_row(void *ctx, int n, const char *const *cells, bool is_header)
 {
     const output *o = ctx;

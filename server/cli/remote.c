@@ -10,7 +10,7 @@
 #include "cli/client.h"
 #include "cli/remote_report.h"
 
-#define ROWS_MAX   ((size_t)256 << 20) /* what the server takes decompressed */
+#define ROWS_MAX   ((size_t)256 << 20) /* the server's limit after decompression */
 #define PLAIN_MOST ((size_t)8 << 20)   /* rows beyond this are sent compressed */
 
 static int send_rows(const cli_call *call, const feed_options *options, client_request *request)

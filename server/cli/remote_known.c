@@ -87,7 +87,7 @@ typedef struct question {
     const char *subject, *batch;
     tb_hash128 head;
     uint64_t from;
-    uint64_t end, lines; /* end 0: not asked for */
+    uint64_t end, lines; /* end 0: not requested */
 } question;
 
 /* The query's value, escaped: the caller frees it with curl_free. */

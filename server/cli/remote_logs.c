@@ -1,13 +1,13 @@
 /* ingest --server: a log in pieces of whole lines, each one request.
  *
- * The client reads and hashes the log exactly as a local run does, asks the server what it knows of
- * it, skips that here, and sends the rest in pieces that say which bytes of the log they are. So one
- * chain of segments stands for a log whichever way its parts came, and what is known is never sent.
+ * The client reads and hashes the log exactly as a local run does, requests the known segments from the
+ * server, skips them, and sends the rest in pieces that name their bytes of the log. So a log is one chain
+ * of segments, however its parts were sent, and known bytes are never sent again.
  *
- * A piece is kept until the next block shows that it is full, or that the log ends: the last one
- * says so. An unterminated last line goes alone, for the server to judge. Where another sender has
- * taken in a part of the same log meanwhile the server refuses the piece, and all begins anew; so it
- * does with shorter pieces where the server, or a proxy before it, takes none of this length. */
+ * A piece is kept until the next block shows that it is full, or that the log ends: the last piece is marked.
+ * An unterminated last line is sent alone, and the server decides. If another sender has stored a part of the
+ * same log meanwhile, the server refuses the piece, and the client starts again from the beginning. It does so
+ * with shorter pieces if the server, or a proxy before it, refuses their length. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "cli/remote.h"
 #include "cli/remote_known.h"
 #include "cli/remote_report.h"
-#include "feed/readings.h"
+#include "feed/known_options.h"
 
 #define PIECE_MAX   ((size_t)32 << 20)
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -164,13 +164,7 @@ static int take_answer(sending *s)
     return 0;
 }
 
-/* Whether the log can be read again, for shorter pieces. */
-static bool may_halve(const sending *s)
-{
-    return s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0;
-}
-
-/* Sends what the piece holds. */
+/* Sends the piece. */
 static int send_piece(sending *s, bool final)
 {
     tb_buf path;
@@ -191,10 +185,11 @@ static int send_piece(sending *s, bool final)
         tb_buf_release(&path);
         return fail(s, &err);
     }
+    const bool may_halve = s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0; /* a file can be read again */
     client_request request = {.method = "POST", .path = path.data, .type = "text/plain",
                               .body = s->piece.data, .len = s->piece.len, .subject = s->subject,
                               .batch = s->batch, .conflict = &s->begin_anew,
-                              .too_large = may_halve(s) ? &s->too_large : NULL};
+                              .too_large = may_halve ? &s->too_large : NULL};
     int status = client_send(&s->client, &request);
     tb_buf_release(&path);
     return status ? status : take_answer(s);
@@ -245,7 +240,7 @@ static int send_rest(sending *s)
     }
 }
 
-/* Skips what is known. Only what can seek can be read twice, so a stream is copied first. */
+/* Skips the known part. Only a file that can seek can be read twice, so a stream is copied first. */
 static int skip_known(sending *s, remote_known *known)
 {
     tb_error err;
@@ -287,11 +282,11 @@ static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, feed_log_k
     return status ? err->code : TB_OK;
 }
 
-/* Keeps the beginning of a log of which a part is known, for check_readings: in the piece, which is empty. */
+/* Keeps the beginning of a log of which a part is known, for check_options: in the piece, which is empty. */
 static tb_code keep_beginning(sending *s, tb_error *err)
 {
     if (s->known == 0 || s->batch) return TB_OK;
-    tb_code code = feed_reader_look(&s->reader, FEED_READING_WINDOW, err);
+    tb_code code = feed_reader_look(&s->reader, FEED_IDENTIFY_WINDOW, err);
     const tb_text text = feed_reader_beginning(&s->reader);
     tb_buf_add(&s->piece, text.data, text.len);
     return code ? code : tb_buf_check(&s->piece, err);
@@ -299,18 +294,18 @@ static tb_code keep_beginning(sending *s, tb_error *err)
 
 /* TB_E_OTHER_OPTIONS: the log is known under other options. The server judges the beginning by itself, and sees
  * nothing but the new lines of what comes behind it. */
-static tb_code check_readings(sending *s, tb_error *err)
+static tb_code check_options(sending *s, tb_error *err)
 {
-    const feed_knower knower = {s, known_there};
-    const feed_reading own = feed_reading_of(&s->layout);
+    const feed_known_source known_source = {s, known_there};
+    const feed_log_options own = feed_log_options_of(&s->layout);
     const tb_text text = {s->piece.data, s->piece.len};
-    feed_otherwise other = {.tells = false};
+    feed_other_options other = {.tells = false};
     bool end = true;
     tb_code code = feed_reader_at_end(&s->reader, &end, err);
     if (!code && !end && own.seed && s->start > 0 && text.len > 0)
-        code = feed_readings_look_at(&knower, text, own, &other, err);
+        code = feed_known_options_find_in(&known_source, text, own, &other, err);
     s->piece.len = 0;
-    return code || !feed_readings_yield(&other, own, s->start) ? code : feed_readings_refuse(own, &other, err);
+    return code || !feed_should_yield(&other, own, s->start) ? code : feed_known_options_refuse(own, &other, err);
 }
 
 /* From the reader's beginning. */
@@ -335,7 +330,7 @@ static int send_new(sending *s)
     }
     status = skip_known(s, &known);
     if (status) return status;
-    if (!s->reader.earlier && check_readings(s, &err)) return fail(s, &err);
+    if (!s->reader.earlier && check_options(s, &err)) return fail(s, &err);
     s->report.known_bytes = s->reader.known.bytes;
     s->report.known_lines = s->lines_before = s->reader.known.lines;
     s->report.known_refused = s->reader.known.lines > 0 && !s->reader.known.taken;

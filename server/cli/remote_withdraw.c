@@ -13,7 +13,7 @@
 #include "feed/chain.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
-#define BODY_MAX    ((size_t)256 << 20) /* what a server takes decompressed */
+#define BODY_MAX    ((size_t)256 << 20) /* the server's limit after decompression */
 #define PACK_FROM   ((size_t)64 << 10)  /* longer pieces are sent compressed, */
 #define ROWS_FROM   ((size_t)8 << 20)   /* and usage rows, which may be compressed already */
 #define PATH_ROOM   8000

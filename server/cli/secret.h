@@ -1,4 +1,4 @@
-/* Files with secrets: --secret-file, what the texts of keys are sealed under, and --token-key. */
+/* Files with secrets: --secret-file, which encrypts the texts of keys, and --token-key. */
 #ifndef TOLLBOOK_SERVER_CLI_SECRET_H
 #define TOLLBOOK_SERVER_CLI_SECRET_H
 
@@ -19,25 +19,25 @@ typedef struct cli_secret {
     uint8_t bytes[TB_KEY_SECRET];
 } cli_secret;
 
-/* What --secret-file says. TB_E_READ_ONLY: the file holds no secret. */
+/* Reads the file of --secret-file. TB_E_READ_ONLY: it holds no secret. */
 TB_MUST_USE tb_code cli_load_secret(const cli_call *call, cli_secret *ret_secret, tb_error *err);
-/* The same as an exit status; what is wrong has been said. */
+/* The same; prints an error and returns the exit status. */
 TB_MUST_USE int cli_read_secret(const cli_call *call, cli_secret *ret_secret);
 
 /* The key of --token-key under --token-alg; NULL where none is given. As token_key_load. */
 TB_MUST_USE tb_code cli_load_token_key(const cli_call *call, token_use use, token_key **ret_key,
                                        tb_error *err);
-/* The same as an exit status; what is wrong has been said. */
+/* The same; prints an error and returns the exit status. */
 TB_MUST_USE int cli_read_token_key(const cli_call *call, token_use use, token_key **ret_key);
 
 typedef struct cli_alert_secret {
     bool there; /* the option was given */
     webhook_secrets secrets;
 } cli_alert_secret;
-/* What --alert-secret-file says. TB_E_READ_ONLY: the file holds no secret. */
+/* Reads the file of --alert-secret-file. TB_E_READ_ONLY: it holds no secret. */
 TB_MUST_USE tb_code cli_load_alert_secret(const cli_call *call, cli_alert_secret *ret, tb_error *err);
 
-/* What --usage-credentials says; empty where it is not given. TB_E_READ_ONLY: the file does not hold two lines. */
+/* Reads the file of --usage-credentials; empty if the option is not given. TB_E_READ_ONLY: it does not hold two lines. */
 TB_MUST_USE tb_code cli_load_usage_login(const cli_call *call, usage_login *ret, tb_error *err);
 
 /* Warns where others may read, or write, a file that should be the operator's alone. */

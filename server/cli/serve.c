@@ -169,7 +169,7 @@ static const char *why_no_certificates(const char *path)
     return why;
 }
 
-/* That one is there which was named; what the environment names may be for others. */
+/* A file named by --ca must hold certificates; one from the environment may be meant for other programs. */
 static int read_ca(const cli_call *call, server_options *o)
 {
     o->ca = cli_ca(call);
@@ -196,7 +196,7 @@ static int read_alerts(const cli_call *call, server_options *o)
     return tb_code_exit(TB_E_USAGE);
 }
 
-/* Who follows logs adds them up, where this server is to relay them. */
+/* Makes followers sum their logs up if this server is to relay them. */
 static int read_cells(const cli_call *call, server_options *o)
 {
     const char *when = cli_text(call, "cells");
@@ -292,7 +292,7 @@ static int run_server(const cli_call *call, server *s, cli_ready *ready)
     return status;
 }
 
-/* What is kept from files, read before anything listens. Taken over by open_with. */
+/* Contents of files, read before anything listens. Taken over by open_with. */
 typedef struct kept {
     token_key *token; /* NULL: none */
     cli_secret secret;
@@ -329,14 +329,6 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     return code;
 }
 
-/* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
- * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
-static void keep_memory(void)
-{
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    mallopt(M_TRIM_THRESHOLD, 32 << 20);
-}
-
 static const cli_call *serving;
 
 static void put_hint(const char *text, tb_buf *out)
@@ -352,7 +344,10 @@ static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_read
     serving = call;
     process_use_hints(put_hint);
     raise_file_limit(o);
-    keep_memory();
+    /* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
+     * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
     api_start();
     const tb_code code = open_with(o, console, k, &s, &err);
     return code ? cli_fail(call, NULL, &err) : run_server(call, s, ready);
@@ -380,7 +375,7 @@ static void tell_systemd(void)
     close(fd);
 }
 
-/* The file comes last: who waits for it finds the rest said. */
+/* The file is written last: everything else is printed before a program that waits for it goes on. */
 static int say_ready(const cli_call *call, server *s)
 {
     say_where(call, s);

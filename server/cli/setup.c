@@ -1,5 +1,5 @@
-/* tollbook setup: the operation of that name, and around it what is a matter of files and of the
- * machine: who owns the database, its file, the disk and the clock.
+/* tollbook setup: the operation of that name, and the checks of files and of the machine: the owner of the database, its
+ * file, the disk and the clock.
  *
  * A server that runs holds the database, so the first key cannot be made beside it. The service
  * makes it before it starts (setup --unattended), and leaves it in FILE.first-key, which only the
@@ -107,7 +107,7 @@ static int locked(const setup *s, const char *why, const tb_error *err)
     return tb_code_exit(TB_E_LOCKED);
 }
 
-/* A file that is there and cannot be made is looked at by what comes next. */
+/* A file that exists and cannot be created is checked by the next step. */
 static int make_database(const setup *s)
 {
     tb_error err;

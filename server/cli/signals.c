@@ -1,5 +1,5 @@
-/* Two tables: what a signal does, and what SIGHUP reads again. Each file is taken over whole or not
- * at all, on its own: one that is absent or bad leaves what it held before in force and the others
+/* Two tables: the action of each signal, and the files that SIGHUP reads again. Each file is taken over whole or not
+ * at all, independently: one that is absent or bad leaves its old contents in force and the others
  * be. */
 #include "cli/signals.h"
 
@@ -74,7 +74,7 @@ static const char *path_of(const cli_call *call, size_t i)
     return strcmp(path, "-") == 0 || strcmp(path, "off") == 0 ? NULL : path;
 }
 
-/* A pipe gave what it had at the start, and opening it again would wait for somebody who writes. */
+/* A pipe was read at the start, and opening it again would block until a program writes to it. */
 static tb_code check_file(const char *path, bool is_log, tb_error *err)
 {
     struct stat is;

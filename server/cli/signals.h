@@ -9,7 +9,7 @@
 
 /* Before any other thread starts. */
 void signals_block(void);
-/* Does what comes, until the first SIGTERM or SIGINT. Then a second one ends the process at once,
+/* Handles signals until the first SIGTERM or SIGINT. Then a second one ends the process at once,
  * and SIGHUP and SIGUSR1 do nothing any more. */
 void signals_serve(const cli_call *call, server *s);
 

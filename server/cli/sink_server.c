@@ -2,8 +2,8 @@
  * that is worth it is compressed: an edge's way to its server may be long.
  *
  * A server that asks for cells is sent these (POST /ingest/cells), which both kinds of answers tell. A log's first piece goes
- * as lines, by which the server sees whether the log is known under other options. What it
- * refuses of them it is sent as lines at once, and what it granted is forgotten: the catalogue has changed. */
+ * as lines, by which the server sees whether the log is known under other options. Cells that it refuses are sent again as
+ * lines at once, and all grants are forgotten: the catalogue has changed. */
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -19,7 +19,7 @@
 #define PACK_FROM  ((size_t)4 << 10) /* shorter bodies are sent as they are */
 #define PACK_LEVEL 1
 
-/* What a wrong answer means to all logs is not what it means to one. */
+/* An answer that cannot be read is an error of the server, for all logs, and not bad input of one log. */
 static tb_code sinks_own(tb_code code, tb_error *err)
 {
     if (code == TB_E_BAD_INPUT && err) err->code = TB_E_IO;
@@ -47,7 +47,7 @@ static bool is_proof(const tb_known *one, const follow_proof *proof)
            one->hash.low == proof->hash.low;
 }
 
-/* A server that is older does not say what was withdrawn: nothing is sent again then that might have been. */
+/* An older server does not tell which segments were withdrawn: then nothing is sent again that may have been. */
 static tb_code ask_held(void *ctx, const follow_proof *proof, follow_held *ret_held, tb_error *err)
 {
     server_sink *s = ctx;
@@ -117,7 +117,7 @@ static tb_code read_answer(server_sink *s, feed_report *ret_report, tb_error *er
     return code;
 }
 
-/* What the server says of this body alone, and not of the sender, the piece or the moment. */
+/* Whether the answer concerns this body only, and not the sender, the piece or the moment. */
 static bool is_refusal(tb_code code)
 {
     return code == TB_E_BAD_INPUT || code == TB_E_VALIDATION || code == TB_E_OVERFLOW ||

@@ -21,7 +21,7 @@ static tb_code take_piece(void *ctx, const feed_piece *piece, const follow_body 
     options.piece = piece;
     options.alone = true;
     options.source = body->path;
-    options.take_partial_line = true; /* a piece is what it is */
+    options.take_partial_line = true; /* the sender decided where the piece ends */
     options.threads = body->len < THREADS_FROM ? 1 : options.threads;
     tb_code code = cli_now(&options.now_us, err);
     if (code) return code;

@@ -11,13 +11,13 @@ typedef struct server_sink {
     const feed_options *options; /* borrowed: how lines are read */
     char *packed;                /* the last body, compressed */
     size_t cap;
-    bool cells;          /* the server asks for them */
+    bool cells;          /* the server wants them */
     feed_packer *packer; /* NULL: it never did */
     tb_buf body;         /* the last piece as cells */
     follow_sink sink;
 } server_sink;
 
-/* 0, or the exit status once it said what is wrong. */
+/* 0, or the exit status after it printed an error. */
 int server_sink_open(server_sink *s, const cli_call *call, const feed_options *options);
 void server_sink_close(server_sink *s);
 

@@ -67,7 +67,7 @@ void spool_align(spool *s)
     s->held = columns;
 }
 
-/* What a broken standard output does not take shows in ferror. */
+/* Errors of standard output show in ferror. */
 static tb_code copy_file(const spool *s, tb_error *err)
 {
     char piece[1 << 16];

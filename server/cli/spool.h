@@ -9,8 +9,8 @@
 #define SPOOL_MEMORY ((size_t)1 << 20) /* more of a document lies in TMPDIR */
 
 typedef struct spool {
-    tb_buf held; /* what comes behind the file's content */
-    int fd;      /* of the file; -1: there is none */
+    tb_buf held; /* the bytes after the file's content */
+    int fd;      /* of the file; -1: none */
 } spool;
 
 void spool_init(spool *s);

@@ -1,10 +1,10 @@
-/* What has come is stored every so often. Where nobody takes it, it waits: a part in memory, and
- * the rest with whoever writes, which is not read from meanwhile.
+/* Received lines are stored at intervals. While the store or the server does not accept them, some are kept in memory, and
+ * no more are read, so that the writing program has to wait.
  *
  * With --confirm the writer waits for an answer to each line, as rsyslog's omprog does: OK once the
  * line is stored. Between its marks lines are answered with DEFER_COMMIT, and the mark at the end
  * with OK once all of them are stored. No answer says that it failed: rsyslog does not send a
- * failed transaction again, so it is kept waiting instead. */
+ * failed transaction again, so the answer is delayed instead. */
 #include "cli/stream.h"
 
 #include <errno.h>
@@ -26,12 +26,12 @@
 
 #define EVERY_MS   5000
 #define BYTES      ((int64_t)1 << 20)
-#define WAITING    ((size_t)16 << 20) /* more is not read while nobody takes it */
+#define WAITING    ((size_t)16 << 20) /* no more is read while the sink does not accept it */
 #define READ_BYTES ((size_t)64 << 10)
 #define MARK_MOST  64
 #define LAST_TRIES 6
 #define LAST_MS    2000
-#define HELD_MS    2000 /* what may be known is waited for so long at least */
+#define HELD_MS    2000 /* text that may be a copy of a known log is held back for at least this long */
 
 static const char mark_begin[] = "BEGIN TRANSACTION", mark_commit[] = "COMMIT TRANSACTION";
 
@@ -45,17 +45,17 @@ typedef struct streaming {
     store_sink store;
     follow_stream *stream;
     pace pace;
-    tb_code said; /* what was said of the sink last */
+    tb_code said; /* the last printed state of the sink */
     uint64_t base; /* follow_stream_base, as it was said last */
     bool lost;     /* the sink has lost something of it */
     feed_report total;
     follow_refused_step refused;
     int64_t leave_ms;
-    int64_t since_ms; /* since when lines wait; 0: none do */
+    int64_t since_ms; /* when the oldest pending line came; 0: none is pending */
     uint64_t known;   /* lines that were known then */
     bool said_another, said_copied;
     bool in_transaction;
-    bool within;          /* a line whose beginning was passed on */
+    bool within;          /* the beginning of the current line was passed on */
     char line[MARK_MOST]; /* the beginning of a line, which may be a mark */
     size_t len;
 } streaming;
@@ -88,7 +88,7 @@ static void add_report(streaming *s, const feed_report *report)
         cli_say(s->call, "-: %s", text);
 }
 
-/* A hint: what takes in again what came between these bytes. */
+/* A hint: the command that ingests the bytes of this range again. */
 static void put_command(char *text, size_t cap, uint64_t from, uint64_t to)
 {
     char skip[64] = "";
@@ -96,7 +96,7 @@ static void put_command(char *text, size_t cap, uint64_t from, uint64_t to)
     snprintf(text, cap, "%shead -c %" PRIu64 "%s | tollbook ingest -", skip, to - from, from ? "" : " FILE");
 }
 
-/* The sink lacks what it acknowledged. */
+/* The sink lacks bytes that it acknowledged. */
 static void say_base(streaming *s)
 {
     char command[160];
@@ -172,7 +172,7 @@ static tb_code ship_surely(streaming *s)
     return code;
 }
 
-/* What is left, when no more comes, or a signal says that none is read. */
+/* Stores the rest, at the end of the input or after a signal. */
 static int ship_last(streaming *s, bool end)
 {
     const follow_stream_when when = end ? FOLLOW_STREAM_END : FOLLOW_STREAM_LATER;
@@ -253,7 +253,7 @@ static tb_code take_confirmed(streaming *s, const char *bytes, size_t len, bool 
 
 /* --- reading --- */
 
-/* How long to wait for bytes; 0: what is there is due. */
+/* How long to wait for more bytes; 0: the pending ones are due. */
 static int64_t until_due(const streaming *s, int64_t now_ms)
 {
     if (s->confirm) return s->every_ms;
@@ -261,7 +261,7 @@ static int64_t until_due(const streaming *s, int64_t now_ms)
     return pace_wait(&s->pace, now_ms);
 }
 
-/* How long what has come has waited without any of it turning out to be known. */
+/* How long the pending bytes have been held back without a match. */
 static int64_t waited(streaming *s, int64_t now_ms)
 {
     const uint64_t known = follow_stream_known_lines(s->stream);

@@ -99,7 +99,7 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
                                       : "query \"SELECT line, byte, reason, CAST(text AS TEXT) FROM reject\"");
 }
 
-/* The text ends with a hint that wants the input's name behind it. */
+/* The text ends with a hint after which the input's name belongs. */
 static void say_with_word(const cli_call *call, const char *path, const char *text)
 {
     tb_buf word;
@@ -116,7 +116,7 @@ static void say_form(const cli_call *call, const char *path, const char *sentenc
     say_with_word(call, path, text);
 }
 
-/* What the refused lines are, where they are the greater part of the input. */
+/* Names the form of the refused lines, if they are the greater part of the input. */
 static void say_fit(const cli_call *call, const char *path, const feed_report *report)
 {
     feed_form form;
@@ -140,12 +140,6 @@ static void say_host(const cli_call *call, const char *path, const feed_report *
     if (!report->host_in_front || report->accepted == 0) return;
     feed_fits_warn(report->host_form, text);
     say_with_word(call, path, text);
-}
-
-static void say_place(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
-{
-    char text[FEED_PLACE_WARNING];
-    if (feed_place_warn(report, &options->layout, text)) cli_say(call, "%s: %s", path, text);
 }
 
 static void say_counts(const cli_call *call, const char *path, const feed_report *report)
@@ -175,7 +169,8 @@ int take_say(const cli_call *call, const char *path, const feed_options *options
         say_counts(call, path, report);
     }
     say_host(call, path, report);
-    say_place(call, path, options, report);
+    char place[FEED_PLACE_WARNING];
+    if (feed_place_warn(report, &options->layout, place)) cli_say(call, "%s: %s", path, place);
     say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)

@@ -1,5 +1,5 @@
-/* What ingest and import share: one input after another through the feed, signals, progress and
- * the sentences that say what came of it. */
+/* Shared by ingest and import: one input after another through the feed, signals, progress and
+ * the messages about the result. */
 #ifndef TOLLBOOK_SERVER_CLI_TAKE_H
 #define TOLLBOOK_SERVER_CLI_TAKE_H
 
@@ -16,7 +16,7 @@ int take_say(const cli_call *call, const char *path, const feed_options *options
 /* --batch is one name of one input: 0, or the exit status. */
 int take_check_batch(const cli_call *call);
 
-/* What --format, --map, --zone and --region say: 0, or the exit status. The caller releases it. */
+/* Reads --format, --map, --zone and --region: 0, or the exit status. The caller releases the layout. */
 int take_layout(const cli_call *call, tb_log_layout *ret_layout);
 /* The same for a log that has no end yet: without a head, which only a finished file has. */
 int take_live_layout(const cli_call *call, tb_log_layout *ret_layout);

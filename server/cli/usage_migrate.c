@@ -1,4 +1,4 @@
-/* tollbook usage migrate: a file's usage goes to usage servers. */
+/* tollbook usage migrate: moves a file's usage to usage servers. */
 #include "cli/cli.h"
 #include "cli/meter.h"
 #include "tollbook/usageservers.h"

@@ -1,5 +1,5 @@
-/* tollbook verify: the operation, and what it is for a file: one that is too damaged to be opened is a
- * difference, for that is what was asked; and when a good one was found is noted beside it. */
+/* tollbook verify: the operation, for a file. A file that is too damaged to be opened counts as a difference, and the time of
+ * a successful verification is stored beside the file. */
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define NUDGE_MS    20  /* an interrupt that comes before the query's start is lost: again */
-#define GRACE_MS    300 /* what a query has to end by itself */
+#define GRACE_MS    300 /* time for a query to end by itself */
 #define ROW_MS      2000 /* and where a row is being written */
 #define MS_PER_S    1000
 #define FOR_EVER    INT64_MAX

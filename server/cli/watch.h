@@ -1,9 +1,9 @@
-/* A watch over a query: it ends at its time limit, at SIGINT and at SIGTERM, whatever it is at.
+/* A watch over a query: ends it at its time limit, at SIGINT and at SIGTERM.
  *
- * A thread waits for whichever comes first and interrupts the query, which ends by itself soon. Where
- * it does not, for it is within one long call, the thread ends the process: a query only reads, and
- * the system takes its locks back. Rows are written between watch_row and watch_row_end: the process is not
- * ended within one, unless its reader keeps it waiting. */
+ * A thread waits for the first of these and interrupts the query, which normally ends soon. If it does not, because
+ * it is in one long call, the thread ends the process: a query only reads, and the system releases its locks.
+ * Rows are written between watch_row and watch_row_end: the process is not ended within a row, unless writing
+ * it blocks. */
 #ifndef TOLLBOOK_SERVER_CLI_WATCH_H
 #define TOLLBOOK_SERVER_CLI_WATCH_H
 
@@ -27,7 +27,7 @@ typedef struct watch {
 
 /* false: the thread does not start. Blocks the two signals until watch_end. */
 bool watch_start(watch *w);
-/* Ends the watch: 0, or the exit status once it said what ended the query. At a signal it does not
+/* Ends the watch: 0, or the exit status after it printed what ended the query. At a signal it does not
  * return: the process ends by that signal. */
 int watch_end(watch *w);
 

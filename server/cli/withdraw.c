@@ -1,5 +1,5 @@
-/* Each input is a transaction of its own. One of which nothing can be withdrawn ends nothing, and the
- * run's exit status says so; any other failure ends the run, and the inputs before it stay withdrawn. */
+/* Each input is one transaction. If nothing of an input can be withdrawn, the run continues and its exit status
+ * tells it. Any other failure ends the run, and the inputs before it stay withdrawn. */
 #include "cli/withdraw.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* ingest --withdraw and import --withdraw: the undo of what was taken of an input. */
+/* ingest --withdraw and import --withdraw: undo of the stored part of an input. */
 #ifndef TOLLBOOK_SERVER_CLI_WITHDRAW_H
 #define TOLLBOOK_SERVER_CLI_WITHDRAW_H
 
@@ -12,7 +12,7 @@ int withdraw_check(const cli_call *call);
  * was refused; or another exit status. */
 int withdraw_inputs(const cli_call *call, const feed_options *options);
 
-/* Through a server: remote_withdraw.c. The functions return an exit status, once they said what is wrong. */
+/* Through a server: remote_withdraw.c. The functions print errors and return an exit status. */
 typedef struct remote_withdrawal remote_withdrawal;
 int remote_withdraw_open(const cli_call *call, remote_withdrawal **ret_withdrawal);
 /* One input. *ret_withdrawn: of the requests that were answered, where it fails, too. */

@@ -29,7 +29,7 @@ static void show_progress(feed_run *run)
     options->progress(options->progress_ctx, &progress);
 }
 
-/* Notes what came of the worker's block. */
+/* Records the result of the worker's block. */
 static void block_done(feed_run *run, const feed_worker *worker, tb_code code, const tb_error *err)
 {
     run->counts[worker->number] = (uint32_t)worker->lines;

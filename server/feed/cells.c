@@ -9,7 +9,7 @@
 
 #define READ_FIRST ((size_t)64 << 10)
 
-/* The zone of a cell; 0: it may not come as cells. Of a zone whose lines are kept the lines are needed. */
+/* The zone of a cell; 0: its lines may not be sent as cells, because the zone keeps its lines. */
 static int64_t zone_of(void *ctx, const tb_cell_key *key)
 {
     const feed_run *run = ctx;
@@ -36,7 +36,7 @@ static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)
         if (code) return code;
         block->len += n;
     }
-    feed_source_close(run->source); /* or each body that waits for the writer would have a codec's memory */
+    feed_source_close(run->source); /* frees the codec's memory, as many bodies may be queued for the writer */
     run->source = run->reader.source = NULL;
     return TB_OK;
 }
@@ -108,7 +108,7 @@ static tb_code take_cells(feed_run *run, tb_cell_batch *batch, tb_error *err)
         return tb_fail(err, TB_E_BAD_INPUT, "cells", "The piece has fewer bytes than lines.");
     code = parse_beside(run, batch, err);
     if (code) return code;
-    free(run->granted); /* of the keys that the body asks about, those that may come as cells */
+    free(run->granted); /* the requested keys that may be sent as cells */
     run->n_granted = 0;
     run->granted = malloc((batch->n_asked + 1) * sizeof *run->granted);
     if (!run->granted) return tb_no_memory(err);
@@ -122,7 +122,7 @@ tb_code feed_cells_parse(feed_run *run, tb_error *err)
     tb_cell_batch batch = {0};
     run->ended = NOT_ENDED;
     tb_code code = take_cells(run, &batch, err);
-    feed_block_release(&run->workers[0].block); /* what is kept of it has been copied */
+    feed_block_release(&run->workers[0].block); /* the parts that are kept were copied */
     free(batch.asked);
     free(batch.numbers);
     return code;

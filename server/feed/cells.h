@@ -1,4 +1,4 @@
-/* A body of cells (tollbook/batches.h): what feed_parse does with it in place of parsing lines. */
+/* A body of cells (tollbook/batches.h), which feed_parse reads instead of lines. */
 #ifndef TOLLBOOK_SERVER_FEED_CELLS_H
 #define TOLLBOOK_SERVER_FEED_CELLS_H
 

@@ -45,7 +45,7 @@ static tb_code walk_to(walk *k, uint64_t to, tb_error *err)
     return code;
 }
 
-/* Finds the links whose hash agrees, and the byte before each. */
+/* Finds the links with an equal hash, and the byte before each. */
 static tb_code find_same(walk *k, feed_link *links, size_t n, tb_error *err)
 {
     feed_link **ends = calloc(n + 1, sizeof(feed_link *));

@@ -1,5 +1,5 @@
-/* Which known segments are an input's: those whose hash agrees with the input's up to their end, and that
- * begin at byte 0 or where another one ends that is the input's. */
+/* Finds the known segments that belong to an input: those whose hash equals the input's up to their end, and that begin at
+ * byte 0 or at the end of another such segment. */
 #ifndef TOLLBOOK_SERVER_FEED_CHAIN_H
 #define TOLLBOOK_SERVER_FEED_CHAIN_H
 

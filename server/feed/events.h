@@ -22,7 +22,7 @@ void feed_events_release(feed_events *events);
 void feed_events_clear(feed_events *events);
 bool feed_events_full(const feed_events *events);
 /* One line: packed, or refused (*ret_good false). order ascends over the input. An event of a day
- * that can no longer be asked for is good, and not kept. */
+ * that is too old to be read is accepted, and not stored. */
 TB_MUST_USE tb_code feed_events_take(feed_events *events, const char *line, size_t len,
                                      int64_t now_ms, uint64_t order, bool *ret_good,
                                      tb_reject *ret_reject, tb_error *ret_why, tb_error *err);

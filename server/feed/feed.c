@@ -1,6 +1,6 @@
 /* The run: blocks to workers (blocks.c), workers' rollups to the store (segment.c), part by part. A
  * part is a segment, a transaction, where it can be committed. An unterminated last line that is
- * refused becomes a segment of its own, so that the input's next copy, which may hold the whole of
+ * refused becomes a separate segment, so that the input's next copy, which may hold the whole of
  * it, does not find it known.
  *
  * What cannot be committed yet is flushed into the open transaction instead, which is the spill
@@ -47,7 +47,7 @@ void feed_report_add(feed_report *all, const feed_report *piece)
     all->unnamed_region |= piece->unnamed_region;
 }
 
-/* --- what is known --- */
+/* --- known segments --- */
 
 tb_code feed_conflict(const char *batch, tb_error *err)
 {
@@ -57,7 +57,7 @@ tb_code feed_conflict(const char *batch, tb_error *err)
                    batch);
 }
 
-/* A named batch: the input begins with what is known of it, and is all of it where the batch is complete. */
+/* A named batch: the input must begin with the batch's known segments, and end with them if the batch is complete. */
 static tb_code find_named(feed_run *run, tb_error *err)
 {
     tb_known *list;
@@ -113,7 +113,7 @@ static void end_as_earlier(feed_run *run)
     run->report.known_lines = run->reader.known.lines;
 }
 
-/* Reads the head of the input, in which a log may name its columns, and skips what is known of it. */
+/* Reads the head of the input, in which a log may name its columns, and skips the known part. */
 static tb_code find_known(feed_run *run, tb_error *err)
 {
     bool empty;
@@ -145,22 +145,22 @@ static tb_code find_piece(feed_run *run, const feed_piece *piece, tb_error *err)
     return TB_OK;
 }
 
-/* Looks up what is known of the input, and first whether it is known under other options: that ends the run, but for a
- * named batch, whose id says that its bytes are to count. */
+/* Looks up the known segments of the input, and first whether it is known under other options. That ends the run, unless the
+ * batch is named: its id says that the bytes are to be counted. */
 static tb_code find_input(feed_run *run, tb_error *err)
 {
     const feed_options *options = run->options;
     const feed_piece *piece = options->piece;
-    feed_readings *readings = &run->readings;
+    feed_known_options *log_options = &run->log_options;
     if (options->kind == TB_BATCH_LOG && !options->cells && (!piece || piece->start == 0)) {
         tb_code code = feed_reader_look(&run->reader, TB_HEAD, err);
         if (code) return code;
-        const tb_hash128 plain = feed_readings_plain(feed_reader_beginning(&run->reader));
-        code = options->batch ? feed_readings_read(run->store, plain, readings, err)
-                              : feed_readings_check(run->store, &run->reader, feed_reading_of(&options->layout), readings,
+        const tb_hash128 plain = feed_known_options_head(feed_reader_beginning(&run->reader));
+        code = options->batch ? feed_known_options_read(run->store, plain, log_options, err)
+                              : feed_known_options_check(run->store, &run->reader, feed_log_options_of(&options->layout), log_options,
                                                     err);
         if (code) return code;
-        run->begins = readings->n > 0;
+        run->begins = log_options->n > 0;
     }
     return piece ? find_piece(run, piece, err) : find_known(run, err);
 }
@@ -225,7 +225,7 @@ tb_code feed_run_failed(feed_run *run, tb_error *err)
     return run->code;
 }
 
-/* Parses the next part. What turned out to be known is dropped, and what follows it is parsed. */
+/* Parses the next part. If it turns out to be known, it is dropped, and the part after it is parsed. */
 static tb_code parse_part(feed_run *run, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -241,7 +241,7 @@ static tb_code parse_part(feed_run *run, tb_error *err)
     return code;
 }
 
-/* What was parsed, into the store: a segment, or the part of one that fits the rollups. */
+/* Stores the parsed lines: a segment, or the part of one that fits the rollups. */
 static tb_code take_part(feed_run *run, bool *ret_more, tb_error *err)
 {
     bool over = run->ended == ENDED_INPUT || run->reader.tail, end = false;
@@ -315,7 +315,7 @@ static tb_code check_place(feed_run *run, const tb_directory *d, tb_error *err)
     return !code || run->report.undeclared_zone ? TB_OK : tb_fail(err, code, why.field, "%s", why.message);
 }
 
-/* Takes what lines are read with: hostnames, edge locations that regions have, zones whose lines are kept. */
+/* Copies from the catalogue what parsing needs: hostnames, edge locations of regions, zones that keep their lines. */
 static tb_code use_directory(feed_run *run, tb_error *err)
 {
     tb_log_layout *layout = &run->own_options.layout;
@@ -413,7 +413,7 @@ static tb_code parse_run(feed_run *run, tb_error *err)
 {
     tb_code code = feed_run_open(run, err);
     if (!code) code = find_input(run, err);
-    /* A piece is asked about again when it is taken: what stands against it may be over by then. */
+    /* A piece is checked again when it is stored: a conflict may be gone by then. */
     if (code == TB_E_BATCH_CONFLICT && run->options->piece) code = TB_OK;
     if (code || all_known(run)) return code;
     code = run->options->cells ? feed_cells_parse(run, err) : parse_part(run, err);
@@ -448,7 +448,7 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     return code;
 }
 
-/* Whether the catalogue, and what is known of the input, are what they were when it was parsed. */
+/* Whether the catalogue and the known segments of the input are unchanged since it was parsed. */
 static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
 {
     const feed_options *options = run->options;
@@ -457,7 +457,7 @@ static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
     size_t n = 0;
     tb_code code = d ? tb_store_directory(run->store, d->hosts != NULL, &d, err) : TB_OK;
     *ret_so = !code && d == run->directory;
-    if (*ret_so && run->begins) code = feed_readings_same(run->store, &run->readings, ret_so, err);
+    if (*ret_so && run->begins) code = feed_known_options_unchanged(run->store, &run->log_options, ret_so, err);
     if (code || !*ret_so || options->piece) return code;
     code = options->batch
                ? tb_store_known_by_name(run->store, options->batch, &list, &n, err)

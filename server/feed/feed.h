@@ -2,7 +2,7 @@
  *
  * A log is taken in segments, each its own transaction; every committed segment records the length
  * and hash of the decompressed input up to its end, and a later run skips the longest prefix that
- * the store knows. So the same file again is nothing new, a killed run goes on where it stopped,
+ * the store knows. So the same file again adds nothing, a killed run continues where it stopped,
  * and a log that has grown adds only its new lines (docs/design/intake.md).
  *
  * Between segment ends the store knows rungs, hashes of prefixes at doubling lengths. A log that
@@ -39,7 +39,7 @@ typedef struct feed_piece {
     tb_hash128 head, hash; /* as a segment's */
     bool final;            /* the input ends here */
     int64_t known;         /* segments that its sender knows of this log or batch; -1: any number */
-    int64_t behind;        /* those of them that start at `start` or behind it; -1: as `known` says.
+    int64_t behind;        /* those of them that start at `start` or after it; -1: as `known` says.
                             * Looking for these alone costs the same however long the log is */
     const tb_rung *rungs;  /* ascending; those of the input between start and length at least */
     size_t n_rungs;
@@ -49,22 +49,22 @@ typedef struct feed_options {
     tb_batch_kind kind;
     tb_log_layout layout; /* logs: format, zone, edge, now_ms. Buckets: now_ms alone. The edges that
                            * regions have, and hostnames, are the feed's to fill in */
-    const tb_directory *directory; /* what lines are read with; NULL: the store's own */
+    const tb_directory *directory; /* to read lines with; NULL: the store's own */
     const char *batch;             /* explicit batch id, or NULL */
     const char *source;            /* name for people: the file's */
     const feed_piece *piece; /* the bytes are only this; NULL: they are an input of their own */
     bool cells;              /* the bytes are its cells (tollbook/batches.h); feed_parse alone */
     bool stop_on_error;      /* end at the first refused line, else count and keep it */
     bool whole;              /* one transaction for the whole input, or nothing (import) */
-    bool bounded;           /* work for which others would wait long is TB_E_TOO_LARGE (feed_parse) */
+    bool bounded;           /* TB_E_TOO_LARGE if it would block other requests for long (feed_parse) */
     bool take_partial_line; /* an unterminated last line of a plain file is taken (--final) */
     unsigned threads;       /* >= 1 */
     uint64_t segment_bytes; /* 0: the default */
     size_t max_groups;      /* 0: the default */
     bool alone;             /* no other request waits for the caller's transaction */
     bool many_copies;       /* of a bounded run: see feed_take */
-    size_t block_bytes;     /* 0: the default: what a worker reads at once */
-    size_t log_room;        /* 0: the default: bytes of request logs that may wait to be packed */
+    size_t block_bytes;     /* bytes that a worker reads at once; 0: the default */
+    size_t log_room;        /* bytes of request logs that may be gathered before packing; 0: the default */
     size_t log_packed;      /* 0: the default: packed bytes at which a worker writes its blocks */
     int64_t now_us;
     void (*progress)(void *ctx, const feed_progress *progress); /* may be NULL; seldom called */
@@ -109,7 +109,7 @@ bool feed_all_refused(const feed_report *report);
 /* Adds the counts of a later piece of the same input, and its first refused line if there was none. */
 void feed_report_add(feed_report *all, const feed_report *piece);
 
-/* Feeds a file ("-": standard input) in transactions of its own. On failure *ret_report says what
+/* Feeds a file ("-": standard input) in separate transactions. On failure *ret_report says what
  * was committed before; err->line and err->byte say where it stands. */
 TB_MUST_USE tb_code feed_file(tb_store *store, const char *path, const feed_options *options,
                               feed_report *ret_report, tb_error *err);
@@ -143,7 +143,7 @@ TB_MUST_USE tb_code feed_parse(tb_store *reader, const feed_body *body, const fe
                                feed_run **ret_run, tb_error *err);
 TB_MUST_USE tb_code feed_take(feed_run *run, tb_store *store, feed_report *ret_report,
                               bool *ret_stale, tb_error *err);
-/* Of a body of cells: which of the keys that it asked about may come as cells, by their places. */
+/* For a body of cells: which of the requested keys may be sent as cells, by their indexes. */
 const uint32_t *feed_run_granted(const feed_run *run, size_t *ret_n);
 size_t feed_run_cells(const feed_run *run);
 size_t feed_run_bytes(const feed_run *run);  /* of memory, about */

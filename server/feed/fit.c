@@ -1,4 +1,4 @@
-/* Each form is asked through its own reader, so that what is said to fit does. */
+/* Tries each form with its own reader, so that a form is only named if it does accept the lines. */
 #include "feed/fit.h"
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ const char *feed_form_command(feed_form form)
     return forms[form].command;
 }
 
-/* What each form of a log is called where its layout is made; NULL: it is no log. */
+/* The name of each log form in tb_log_layout; NULL: not a log. */
 static const struct {
     const char *format, *map;
 } layouts[FEED_FORM_COUNT] = {

@@ -6,7 +6,7 @@
 
 typedef struct foreign {
     const char *begins, *what, *command;
-    uint16_t len, at; /* of what it begins with, and where that stands */
+    uint16_t len, at; /* of the magic bytes: their length and offset */
 } foreign;
 
 #define F(at, begins, what, command)                                                               \

@@ -105,7 +105,7 @@ tb_hash128 feed_hash_value(const feed_hash *hash)
     return value_of(XXH3_128bits_digest(hash->state));
 }
 
-/* Behind the lines that begin with "#"; where there is nothing behind them, the beginning. */
+/* The text after the lines that begin with "#"; if there is none, the whole text. */
 static size_t past_heads(const char *bytes, size_t len)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
 /* The running hash of an input's bytes, XXH3-128, seeded with how they are to be read: the same
- * bytes under another --zone have another hash, and are found by readings.h. Pipe logs, which say
+ * bytes under another --zone have another hash, and are found by known_options.h. Pipe logs, which say
  * everything themselves, and bucket rows have seed 0. */
 #ifndef TOLLBOOK_SERVER_FEED_HASH_H
 #define TOLLBOOK_SERVER_FEED_HASH_H

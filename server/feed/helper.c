@@ -10,7 +10,7 @@ static void *help(void *arg)
             continue;
         }
         pthread_mutex_unlock(&h->lock);
-        h->work(h->arg); /* helper_wait comes before other work */
+        h->work(h->arg); /* helper_wait is called before other work is given */
         pthread_mutex_lock(&h->lock);
         h->work = NULL;
         pthread_cond_broadcast(&h->changed);

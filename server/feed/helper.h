@@ -1,4 +1,4 @@
-/* A thread that a store may be lent (tb_helper): begun when it is first asked for something. */
+/* A thread that may be lent to a store (tb_helper). It starts with the first work. */
 #ifndef TOLLBOOK_FEED_HELPER_H
 #define TOLLBOOK_FEED_HELPER_H
 
@@ -8,7 +8,7 @@
 
 typedef struct feed_helper {
     pthread_t thread;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the members below */
     pthread_cond_t changed;
     void (*work)(void *arg); /* NULL: nothing is to be done */
     void *arg;

@@ -46,7 +46,7 @@ static size_t chunk_cap(int kind)
 typedef struct gathered {
     int64_t zone;
     chunk *first, *last;
-    char *at;     /* where its next record goes, in the last chunk; NULL: it has none */
+    char *at;     /* position of its next record, in the last chunk; NULL: it has no chunk */
     size_t left;  /* bytes there; the last chunk's own len is not kept */
     size_t bytes; /* of its records */
     uint32_t lines;
@@ -55,10 +55,10 @@ typedef struct gathered {
 typedef struct packed {
     tb_loginfo info;
     size_t at, len;   /* in feed_logs.blocks */
-    size_t directory; /* bytes of it, behind the block; 0: the lines are all of info.zone */
+    size_t directory; /* bytes of it, after the block; 0: the lines are all of info.zone */
 } packed;
 
-/* Zones whose lines go together. */
+/* Zones whose lines share a block. */
 typedef struct mixing {
     int64_t zones[TB_LOGBLOCK_LINES];
     uint16_t places[TB_LOGBLOCK_LINES]; /* of each record */
@@ -105,7 +105,7 @@ feed_logs *feed_logs_new(const feed_keeper *keeper)
     const size_t n = tb_logged_count(keeper->zones);
     l->keeper = keeper;
     tb_buf_init(&l->blocks, PACKED_MAX + 2 * TB_LOGBLOCK_MAX + ROOM_ALL, NULL);
-    if (n == 0) return l; /* no line will come: what packs them is megabytes to be zeroed */
+    if (n == 0) return l; /* no line will come, so the packer's megabytes are not allocated */
     l->pack = tb_logpack_new();
     l->words = tb_logwords_new();
     l->zones = calloc(n, sizeof *l->zones);
@@ -210,7 +210,7 @@ bool feed_logs_full(const feed_logs *l)
 
 /* --- packing --- */
 
-/* The block that lies behind `at`, and its directory of so many bytes. */
+/* The block that begins at `at`, and its directory of so many bytes. */
 static tb_code note_block(feed_logs *l, const tb_loginfo *info, size_t at, size_t directory,
                           tb_error *err)
 {
@@ -446,7 +446,7 @@ static tb_code take_group(feed_logs *l, const tb_log_layout *layout, const tb_hi
         incoming *c = &group[i];
         if (!c->zone) continue;
         tb_logline_of(layout, &hits[i], &spans[i], &c->line);
-        if (!c->zone->extended && !l->keeper->whole) { /* what the zone does not log is not kept */
+        if (!c->zone->extended && !l->keeper->whole) { /* fields that the zone does not log are not stored */
             c->line.body_bytes = UINT64_MAX;
             c->line.range.len = c->line.authorization.len = 0;
         }

@@ -7,10 +7,10 @@
 #include "feed/feed.h"
 #include "tollbook/logstore.h"
 
-/* The zones whose lines are kept, and the time from which on. */
+/* The zones that keep their lines, and since when. */
 typedef struct feed_keeper {
     const tb_logged_zones *zones; /* NULL: none */
-    int32_t oldest_hour;          /* lines of earlier hours are too old to be asked for */
+    int32_t oldest_hour;          /* lines of earlier hours are expired */
     size_t room;                  /* bytes that one worker may gather */
     size_t packed;                /* bytes of its packed blocks at which they are written */
     bool mixed;                   /* few lines of many zones may be packed together */
@@ -30,7 +30,7 @@ bool feed_logs_full(const feed_logs *logs); /* its packed blocks are to be writt
 /* Keeps those of the lines that intake has just read (with their spans) that are to be kept. */
 TB_MUST_USE tb_code feed_logs_take(feed_logs *logs, const tb_log_layout *layout,
                                    const tb_intake *got, tb_error *err);
-/* Packs what is gathered. */
+/* Packs the gathered lines. */
 TB_MUST_USE tb_code feed_logs_pack(feed_logs *logs, tb_error *err);
 /* Packs it for the last time: no more lines are taken, and only its blocks stay in memory. */
 TB_MUST_USE tb_code feed_logs_seal(feed_logs *logs, tb_error *err);

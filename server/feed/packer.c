@@ -1,7 +1,7 @@
-/* Lines go through intake as they do on the server, with three differences: hostnames are those that were
- * granted, each under a number of its own below zero; nobody knows what edge locations regions have; and the
- * clock is this machine's. So a line goes as it is where one of these could matter: it was refused, it was
- * read the long way or is ambiguous, it is more than a day ahead, or its zone is not granted. */
+/* Lines go through intake as they do on the server, with three differences: the known hostnames are the granted
+ * ones, each with a different negative number; the edge locations of regions are not known; and the clock is this
+ * machine's. So a line is sent unchanged if one of these could matter: it was refused, it was parsed by the slow
+ * path or is ambiguous, it is more than a day ahead, or its zone is not granted. */
 #include "feed/packer.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ struct feed_packer {
     tb_span *spans;
     zone_slot *zones; /* open addressing */
     size_t n_zones, mask;
-    tb_known_hosts *hosts, *missed; /* granted; asked about in this piece */
+    tb_known_hosts *hosts, *missed; /* granted; requested with this piece */
     tb_text *names;                 /* of the granted: hosts' zone -1 - i is names[i] */
     char **own;                     /* their bytes */
     size_t n_names, cap_names;
@@ -48,7 +48,7 @@ struct feed_packer {
     bool failed; /* out of memory */
 };
 
-/* --- what is granted --- */
+/* --- granted keys --- */
 
 static zone_slot *find_zone(const feed_packer *p, int64_t zone)
 {
@@ -96,7 +96,7 @@ static void host_missed(void *ctx, const char *name, size_t len)
     p->asked[p->n_asked++] = (tb_cell_key){.host = {own, len}};
 }
 
-/* Whether the line's zone is granted; asks about it where not. */
+/* Whether the line's zone is granted; requests it if not. */
 static bool is_granted(feed_packer *p, int64_t zone)
 {
     if (zone < 0) return zone != NOT_GRANTED;
@@ -177,7 +177,7 @@ tb_code feed_packer_grant(feed_packer *p, size_t place, tb_error *err)
 
 /* --- packing --- */
 
-/* The line that begins here goes as it is. Lines come in their order. */
+/* Sends the line that begins here unchanged. Lines come in their order. */
 static void send_line(feed_packer *p, const char *line, const char *end)
 {
     for (const char *at = p->counted_to; at < line; p->line++)
@@ -205,7 +205,7 @@ static bool goes_as_line(feed_packer *p, const tb_hit *hit, const tb_span *span,
     return !granted || (pipe && !span->pipes) || (hit->hour + 1) * HOUR_MS > now_ms + CLOCKS_MS;
 }
 
-/* The hits that are counted here, the others and what was refused as lines, in their order. */
+/* Counts the hits that can be counted here. Other hits and refused lines are sent as lines, in their order. */
 static tb_code take_read(feed_packer *p, const tb_intake *got, const char *end, bool whole, tb_error *err)
 {
     size_t n = 0, reject = 0;

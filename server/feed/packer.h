@@ -17,7 +17,7 @@ void feed_packer_free(feed_packer *packer); /* NULL is fine */
  * lines are to be sent as they are. */
 TB_MUST_USE tb_code feed_packer_pack(feed_packer *packer, const char *bytes, size_t len, int64_t now_ms,
                                      tb_buf *out, bool *ret_packed, tb_error *err);
-/* The key at this place among those that the last piece asked about is granted. */
+/* Grants the key at this index among those that the last piece requested. */
 TB_MUST_USE tb_code feed_packer_grant(feed_packer *packer, size_t place, tb_error *err);
 /* Forgets all that was granted. */
 void feed_packer_forget(feed_packer *packer);

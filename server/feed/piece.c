@@ -1,4 +1,4 @@
-/* The checks that keep the pieces of a log one chain. A sender reads what is known, skips it, and sends the rest one piece
+/* The checks that keep the pieces of a log one chain. A sender reads the known segments, skips them, and sends the rest one piece
  * after another. Another sender may send the same log meanwhile: then the number of known segments is not what the first
  * one has read. */
 #include "feed/piece.h"
@@ -65,7 +65,7 @@ static tb_code check(const tb_known *list, size_t n, const feed_options *options
     return no_segment_before(piece, err);
 }
 
-/* The same where the sender says what it knows from the piece's start on: list holds these. A sender that
+/* The same for a sender that tells the segments it knows from the piece's start on: list holds these. A sender that
  * took in more of the log than this one knows began where this one's knowledge ended, or behind. A named batch
  * may have begun before that: it is not seen here. */
 static tb_code check_behind(tb_store *store, const tb_known *list, size_t n, const feed_options *options,

@@ -108,7 +108,7 @@ static bool point_between(const feed_reader *reader, uint64_t from, uint64_t to)
     return false;
 }
 
-/* Whether a known segment starts at the end of what is known and goes past `at`. */
+/* Whether a known segment starts at the end of the known part and goes past `at`. */
 static bool segment_follows(const feed_reader *reader, uint64_t at)
 {
     const feed_known *known = &reader->known;

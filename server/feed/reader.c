@@ -132,8 +132,8 @@ static bool line_ends(const feed_reader *reader, span here, span ahead)
     return (n == 0 && reader->take_partial) || (n > 0 && two[0] == '\n') || (n == 2 && two[0] == '\r' && two[1] == '\n');
 }
 
-/* Passes over bytes, hashing; stops where a candidate is met. Returns how many it passed. ahead is
- * what follows them: at least two bytes, unless the input ends before. */
+/* Passes over bytes and hashes them; stops at a candidate. Returns how many it passed. ahead: the following
+ * bytes, at least two, unless the input ends before. */
 static size_t pass(feed_reader *reader, const char *bytes, size_t len, span ahead, bool *ret_met)
 {
     size_t done = 0;
@@ -216,7 +216,7 @@ tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err)
     reader->known.n = reader->known.first = 0; /* all candidates have been met or refuted */
     if (reader->earlier) return TB_OK;
     if (reader->at == reader->known.bytes || !feed_source_seekable(reader->source)) return TB_OK;
-    return feed_reader_rewind(reader, err); /* from where the last candidate was refuted */
+    return feed_reader_rewind(reader, err); /* from the place at which the last candidate failed */
 }
 
 void feed_reader_park(feed_reader *reader)
@@ -360,7 +360,7 @@ static tb_code pass_overlong(feed_reader *reader, feed_block *block, bool *ret_m
     return TB_OK;
 }
 
-/* Puts back what follows the last line, and passes over the lines. */
+/* Puts the bytes after the last line back, and passes over the lines. */
 static tb_code cut_block(feed_reader *reader, feed_block *block, size_t lines, bool *ret_met,
                          tb_error *err)
 {
@@ -450,7 +450,7 @@ tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_
     tb_code code = fill_lines(reader, block, &lines, err);
     if (code) return code;
     if (reader->layout && lines > 0) {
-        /* behind such a head lines would be read by the wrong columns: the block ends before it, and the input there */
+        /* the lines after such a head would be read by the wrong columns: block and input end before it */
         lines = find_other_head(reader->layout, block->bytes, lines);
         if (lines == 0)
             return tb_fail(err, TB_E_BAD_INPUT, NULL,

@@ -1,11 +1,11 @@
 /* A reader: a source cut into blocks of whole lines, in order, with the running hash of every byte
  * handed out or skipped, and the search for the longest prefix that the store knows.
  *
- * A known segment [start, length) counts for this input once its start is not past what is known
- * so far and the running hash at `length` equals its hash. One that is a refused last line without
- * its end counts only where this input ends there too, or the line gets its end there: a line that
- * was cut is read anew once there is more of it. A reader belongs to one thread at a time; the
- * feed's workers take turns under a lock. */
+ * A known segment [start, length) belongs to this input if its start lies within the known part so far
+ * and the running hash at `length` equals its hash. A segment that is a refused last line without a line
+ * end counts only if this input ends there too, or the line ends there: a line that was cut off is read
+ * again once there is more of it. A reader belongs to one thread at a time; the feed's workers take turns
+ * under a lock. */
 #ifndef TOLLBOOK_SERVER_FEED_READER_H
 #define TOLLBOOK_SERVER_FEED_READER_H
 
@@ -24,13 +24,13 @@ void feed_block_release(feed_block *block);
 typedef struct feed_known {
     tb_known *list; /* ascending by (start, length); owned */
     size_t n;
-    size_t first;          /* those before it end within what is known, and are over */
+    size_t first;          /* earlier ones end within the known part and are done */
     uint64_t bytes, lines; /* the longest prefix found known so far */
     bool final;            /* the segment that ends there is its input's last */
     bool taken;            /* a line of it was accepted */
 } feed_known;
 
-/* Another value where anything of it has changed: segments are added, and taken back. */
+/* Changes when a segment is added or withdrawn. */
 uint64_t feed_known_sum(const tb_known *list, size_t n);
 
 typedef struct feed_reader {
@@ -65,7 +65,7 @@ TB_MUST_USE tb_code feed_reader_head(feed_reader *reader, tb_hash128 *ret_head, 
                                      tb_error *err);
 /* Reads so many bytes of the input's beginning, or all there are. Before anything is handed out or skipped. */
 TB_MUST_USE tb_code feed_reader_look(feed_reader *reader, size_t bytes, tb_error *err);
-/* What of it was read for these, borrowed until the next call. */
+/* The bytes that were read for them, borrowed until the next call. */
 tb_text feed_reader_beginning(const feed_reader *reader);
 /* Takes over the candidates, and the rungs of the logs they are of. */
 void feed_reader_expect(feed_reader *reader, tb_known *list, size_t n);
@@ -79,13 +79,13 @@ bool feed_reader_has_candidates(const feed_reader *reader);
  * cannot seek it stays where the last candidate was refuted. After an earlier copy it stays at the
  * end, and reader->earlier is set. */
 TB_MUST_USE tb_code feed_reader_skip_known(feed_reader *reader, tb_error *err);
-/* The same for a named batch, whose segments these are: *ret_same: they are how this input begins,
- * and all of it where the last one is final (*ret_complete). */
+/* The same for a named batch with these segments. *ret_same: the input begins with them; if the last one is
+ * final (*ret_complete), they are the whole input. */
 TB_MUST_USE tb_code feed_reader_skip_named(feed_reader *reader, tb_batch_kind kind, tb_known *list,
                                            size_t n, bool *ret_same, bool *ret_complete,
                                            tb_error *err);
-/* Copies what is left of a source that cannot seek to a file without a name in this folder and
- * reads on from there. Only after feed_reader_head. */
+/* Copies the rest of a source that cannot seek to an unnamed file in this folder, and continues to read
+ * there. Only after feed_reader_head. */
 TB_MUST_USE tb_code feed_reader_spool(feed_reader *reader, const char *folder, tb_error *err);
 /* Passes over the line end that a known, unterminated last line has got since. */
 TB_MUST_USE tb_code feed_reader_skip_line_end(feed_reader *reader, tb_error *err);
@@ -100,14 +100,14 @@ typedef enum feed_turn {
 } feed_turn;
 TB_MUST_USE tb_code feed_reader_next(feed_reader *reader, feed_block *block, feed_turn *ret_turn,
                                      tb_error *err);
-/* For an input that is read again and again. What is known of it (feed_known) is what was acknowledged; a parked reader
- * has no source and little memory, and resumes after the acknowledged bytes. */
+/* For an input that is read repeatedly. Its known part (feed_known) ends at the acknowledged bytes. A parked reader has no
+ * source and uses little memory; it resumes after the acknowledged bytes. */
 void feed_reader_park(feed_reader *reader);
 /* The source is the same input, which may have grown: one that can seek. */
 TB_MUST_USE tb_code feed_reader_resume(feed_reader *reader, feed_source *source, tb_error *err);
 /* Everything up to reader->at is known, so many lines. */
 void feed_reader_acknowledge(feed_reader *reader, uint64_t lines);
-/* Back to the end of what is known. */
+/* Back to the end of the known part. */
 TB_MUST_USE tb_code feed_reader_rewind(feed_reader *reader, tb_error *err);
 
 /* Whether nothing is left to read. */

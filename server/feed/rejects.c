@@ -1,4 +1,4 @@
-/* A list that ascends by (block, line) and one text area behind it. */
+/* A list that ascends by (block, line), and one text area. */
 #include "feed/rejects.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@ typedef struct feed_rejects {
     size_t n, cap;
     char *text;
     size_t text_len, text_cap;
-    bool full; /* one did not fit: none after it is kept, so that what is kept is a beginning */
+    bool full; /* one did not fit: none after it is stored, so that the stored ones are the first */
 } feed_rejects;
 
 void feed_rejects_release(feed_rejects *rejects);

@@ -1,16 +1,16 @@
-/* A run of the feed: what its files share.
+/* A run of the feed: declarations that its files share.
  *
- *     feed.c     the run: what is known, part by part, to the end of the input
+ *     feed.c     the run: known segments, then part by part to the end of the input
  *     blocks.c   workers take blocks and parse them, until a part has ended
- *     weight.c   what the writer will have to do with it
- *     segment.c  what was parsed, into the store's open transaction
+ *     weight.c   estimates the writer's work
+ *     segment.c  stores the parsed lines in the store's open transaction
  *     withdraw.c the same run over segments that are known, whose usage and lines are taken out of the store */
 #ifndef TOLLBOOK_SERVER_FEED_RUN_H
 #define TOLLBOOK_SERVER_FEED_RUN_H
 
 #include <pthread.h>
 
-#include "feed/readings.h"
+#include "feed/known_options.h"
 #include "feed/worker.h"
 
 #define FEED_THREADS_MAX 256
@@ -25,7 +25,7 @@ typedef enum ending {
     ENDED_STOPPED,
     ENDED_BAD_LINE,
     ENDED_FAILED,
-    ENDED_KNOWN, /* what was parsed is thrown away, whatever happened to it */
+    ENDED_KNOWN, /* the parsed lines are dropped, whatever their result */
 } ending;
 
 /* A line of a block. */
@@ -36,23 +36,23 @@ typedef struct feed_place {
 
 struct feed_run {
     tb_store *store;             /* apart: a reader, and NULL once it has parsed */
-    const feed_options *options; /* own_options, with what the directory says */
+    const feed_options *options; /* own_options, completed from the directory */
     feed_options own_options;
     const tb_directory *directory; /* retained */
     bool own;                      /* the transactions are ours */
     bool apart;                    /* there is no transaction yet: nothing is written */
-    struct feed_withdrawn *undo;   /* not NULL: what is parsed will be subtracted (withdraw.c), which this counts */
+    struct feed_withdrawn *undo;   /* not NULL: the parsed usage will be subtracted (withdraw.c) and is counted here */
     feed_source *source;
     feed_reader reader;
     tb_hash128 head;
     bool begins;            /* the input's first byte is here, and a line that is no head */
-    feed_readings readings; /* where `begins`: the options under which it may be known */
+    feed_known_options log_options; /* if `begins`: the options under which it may be known */
     feed_worker *workers;
     size_t n_workers;
-    tb_rollup_cursor *cursor; /* over what they have parsed; NULL: not yet */
+    tb_rollup_cursor *cursor; /* over the parsed usage; NULL: not yet */
     bool packs;               /* the store takes packs */
-    tb_usage_pack *pack;      /* for what they parse; NULL: none was needed yet */
-    bool packed;              /* the pack holds what they have parsed */
+    tb_usage_pack *pack;      /* for the parsed usage; NULL: none was needed yet */
+    bool packed;              /* the pack holds the parsed usage */
     tb_event_ref *events;     /* that they have parsed, in order; NULL: not yet, or there are none */
     size_t n_events;
     uint64_t segment_bytes;
@@ -72,11 +72,11 @@ struct feed_run {
     uint64_t progress_at;
 
     bool parsed;         /* the first part's workers have run */
-    uint64_t seen;       /* feed_known_sum of what was known of the input when it was parsed */
+    uint64_t seen;       /* feed_known_sum of the known segments when the input was parsed */
     bool final_known;    /* the batch's last segment is in the store */
     uint64_t start;      /* where the running segment starts */
     uint64_t flushed_at; /* where the last flush was */
-    uint64_t tail_at;    /* where the line stands that was announced last, and the hash up to it */
+    uint64_t tail_at;    /* the offset of the line that was announced last, and the hash up to it */
     tb_hash128 tail_hash;
     uint64_t lines_before;       /* lines of the input before the running segment */
     uint64_t accepted, rejected; /* of the running segment, flushed */
@@ -93,13 +93,13 @@ struct feed_run {
     tb_reject_reason first_reason;
     feed_report report;
     size_t weight; /* feed_run_weigh */
-    uint32_t *granted; /* of the keys that a body of cells asked about: those that may come as cells */
+    uint32_t *granted; /* of the keys that a body of cells requested: those that may be sent as cells */
     size_t n_granted;
 };
 
 /* --- feed.c --- */
 
-/* What parses an input, from run->source and run->options. It is closed where this fails, too; the source with it. */
+/* Opens the parsers of an input, from run->source and run->options. Close the run also after an error; that closes the source. */
 TB_MUST_USE tb_code feed_run_open(feed_run *run, tb_error *err);
 void feed_run_close(feed_run *run);
 /* A worker's rollup, empty; NULL: out of memory. */
@@ -125,10 +125,10 @@ size_t feed_run_copies(const feed_run *run);
 
 /* --- segment.c --- */
 
-/* The transaction, where it is ours and not open yet. */
+/* Begins the transaction if it is ours and not open yet. */
 TB_MUST_USE tb_code feed_run_begin(feed_run *run, tb_error *err);
 void feed_run_roll_back(feed_run *run);
-/* Forgets what was parsed since the last flush. */
+/* Drops the lines parsed since the last flush. */
 void feed_run_clear(feed_run *run);
 /* Lines of the input before block `to`, from those before block `from`. */
 uint64_t feed_run_count(const feed_run *run, uint64_t before, size_t from, size_t to);
@@ -142,7 +142,7 @@ void feed_run_note_first(feed_run *run);
 tb_code feed_run_refuse(feed_run *run, tb_error *err);
 /* Puts the events that were parsed since the last flush in order, once. */
 TB_MUST_USE tb_code feed_run_order_events(feed_run *run, tb_error *err);
-/* Puts what was parsed since the last flush in order, or packs it, and the events, once. Nothing is parsed between this and
+/* Sorts or packs the usage and events parsed since the last flush, once. Nothing is parsed between this and
  * the flush. */
 TB_MUST_USE tb_code feed_run_order(feed_run *run, tb_error *err);
 /* Everything parsed so far into the open transaction. */

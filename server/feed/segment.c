@@ -1,4 +1,4 @@
-/* What workers have parsed goes into the store's open transaction: usage, lines that are kept,
+/* Stores what the workers have parsed in the store's open transaction: usage, lines that are kept,
  * events and refused lines in the order of the input, then the segment that records where it ends.
  */
 #include "feed/helper.h"
@@ -79,7 +79,7 @@ tb_code feed_run_order_events(feed_run *run, tb_error *err)
     return feed_events_order(parts, run->n_workers, &run->events, &run->n_events, err);
 }
 
-/* What is too much for a pack is ordered, as is what overflows: its error says where. */
+/* Usage that does not fit a pack, or that overflows, is sorted instead: its error names the place. */
 tb_code feed_run_order(feed_run *run, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
@@ -110,20 +110,6 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     tb_store_lend(run->store, NULL);
     feed_helper_end(&helper);
     return code ? code : tb_rollup_cursor_check(run->cursor, err);
-}
-
-static tb_code add_logs(feed_run *run, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < run->n_workers; i++)
-        if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
-    return code;
-}
-
-static tb_code add_events(feed_run *run, tb_error *err)
-{
-    uint64_t added;
-    return run->events ? tb_store_add_events(run->store, run->events, run->n_events, &added, err) : TB_OK;
 }
 
 /* The worker whose next refused line comes first in the input; NULL: none has one left. */
@@ -217,13 +203,15 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
     if (run->lines > 0) {
         code = feed_run_begin(run, err);
         if (code == TB_OK) code = add_usage(run, err);
-        if (code == TB_OK) code = add_logs(run, err);
-        if (code == TB_OK) code = add_events(run, err);
+        for (size_t i = 0; !code && i < run->n_workers; i++)
+            if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
+        uint64_t added;
+        if (!code && run->events) code = tb_store_add_events(run->store, run->events, run->n_events, &added, err);
         if (code == TB_OK) code = add_rejects(run, err);
         if (code) return code;
         run->accepted += run->lines - run->refused;
         run->rejected += run->refused;
-        if (run->last_in_time.line) /* behind a line that is too new, of these blocks or of those before */
+        if (run->last_in_time.line) /* after a line that is too new, of these blocks or of earlier ones */
             run->time_goes_back |=
                 run->too_new > 0 || (run->first_too_new.line && is_before(run->first_too_new, run->last_in_time));
         run->too_new += run->refused_too_new;
@@ -266,8 +254,8 @@ tb_code feed_run_refuse(feed_run *run, tb_error *err)
     return TB_E_BAD_LINE;
 }
 
-/* TB_E_BAD_INPUT where the segment shows that the clock is wrong, and not its lines: recorded, it would refuse the lines
- * that are too new for ever. Nothing of it is taken then, and nothing is lost. Each of these shows it:
+/* TB_E_BAD_INPUT if the segment shows that the clock is wrong, and not its lines. If it were recorded, the lines that are too
+ * new would be refused for ever; so none of it is stored, and nothing is lost. Each of these shows it:
  *
  *   - more lines are too new than the clock had nothing against. Lines whose time is not known do not count here;
  *   - a line is too new, and usage was taken that is more than a day ahead of the clock: time in the log passes the
@@ -320,17 +308,17 @@ static tb_code add_rungs(feed_run *run, uint64_t end, tb_error *err)
 /* Notes the log's options, once. One line is too little to recognise the log by. */
 static tb_code note_reading(feed_run *run, tb_error *err)
 {
-    const feed_readings *noted = &run->readings;
-    const feed_reading as = feed_reading_of(&run->options->layout);
-    const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_READING_LINES;
-    if (!run->begins || !grows || noted->n == FEED_READINGS_MAX || feed_readings_have(noted, as.seed))
+    const feed_known_options *noted = &run->log_options;
+    const feed_log_options as = feed_log_options_of(&run->options->layout);
+    const bool grows = run->options->piece || feed_run_flushed(run) >= FEED_IDENTIFY_LINES;
+    if (!run->begins || !grows || noted->n == FEED_KNOWN_OPTIONS_MAX || feed_known_options_has(noted, as.seed))
         return TB_OK;
     run->begins = false;
-    return feed_readings_note(run->store, noted->plain, as, err);
+    return feed_known_options_add(run->store, noted->plain, as, err);
 }
 
-/* Expires what is too old: all of it where nobody waits for the transaction; else more than comes, and the rest while the
- * server is idle. A line that comes as a part of cells costs next to nothing, and is not counted. */
+/* Expires old rows: all of them if no request waits for the transaction; else more rows than the segment adds, and the rest
+ * while the server is idle. A line that is sent as part of cells costs next to nothing, and is not counted. */
 static tb_code drop_aged(feed_run *run, tb_error *err)
 {
     const size_t lines = run->options->cells ? 0 : (size_t)run->accepted;

@@ -41,7 +41,7 @@ struct feed_source {
     z_stream gzip;
     ZSTD_DCtx *zstd;
     uint64_t plain_read, plain_max;
-    uint64_t plain_end; /* what is behind it is not read */
+    uint64_t plain_end; /* bytes after it are not read */
 };
 
 /* --- stored bytes --- */
@@ -51,14 +51,14 @@ bool feed_source_stopped(const feed_source *source)
     return source->stop && atomic_load_explicit(source->stop, memory_order_relaxed);
 }
 
-/* Waits until the descriptor has something, for inputs that may let one wait. false: stopped. */
+/* Waits until the descriptor is readable, for inputs that may block. false: stopped. */
 static bool wait_for_input(const feed_source *source)
 {
     if (source->regular) return !feed_source_stopped(source);
     while (!feed_source_stopped(source)) {
         struct pollfd fd = {.fd = source->fd, .events = POLLIN};
         int n = poll(&fd, 1, source->stop ? POLL_MS : -1);
-        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* read() says what is wrong */
+        if (n > 0 || (n < 0 && errno != EINTR)) return true; /* read() reports the error */
     }
     return false;
 }
@@ -288,7 +288,7 @@ static feed_source *new_source(size_t room, tb_error *err)
     return NULL;
 }
 
-/* Learns what the descriptor is. It may be -1, with errno. */
+/* Finds out the kind of the descriptor. It may be -1, with errno. */
 static tb_code take_fd(feed_source *source, int fd, tb_error *err)
 {
     struct stat st;
@@ -468,7 +468,7 @@ tb_code feed_source_spool(feed_source *source, const char *folder, const char *a
         close(fd);
         return code;
     }
-    /* the file takes the place of what was read */
+    /* the file replaces the bytes that were read */
     if (source->fd >= 0 && !source->borrowed) close(source->fd);
     if (source->codec_ready && source->encoding == FEED_GZIP) inflateEnd(&source->gzip);
     source->codec_ready = false;

@@ -29,7 +29,7 @@ void feed_source_close(feed_source *source);
 TB_MUST_USE tb_code feed_source_read(feed_source *source, char *buf, size_t cap, size_t *ret_n,
                                      tb_error *err);
 
-/* Whether the stop flag has been set: what looks like the end may not be it. */
+/* Whether the stop flag has been set: then the end may not be the end of the input. */
 bool feed_source_stopped(const feed_source *source);
 /* Whether feed_source_seek works: regular files and memory. */
 bool feed_source_seekable(const feed_source *source);

@@ -47,7 +47,7 @@ static size_t weigh(const load *l)
 
 #define SEEN ((size_t)1 << 18) /* more than twice as many as are allowed */
 
-/* What stands for an account's day at a location, once: open addressing. Two that have the same 64 bits count as one. */
+/* A hash set of account days at a location, with open addressing. Two with the same 64 bits count as one. */
 static bool is_first(uint64_t *seen, int64_t account, const tb_rollup_day *day)
 {
     uint64_t key = (uint64_t)account * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)(uintptr_t)day->edge;
@@ -61,7 +61,7 @@ static bool is_first(uint64_t *seen, int64_t account, const tb_rollup_day *day)
     return true;
 }
 
-/* Of what was parsed: a day counts once, in however many threads' parts it is. Ends where it is more than is allowed. */
+/* Counts the parsed days, each once, even if several threads parsed parts of it. Stops above the limit. */
 static tb_code count_usage(const feed_run *run, load *l, tb_error *err)
 {
     tb_rollup *parts[FEED_THREADS_MAX];
@@ -88,7 +88,7 @@ static tb_code count_usage(const feed_run *run, load *l, tb_error *err)
 
 /* --- the whole --- */
 
-/* Each group of usage as if it were a day of its own, of accounts that have many zones each. */
+/* Counts each group of usage as a separate day, of accounts that have many zones each. */
 static load load_of(const feed_run *run)
 {
     const size_t cells = feed_run_cells(run);

@@ -1,18 +1,18 @@
 /* Undo: the feed's own run (run.h) over the segments of an input that are known, with the sign reversed.
  *
- * Which segments are withdrawn: those whose hash agrees with the input's bytes and that begin at byte 0 or where another
- * such segment ends (chain.h); of a piece, the segments that it names. A last line without its end that was refused is a
- * segment beside the one that the complete line became. Segments of a named batch are withdrawn by its name alone.
+ * Which segments are withdrawn: those that belong to the input (chain.h), or for a piece those that it names. A refused last
+ * line without a line end is a separate segment, beside that of the complete line. Segments of a named batch are withdrawn
+ * by its name only.
  *
- * Each segment is read by the clock of the time when it was taken, and has counters of its own, as they are compared
- * with its row. Kept lines of all segments of a round are packed together.
+ * Each segment is parsed with the clock of the time when it was stored, and counted separately, to compare it with its row.
+ * The kept lines of all segments of a round are packed together.
  *
- * A file is one round and one transaction. A body over HTTP is parsed beside the writer, in a reader's snapshot, and
- * withdrawn in rounds of some segments from the end: each is a commit of its own, which holds the writer for a bounded
- * time and leaves a known prefix. The writer parses a round itself only where the catalogue or the segments have changed
- * since it was parsed, or where one segment does not fit in memory.
+ * A file is one round and one transaction. A body over HTTP is parsed outside of the transaction, in a reader's snapshot, and
+ * withdrawn in rounds of some segments from the end. Each round is one commit, which holds the writer for a bounded time
+ * and leaves a known prefix. The writer parses a round itself only if the catalogue or the segments have changed since it was
+ * parsed, or if a single segment does not fit in memory.
  *
- * chosen[from..left) are the segments of the round; those behind it are withdrawn, those before it are next. */
+ * chosen[from..left) are the segments of the round; later ones are withdrawn already, earlier ones follow. */
 #include "feed/withdraw.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@
 #define PARSED_MAX  ((size_t)384 << 20)  /* bytes of a round's counters in memory */
 #define PARSED_EACH ((size_t)64 << 10)   /* of them, pages that each rollup has begun */
 
-/* What the lines of a segment came to. */
+/* The totals of a segment's lines. */
 typedef struct counts {
     uint64_t lines, rejected, ambiguous, heads;
 } counts;
@@ -43,14 +43,14 @@ struct feed_withdrawing {
     const feed_who *who;
     tb_hash128 head;
     bool empty;       /* the input has no byte */
-    tb_taken *taken;  /* what is known of the input, ascending by start and length */
+    tb_taken *taken;  /* the known segments of the input, ascending by start and length */
     feed_link *links; /* of each */
     size_t n;
     size_t *chosen; /* which of `taken` are withdrawn, ascending */
     size_t n_chosen, from, left;
     parsed *parsed; /* of chosen[from..), ascending; ROUND_MOST */
     size_t n_parsed, parsed_bytes;
-    uint64_t at;   /* where the source stands; UINT64_MAX: unknown */
+    uint64_t at;   /* the source's position; UINT64_MAX: unknown */
     bool full;     /* the first segment of the round does not fit in memory: the writer parses it */
     int64_t entry; /* of the audit log, from the round before */
     feed_withdrawn round;
@@ -113,7 +113,7 @@ static tb_code choose_segments(withdrawing *w, tb_error *err)
     if (code) return code;
     for (size_t i = 0; i < w->n; i++) {
         feed_link *link = &w->links[i];
-        if (w->options.piece) { /* its sender says which bytes these are; what they come to is compared */
+        if (w->options.piece) { /* the sender names the bytes; their totals are compared */
             link->same = true;
             link->before = link->known.start ? '\n' : 0;
         }
@@ -150,7 +150,7 @@ static tb_code subtract(withdrawing *w, tb_rollup *const *rollups, tb_error *err
     return code;
 }
 
-/* What the workers have parsed of the segment. */
+/* The totals that the workers have parsed for the segment. */
 static tb_code subtract_parsed(withdrawing *w, tb_error *err)
 {
     tb_rollup *rollups[FEED_THREADS_MAX];
@@ -246,7 +246,7 @@ static tb_code parse_segment(withdrawing *w, size_t i, counts *ret, tb_error *er
     return code;
 }
 
-/* Keeps what was parsed of a segment, and gives the workers empty rollups. */
+/* Keeps the parsed usage of a segment, and gives the workers empty rollups. */
 static tb_code keep_parsed(withdrawing *w, const counts *of, tb_error *err)
 {
     feed_run *run = &w->run;
@@ -325,7 +325,7 @@ static tb_code record_round(withdrawing *w, tb_error *err)
     return code;
 }
 
-/* What was parsed beside the writer is subtracted, and the round ends. */
+/* Subtracts the usage that was parsed outside of the transaction, and ends the round. */
 static tb_code subtract_round(withdrawing *w, tb_error *err)
 {
     feed_withdrawn *round = &w->round;
@@ -349,7 +349,7 @@ static tb_code subtract_round(withdrawing *w, tb_error *err)
     return code;
 }
 
-/* Closes the run, and forgets what it has parsed. */
+/* Closes the run, and drops its parsed usage. */
 static void close_run(withdrawing *w)
 {
     drop_parsed(w);
@@ -406,7 +406,7 @@ static tb_code open_body(withdrawing *w, const feed_body *body, tb_store *store,
     return code ? code : open_run(w, store, source, apart, err);
 }
 
-/* Parses the next round in the reader's snapshot. What the writer does not need goes. */
+/* Parses the next round in the reader's snapshot, and frees what the writer does not need. */
 static tb_code parse_apart(withdrawing *w, tb_error *err)
 {
     feed_run *run = &w->run;
@@ -454,7 +454,7 @@ tb_code feed_withdraw_next(feed_withdrawing *w, const feed_body *body, tb_store 
     return code ? code : parse_apart(w, err);
 }
 
-/* Whether the segments of the round are known as before. Segments that were added behind them fail record_round. */
+/* Whether the segments of the round are still known. Segments that were added after them make record_round fail. */
 static tb_code round_is_known(const withdrawing *w, bool *ret_so, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -484,7 +484,7 @@ static tb_code all_is_known(const withdrawing *w, bool *ret_so, tb_error *err)
     return code;
 }
 
-/* Whether the catalogue, and the segments that are known, are what they were when the round was parsed. */
+/* Whether the catalogue and the known segments are unchanged since the round was parsed. */
 static tb_code still_so(const withdrawing *w, bool *ret_so, tb_error *err)
 {
     const tb_directory *d = w->run.directory;

@@ -9,7 +9,7 @@
 #include "feed/feed.h"
 #include "tollbook/withdraw.h"
 
-/* Who withdraws, for the audit log. */
+/* The person or program that withdraws, for the audit log. */
 typedef struct feed_who {
     int64_t key;        /* 0: none */
     const char *origin; /* an address; "": the command line */
@@ -29,7 +29,7 @@ typedef struct feed_withdrawn {
     bool more;                          /* segments of the input are left for the next round */
 } feed_withdrawn;
 
-/* A file ("-": standard input), in a transaction of its own. options as for feed_file. On failure nothing is changed.
+/* A file ("-": standard input), in one transaction. options as for feed_file. On failure nothing is changed.
  * TB_E_WITHDRAWAL: it cannot be withdrawn. */
 TB_MUST_USE tb_code feed_withdraw_file(tb_store *store, const char *path,
                                        const feed_options *options, const feed_who *who,

@@ -61,7 +61,7 @@ static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *wh
     return feed_rejects_add(&worker->rejects, worker->number, line, reject, why, err);
 }
 
-/* The reason, with what the line has where that helps. */
+/* The reason, with the line's value if that helps. */
 static tb_code keep_line(feed_worker *worker, const tb_reject *reject, tb_error *err)
 {
     char why[320];

@@ -34,7 +34,7 @@ typedef struct feed_worker {
 TB_MUST_USE tb_code feed_worker_init(feed_worker *worker, tb_rollup *rollup,
                                      const feed_keeper *keeper, tb_error *err);
 void feed_worker_release(feed_worker *worker);
-/* Frees what it needs only while it parses: many parsed bodies may wait for the writer. */
+/* Frees what it needs only for parsing: many parsed bodies may be queued for the writer. */
 void feed_worker_trim(feed_worker *worker);
 /* Forgets rollup, rejects and kept lines. */
 void feed_worker_clear(feed_worker *worker);

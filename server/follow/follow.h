@@ -11,7 +11,7 @@
 #define TOLLBOOK_SERVER_FOLLOW_H
 
 #include "feed/feed.h"
-#include "feed/readings.h"
+#include "feed/known_options.h"
 #include "tollbook/buf.h"
 
 /* The segments of a log that a sink has, from a byte on. */

@@ -36,7 +36,7 @@ typedef struct follow_log {
     bool told_earlier;      /* it was reported as an earlier copy */
     bool other_options;     /* it is known under other options, so nothing of it is sent */
     bool told_other_options;     /* that was reported */
-    char options_text[FEED_ANOTHER]; /* the options that differ */
+    char options_text[FEED_OPTIONS_TEXT]; /* the options that differ */
     bool may_have_other_options; /* a log that begins with the same line is known under other options */
     bool checked_options;        /* that was checked in this turn */
     bool packed;         /* gzip or zstd: nothing is appended to it */

@@ -38,7 +38,7 @@ typedef struct conflict_state {
 struct follow_stream {
     const follow_sink *sink;
     uint64_t seed;
-    feed_reading own;
+    feed_log_options own;
     bool look_back;
     tb_buf text;
     size_t lines_end; /* of text */
@@ -76,10 +76,10 @@ follow_stream *follow_stream_new(const follow_sink *sink, const tb_log_layout *l
     if (!s) return NULL;
     s->sink = sink;
     s->look_back = look_back;
-    s->own = feed_reading_of(layout);
+    s->own = feed_log_options_of(layout);
     s->seed = s->own.seed;
     tb_buf_init(&s->text, STREAM_HELD_MAX, NULL);
-    tb_buf_init(&s->beginning, FEED_READING_WINDOW, NULL);
+    tb_buf_init(&s->beginning, FEED_IDENTIFY_WINDOW, NULL);
     s->hash_all = feed_hash_new(s->seed);
     s->hash_lines = feed_hash_new(s->seed);
     s->hash_acked = feed_hash_new(s->seed);
@@ -279,7 +279,7 @@ static void add_all(follow_stream *s, const char *bytes, size_t len)
     while (len > 0) {
         uint64_t next = next_end(s);
         size_t n = next && next - s->at < len ? (size_t)(next - s->at) : len;
-        const size_t left = FEED_READING_WINDOW - s->beginning.len;
+        const size_t left = FEED_IDENTIFY_WINDOW - s->beginning.len;
         if (s->seed && s->at == s->beginning.len) tb_buf_add(&s->beginning, bytes, n < left ? n : left);
         add_part(s, bytes, n);
         bytes += n;
@@ -479,17 +479,17 @@ static tb_code handle_refusal(follow_stream *s, tb_code code, conflict_state *la
  * itself, and of what follows it sees only new lines. */
 static tb_code check_options(follow_stream *s, tb_error *err)
 {
-    feed_otherwise other;
-    const feed_knower knower = {s->sink->ctx, s->sink->known};
-    const bool sure = !s->may_have_other_options && feed_reading_tells(s->start, s->lines, s->taken);
+    feed_other_options other;
+    const feed_known_source known_source = {s->sink->ctx, s->sink->known};
+    const bool sure = !s->may_have_other_options && feed_identifies_log(s->start, s->lines, s->taken);
     if (!s->seed || sure || s->start == 0 || s->beginning.len == 0) return TB_OK;
     if (s->start >= s->beginning.len && !s->may_have_other_options) return TB_OK;
     const tb_text text = {s->beginning.data, s->line_at < s->beginning.len ? (size_t)s->line_at : s->beginning.len};
     tb_code code = tb_buf_check(&s->beginning, err);
-    if (!code) code = feed_readings_look_at(&knower, text, s->own, &other, err);
+    if (!code) code = feed_known_options_find_in(&known_source, text, s->own, &other, err);
     if (code) return code;
     s->may_have_other_options = other.likely && s->start < s->beginning.len; /* the beginning is the same from now on */
-    return feed_readings_yield(&other, s->own, s->start) ? feed_readings_refuse(s->own, &other, err) : TB_OK;
+    return feed_should_yield(&other, s->own, s->start) ? feed_known_options_refuse(s->own, &other, err) : TB_OK;
 }
 
 /* Whether the text is held back, because it may be a copy of a known log. Programs may begin different logs alike, so a

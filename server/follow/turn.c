@@ -113,7 +113,7 @@ static tb_code catch_up(follow_log *log, follow_shared *shared, tb_error *err)
 }
 
 /* Opens a reader at the log's beginning, with the hash seed and heads of these options. */
-static tb_code open_as(follow_log *log, feed_source *source, feed_reading as, tb_error *err)
+static tb_code open_as(follow_log *log, feed_source *source, feed_log_options as, tb_error *err)
 {
     bool empty;
     if (log->reader) feed_reader_release(log->reader);
@@ -138,14 +138,14 @@ static tb_code known_there(void *ctx, tb_hash128 head, uint64_t from, follow_kno
 
 /* Checks whether more of the log is known under other options, and then reads it under those. Such a log is not sent:
  * each log is read in one way from its first line to its last, so that it can be withdrawn. */
-static tb_code note_other_options(follow_log *log, follow_shared *shared, feed_source *source, const feed_otherwise *other,
+static tb_code note_other_options(follow_log *log, follow_shared *shared, feed_source *source, const feed_other_options *other,
                               tb_error *err)
 {
     const uint64_t own = log->earlier ? log->earlier_bytes : log->reader->known.bytes;
     log->may_have_other_options = other->likely;
     log->checked_options = true;
-    log->other_options = feed_readings_yield(other, feed_reading_of(&shared->options->layout), own);
-    feed_reading_another(feed_reading_of(&shared->options->layout), other->as, log->options_text);
+    log->other_options = feed_should_yield(other, feed_log_options_of(&shared->options->layout), own);
+    feed_log_options_describe(feed_log_options_of(&shared->options->layout), other->as, log->options_text);
     if (!log->other_options) return TB_OK;
     tb_code code = open_as(log, source, other->as, err);
     if (!code) code = catch_up(log, shared, err);
@@ -156,9 +156,9 @@ static tb_code note_other_options(follow_log *log, follow_shared *shared, feed_s
 /* Begins a log. The sink itself judges the options of a pipe log's beginning. */
 static tb_code begin_log(follow_log *log, follow_shared *shared, feed_source *source, tb_error *err)
 {
-    const feed_reading own = feed_reading_of(&shared->options->layout);
-    const feed_knower knower = {shared, known_there};
-    feed_otherwise other;
+    const feed_log_options own = feed_log_options_of(&shared->options->layout);
+    const feed_known_source known_source = {shared, known_there};
+    feed_other_options other;
     feed_form form;
     tb_code code = open_as(log, source, own, err);
     if (!code && feed_fits_host(&shared->options->layout, feed_reader_beginning(log->reader), &form)) {
@@ -168,7 +168,7 @@ static tb_code begin_log(follow_log *log, follow_shared *shared, feed_source *so
         shared->options->say(shared->options->ctx, log->path, text);
     }
     if (!code && own.seed) { /* catch_up goes on from the beginning, so that is kept */
-        code = feed_reader_look(log->reader, FEED_READING_WINDOW, err);
+        code = feed_reader_look(log->reader, FEED_IDENTIFY_WINDOW, err);
         const tb_text beginning = feed_reader_beginning(log->reader);
         shared->piece.len = 0;
         tb_buf_add(&shared->piece, beginning.data, beginning.len);
@@ -177,7 +177,7 @@ static tb_code begin_log(follow_log *log, follow_shared *shared, feed_source *so
     if (!code) code = catch_up(log, shared, err);
     log->other_options = false;
     if (!code && own.seed && !log->earlier) {
-        code = feed_readings_look_at(&knower, (tb_text){shared->piece.data, shared->piece.len}, own, &other, err);
+        code = feed_known_options_find_in(&known_source, (tb_text){shared->piece.data, shared->piece.len}, own, &other, err);
         if (!code) code = note_other_options(log, shared, source, &other, err);
     }
     log->begun = code == TB_OK && !stopped(shared);
@@ -188,22 +188,22 @@ static tb_code begin_log(follow_log *log, follow_shared *shared, feed_source *so
  * known to tell, or if it begins like a log that is. The sink sees only the beginning of a pipe log. */
 static tb_code recheck_options(follow_log *log, follow_shared *shared, tb_error *err)
 {
-    char bytes[FEED_READING_WINDOW];
+    char bytes[FEED_IDENTIFY_WINDOW];
     size_t n;
-    feed_otherwise other;
-    const feed_reading own = feed_reading_of(&shared->options->layout);
-    const feed_knower knower = {shared, known_there};
+    feed_other_options other;
+    const feed_log_options own = feed_log_options_of(&shared->options->layout);
+    const feed_known_source known_source = {shared, known_there};
     const feed_known *known = &log->reader->known;
     const bool taken = known->taken || log->lines > log->rejected;
     if (log->packed || log->earlier || log->other_options || log->checked_options || !log->reader->seed) return TB_OK;
     if (known->bytes == 0) return TB_OK;
-    const bool enough = known->bytes >= FEED_READING_WINDOW || feed_reading_tells(known->bytes, known->lines, taken);
+    const bool enough = known->bytes >= FEED_IDENTIFY_WINDOW || feed_identifies_log(known->bytes, known->lines, taken);
     if (enough && !log->may_have_other_options) return TB_OK;
     tb_code code = follow_log_read(log, 0, bytes, sizeof bytes, &n, err);
-    if (!code) code = feed_readings_look_at(&knower, (tb_text){bytes, n}, own, &other, err);
+    if (!code) code = feed_known_options_find_in(&known_source, (tb_text){bytes, n}, own, &other, err);
     if (!code) code = note_other_options(log, shared, log->reader->source, &other, err);
     /* The window is the same from now on. */
-    if (!code && log->reader->known.bytes >= FEED_READING_WINDOW) log->may_have_other_options = false;
+    if (!code && log->reader->known.bytes >= FEED_IDENTIFY_WINDOW) log->may_have_other_options = false;
     return code;
 }
 
@@ -319,7 +319,7 @@ static tb_code skip_other_options(follow_log *log, follow_shared *shared, bool *
     *ret_end = !more || log->earlier;
     if (code || log->earlier) return code;
     const unsigned long long known = (unsigned long long)reader->known.bytes;
-    log->later = more && known < FEED_READING_BYTES;
+    log->later = more && known < FEED_IDENTIFY_BYTES;
     if (log->later) return begin_log(log, shared, reader->source, err);
     if (more)
         return tb_fail(err, TB_E_OTHER_OPTIONS, NULL,

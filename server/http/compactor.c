@@ -35,7 +35,7 @@ bool compactor_step(compactor *c, tb_store *store)
     atomic_store(&c->leaving, c->of.leaving);
     atomic_store(&c->due, c->of.due);
     atomic_store(&c->folded, c->of.folded);
-    atomic_store(&c->let_go, c->of.let_go);
+    atomic_store(&c->expired, c->of.expired);
     if (!code && c->of.folded > before) c->pause_us = 0;
     if (code) {
         atomic_fetch_add(&c->failures, 1);

@@ -16,7 +16,7 @@
 typedef struct compactor {
     tb_compaction of; /* of the writer's thread, as are the next two fields */
     int64_t again_us, pause_us;
-    atomic_uint_fast64_t waiting, leaving, due, folded, let_go, failures; /* for /metrics */
+    atomic_uint_fast64_t waiting, leaving, due, folded, expired, failures; /* for /metrics */
     atomic_uint_fast64_t longest_us; /* likewise: the longest step */
 } compactor;
 

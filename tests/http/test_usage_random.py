@@ -214,7 +214,7 @@ class RandomMonth(Case):
 
 
 def shard_of(scope, owner, shards):
-    """As engine/store/clickhouse/ask.c places owners."""
+    """As engine/store/clickhouse/query.c places owners."""
     mask, z = 2**64 - 1, owner * 4 + scope
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
     z = (z ^ z >> 27) * 0x94D049BB133111EB & mask

@@ -1,7 +1,7 @@
 /* The feed: whatever the split into blocks, segments and threads, whatever was killed, repeated or
  * has grown, the store holds what one clean run of the same bytes holds. */
 #include "feed/feed.h"
-#include "feed/readings.h"
+#include "feed/known_options.h"
 #include "feed/hash.h"
 #include "seed.h"
 #include "store_fixture.h"
@@ -626,19 +626,19 @@ END_TEST
 /* Where as much is known under both options, only the one with the greater seed sends no more. */
 START_TEST(of_two_clients_that_know_as_much_one_yields)
 {
-    const feed_reading low = {.seed = 1}, high = {.seed = 2};
-    const feed_otherwise even = {.as = low, .bytes = 600, .own = 600, .tells = true};
-    feed_otherwise of = even;
-    ck_assert(feed_readings_yield(&of, high, 600));
-    ck_assert(feed_readings_yield(&of, high, 100000)); /* beyond what was looked at */
+    const feed_log_options low = {.seed = 1}, high = {.seed = 2};
+    const feed_other_options even = {.as = low, .bytes = 600, .own = 600, .tells = true};
+    feed_other_options of = even;
+    ck_assert(feed_should_yield(&of, high, 600));
+    ck_assert(feed_should_yield(&of, high, 100000)); /* beyond what was looked at */
     of.as = high;
-    ck_assert(!feed_readings_yield(&of, low, 600));
+    ck_assert(!feed_should_yield(&of, low, 600));
     of.own = 500;
-    ck_assert(feed_readings_yield(&of, low, 500)); /* more is known otherwise */
-    ck_assert(!feed_readings_yield(&of, low, 700));
+    ck_assert(feed_should_yield(&of, low, 500)); /* more is known otherwise */
+    ck_assert(!feed_should_yield(&of, low, 700));
     of = even;
     of.tells = false;
-    ck_assert(!feed_readings_yield(&of, high, 0));
+    ck_assert(!feed_should_yield(&of, high, 0));
 }
 END_TEST
 

@@ -545,9 +545,9 @@ START_TEST(what_was_let_go_of_goes_with_a_fold_of_its_month)
     tb_store_close(writer); /* in the middle: it is still due */
     writer = open_store(true);
     ck_assert_int_eq(work(writer, &c), TB_OK);
-    ck_assert(c.due == 1 && c.let_go == 0);
+    ck_assert(c.due == 1 && c.expired == 0);
     ck_assert_int_eq(work(writer, &c), TB_OK);
-    ck_assert(c.due == 0 && c.let_go == 1 && c.folded == 1 && shard.inserts == 1);
+    ck_assert(c.due == 0 && c.expired == 1 && c.folded == 1 && shard.inserts == 1);
     ck_assert_int_eq(tb_store_version(writer, &after, NULL), TB_OK);
     ck_assert(after > before); /* answers are others */
     walk.n = 0; /* nothing came since: nobody is asked */

@@ -1,7 +1,7 @@
-/* Request logs and shield events that are over, and accounts that were forgotten. They are seen by nobody from the
- * transaction on that says so, which names a last batch: what comes later, even with an old time, counts. The servers
- * lose them afterwards: a day whose rows are all over goes with its partition, a zone's rows by ALTER TABLE DELETE,
- * which ClickHouse does in its own time. */
+/* Expiry of request logs and shield events, and of forgotten accounts. A transaction records it with the last batch that it
+ * applies to: from then on no reader sees the rows, and later batches count, even those with an old time. The rows are deleted
+ * from the servers afterwards: a day with no row left by dropping its partition, the rows of a zone by ALTER TABLE DELETE,
+ * which ClickHouse runs in the background. */
 #include "store/clickhouse/lines.h"
 #include "tollbook/calendar.h"
 
@@ -10,13 +10,13 @@
 
 #define LOOK_MS  INT64_C(60000)
 #define HOUR_MS  INT64_C(3600000)
-#define LATER_MS INT64_C(3600000) /* a stream that began while its lines could be asked for goes on for a while */
+#define LATER_MS INT64_C(3600000) /* a reader that began before its lines expired may still need them for a while */
 #define WIPE_US  INT64_C(2000000)
 #define ZONES    1000 /* of one statement */
 
 static const struct ages {
-    int64_t again; /* what became too old since is looked for again after this */
-    int64_t step;  /* so much goes with a transaction that others wait for */
+    int64_t again; /* interval after which expired rows are looked for again */
+    int64_t step;  /* the span of time that one transaction expires while others wait */
     int64_t day;
 } ages[] = {[TB__CH_LOGS] = {LOOK_MS, HOUR_MS, TB_EVENT_MS_PER_DAY}, [TB__CH_EVENTS] = {1, 1, 1}};
 
@@ -29,7 +29,7 @@ static tb_code find_oldest(tb_store *store, tb__ch_kind kind, int64_t *ret_day, 
     for (size_t shard = 0; !code && shard < ch->client->shards; shard++) {
         tb_buf_fmt(tb__ch_start(store), "SELECT toUInt32(min(day)) FROM %s.%s FORMAT RowBinary", ch->client->database,
                    tb__ch_table_of(kind));
-        code = tb__ch_ask(store, shard, err);
+        code = tb__ch_query(store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(ch);
         if (code || r.at == r.end) continue;
         const int64_t day = (int64_t)tb__ch_column(&r, 4);
@@ -39,13 +39,13 @@ static tb_code find_oldest(tb_store *store, tb__ch_kind kind, int64_t *ret_day, 
     return code;
 }
 
-/* *before becomes the end of the next step, where it is further. What lies before `from` was looked for. */
+/* Lowers *before to the end of the next step. Times before `from` were done earlier. */
 static tb_code bound_step(tb_store *store, tb__ch_kind kind, int64_t from, int64_t *before, tb_error *err)
 {
     int64_t day = 0;
     tb_code code = from ? TB_OK : find_oldest(store, kind, &day, err);
     if (day) from = day * ages[kind].day;
-    /* A rest that would not be looked for goes with it. */
+    /* A remainder that would not be checked again is included. */
     if (!code && from && *before - ages[kind].step - ages[kind].again >= from) *before = from + ages[kind].step;
     return code;
 }
@@ -93,7 +93,7 @@ static tb_code put_in(account *a, size_t from, tb_error *err)
     return tb_buf_check(&a->in, err);
 }
 
-/* Of rows that count, and of all that lie there. */
+/* Of rows that count, and of all stored rows. */
 typedef struct amounts {
     tb__ch_amount seen, held;
 } amounts;
@@ -137,8 +137,8 @@ tb_code tb__ch_lines_count(tb_store *store, tb__ch_kind kind, int64_t id, uint64
     return code;
 }
 
-/* Only zones that have rows are noted: each note is a condition of later statements until its rows are gone. Rows that nobody sees
- * are such, too: withdrawn lines, which would stay until their day goes. */
+/* Only zones with rows are recorded, since each record is a condition in later statements until the rows are deleted. Rows that no
+ * reader sees count too: withdrawn lines would otherwise stay until their day is dropped. */
 static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t shard, tb_error *err)
 {
     int64_t batch = 0;
@@ -149,7 +149,7 @@ static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t 
         tb_buf_fmt(sql, "SELECT DISTINCT zone FROM %s.%s WHERE 1%s", tb__ch_of(store)->client->database,
                    tb__ch_table_of(kind), a->in.data);
         tb_buf_str(sql, " FORMAT RowBinary");
-        if (!code) code = tb__ch_ask(store, shard, err);
+        if (!code) code = tb__ch_query(store, shard, err);
         if (code) return code;
         tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
         while (!code && r.at < r.end && !r.cut)
@@ -159,7 +159,7 @@ static tb_code note_zones(tb_store *store, tb__ch_kind kind, account *a, size_t 
     return code;
 }
 
-/* All at once: nothing is written but what to leave out. */
+/* All zones at once: only the records are written. */
 tb_code tb__ch_lines_forget(tb_store *store, tb__ch_kind kind, int64_t id, size_t *room, tb_error *err)
 {
     amounts all = {{0}, {0}};
@@ -194,7 +194,7 @@ static tb_code find_days(tb_store *store, size_t shard, tb__ch_kind kind, int64_
         tb_buf_fmt(sql, " UNION ALL SELECT day,toUInt8(batch=0)AS c FROM %s.log_gone WHERE day<toDate(%" PRId64 ")", database,
                    before);
     tb_buf_str(sql, ")GROUP BY day HAVING m=0 ORDER BY day LIMIT 64 FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     for (to->n = 0; r.at < r.end && !r.cut && to->n < sizeof to->list / sizeof *to->list; to->n++) {
@@ -210,7 +210,7 @@ static tb_code drop_day(tb_store *store, size_t shard, const char *table, int64_
     tb_time_format(day * TB_US_PER_DAY, date);
     tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION '%.10s'", tb__ch_of(store)->client->database,
                table, date);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
 /* Blocks go before the rows that say which of them do not count. */
@@ -265,13 +265,13 @@ static tb_code forget_note(tb_store *store, void *ctx, tb_error *err)
 
 static tb_code ask_count(tb_store *store, size_t shard, uint64_t *ret, tb_error *err)
 {
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     *ret = !code && r.at < r.end ? tb__ch_column(&r, 8) : 0;
     return code ? code : tb__ch_check_read(&r, err);
 }
 
-/* Rows of it that are left; and whether the server is at work on what it was told before. */
+/* The zone's rows that are left, and whether the server is still running an earlier deletion. */
 static tb_code look_at_zone(tb_store *store, size_t shard, const wiping *w, uint64_t *ret_left, uint64_t *ret_works,
                             tb_error *err)
 {
@@ -295,7 +295,7 @@ static tb_code wipe_zone(tb_store *store, wiping *w, tb_error *err)
     if (!left) return tb_store_write(store, forget_note, w, err);
     tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DELETE WHERE zone=%" PRId64 " AND batch<=%" PRId64,
                tb__ch_of(store)->client->database, tb__ch_table_of(w->kind), w->first.zone, w->first.batch);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
 static tb_code wipe_zones(tb_store *store, tb__ch_kind kind, tb_error *err)

@@ -1,4 +1,5 @@
-/* A batch: its days become rows of its owner's shard, and join its account's, which wait until the account is over. */
+/* A batch: its days become rows on their owner's shard, and are added to the account's days, which are pending until the
+ * account is complete. */
 #include "store/clickhouse/private.h"
 #include "store/usage/write_buffer.h"
 #include "store/usage/owners.h"
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITING_MAX 2048                /* grids of an account */
+#define PENDING_MAX 2048                /* grids of an account */
 #define ROW_MAX     (29 + 8 * TB_METRIC_COUNT) /* bytes */
 #define SEND_AT     ((size_t)64 << 20) /* bytes of rows of one shard and table */
 
@@ -25,7 +26,7 @@ static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge,
     return tb__series_begin(store, owner, 0, &owner->all, err);
 }
 
-/* Each returns where the next column goes. The machine is little-endian, as RowBinary is. */
+/* Each returns the position of the next column. The machine is little-endian, as RowBinary is. */
 static inline char *put_u64(char *to, uint64_t value)
 {
     memcpy(to, &value, sizeof value);
@@ -86,14 +87,14 @@ tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid 
 static tb_code flush_account(tb__ch_batch *b, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < b->waiting.n; i++) {
-        const int64_t index = b->waiting.list[i].index;
+    for (size_t i = 0; !code && i < b->pending.n; i++) {
+        const int64_t index = b->pending.list[i].index;
         const tb__day_of to = {TB__SCOPE_ACCOUNT, b->account, index >> TB__INDEX_BITS, b->account,
                                index & TB__INDEX_MAX};
         code = note_series(b->store, TB__SCOPE_ACCOUNT, b->account, to.edge, err);
-        if (!code) code = tb__ch_put_day(b, &to, b->waiting.list[i].grid, err);
+        if (!code) code = tb__ch_put_day(b, &to, b->pending.list[i].grid, err);
     }
-    tb__pending_clear(&b->waiting);
+    tb__pending_clear(&b->pending);
     return code;
 }
 
@@ -101,9 +102,9 @@ tb_code tb__ch_account_put(tb__ch_batch *b, int64_t account, int64_t edge, int64
                            tb_error *err)
 {
     tb_grid *sum = NULL;
-    tb_code code = b->account != account || b->waiting.n >= WAITING_MAX ? flush_account(b, err) : TB_OK;
+    tb_code code = b->account != account || b->pending.n >= PENDING_MAX ? flush_account(b, err) : TB_OK;
     b->account = account;
-    if (!code) code = tb__pending_at(&b->waiting, edge << TB__INDEX_BITS | day, &sum, err);
+    if (!code) code = tb__pending_at(&b->pending, edge << TB__INDEX_BITS | day, &sum, err);
     return code ? code : tb_grid_merge(sum, hours, err);
 }
 
@@ -169,8 +170,8 @@ static tb_code one_number(tb_store *store, int sql, int64_t *ret, tb_error *err)
     return TB_OK;
 }
 
-/* What was withdrawn does not count: the sums of the other inputs, looked at only where the bound would be passed, and once after
- * withdrawals. */
+/* Withdrawn inputs do not count: the bound becomes the sums of the other inputs. Read only if the bound would be exceeded, and once
+ * after withdrawals. */
 static tb_code lessen_bound(tb_store *store, int64_t *bound, tb_error *err)
 {
     int64_t now = 0, then = 0, exact = 0;
@@ -224,7 +225,7 @@ void tb__ch_batch_free(void *to)
     tb__ch_batch *b = to;
     if (!b) return;
     if (!b->ended) tb__write_buffer_drop(b->store);
-    tb__pending_release(&b->waiting);
+    tb__pending_release(&b->pending);
     free(b->days);
     free(b);
 }

@@ -1,10 +1,10 @@
-/* The accounts of a month: whose rows lie in it. */
+/* The accounts with usage in a month. */
 #include "store/clickhouse/private.h"
 #include "store/usage/file.h"
 
 #include <inttypes.h>
 
-/* Adds a series of each owner with usage in a month. Where something was withdrawn, rows may come to nothing. */
+/* Adds a series of each owner with usage in a month. After a withdrawal the rows of an owner may sum to zero. */
 static tb_code list_owners(tb_store *store, size_t shard, int64_t month, tb_buf *json, tb_error *err)
 {
     tb_buf *sql = tb__ch_start(store);
@@ -16,9 +16,9 @@ static tb_code list_owners(tb_store *store, size_t shard, int64_t month, tb_buf 
                               .where = "scope IN(2,3,6,7)", .first = hours.first, .end = hours.end};
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     if (withdrawn) tb_buf_str(sql, " GROUP BY base,owner");
-    if (withdrawn) tb__ch_put_there(sql);
+    if (withdrawn) tb__ch_put_not_empty(sql);
     tb_buf_str(sql, " FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {

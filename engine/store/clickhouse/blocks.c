@@ -1,4 +1,4 @@
-/* Blocks of a zone: listed by time and place, and fetched as many at once as those that were asked for tell. */
+/* Blocks of a zone: listed by time and position, and fetched in groups that grow with the blocks read so far. */
 #include "store/clickhouse/lines.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ tb_code tb__ch_blocks_list(tb__ch_blocks *b, tb_store *store, int64_t zone, int6
                tb__ch_of(store)->client->database, tb__ch_day_near(first_ms / TB_EVENT_MS_PER_DAY), last_ms, first_ms);
     tb_code code = tb__ch_put_counting(store, sql, TB__CH_LOGS, zone, err);
     tb_buf_str(sql, " LIMIT 1 BY batch FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, tb__ch_shard(store, TB__SCOPE_ZONE, zone), err);
+    if (!code) code = tb__ch_query(store, tb__ch_shard(store, TB__SCOPE_ZONE, zone), err);
     if (!code) code = take_listed(b, err);
     if (!code && b->n) qsort(b->list, b->n, sizeof *b->list, tb__log_order_of(descending));
     for (size_t i = 0; i < b->n; i++)
@@ -101,7 +101,7 @@ static tb_code fetch_group(tb__ch_blocks *b, size_t i, tb_error *err)
     if (!b->text) return tb_no_memory(err);
     choose_group(b, i);
     put_group(b);
-    tb_code code = tb__ch_ask(b->store, tb__ch_shard(b->store, TB__SCOPE_ZONE, b->zone), err);
+    tb_code code = tb__ch_query(b->store, tb__ch_shard(b->store, TB__SCOPE_ZONE, b->zone), err);
     const tb_buf answer = ch->answer; /* both have one bound */
     ch->answer = b->bytes;
     b->bytes = answer;

@@ -1,5 +1,5 @@
-/* Chained slots, and a ring through all entries by their last use. One lock: an entry is copied within it and
- * decoded outside. */
+/* A hash table with chains, and a ring of all entries by last use. One lock: an entry is copied under it and decoded
+ * outside. */
 #include "store/clickhouse/cache.h"
 
 #include <pthread.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 16    /* of 64 shards. More share their bits: one that is away then stands for others, too */
+#define WORDS 16    /* of 64 shards. More shards share bits: one that is not reachable then counts for the others too */
 #define SLOTS 65536 /* half a MiB; an entry is some hundred bytes */
 
 typedef struct entry {
-    struct entry *next;          /* of its slot */
+    struct entry *next;          /* in its slot's chain */
     struct entry *newer, *older; /* of the ring */
     tb__ch_cache_key key;
     tb__ch_as_of as_of;
@@ -115,11 +115,6 @@ bool tb__ch_cache_get(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of,
     return good && !out->failed;
 }
 
-static bool is_newer(tb__ch_as_of a, tb__ch_as_of b)
-{
-    return a.newest > b.newest || (a.newest == b.newest && a.mended > b.mended);
-}
-
 void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of, const void *data, size_t len)
 {
     const size_t size = sizeof(entry) + len;
@@ -132,7 +127,8 @@ void tb__ch_cache_put(tb__ch_cache *c, tb__ch_cache_key key, tb__ch_as_of as_of,
     if (len) memcpy(e->data, data, len);
     pthread_mutex_lock(&c->lock);
     entry **at = find(c, key);
-    if (*at && is_newer((*at)->as_of, as_of)) {
+    const tb__ch_as_of old = *at ? (*at)->as_of : as_of;
+    if (old.newest > as_of.newest || (old.newest == as_of.newest && old.mended > as_of.mended)) {
         free(e); /* a reader of an older snapshot */
     } else {
         if (*at) drop_at(c, at);

@@ -1,8 +1,8 @@
-/* Owners' days, from what the process remembers (cache.h) and, where usage came since, from their shard: what is
- * stale is asked for in one statement. An entry begins with its metrics (u32) and is a row of { location u32, length u32,
- * chunk }. Location 0 is all together, with all metrics of the entry; each location beside it has BYTES alone, which is
- * all that is asked for of many locations at once: their other counters would be as much again for each. A location by itself has
- * entries of its own. A day without usage has no chunk. */
+/* Owners' days, from the process's cache (cache.h), and those with newer usage from their shard: all stale days are read with
+ * one statement. An entry is its metrics (u32), followed by parts { location u32, length u32, chunk }. Location 0 is all
+ * locations together, with all metrics of the entry. Single locations beside it have only BYTES, as no query reads more for many
+ * locations at once, and the other counters would double the entry. A query for one location has separate entries. A day
+ * without usage has no chunk. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAYS_MAX  4096 /* of one answer; longer ones are asked for whole */
+#define DAYS_MAX  4096 /* of one answer; longer ranges are queried without the cache */
 #define ENTRY_MAX ((size_t)64 << 20)
 
 typedef struct span {
     tb_store *store;
-    const tb__ch_whose *list; /* of one shard and scope, ascending by owner */
+    const tb__ch_owner *list; /* of one shard and scope, ascending by owner */
     size_t owners;
     tb_range range;
-    uint32_t metrics; /* that are wanted, and what entries have that lack some of these */
+    uint32_t metrics; /* the wanted ones, and those of entries that lack some of them */
     int64_t first;    /* day */
     size_t n;
     tb__ch_as_of *as_of; /* of each day; newest 0: no usage */
-    bool *stale;         /* of each owner the days, one after the other */
+    bool *stale;         /* for each owner and day */
     tb_buf entry;
     tb__ch_part_fn fn;
     void *ctx;
@@ -96,7 +96,7 @@ static tb_code give(span *s, size_t o, size_t i, tb_error *err)
     return code;
 }
 
-/* s->entry becomes the day's, where there is one with all that is wanted. */
+/* Sets s->entry to the day's entry, if there is one with all wanted metrics. */
 static bool remembers(span *s, size_t o, size_t i)
 {
     uint32_t metrics;
@@ -119,7 +119,7 @@ static tb_code give_remembered(span *s, tb_error *err)
     return code;
 }
 
-/* --- what is stale --- */
+/* --- stale days --- */
 
 static tb_code finish_day(span *s, size_t o, size_t i, tb__pending *grids, tb_error *err)
 {
@@ -145,12 +145,12 @@ static tb_code finish_day(span *s, size_t o, size_t i, tb__pending *grids, tb_er
 typedef struct row {
     int64_t owner, edge; /* where there are several */
     int64_t at;
-    const char *values; /* of the metrics that were asked for */
+    const char *values; /* of the requested metrics */
     size_t n;           /* locations */
     const char *edges, *bytes;
 } row;
 
-static row read_row(tb__ch_reader *r, const tb__ch_question *q)
+static row read_row(tb__ch_reader *r, const tb__ch_select *q)
 {
     row to = {.owner = q->of.owner, .edge = q->of.edge};
     if (q->n_owners > 1) to.owner = (int64_t)tb__ch_column(r, 8);
@@ -205,7 +205,7 @@ static tb_code add_row(tb__pending *grids, int64_t edge, uint32_t metrics, const
     return code ? code : add_located(grids, from, slot, err);
 }
 
-/* Which of the list a row is of, from `from` on. */
+/* The index of a row's owner in the list, from `from` on. */
 static size_t whose_row(const span *s, size_t from, const row *of)
 {
     while (from + 1 < s->owners && (s->list[from].owner < of->owner ||
@@ -222,8 +222,8 @@ static int by_owner_and_time(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Owner by owner, location by location where these are meant, day by day. */
-static tb_code read_rows(const span *s, const tb__ch_question *q, row **ret_list, size_t *ret_n, tb_error *err)
+/* Ordered by owner, by location if locations are requested, and by day. */
+static tb_code read_rows(const span *s, const tb__ch_select *q, row **ret_list, size_t *ret_n, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
     size_t cap = 0;
@@ -237,7 +237,7 @@ static tb_code read_rows(const span *s, const tb__ch_question *q, row **ret_list
     return code;
 }
 
-static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, tb_error *err)
+static tb_code take_rows(span *s, const tb__ch_select *q, tb__pending *grids, tb_error *err)
 {
     const int64_t unit = s->range.hourly ? 24 : 1;
     size_t day = s->n, o = 0, n = 0;
@@ -245,7 +245,7 @@ static tb_code take_rows(span *s, const tb__ch_question *q, tb__pending *grids, 
     tb_code code = read_rows(s, q, &list, &n, err);
     for (size_t at = 0; !code && at < n; at++) {
         const size_t i = (size_t)(list[at].at / unit - s->first), of = whose_row(s, o, &list[at]);
-        if (i >= s->n) code = tb__ch_not_asked_for(err);
+        if (i >= s->n) code = tb__ch_unexpected_row(err);
         if (code) break;
         if ((i != day || of != o) && day < s->n) code = finish_day(s, o, day, grids, err);
         o = of;
@@ -265,7 +265,7 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
     static const char *const names[2][3] = {{"day", "owner,day", "owner,edge,day"}, {"h", "owner,h", "owner,edge,h"}};
     const bool hourly = s->range.hourly, located = !s->list[0].edge && s->metrics & TB_METRIC_BIT(TB_M_BYTES);
     const size_t many = s->owners < 2 ? 0 : s->list[0].edge ? 2 : 1;
-    tb__ch_question q = {.keys = keys[hourly][many],
+    tb__ch_select q = {.keys = keys[hourly][many],
                                .metrics = located ? s->metrics & ~TB_METRIC_BIT(TB_M_BYTES) : s->metrics,
                                .of = s->list[0],
                                .owners = s->list,
@@ -277,8 +277,8 @@ static tb_code read_stale(span *s, size_t from, size_t to, tb_error *err)
                                .located = located};
     tb__pending grids = {0};
     q.brief = s->owners == 1 && tb__ch_is_brief(&q, (to - from) * (hourly ? 24 : 1));
-    tb_code code = tb__ch_put_question(s->store, &q, err);
-    if (!code) code = tb__ch_ask(s->store, tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner), err);
+    tb_code code = tb__ch_put_select(s->store, &q, err);
+    if (!code) code = tb__ch_query(s->store, tb__ch_shard(s->store, s->list[0].scope, s->list[0].owner), err);
     if (!code) code = take_rows(s, &q, &grids, err);
     tb__pending_release(&grids);
     for (size_t at = 0; !code && at < s->n * s->owners; at++) /* days of others */
@@ -301,7 +301,7 @@ static tb_code read_span(span *s, tb_error *err)
 
 tb_code tb__ch_each_part(tb_store *store, const tb__ch_wanted *wanted, tb__ch_part_fn fn, void *ctx, tb_error *err)
 {
-    /* What is newest, and what counts, are of one snapshot. */
+    /* The newest batches and the ids that count must be of one snapshot. */
     const bool own = sqlite3_get_autocommit(store->db) != 0;
     span s = {.store = store, .list = wanted->of, .owners = wanted->n, .range = wanted->range, .metrics = wanted->metrics,
               .fn = fn, .ctx = ctx};

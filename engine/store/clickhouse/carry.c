@@ -1,6 +1,6 @@
-/* Request logs and shield events of a file whose usage went to the servers, in one transaction: blocks are sent as they
- * are, events one by one, the servers are asked what that came to, and the file lets go of them. Their pages are
- * overwritten, since they hold addresses. */
+/* Moves request logs and shield events to the servers after the usage, in one transaction: blocks are sent unchanged and
+ * events one by one, the totals are compared with those of the servers, and the rows are deleted from the file. Their pages
+ * are overwritten, since they hold addresses. */
 #include "store/clickhouse/lines.h"
 #include "store/core/trees.h"
 #include "store/logs/log_run.h"
@@ -58,17 +58,6 @@ static tb_code each_row(carrying *c, tb__statement which, carry_fn *fn, tb_error
     return code;
 }
 
-/* The sums are new: seals of the file's rows have the file's numbers in them. */
-static tb_code begin_carry(carrying *c, tb_error *err)
-{
-    tb_code code = tb__ch_begin(c->store, err);
-    c->batch = tb__ch_of(c->store)->next++;
-    c->block_seals = 0 - tb__ch_of(c->store)->lines.seals;
-    if (!code) code = tb__seals_write(c->store, err);
-    if (!code) code = tb__meta_set(c->store, "log_seals", 0, err);
-    return code ? code : tb__meta_set(c->store, "event_seals", 0, err);
-}
-
 static tb_code compare_carried(carrying *c, tb_error *err)
 {
     tb__ch_amount logs, events;
@@ -82,23 +71,25 @@ static tb_code compare_carried(carrying *c, tb_error *err)
                    logs.units, c->blocks);
 }
 
-static tb_code take_out(tb_store *store, tb_error *err)
-{
-    tb_code code = tb__exec(store->db, store->path,
-                            "PRAGMA secure_delete=ON; DELETE FROM log_span; DELETE FROM log_block; DELETE FROM event_block",
-                            err);
-    return code ? code : tb__tree_wipe(store, TB__TREE_log_span, err);
-}
-
 static tb_code carry(tb_store *store, void *ctx, tb_error *err)
 {
     carrying *c = ctx;
     tb_code code = tb__log_compact_all(store, err);
-    if (!code) code = begin_carry(c, err);
+    if (!code) code = tb__ch_begin(store, err);
+    if (code) return code;
+    c->batch = tb__ch_of(store)->next++;
+    /* The sums of seals start again: the seals of rows in the file include the file's ids. */
+    c->block_seals = 0 - tb__ch_of(store)->lines.seals;
+    code = tb__seals_write(store, err);
+    if (!code) code = tb__meta_set(store, "log_seals", 0, err);
+    if (!code) code = tb__meta_set(store, "event_seals", 0, err);
     if (!code) code = each_row(c, TB__SQL_CARRY_LOGS, carry_block, err);
     if (!code) code = each_row(c, TB__SQL_CARRY_EVENTS, carry_events, err);
     if (!code) code = compare_carried(c, err);
-    if (!code) code = take_out(store, err);
+    if (!code)
+        code = tb__exec(store->db, store->path,
+                        "PRAGMA secure_delete=ON; DELETE FROM log_span; DELETE FROM log_block; DELETE FROM event_block", err);
+    if (!code) code = tb__tree_wipe(store, TB__TREE_log_span, err);
     if (!code) code = tb__ch_add_seals(store, TB__CH_EVENTS, c->event_seals, err);
     if (!code) code = tb__ch_commit(store, err);
     store->scrub = true; /* no answer changes: the data version stays */

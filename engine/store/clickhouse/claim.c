@@ -1,14 +1,18 @@
-/* Who writes. Two that wrote to one database would give out the same ids, count each other's rows, and drop what the other one
- * folded: two control files by mistake, or a copy of one beside the one that runs. So whoever takes spans of ids says so on every
- * shard that takes it first, in its table `writer`: up to which span, and a number that it drew and wrote into its file before. Then it looks on all
- * whether anybody else took a span since it began. Of two that begin at once at least one sees the other. One that runs looks again
- * now and then (tb_store_usage_look), and asks and sends nothing any more once another one has begun. Spans that were taken are
- * never given out again.
+/* One writer per database. Two control files by mistake, or a copy of one beside the running one, would use the same ids, count
+ * each other's rows, and drop the rows that the other one compacted. So a writer claims its spans of ids:
  *
- * A file that has no usage here yet takes no database in which others took spans, or that has rows of an earlier build's.
+ * 1. It draws a number and stores it in its file.
+ * 2. It writes the number and its last span to the table `writer` of every shard that accepts it.
+ * 3. It checks on all shards whether another writer claimed a span since it began. Of two that begin at once at least one sees the
+ *    other.
  *
- * And a server on which a span is missing that the file's usage is in (meta.usage_claimed) is older than the file: it came back from
- * a backup, and lacks what was taken in since. */
+ * A running writer checks again at times (tb_store_usage_look), and sends no more statements once another one has begun. A
+ * claimed span is never used again.
+ *
+ * A file with no usage here yet refuses a database in which others claimed spans, or which has rows of an earlier build.
+ *
+ * A server that lacks a claim for a span of the file's usage (meta.usage_claimed) is older than the file: it was restored
+ * from a backup, and lacks newer usage. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 
@@ -21,15 +25,15 @@ tb_code tb__ch_make_claims(tb_store *store, size_t shard, tb_error *err)
 {
     tb_buf_fmt(tb__ch_start(store), "CREATE TABLE IF NOT EXISTS %s.writer(epoch UInt64,token UInt64)ENGINE=MergeTree ORDER BY epoch",
                tb__ch_of(store)->client->database);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
-/* Numbers of a shard's claims; 0 where there are none. */
+/* A shard's claims; 0 if there are none. */
 static tb_code ask_claims(tb_store *store, size_t shard, int64_t *ret, size_t n, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     memset(ret, 0, n * sizeof *ret);
-    const tb_code code = tb__ch_ask(store, shard, err);
+    const tb_code code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(ch);
     if (code || !ch->answer.len) return code;
     for (size_t i = 0; i < n; i++)
@@ -94,7 +98,7 @@ tb_code tb__ch_check_alone(tb_store *store, tb_error *err)
     return code;
 }
 
-/* All look at all servers, so one that has it is enough: another may be full, or gone by now. */
+/* Every writer checks all servers, so a claim on one of them is enough: others may be full or unreachable. */
 tb_code tb__ch_claim(tb_store *store, int64_t epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -103,7 +107,7 @@ tb_code tb__ch_claim(tb_store *store, int64_t epoch, tb_error *err)
     for (size_t shard = 0; (!code || code == TB_E_AWAY) && shard < ch->client->shards; shard++) {
         tb_buf_fmt(tb__ch_start(store), "INSERT INTO %s.writer VALUES(%" PRId64 ",%" PRId64 ")", ch->client->database, epoch,
                    ch->token_of);
-        code = tb__ch_ask(store, shard, err);
+        code = tb__ch_query(store, shard, err);
         there += !code;
     }
     ch->claimed = there == ch->client->shards;
@@ -120,7 +124,7 @@ static tb_code keep_token(tb_store *store, void *ctx, tb_error *err)
     return tb__ch_meta_put(store, TOKEN, *(int64_t *)ctx, err);
 }
 
-/* The server draws the number, as that of a database. */
+/* The server draws the number, as it does a database's. */
 static tb_code draw_token(tb_store *store, tb_error *err)
 {
     int64_t drawn[2];
@@ -131,7 +135,7 @@ static tb_code draw_token(tb_store *store, tb_error *err)
     return code ? code : tb_store_write(store, keep_token, &drawn[0], err);
 }
 
-/* The number is in the file before it is on a server. So first starts that are cut off know their own, and go on with it. */
+/* The number is stored in the file before it is sent to a server. So a first start that was interrupted recognises its own claim. */
 tb_code tb__ch_begin_claims(tb_store *store, bool used, int64_t epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);

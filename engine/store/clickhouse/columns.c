@@ -1,4 +1,4 @@
-/* Rows that wait, as ClickHouse takes them with the least work: its own format Native, column by column, in the order of the table's key,
+/* Pending rows in the format that costs ClickHouse the least: Native, column by column, in the order of the table's key,
  * and without counters that are zero in all of them, which are its defaults. */
 #include "rollup/order.h"
 #include "store/clickhouse/private.h"
@@ -66,7 +66,7 @@ static inline uint64_t value_of(const char *row, const column *c)
 
 /* --- the order --- */
 
-/* The key of a table in two numbers; what is left of it, batch and row, ascends as the rows lie. */
+/* The key of a table as two numbers; the rest of it, batch and row, ascends already. */
 static uint64_t minor_key(const layout *l, tb__ch_form form, const char *row)
 {
     if (form == TB__CH_COUNTRIES) return value_of(row, &l->list[1]) << 32 | value_of(row, &l->list[2]);
@@ -79,7 +79,7 @@ static uint64_t major_key(const layout *l, tb__ch_form form, const char *row)
     return value_of(row, &l->list[0]) << 60 | value_of(row, &l->list[1]);
 }
 
-/* Nothing depends on it: ClickHouse sorts what is not in order. */
+/* Only an optimisation: ClickHouse sorts rows that are not in order. */
 static void sort_rows(const layout *l, tb__ch_form form, const tb_buf *rows, tb__item *items, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,25 +1,26 @@
-/* Compaction: a month's rows become one row for each place and hour, in a step at a time between the writer's other
+/* Compaction: a month's rows become one row for each location and hour, one step at a time between the writer's other
  * work. See open.c for which rows count.
  *
- * 1. A commit of the file: two spans of ids are begun. The first is the fold's own, of one id; batches go on in the
- *    second. From then on no row with an id below the fold's is new: what comes again under such an id came before.
- *    meta.usage_fold names the fold's span.
- * 2. INSERT SELECT of what counts below that id, in spans of at most 200,000 rows, each compared with what it was made of.
- *    Nobody sees these rows. While a step runs nothing else is written, so a step is one statement, which reads so many rows as the
- *    caller says, who knows how long the last ones took; what a plan reads is bounded, too (fold.c).
- * 3. A commit of the file: the month's generation is the fold's. Readers see its rows, and of batches those above. Where rows
- *    were found there twice, meta.usage_mended_MONTH says so, and nothing that is remembered of the month is good any more.
- * 4. After a grace, the partitions below are dropped, whatever folds came since. Before that the process knows it, so that a
- *    reader with an older snapshot is refused, and the shard has a row of scope 0 that says it, so that an older copy of the
- *    file, and a reader in another process, is.
- * An interruption leaves rows under an id that never counts: usage_fold's, where it is no month's generation. They go before
- * another fold begins, so that a fold that fails again and again fills no disk. What still arrives of them then goes with a
- * later step 4.
+ * 1. Commit to the file: two new spans of ids. The compaction uses one id, the first of the first span; batches continue
+ *    in the second. From then on no row with an id below the compaction's is new: a row that arrives late under such an
+ *    id is a repetition. meta.usage_fold names the compaction's span.
+ * 2. INSERT SELECT of the rows that count below that id, in spans of at most 200,000 rows. Each span is compared with its
+ *    source. No reader sees the new rows yet. Nothing else is written while a step runs, so a step is a single statement.
+ *    The caller sets how many rows it reads, from the time that earlier ones took; a plan is bounded too (compact_rows.c).
+ * 3. Commit to the file: the compaction's id becomes the month's generation. Readers see its rows, and batches above it.
+ *    If rows were found twice, meta.usage_mended_MONTH says so, and all cached values of the month are invalid.
+ * 4. After a grace period the partitions with smaller ids are dropped, whatever compactions followed. Before that the
+ *    process records it, so that a reader with an older snapshot is refused; and the shard gets a row of scope 0, so that
+ *    an older copy of the file and a reader in another process are refused too.
  *
- * Months that are due (letgo.c) come first, once no call for one came between two looks: a fold leaves out what goes of all
- * accounts at once. */
+ * An interruption leaves rows under an id that never counts: the one in usage_fold, if it is no month's generation. They
+ * are dropped before the next compaction begins, so that one that fails repeatedly cannot fill the disk. Rows that arrive
+ * after that are dropped by a later step 4.
+ *
+ * Months with expired usage (expire.c) come first, once no request for one arrived between two checks: one compaction drops the
+ * expired usage of all accounts. */
 #include "store/clickhouse/cache.h"
-#include "store/clickhouse/fold.h"
+#include "store/clickhouse/compact.h"
 #include "store/clickhouse/lines.h"
 #include "tollbook/calendar.h"
 #include "tollbook/usageservers.h"
@@ -30,7 +31,7 @@
 
 #define MARK_ROW UINT32_MAX
 
-/* --- what there is --- */
+/* --- stored rows --- */
 
 /* A month's rows under the ids of one span, on one shard. */
 typedef struct part {
@@ -45,7 +46,7 @@ typedef struct look {
     size_t n, cap;
     tb__ch_due *due;
     size_t n_due;
-    int64_t left; /* the span of a fold that may be left over */
+    int64_t left; /* the span of an interrupted compaction, if any */
 } look;
 
 static const char *const table_name[TB__CH_COMPACTED] = {[TB__CH_CELL] = "cell", [TB__CH_COUNTRY] = "country"};
@@ -57,7 +58,7 @@ static tb_code look_at_shard(tb_store *store, size_t shard, look *to, tb_error *
                "toUInt64OrZero(extract(partition,',([0-9]+)')) AS s,toUInt64(sum(rows)) FROM system.parts"
                " WHERE database='%s' AND table IN('cell','country') AND active GROUP BY t,m,s ORDER BY m,s,t FORMAT RowBinary",
                tb__ch_of(store)->client->database);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         code = tb__grow(&to->list, to->n, &to->cap, sizeof *to->list, err);
@@ -92,8 +93,8 @@ static bool is_left_over(const struct tb__clickhouse *ch, const look *l, const p
     return p->span && p->span == l->left && p->span > span_of(ch, p->month);
 }
 
-/* Rows of batches that a fold is made of, on all shards. What tells of rows that went (say_gone) lies under a generation's id. */
-static uint64_t rows_of_batches(const struct tb__clickhouse *ch, const look *l, const tb__ch_fold *f)
+/* Rows of batches that the compaction reads, on all shards. The row that records dropped rows (say_gone) has a generation's id. */
+static uint64_t rows_of_batches(const struct tb__clickhouse *ch, const look *l, const tb__ch_compaction *f)
 {
     uint64_t rows = 0;
     for (size_t i = 0; i < l->n; i++) {
@@ -103,10 +104,10 @@ static uint64_t rows_of_batches(const struct tb__clickhouse *ch, const look *l, 
     return rows;
 }
 
-/* Rows of a month: in its generation, and those that were not folded yet. A table that an earlier build made has
- * no spans in its partitions (0): it stays as it is. */
+/* Rows of a month: those in its generation, and those not compacted yet. The partitions of a table from an earlier build
+ * have no spans (0): they stay as they are. */
 typedef struct weight {
-    uint64_t folded, waiting;
+    uint64_t compacted, pending;
     bool plain;
 } weight;
 
@@ -118,19 +119,13 @@ static weight weigh(const struct tb__clickhouse *ch, const look *l, int64_t mont
         const part *p = &l->list[i];
         if (p->month != month || is_left_over(ch, l, p)) continue;
         if (!p->span) w.plain = true;
-        if (p->span == span) w.folded += p->rows;
-        if (p->span > span) w.waiting += p->rows;
+        if (p->span == span) w.compacted += p->rows;
+        if (p->span > span) w.pending += p->rows;
     }
     return w;
 }
 
-/* The folded ones are written again. */
-static bool is_worth_it(const weight *w, const tb_compaction *c)
-{
-    return w->waiting >= c->rows_min && w->waiting >= w->folded / 2;
-}
-
-/* What the operator sees of how far behind this is. */
+/* The backlog, for the operator. */
 static void count_waiting(const struct tb__clickhouse *ch, const look *l, tb_compaction *c)
 {
     c->waiting = c->leaving = 0;
@@ -142,13 +137,13 @@ static void count_waiting(const struct tb__clickhouse *ch, const look *l, tb_com
     }
 }
 
-/* What a fold is to be of. */
+/* The month to compact. */
 typedef struct choice {
     int64_t month; /* -1: none */
-    int64_t due;   /* the last call for it; 0: there was none */
+    int64_t due;   /* the number of its last retention request; 0: none */
 } choice;
 
-/* The oldest month that is due; else that with the most rows that wait, where it is worth it. */
+/* The oldest month with expired usage, else the one with the most pending rows, if there are enough. */
 static choice choose(const struct tb__clickhouse *ch, const look *l, bool called, const tb_compaction *c)
 {
     choice chosen = {-1, 0};
@@ -157,14 +152,16 @@ static choice choose(const struct tb__clickhouse *ch, const look *l, bool called
         if (!weigh(ch, l, l->due[i].month).plain) return (choice){l->due[i].month, l->due[i].call};
     for (size_t i = 0; i < l->n; i++) {
         const weight w = weigh(ch, l, l->list[i].month);
-        if (w.plain || w.waiting <= most || (c->rows_min && !is_worth_it(&w, c))) continue;
+        if (w.plain || w.pending <= most) continue;
+        /* A compaction writes the compacted rows again, so enough pending ones must have gathered. */
+        if (c->rows_min && (w.pending < c->rows_min || w.pending < w.compacted / 2)) continue;
         chosen.month = l->list[i].month;
-        most = w.waiting;
+        most = w.pending;
     }
     return chosen;
 }
 
-/* No call for a month came since the last look. */
+/* Whether no retention request came since the last check. */
 static bool are_called(struct tb__clickhouse *ch, const look *l)
 {
     const int64_t before = ch->due_seen;
@@ -174,70 +171,66 @@ static bool are_called(struct tb__clickhouse *ch, const look *l)
     return ch->due_seen == before;
 }
 
-/* --- a fold --- */
+/* --- one compaction --- */
 
-void tb__ch_fold_free(struct tb__clickhouse *ch)
+void tb__ch_compaction_free(struct tb__clickhouse *ch)
 {
-    tb__ch_fold *f = ch->fold;
+    tb__ch_compaction *f = ch->compaction;
     if (!f) return;
-    for (size_t i = 0; i < f->n_leavers; i++)
-        free(f->leavers[i].sum);
-    free(f->leavers);
-    free(f->going);
+    for (size_t i = 0; i < f->n_expiring; i++)
+        free(f->expiring[i].sum);
+    free(f->expiring);
+    free(f->owners_expiring);
     free(f->owners.list);
     free(f->hours.list);
     free(f);
-    ch->fold = NULL;
+    ch->compaction = NULL;
 }
 
 static tb_code begin_ids(tb_store *store, void *ctx, tb_error *err)
 {
-    tb__ch_fold *f = ctx;
-    tb_code code = tb__ch_begin_fold_span(store, &f->batch, err);
+    tb__ch_compaction *f = ctx;
+    tb_code code = tb__ch_begin_compaction_span(store, &f->batch, err);
     if (!code) code = tb__ch_meta_put(store, "usage_fold", f->batch >> TB__CH_ID_BITS, err);
-    return code || !f->due ? code : tb__ch_read_leavers(store, f, err);
+    return code || !f->due ? code : tb__ch_read_expiring(store, f, err);
 }
 
-static tb_code begin_fold(tb_store *store, const look *l, choice of, tb_error *err)
+static tb_code begin_compaction(tb_store *store, const look *l, choice of, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    ch->fold = calloc(1, sizeof *ch->fold);
-    if (!ch->fold) return tb_no_memory(err);
-    ch->fold->month = of.month;
-    ch->fold->from = tb__ch_month_batch(ch, of.month);
-    ch->fold->due = of.due;
-    tb__ch_fold_begin(ch->fold);
-    tb_code code = tb_store_write(store, begin_ids, ch->fold, err);
-    /* Not before the file has the span: what comes would be behind it, and its ids given out again with the next fold. */
+    ch->compaction = calloc(1, sizeof *ch->compaction);
+    if (!ch->compaction) return tb_no_memory(err);
+    ch->compaction->month = of.month;
+    ch->compaction->from = tb__ch_month_batch(ch, of.month);
+    ch->compaction->due = of.due;
+    tb__ch_compaction_begin(ch->compaction);
+    tb_code code = tb_store_write(store, begin_ids, ch->compaction, err);
+    /* Set only after the file has the span: before that, the next compaction would use the same ids again. */
     if (code) {
-        tb__ch_fold_free(ch);
+        tb__ch_compaction_free(ch);
         return code;
     }
-    ch->next = ch->fold->batch + (INT64_C(1) << TB__CH_ID_BITS) + 1;
-    ch->fold->lay = rows_of_batches(ch, l, ch->fold);
+    ch->next = ch->compaction->batch + (INT64_C(1) << TB__CH_ID_BITS) + 1;
+    ch->compaction->lay = rows_of_batches(ch, l, ch->compaction);
     return TB_OK;
-}
-
-/* Rows that something else has sent again count once from here on: who remembers sums, or answers, asks anew. */
-static tb_code note_mended(tb_store *store, const tb__ch_fold *f, tb_error *err)
-{
-    char name[40] = "usage_mended_";
-    sqlite3_snprintf(27, name + 13, "%lld", (long long)f->month);
-    store->dirty = true; /* bills have always left such rows out */
-    return tb__ch_meta_put(store, name, f->batch, err);
 }
 
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
-    const tb__ch_fold *f = ctx;
+    const tb__ch_compaction *f = ctx;
     char name[40] = "usage_month_";
     sqlite3_snprintf(28, name + 12, "%lld", (long long)f->month);
     tb_code code = tb__ch_meta_put(store, name, f->batch >> TB__CH_ID_BITS, err);
-    if (!code && f->repeats) code = note_mended(store, f, err);
-    return code || !f->due ? code : tb__ch_let_go_of(store, f, err);
+    if (!code && f->repeats) { /* rows that were stored twice count once from now on: cached sums and answers are invalid */
+        char mended[40] = "usage_mended_";
+        sqlite3_snprintf(27, mended + 13, "%lld", (long long)f->month);
+        store->dirty = true; /* bills never counted such rows twice */
+        code = tb__ch_meta_put(store, mended, f->batch, err);
+    }
+    return code || !f->due ? code : tb__ch_record_expired(store, f, err);
 }
 
-/* --- since when a generation is one --- */
+/* --- when a generation began --- */
 
 #define LONG_AGO (INT64_MIN / 2)
 
@@ -248,7 +241,8 @@ static const struct tb__ch_flip *flip_of(const struct tb__clickhouse *ch, int64_
     return NULL;
 }
 
-/* A month's generation that has been one for the grace: nobody reads an older one. Nobody who reads is older than this process. */
+/* Whether a month's generation is older than the grace period, so that no reader uses an older one. No reader is older than this
+ * process. */
 static int64_t old_generation(const struct tb__clickhouse *ch, int64_t month, const tb_compaction *c)
 {
     int64_t old = 0;
@@ -260,7 +254,7 @@ static int64_t old_generation(const struct tb__clickhouse *ch, int64_t month, co
     return old;
 }
 
-/* Room for a flip, with the generation before it. What nobody asks for any more goes. */
+/* Makes room for a flip and the generation before it. Removes entries that are no longer needed. */
 static tb_code ready_flip(struct tb__clickhouse *ch, int64_t month, const tb_compaction *c, tb_error *err)
 {
     const int64_t old = old_generation(ch, month, c);
@@ -275,8 +269,8 @@ static tb_code ready_flip(struct tb__clickhouse *ch, int64_t month, const tb_com
     return TB_OK;
 }
 
-/* What came while the fold ran, under the ids that it was made of, something else has sent. */
-static tb_code look_for_more(tb_store *store, tb__ch_fold *f, tb_error *err)
+/* Rows that arrived during the compaction under ids that it read are repetitions that something else sent. */
+static tb_code look_for_more(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     look l = {NULL, 0, 0, NULL, 0, 0};
     tb_code code = take_look(store, &l, err);
@@ -286,45 +280,37 @@ static tb_code look_for_more(tb_store *store, tb__ch_fold *f, tb_error *err)
     return code;
 }
 
-static tb_code end_fold(tb_store *store, tb_compaction *c, tb_error *err)
+static tb_code end_compaction(tb_store *store, tb_compaction *c, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__ch_fold *f = ch->fold;
+    tb__ch_compaction *f = ch->compaction;
     tb_code code = f->repeats ? TB_OK : look_for_more(store, f, err);
     if (!code) code = ready_flip(ch, f->month, c, err);
     if (!code) code = tb_store_write(store, flip, f, err);
     if (!code) {
         ch->flips[ch->n_flips++] = (struct tb__ch_flip){f->month, f->batch, c->now_us};
         c->folded++;
-        if (f->due) c->let_go++;
+        if (f->due) c->expired++;
     }
-    tb__ch_fold_free(ch);
+    tb__ch_compaction_free(ch);
     return code;
 }
 
-static tb_code step_fold(tb_store *store, tb_compaction *c, tb_error *err)
+static tb_code step_compaction(tb_store *store, tb_compaction *c, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__ch_fold *f = ch->fold;
-    if (f->planned && tb__ch_fold_is_over(f)) tb__ch_fold_next(f);
-    if (f->shard == ch->client->shards) return end_fold(store, c, err);
+    tb__ch_compaction *f = ch->compaction;
+    if (f->planned && tb__ch_compaction_is_over(f)) tb__ch_compaction_next(f);
+    if (f->shard == ch->client->shards) return end_compaction(store, c, err);
     const uint64_t most = c->rows_most ? c->rows_most : TB_COMPACTION_ROWS_MOST;
-    tb_code code = f->planned ? tb__ch_fold_step(store, f, most, &c->rows, err) : tb__ch_fold_plan(store, f, err);
-    if (code) tb__ch_fold_free(ch);
+    tb_code code = f->planned ? tb__ch_compaction_step(store, f, most, &c->rows, err) : tb__ch_compaction_plan(store, f, err);
+    if (code) tb__ch_compaction_free(ch);
     return code;
 }
 
-/* --- what was folded goes --- */
+/* --- obsolete rows are dropped --- */
 
-static tb_code drop_partition(tb_store *store, const part *p, tb_error *err)
-{
-    const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
-    tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION (%d,%" PRId64 ")", tb__ch_of(store)->client->database,
-               table_name[p->of], date.year * 100 + date.month, p->span);
-    return tb__ch_ask(store, p->shard, err);
-}
-
-/* What goes below this id counts for nobody who is to be answered. */
+/* Rows below this id count for no reader that may still be answered. */
 static tb_code say_gone(tb_store *store, const part *p, int64_t batch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -332,11 +318,11 @@ static tb_code say_gone(tb_store *store, const part *p, int64_t batch, tb_error 
     tb_buf_fmt(tb__ch_start(store),
                "INSERT INTO %s.cell(scope,owner,edge,h,batch,row) VALUES(0,0,0,%" PRId64 ",%" PRId64 ",%u)",
                ch->client->database, tb_month_first_day(p->month) * 24, batch, (unsigned)MARK_ROW);
-    return tb__ch_ask(store, p->shard, err);
+    return tb__ch_query(store, p->shard, err);
 }
 
-/* Parts come by shard and month. */
-static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *c, tb_error *err)
+/* Parts are sorted by shard and month. */
+static tb_code drop_obsolete(tb_store *store, const look *l, const tb_compaction *c, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     const part *said = NULL;
@@ -350,12 +336,16 @@ static tb_code drop_folded(tb_store *store, const look *l, const tb_compaction *
             code = say_gone(store, p, old, err);
             said = p;
         }
-        if (!code) code = drop_partition(store, p, err);
+        if (code) break;
+        const tb_date date = tb_date_from_day(tb_month_first_day(p->month));
+        tb_buf_fmt(tb__ch_start(store), "ALTER TABLE %s.%s DROP PARTITION (%d,%" PRId64 ")", tb__ch_of(store)->client->database,
+                   table_name[p->of], date.year * 100 + date.month, p->span);
+        code = tb__ch_query(store, p->shard, err);
     }
     return code;
 }
 
-/* --- the whole --- */
+/* --- a step --- */
 
 static tb_code look_and_begin(tb_store *store, tb_compaction *c, tb_error *err)
 {
@@ -365,8 +355,8 @@ static tb_code look_and_begin(tb_store *store, tb_compaction *c, tb_error *err)
     if (!code) {
         count_waiting(ch, &l, c);
         const choice next = choose(ch, &l, are_called(ch, &l), c);
-        code = drop_folded(store, &l, c, err);
-        if (!code && next.month >= 0) code = begin_fold(store, &l, next, err);
+        code = drop_obsolete(store, &l, c, err);
+        if (!code && next.month >= 0) code = begin_compaction(store, &l, next, err);
     }
     free(l.due);
     free(l.list);
@@ -379,21 +369,21 @@ tb_code tb_store_compact(tb_store *store, tb_compaction *c, tb_error *err)
     const uint64_t before = c->folded;
     c->working = false;
     c->rows = 0;
-    if (!ch || ch->unseen) return TB_OK;
-    tb_code code = ch->fold ? step_fold(store, c, err) : look_and_begin(store, c, err);
-    if (!code && !ch->fold) code = tb__ch_sweep(store, c->now_us, err);
-    c->working = ch->fold || c->folded > before; /* another month may be next */
+    if (!ch || ch->unchecked) return TB_OK;
+    tb_code code = ch->compaction ? step_compaction(store, c, err) : look_and_begin(store, c, err);
+    if (!code && !ch->compaction) code = tb__ch_sweep(store, c->now_us, err);
+    c->working = ch->compaction || c->folded > before; /* another month may be next */
     return code;
 }
 
-/* --- a copy of the file that is older than what went --- */
+/* --- a copy of the file that is older than the dropped rows --- */
 
 tb_code tb__ch_check_copy(tb_store *store, size_t shard, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_buf_fmt(tb__ch_start(store), "SELECT h,max(batch) FROM %s.cell WHERE scope=0 GROUP BY h FORMAT RowBinary",
                ch->client->database);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     if (!code) code = tb__ch_read_months(store, err);
     tb__ch_reader r = tb__ch_reader_of(ch);
     while (!code && r.at < r.end && !r.cut) {

@@ -1,5 +1,5 @@
-/* Countries that wait: those of one zone and day are one row, whichever batches brought them. What is below the mark is committed
- * together or not at all, so it may be one batch's. */
+/* Pending rows of countries: those of one zone, day and country are joined into one row, whichever batches added them. Rows before
+ * the mark are committed together or not at all, so they may have one batch's id. */
 #include "store/clickhouse/private.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void add_counters(char *to, const char *row)
     }
 }
 
-/* Asks memory for what the next rows are compared with, all at once: a wait for each would be most of the work. */
+/* Prefetches the rows that the next ones are compared with: a cache miss for each would be most of the time. */
 static void fetch(const tb__index *index, const tb_buf *rows, size_t at, uint64_t hash[AHEAD])
 {
     size_t n = 0;
@@ -60,7 +60,7 @@ static void fetch(const tb__index *index, const tb_buf *rows, size_t at, uint64_
     }
 }
 
-/* Without memory for it rows stay as they are: the last ones are not in the table then, and nothing joins them. */
+/* Without memory rows are not joined: the last ones are not in the table then. */
 void tb__ch_pool_rows(tb__index *index, tb_buf *rows, size_t from)
 {
     uint64_t hash[AHEAD];

@@ -2,7 +2,7 @@
 #include "store/clickhouse/private.h"
 #include "store/usage/owners.h"
 
-/* The answer is copied first: fn may ask. */
+/* The answer is copied first: fn may query. */
 static tb_code each_of_answer(tb__ch_reader *r, tb__day_fn fn, void *ctx, tb_error *err)
 {
     tb_grid grid;
@@ -28,13 +28,13 @@ static tb_code each_of_answer(tb__ch_reader *r, tb__day_fn fn, void *ctx, tb_err
 tb_code tb__ch_each_day(tb_store *store, int64_t series, tb__day_fn fn, void *ctx, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
-    tb__ch_whose w = {0, 0, 0};
+    tb__ch_owner w = {0, 0, 0};
     tb_code code = tb__ch_settle(store, err);
-    if (!code) code = tb__ch_whose_is(store, series, &w, err);
+    if (!code) code = tb__ch_series_owner(store, series, &w, err);
     if (code) return code;
-    const tb__ch_question q = {.keys = "h", .metrics = TB_METRIC_ALL, .of = w, .end = UINT32_MAX, .sorted = true};
-    code = tb__ch_put_question(store, &q, err);
-    if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
+    const tb__ch_select q = {.keys = "h", .metrics = TB_METRIC_ALL, .of = w, .end = UINT32_MAX, .sorted = true};
+    code = tb__ch_put_select(store, &q, err);
+    if (!code) code = tb__ch_query(store, tb__ch_shard(store, w.scope, w.owner), err);
     if (code) return code;
     const tb_buf taken = ch->answer;
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);

@@ -1,5 +1,5 @@
-/* Shield events. Their keys say which are the same: what comes is compared with what the servers have of these keys, and
- * with what waits to be sent, by the same merge that makes the file's blocks. What is new becomes rows. */
+/* Shield events. Two events with one key are the same. New events are merged with those of the servers with these keys, and with
+ * the pending ones, by the same merge that makes the file's blocks. Events that are not known yet become rows. */
 #include "store/clickhouse/lines.h"
 #include "store/core/seal.h"
 
@@ -23,7 +23,7 @@ static unsigned key_day(const tb_event_key *key)
     return tb__ch_day_near(tb_event_key_time(key) / TB_EVENT_MS_PER_DAY);
 }
 
-/* --- what is there --- */
+/* --- known events --- */
 
 typedef struct standing {
     struct standing_event {
@@ -122,7 +122,7 @@ static tb_code sort_standing(standing *s, tb_error *err)
     return tb_buf_check(&s->block, err);
 }
 
-/* --- asking for it --- */
+/* --- reading them from the servers --- */
 
 static bool is_made(const tb_event_ref *ref)
 {
@@ -164,7 +164,7 @@ static tb_code ask_standing(tb_store *store, const tb_event_ref *refs, size_t n,
     tb_buf_str(sql, ")");
     tb_code code = tb__ch_put_counting(store, sql, TB__CH_EVENTS, refs->zone, err);
     tb_buf_str(sql, " LIMIT 1 BY key FORMAT RowBinary");
-    return code ? code : tb__ch_ask(store, tb__ch_shard(store, TB__SCOPE_ZONE, refs->zone), err);
+    return code ? code : tb__ch_query(store, tb__ch_shard(store, TB__SCOPE_ZONE, refs->zone), err);
 }
 
 /* --- adding --- */
@@ -189,7 +189,7 @@ tb_code tb__ch_put_event(tb_store *store, int64_t zone, int64_t batch, const tb_
     return tb__ch_relieve(store, rows, err);
 }
 
-/* Of the merged ones those that were not standing. */
+/* Adds those of the merged events that were not known. */
 static tb_code put_new(tb_store *store, int64_t zone, const standing *s, const tb_event_blocks *blocks, tb_error *err)
 {
     const int64_t batch = tb__ch_of(store)->next++;
@@ -226,7 +226,7 @@ static tb_code add_some(tb_store *store, const tb_event_ref *refs, size_t n, uin
     return code;
 }
 
-/* How many of them go into one question: of one zone, and not too long a text. Like ones stay together. */
+/* How many events go into one statement: of one zone, with a limited text. Events with similar keys stay together. */
 static size_t choose_refs(const tb_event_ref *refs, size_t n)
 {
     size_t some = 0, text = 0;
@@ -247,7 +247,7 @@ static tb_code add_refs(tb_store *store, const tb_event_ref *refs, size_t n, uin
     return code;
 }
 
-/* --- what is too old, and accounts --- */
+/* --- expiry, and accounts --- */
 
 static tb_code drop_old_events(tb_store *store, int64_t first_day, size_t *room, uint64_t *ret_dropped, tb_error *err)
 {

@@ -58,7 +58,7 @@ static tb_code ask_page(reading *r, tb_error *err)
     }
     tb_code code = tb__ch_put_counting(r->store, sql, TB__CH_EVENTS, r->zone, err);
     tb_buf_fmt(sql, " ORDER BY key%s LIMIT 1 BY key LIMIT %zu FORMAT RowBinary", r->down ? " DESC" : "", r->rows);
-    return code ? code : tb__ch_ask(r->store, tb__ch_shard(r->store, TB__SCOPE_ZONE, r->zone), err);
+    return code ? code : tb__ch_query(r->store, tb__ch_shard(r->store, TB__SCOPE_ZONE, r->zone), err);
 }
 
 static tb_code misplaced(const reading *r, tb_error *err)

@@ -1,9 +1,9 @@
-/* What request logs and shield events have in common: tables, which rows count, and what they come to. */
+/* For both request logs and shield events: tables, which rows count, and totals. */
 #include "store/clickhouse/lines.h"
 
 #include <inttypes.h>
 
-/* What both are told apart by, as texts of statements. */
+/* The differences between the two, as texts of statements. */
 static const struct kind {
     const char *table, *columns, *key, *units; /* what a row is counted by, once */
     const char *old, *end; /* rows before a moment: it stands between */
@@ -33,7 +33,7 @@ tb_code tb__ch_lines_tables(tb_store *store, size_t shard, tb_error *err)
     for (size_t i = 0; !code && i < sizeof tables / sizeof *tables; i++) {
         tb_buf_fmt(tb__ch_start(store), "CREATE TABLE IF NOT EXISTS %s.%s", tb__ch_of(store)->client->database,
                    tables[i]);
-        code = tb__ch_ask(store, shard, err);
+        code = tb__ch_query(store, shard, err);
     }
     return code;
 }
@@ -136,7 +136,7 @@ tb_code tb__ch_add_seals(tb_store *store, tb__ch_kind kind, uint64_t more, tb_er
     return tb__meta_set(store, kinds[kind].seals, (int64_t)(((uint64_t)sum + more) & INT64_MAX), err);
 }
 
-/* Rows of which an amount is asked. */
+/* The rows to total. */
 typedef struct wanted {
     tb__ch_kind kind;
     const char *also;
@@ -156,7 +156,7 @@ static tb_code amount_of_shard(tb_store *store, size_t shard, const wanted *w, t
                    k->end);
     tb_code code = w->held ? put_zone(store, sql, w->kind, 0, err) : tb__ch_put_counting(store, sql, w->kind, 0, err);
     tb_buf_fmt(sql, " GROUP BY %s)FORMAT RowBinary", k->key);
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     if (code || r.at == r.end) return code;
     to->units += tb__ch_column(&r, 8);
@@ -191,7 +191,7 @@ tb_code tb__ch_unseen_rows(tb_store *store, tb__ch_kind kind, size_t shard, uint
     tb_buf_fmt(sql, "SELECT count() FROM %s.%s WHERE NOT(1", tb__ch_of(store)->client->database, kinds[kind].table);
     tb_code code = tb__ch_put_counting(store, sql, kind, 0, err);
     tb_buf_str(sql, ") FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     *ret_rows = !code && r.at < r.end ? tb__ch_column(&r, 8) : 0;
     return code ? code : tb__ch_check_read(&r, err);

@@ -1,13 +1,13 @@
-/* Writing request logs, and taking lines out of them. Blocks wait until the transaction's rows are sent, and those of a
- * zone that wait together are joined then: many small batches of one second make one block. A block of before the mark
- * is not joined with one behind it, which may be undone alone. */
+/* Writing request logs, and removing lines from them. Blocks are pending until the transaction's rows are sent. Then the pending
+ * blocks of a zone are joined: many small batches of one second make one block. Blocks before and after the mark are not
+ * joined, as the later ones may be rolled back separately. */
 #include "store/clickhouse/lines.h"
 
 #include <stdlib.h>
 
-#define SEND_AT ((size_t)32 << 20) /* bytes of blocks that wait: joined ones come on top of them */
+#define SEND_AT ((size_t)32 << 20) /* bytes of pending blocks; joined ones come on top of them */
 
-static tb__log_piece piece_of(const tb__ch_lines *l, const tb__ch_waiting *w)
+static tb__log_piece piece_of(const tb__ch_lines *l, const tb__ch_pending_block *w)
 {
     return (tb__log_piece){w->info, {l->bytes.data + w->at, w->len}};
 }
@@ -23,7 +23,7 @@ static tb_code hold_block(tb_store *store, const tb_loginfo *info, const void *b
     tb_buf_add(&l->bytes, bytes, len);
     code = tb_buf_check(&l->bytes, err);
     if (code) return code;
-    l->list[l->n++] = (tb__ch_waiting){*info, ch->next++, at, len};
+    l->list[l->n++] = (tb__ch_pending_block){*info, ch->next++, at, len};
     store->dirty = true;
     return l->bytes.len < SEND_AT ? TB_OK : tb__ch_send(store, err);
 }
@@ -32,13 +32,13 @@ static tb_code hold_block(tb_store *store, const tb_loginfo *info, const void *b
 
 static int by_zone(const void *a, const void *b)
 {
-    const tb__ch_waiting *x = a, *y = b;
+    const tb__ch_pending_block *x = a, *y = b;
     if (x->info.zone != y->info.zone) return x->info.zone < y->info.zone ? -1 : 1;
     return (x->batch > y->batch) - (x->batch < y->batch);
 }
 
-/* Joins `to` with the block behind it, where they go together. */
-static tb_code join_two(tb_store *store, tb__ch_waiting *to, const tb__ch_waiting *with, bool *ret_joined, tb_error *err)
+/* Joins `to` with the next block, if they may be joined. */
+static tb_code join_two(tb_store *store, tb__ch_pending_block *to, const tb__ch_pending_block *with, bool *ret_joined, tb_error *err)
 {
     tb__ch_lines *l = &tb__ch_of(store)->lines;
     const tb__log_piece older = piece_of(l, to), newer = piece_of(l, with);
@@ -47,13 +47,13 @@ static tb_code join_two(tb_store *store, tb__ch_waiting *to, const tb__ch_waitin
     if (to->info.zone != with->info.zone) return TB_OK;
     tb_code code = tb__log_join(store, &older, &newer, &both, ret_joined, err);
     if (code || !*ret_joined) return code;
-    *to = (tb__ch_waiting){both.info, to->batch, l->bytes.len, both.bytes.len};
+    *to = (tb__ch_pending_block){both.info, to->batch, l->bytes.len, both.bytes.len};
     tb_buf_add(&l->bytes, both.bytes.data, both.bytes.len);
     return tb_buf_check(&l->bytes, err);
 }
 
-/* Neighbours become one, again and again: a line is written as often as the number of blocks has digits. */
-static tb_code join_all(tb_store *store, tb__ch_waiting *list, size_t *n, tb_error *err)
+/* Joins neighbours, again and again: a line is written log2(blocks) times. */
+static tb_code join_all(tb_store *store, tb__ch_pending_block *list, size_t *n, tb_error *err)
 {
     bool any = true;
     tb_code code = TB_OK;
@@ -93,7 +93,7 @@ tb_code tb__ch_put_block(tb_store *store, const tb__log_piece *piece, const tb__
     return tb_buf_check(rows, err);
 }
 
-static tb_code put_waiting(tb_store *store, tb__ch_waiting *list, size_t n, tb_error *err)
+static tb_code put_waiting(tb_store *store, tb__ch_pending_block *list, size_t n, tb_error *err)
 {
     if (n) qsort(list, n, sizeof *list, by_zone);
     tb_code code = join_all(store, list, &n, err);
@@ -106,7 +106,7 @@ static tb_code put_waiting(tb_store *store, tb__ch_waiting *list, size_t n, tb_e
     return code;
 }
 
-/* Rows of before the mark stand before all that came behind it: whoever takes lines out sends what waits first. */
+/* Rows from before the mark come before all later ones, so pending blocks are sent before lines are removed. */
 static void mark_rows(struct tb__clickhouse *ch, uint64_t seals)
 {
     for (size_t shard = 0; shard < ch->client->shards; shard++)
@@ -153,7 +153,7 @@ tb_code tb__ch_lines_commit(tb_store *store, tb_error *err)
     return tb__ch_add_seals(store, TB__CH_LOGS, seals, err);
 }
 
-/* --- taking lines out --- */
+/* --- removing lines --- */
 
 static void release_found(void *found)
 {
@@ -161,7 +161,7 @@ static void release_found(void *found)
     free(found);
 }
 
-/* Rows that wait are sent before they are looked at; those of other zones may wait, so that there are few parts. */
+/* Pending rows are sent before they are read; those of other zones stay pending, so that there are few parts. */
 static tb_code settle_zone(tb_store *store, int64_t zone, tb_error *err)
 {
     tb__ch_lines *l = &tb__ch_of(store)->lines;
@@ -207,7 +207,7 @@ static tb_code put_gone_block(tb_store *store, const tb__ch_blocks *b, const tb_
     return tb_buf_check(rows, err);
 }
 
-/* The new one may lie in an earlier partition. What says that the old one does not count lies in the old one's. */
+/* The new block may lie in an earlier partition. The row of log_gone lies in the old block's. */
 static tb_code replace_found(tb_store *store, void *found, size_t i, const tb__log_piece *by, tb_error *err)
 {
     const tb__ch_blocks *b = found;
@@ -232,7 +232,7 @@ static tb_code subtract_lines(tb_store *store, const tb_loginfo *info, const voi
     return code ? code : tb__log_subtract(store, &holder, &(tb__log_piece){*info, {bytes, len}}, removed, err);
 }
 
-/* --- what is too old, and accounts --- */
+/* --- expiry, and accounts --- */
 
 static tb_code drop_old_blocks(tb_store *store, int64_t before_ms, size_t *room, uint64_t *ret_dropped, tb_error *err)
 {

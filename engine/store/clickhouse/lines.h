@@ -1,15 +1,17 @@
-/* Request logs and shield events in ClickHouse: what their files share.
+/* Request logs and shield events in ClickHouse: declarations that their files share.
  *
  * A row of `log` is a block of request log lines as the file has them (requestlog.h), in the partition of the UTC day
- * of its last line. Its batch id is its own: no two blocks share one, and a row that was sent twice is the same block.
- * `at` is its place in the order of storing. Lines are taken out of a block by a row of log_gone, which says that it
- * counts no more, and another block at its place. A row of `event` is one shield event with its key, in the partition
- * of its day. Ids say which rows count, as for counters (open.c).
+ * of its last line. No two blocks share a batch id, so two rows with one id are the same block, sent twice. `at` is its
+ * position in the order of storing. To remove lines from a block, a row of log_gone says that the block no longer counts,
+ * and another block is stored at its position. A row of `event` is one shield event with its key, in the partition of its
+ * day. Ids say which rows count, as for counters (open.c).
  *
- * What became too old, and zones that were forgotten, are rows of the file's meta: log_before (milliseconds) and
- * event_before (a day) are the first that count of batches up to log_before_batch and event_before_batch,
- * log_forgotten_ZONE and event_forgotten_ZONE the last batch of a zone that does not. From that transaction on nobody sees what they name; aged.c takes it from the servers afterwards.
- * log_seals and event_seals are the sums of the seals of all rows that count, modulo 2^63. */
+ * Expired rows and forgotten zones are recorded in the file's meta:
+ *   log_before (milliseconds), event_before (a day)  the first time that counts, for batches up to
+ *   log_before_batch, event_before_batch             these
+ *   log_forgotten_ZONE, event_forgotten_ZONE         the last batch of the zone that does not count
+ *   log_seals, event_seals                           the sums of the seals of all rows that count, modulo 2^63
+ * From that transaction on no reader sees the rows; aged.c deletes them from the servers afterwards. */
 #ifndef TOLLBOOK_STORE_CLICKHOUSE_LINES_H
 #define TOLLBOOK_STORE_CLICKHOUSE_LINES_H
 
@@ -21,7 +23,7 @@
 extern const tb__log_lines tb__clickhouse_logs;
 extern const tb__shield_events tb__clickhouse_events;
 
-/* --- kinds.c: what logs and events have in common --- */
+/* --- kinds.c: for both logs and events --- */
 
 #define TB__CH_TAKEN "log_taken" /* a row of meta: there are rows of log_gone */
 
@@ -29,53 +31,53 @@ typedef enum tb__ch_kind { TB__CH_LOGS, TB__CH_EVENTS } tb__ch_kind;
 
 TB_MUST_USE tb_code tb__ch_lines_tables(tb_store *store, size_t shard, tb_error *err);
 const char *tb__ch_table_of(tb__ch_kind kind);
-/* log_before or event_before; 0: nothing went. */
+/* log_before or event_before; 0: nothing has expired. */
 TB_MUST_USE tb_code tb__ch_before(tb_store *store, tb__ch_kind kind, int64_t *ret_before, tb_error *err);
 TB_MUST_USE tb_code tb__ch_note_before(tb_store *store, tb__ch_kind kind, int64_t before, tb_error *err);
-/* batch 0: none is forgotten any more. A row of meta never goes. */
+/* batch 0: no batch of the zone is forgotten. The row of meta stays. */
 TB_MUST_USE tb_code tb__ch_note_forgotten(tb_store *store, tb__ch_kind kind, int64_t zone, int64_t batch,
                                           tb_error *err);
 typedef void (*tb__ch_forgotten_fn)(void *ctx, int64_t zone, int64_t batch);
 TB_MUST_USE tb_code tb__ch_each_forgotten(tb_store *store, tb__ch_kind kind, tb__ch_forgotten_fn fn, void *ctx,
                                           tb_error *err);
-/* " AND ...": rows of a zone that count. zone 0: of all zones that none was forgotten of. */
+/* " AND ...": rows of a zone that count. zone 0: of all zones that were not forgotten. */
 TB_MUST_USE tb_code tb__ch_put_counting(tb_store *store, tb_buf *sql, tb__ch_kind kind, int64_t zone, tb_error *err);
 /* Adds to meta.log_seals or meta.event_seals. */
 TB_MUST_USE tb_code tb__ch_add_seals(tb_store *store, tb__ch_kind kind, uint64_t more, tb_error *err);
 
-/* What rows come to. Of events, units are days of a zone. */
+/* Totals of rows. Units are blocks, or for events days of a zone. */
 typedef struct tb__ch_amount {
     uint64_t units, bytes, seals;
 } tb__ch_amount;
-/* Of all shards, before `before` (INT64_MAX: all), where `also` (" AND ...", or "") holds. */
+/* Totals over all shards of the rows before `before` (INT64_MAX: all) that satisfy `also` (" AND ...", or ""). */
 TB_MUST_USE tb_code tb__ch_amount_of(tb_store *store, tb__ch_kind kind, const char *also, int64_t before,
                                      tb__ch_amount *ret, tb_error *err);
 
-/* Also of what nobody sees any more, but for what was forgotten: withdrawn, too old, never committed. */
+/* Also counts rows that no reader sees: withdrawn, expired, never committed. Forgotten ones are left out. */
 TB_MUST_USE tb_code tb__ch_held_of(tb_store *store, tb__ch_kind kind, const char *also, tb__ch_amount *ret, tb_error *err);
-/* Rows of a shard that nobody sees any more. */
+/* The number of rows of a shard that no reader sees any more. */
 TB_MUST_USE tb_code tb__ch_unseen_rows(tb_store *store, tb__ch_kind kind, size_t shard, uint64_t *ret_rows, tb_error *err);
 
-/* Within a transaction: what is there is all there is. For an older copy of the file, which cannot know what was let go of
- * since. ctx is not used. */
+/* Within a transaction: sets the sums of seals from the rows that exist. For an older copy of the file, which does not know
+ * what has expired since. ctx is not used. */
 TB_MUST_USE tb_code tb__ch_adopt_seals(tb_store *store, void *ctx, tb_error *err);
 
 /* --- aged.c --- */
 
-/* What is older than that: milliseconds of logs, a day of events. */
+/* Rows older than this: milliseconds for logs, a day for events. */
 typedef struct tb__ch_age {
     tb__ch_kind kind;
     int64_t before;
 } tb__ch_age;
-/* An entry of both tables. With a bounded *room what came in an hour, or in a day of events, goes with one call, and *room is 0
- * where it may not have been all. */
+/* An entry of both tables of functions. If *room is bounded, a call drops one hour of logs or one day of events, and sets *room to 0
+ * if there may be more. */
 TB_MUST_USE tb_code tb__ch_drop_before(tb_store *store, tb__ch_age age, size_t *room, uint64_t *ret_dropped,
                                        tb_error *err);
 TB_MUST_USE tb_code tb__ch_lines_count(tb_store *store, tb__ch_kind kind, int64_t account, uint64_t *ret_units,
                                        tb_error *err);
 TB_MUST_USE tb_code tb__ch_lines_forget(tb_store *store, tb__ch_kind kind, int64_t account, size_t *room,
                                         tb_error *err);
-/* Between the writer's other work: what nobody sees any more goes from the servers. */
+/* Deletes rows that no reader sees any more from the servers, between the writer's other work. */
 TB_MUST_USE tb_code tb__ch_sweep(tb_store *store, int64_t now_us, tb_error *err);
 
 /* --- rows.c --- */
@@ -84,15 +86,15 @@ void tb__ch_put_u16(tb_buf *rows, uint16_t value);
 void tb__ch_put_u32(tb_buf *rows, uint32_t value);
 void tb__ch_put_u64(tb_buf *rows, uint64_t value);
 void tb__ch_put_text(tb_buf *rows, tb_text text);
-/* A text column; it points into what is read. */
+/* A text column; it points into the answer. */
 tb_text tb__ch_text(tb__ch_reader *r);
 /* A literal of any bytes. */
 void tb__ch_quote(tb_buf *sql, tb_text text);
-/* Sends what waits where it is much. */
+/* Sends the pending rows if there are many. */
 TB_MUST_USE tb_code tb__ch_relieve(tb_store *store, const tb_buf *rows, tb_error *err);
-/* A UTC day as a partition has it. TB_E_INTERNAL: it is none of ClickHouse's. */
+/* The UTC day of a partition. TB_E_INTERNAL: ClickHouse cannot hold it. */
 TB_MUST_USE tb_code tb__ch_day(int64_t ms, uint16_t *ret_day, tb_error *err);
-/* The nearest of ClickHouse's days. */
+/* The nearest day that ClickHouse can hold. */
 unsigned tb__ch_day_near(int64_t day);
 
 /* --- blocks.c --- */
@@ -106,28 +108,28 @@ typedef struct tb__ch_block {
     size_t len;
 } tb__ch_block;
 
-/* Blocks of a zone, in the order that they are read in, and the bytes of some that follow each other. */
+/* Blocks of a zone in reading order, and the bytes of some consecutive ones. */
 typedef struct tb__ch_blocks {
     tb_store *store;
     int64_t zone;
     tb__ch_block *list;
     size_t n, cap;
-    size_t from, to; /* whose bytes are there */
-    size_t room;     /* bytes to ask for at once */
+    size_t from, to; /* the blocks whose bytes were fetched */
+    size_t room;     /* bytes to fetch at once */
     tb_text *text;   /* of from, ... */
     tb_buf bytes;
 } tb__ch_blocks;
 
-/* Lists those with a line from first_ms to last_ms. Release it also after an error. */
+/* Lists the blocks with a line from first_ms to last_ms. Release it also after an error. */
 TB_MUST_USE tb_code tb__ch_blocks_list(tb__ch_blocks *b, tb_store *store, int64_t zone, int64_t first_ms, int64_t last_ms,
                                        bool descending, tb_error *err);
-/* The bytes of block i live until the next call. TB_E_AWAY: it went while it was being read. */
+/* The bytes of block i are valid until the next call. TB_E_AWAY: it was deleted meanwhile. */
 TB_MUST_USE tb_code tb__ch_blocks_get(tb__ch_blocks *b, size_t i, tb_text *ret, tb_error *err);
 void tb__ch_blocks_release(tb__ch_blocks *b);
 
 /* --- lines.c, lines_read.c, lines_check.c --- */
 
-/* A block's row, among those that wait. */
+/* Adds a block's row to the pending ones. */
 TB_MUST_USE tb_code tb__ch_put_block(tb_store *store, const tb__log_piece *piece, const tb__ch_block *as, tb_error *err);
 TB_MUST_USE tb_code tb__ch_log_search(tb_store *store, int64_t zone, const tb_log_filter *filter, bool descending,
                                       tb_log_cursor **ret_cursor, tb_error *err);
@@ -137,7 +139,7 @@ TB_MUST_USE tb_code tb__ch_verify_events(tb_store *store, tb__differ_fn differ, 
 /* --- events.c, events_read.c --- */
 
 int64_t tb__ch_seal_event(int64_t zone, const void *record, size_t len);
-/* An event's row, among those that wait; adds its seal to *seals. */
+/* Adds an event's row to the pending ones, and its seal to *seals. */
 TB_MUST_USE tb_code tb__ch_put_event(tb_store *store, int64_t zone, int64_t batch, const tb_event_record *record,
                                      uint64_t *seals, tb_error *err);
 TB_MUST_USE tb_code tb__ch_events_up(tb_store *store, int64_t zone, const tb_event_key *from, tb_event_block_fn fn,
@@ -147,7 +149,7 @@ TB_MUST_USE tb_code tb__ch_events_down(tb_store *store, int64_t zone, const tb_e
 
 /* --- carry.c --- */
 
-/* In a transaction of its own: what lies in the file goes to the servers. Nothing where that is nothing. */
+/* Moves the file's logs and events to the servers, in one transaction. Does nothing if the file has none. */
 TB_MUST_USE tb_code tb__ch_carry(tb_store *store, tb_error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Request logs and shield events against themselves: each block's seal, that it reads and holds what its row says; that an
- * event is what its key says; and the sums of all seals, which tell that one is lost. */
+/* Checks request logs and shield events: each block's seal, that it can be decoded and agrees with its row; that each event
+ * agrees with its key; and the sums of all seals, which show lost rows. */
 #include "store/clickhouse/lines.h"
 
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static tb_code list_zones(const checking *c, size_t shard, tb__ch_kind kind, int
                tb__ch_table_of(kind));
     tb_code code = tb__ch_put_counting(c->store, sql, kind, 0, err);
     tb_buf_str(sql, " FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(c->store, shard, err);
+    if (!code) code = tb__ch_query(c->store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(c->store));
     while (!code && r.at < r.end && !r.cut) {
         code = tb__grow(ret_zones, *ret_n, &cap, sizeof **ret_zones, err);

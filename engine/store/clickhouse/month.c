@@ -1,7 +1,7 @@
-/* Of one series a month's days and a day's hours. Bills ask for a month of one location after the other, of one account
- * after the other: all locations of an owner come together, and from the second owner on a block of owners, one
- * statement a shard. Days on which a price changed, and late usage where it is verified, are asked for by the hour, one location and
- * one counter after the other: all hours of the owner's month come together. */
+/* The days of a month and the hours of a day, for one series. Bills read a month of one location after the other, of one account
+ * after the other: so one statement reads all locations of an owner, and from the second owner on of a block of owners on a shard. Days
+ * on which a price changed, and late usage in a verification, are read by the hour, one location and one counter after the other: so
+ * one statement reads all hours of the owner's month. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 #include "tollbook/calendar.h"
@@ -15,7 +15,7 @@
 static const tb_metric month_metrics[TB__CH_MONTH_METRICS] = {TB_M_BYTES, TB_M_REQUESTS,
                                                               TB_M_BALANCER_REQUESTS};
 
-static bool holds(const tb__ch_month *d, const tb__ch_whose *w, int64_t month, int64_t watermark)
+static bool holds(const tb__ch_month *d, const tb__ch_owner *w, int64_t month, int64_t watermark)
 {
     return d->month == month && d->scope == w->scope && d->watermark == watermark && d->first <= w->owner && w->owner <= d->last;
 }
@@ -37,7 +37,7 @@ static tb_code ask_month(tb_store *store, size_t shard, const tb__ch_month *d, t
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY owner,edge,t FORMAT RowBinary");
-    return code ? code : tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_query(store, shard, err);
 }
 
 static tb_code take_month(tb_store *store, tb__ch_month *d, size_t *cap, tb_error *err)
@@ -84,7 +84,7 @@ static tb_code read_block(tb_store *store, tb__ch_month *d, tb_error *err)
     return code;
 }
 
-/* In the place of what is there. */
+/* Replaces the stored month. */
 static tb_code load_into(tb_store *store, tb__ch_month *d, const tb__ch_month *wanted, tb_error *err)
 {
     free(d->list);
@@ -92,7 +92,7 @@ static tb_code load_into(tb_store *store, tb__ch_month *d, const tb__ch_month *w
     return read_block(store, d, err);
 }
 
-static tb_code load_month(tb_store *store, const tb__ch_whose *w, int64_t month, tb_error *err)
+static tb_code load_month(tb_store *store, const tb__ch_owner *w, int64_t month, tb_error *err)
 {
     tb__ch_month *d = &tb__ch_of(store)->month[w->scope - 1];
     int64_t watermark = 0, last = w->owner;
@@ -108,7 +108,7 @@ static tb_code load_month(tb_store *store, const tb__ch_whose *w, int64_t month,
     return load_into(store, d, &wanted, err);
 }
 
-static tb_code load_hours(tb_store *store, const tb__ch_whose *w, int64_t month, tb__ch_month **ret, tb_error *err)
+static tb_code load_hours(tb_store *store, const tb__ch_owner *w, int64_t month, tb__ch_month **ret, tb_error *err)
 {
     tb__ch_month *d = *ret = &tb__ch_of(store)->hours[month % TB__CH_HOURS];
     int64_t watermark = 0;
@@ -120,7 +120,7 @@ static tb_code load_hours(tb_store *store, const tb__ch_whose *w, int64_t month,
     return load_into(store, d, &wanted, err);
 }
 
-static size_t month_place(const tb__ch_month *d, const tb__ch_whose *w)
+static size_t month_place(const tb__ch_month *d, const tb__ch_owner *w)
 {
     const struct tb__ch_month_time key = {.owner = w->owner, .edge = w->edge};
     size_t low = 0, high = d->n;
@@ -132,8 +132,8 @@ static size_t month_place(const tb__ch_month *d, const tb__ch_whose *w)
     return low;
 }
 
-/* Of a location, or of all of them: `n` times from one on. */
-static void add_times(const tb__ch_month *d, const tb__ch_whose *w, int which, unsigned from, unsigned n, uint64_t out[32])
+/* For one location, or for all of them: `n` times, from `from` on. */
+static void add_times(const tb__ch_month *d, const tb__ch_owner *w, int which, unsigned from, unsigned n, uint64_t out[32])
 {
     const bool all = !w->edge && w->scope != TB__SCOPE_BALANCER;
     for (size_t i = month_place(d, w); i < d->n && d->list[i].owner == w->owner; i++) {
@@ -154,12 +154,12 @@ static tb_code which_metric(tb_metric metric, int *ret, tb_error *err)
 tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t month, uint64_t out[32],
                     tb_error *err)
 {
-    tb__ch_whose w = {0, 0, 0};
+    tb__ch_owner w = {0, 0, 0};
     int which = 0;
     memset(out, 0, 32 * sizeof *out);
     if (!series || month < 0 || month > TB__INDEX_MAX) return TB_OK;
     tb_code code = which_metric(metric, &which, err);
-    if (!code) code = tb__ch_whose_is(store, series, &w, err);
+    if (!code) code = tb__ch_series_owner(store, series, &w, err);
     if (!code) code = load_month(store, &w, month, err);
     if (!code) add_times(&tb__ch_of(store)->month[w.scope - 1], &w, which, 0, 32, out);
     return code;
@@ -169,13 +169,13 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
                      tb_error *err)
 {
     const int64_t month = tb_month_from_day(day);
-    tb__ch_whose w = {0, 0, 0};
+    tb__ch_owner w = {0, 0, 0};
     tb__ch_month *d = NULL;
     int which = 0;
     memset(out, 0, 32 * sizeof *out);
     if (month < 0 || month > TB__INDEX_MAX) return TB_OK;
     tb_code code = which_metric(metric, &which, err);
-    if (!code) code = tb__ch_whose_is(store, series, &w, err);
+    if (!code) code = tb__ch_series_owner(store, series, &w, err);
     if (!code) code = load_hours(store, &w, month, &d, err);
     if (!code) add_times(d, &w, which, (unsigned)(day - tb_month_first_day(month)) * 24, 24, out);
     return code;

@@ -1,9 +1,9 @@
 /* Moving a file's counters to the shards. The file is walked twice, owner by owner: once to count, which finds what
- * cannot be moved before anything is sent, and once to send. A step is some owners: it has one batch id, which is kept
- * in the file with the place behind it and the data version. So a step that was cut off is sent again under its id
- * and counts once. Where the data version is another one, or the address is, all is sent under a new span of ids, and
- * the old one becomes a gap. Then the shards are compared with the count, and one transaction makes them the place of
- * the file's usage and takes the counters out of the file. Request logs and shield events follow (carry.c). */
+ * cannot be moved before anything is sent, and once to send. A step is a range of owners with one batch id, which is stored
+ * in the file with the next owner and the data version. So an interrupted step is sent again under the same id and counts
+ * once. If the data version or the address has changed, all is sent again under a new span of ids, and the old span
+ * becomes a gap. Then the shards are compared with the count, and one transaction makes them the place of the file's usage
+ * and deletes the counters from the file. Request logs and shield events follow (carry.c). */
 #include "store/clickhouse/move.h"
 
 #include "store/clickhouse/lines.h"
@@ -20,7 +20,7 @@
 #define STEP_OWNERS 4096
 #define STEP_ROWS   200000 /* some 40 MB */
 
-/* Kept in the file: rows of meta, for good, as none of them ever goes. */
+/* Stored in the file as rows of meta, which are never deleted. */
 enum { FIRST, EPOCH, VERSION, SHARDS, SCOPE, OWNER, NEXT, KEPT };
 static const char *const kept_name[KEPT] = {"usage_move_first",  "usage_move_epoch", "usage_move_version",
                                             "usage_move_shards", "usage_move_scope", "usage_move_owner",
@@ -39,7 +39,7 @@ typedef struct moving {
     tb_u128 total[TB_METRIC_COUNT];
     uint8_t days[(TB__INDEX_MAX + 1) / 8]; /* with usage */
     int64_t whole;     /* the owner's first month that has all its hours */
-    tb__pending hours; /* of the running series and months before it: what its hours make of each day */
+    tb__pending hours; /* of the running series and months before it: the sums of its hours for each day */
 } moving;
 
 /* --- an owner --- */
@@ -74,7 +74,7 @@ static tb_code take_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *
 
 /* --- days of which hours went --- */
 
-/* What a day has more than its hours, in the place of its first hour. */
+/* Adds the part of a day that exceeds its hours to its first hour. */
 static tb_code rest_of_day(const tb_grid *days, unsigned slot, const tb_grid *hours, tb_grid *rest, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -103,7 +103,7 @@ static tb_code take_month_rest(moving *m, int64_t month, const tb_grid *days, tb
     return code;
 }
 
-/* Behind the hours of a series. What waits in runs was folded. */
+/* After the hours of a series. No entries are pending: all runs were compacted. */
 static tb_code take_rests(moving *m, int64_t series, tb_error *err)
 {
     const int64_t keys[2] = {tb__chunk_key(series, TB__GRAIN_DAYS, 0), tb__chunk_key(series, TB__GRAIN_DAYS, m->whole - 1)};
@@ -145,7 +145,7 @@ static tb_code take_countries(moving *m, int64_t zone, tb_error *err)
     return code;
 }
 
-/* An owner's locations: all of them together are no rows of their own there. */
+/* An owner's locations. ClickHouse stores no separate rows for all locations together. */
 static tb_code take_owner(moving *m, int scope, int64_t owner, tb_error *err)
 {
     int64_t edge = -1;
@@ -169,7 +169,7 @@ static tb_code take_owner(moving *m, int scope, int64_t owner, tb_error *err)
     return code || scope != TB__SCOPE_ZONE ? code : take_countries(m, owner, err);
 }
 
-/* --- what is kept --- */
+/* --- the stored state of a move --- */
 
 static tb_code keep_place(tb_store *store, void *ctx, tb_error *err)
 {
@@ -239,15 +239,6 @@ static tb_code count_owners_before(moving *m, tb_error *err)
     return code;
 }
 
-static tb_code send_all(moving *m, tb_error *err)
-{
-    m->all = m->done;
-    m->sending = true;
-    tb_code code = count_owners_before(m, err);
-    begin_step(m);
-    return code ? code : walk_owners(m, m->kept[SCOPE], m->kept[OWNER], err);
-}
-
 /* --- whether it can be --- */
 
 static tb_code count_all(moving *m, tb_error *err)
@@ -261,12 +252,6 @@ static tb_code count_all(moving *m, tb_error *err)
     return code;
 }
 
-static tb_code check_file(moving *m, tb_error *err)
-{
-    if (m->store->write && !m->store->client && !m->store->clickhouse) return TB_OK;
-    return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
-}
-
 /* Spans of ids that the shards hold. None: the first is INT64_MAX. */
 static tb_code find_spans(moving *m, size_t shard, tb__ch_span *seen, tb_error *err)
 {
@@ -275,7 +260,7 @@ static tb_code find_spans(moving *m, size_t shard, tb__ch_span *seen, tb_error *
     for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         tb_buf_fmt(tb__ch_start(m->store), "SELECT min(batch),max(batch) FROM %s.%s HAVING count()>0 FORMAT RowBinary",
                    ch->client->database, tb__ch_table_names[t]);
-        code = tb__ch_ask(m->store, shard, err);
+        code = tb__ch_query(m->store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(ch);
         if (code || r.at == r.end) continue;
         const int64_t first = (int64_t)(tb__ch_column(&r, 8) >> TB__CH_ID_BITS);
@@ -300,7 +285,7 @@ static tb_code begin_again(moving *m, tb__ch_span seen, int64_t version, tb_erro
     return tb_store_write(m->store, keep_place, m, err);
 }
 
-/* What an earlier call kept, or a new span. The tables hold what this file sent there, and nothing else. */
+/* Continues the state of an earlier call, or begins a new span. The tables hold only rows that this file sent. */
 static tb_code find_place(moving *m, tb_error *err)
 {
     tb__ch_span seen = {INT64_MAX, 0};
@@ -343,7 +328,7 @@ static tb_code note_days(const moving *m, int64_t batch, tb_error *err)
     return code;
 }
 
-/* Ids below the span were sent by nobody, or by a move that began again. */
+/* Ids below the span were never sent, or by a move that was restarted. */
 static tb_code flip(tb_store *store, void *ctx, tb_error *err)
 {
     static const char drop[] = "CREATE INDEX IF NOT EXISTS series_by_id ON series_placed(id);"
@@ -366,7 +351,7 @@ static tb_code flip(tb_store *store, void *ctx, tb_error *err)
     return code ? code : tb__exec(store->db, store->path, drop, err);
 }
 
-static tb_code fold(tb_store *store, void *ctx, tb_error *err)
+static tb_code compact_runs(tb_store *store, void *ctx, tb_error *err)
 {
     bool more = true;
     tb_code code = tb__usage_compact_all(store, err);
@@ -402,12 +387,18 @@ static tb_code end(moving *m, tb_error *err)
 
 static tb_code move_all(moving *m, tb_error *err)
 {
-    tb_code code = check_file(m, err);
-    if (!code) code = tb_store_write(m->store, fold, NULL, err);
+    if (!m->store->write || m->store->client || m->store->clickhouse)
+        return tb_fail(err, TB_E_USAGE, NULL, "Usage is moved out of a file that is open for writing and has it.");
+    tb_code code = tb_store_write(m->store, compact_runs, NULL, err);
     if (!code) code = tb__ch_attach(m->store, m->move->client, err);
     if (!code) code = find_place(m, err);
     if (!code) code = count_all(m, err);
-    if (!code) code = send_all(m, err);
+    if (code) return code;
+    m->all = m->done;
+    m->sending = true;
+    code = count_owners_before(m, err);
+    begin_step(m);
+    if (!code) code = walk_owners(m, m->kept[SCOPE], m->kept[OWNER], err);
     return code ? code : end(m, err);
 }
 

@@ -1,4 +1,4 @@
-/* What a move sent, counted from the file and asked of the shards, month by month: a month is a partition, so that a
+/* Checksums of a move, computed from the file and queried from the shards, month by month: a month is a partition, so that a
  * shard holds no more than its row numbers in memory. */
 #include "store/clickhouse/private.h"
 #include "store/usage/country.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A place's weight: odd factors, so that no part of it is lost modulo 2^64. */
+/* The weight of a place. The factors are odd, so that no information is lost modulo 2^64. */
 #define OF_SCOPE UINT64_C(0x9E3779B97F4A7C15)
 #define OF_OWNER UINT64_C(0xC2B2AE3D27D4EB4F)
 #define OF_EDGE  UINT64_C(0x165667B19E3779F9)
@@ -61,7 +61,7 @@ tb_code tb__ch_moved_countries(tb__ch_moved *to, int64_t zone, int64_t day, cons
     return code;
 }
 
-/* --- asking --- */
+/* --- querying --- */
 
 /* Days that the shard has: a month that nothing was sent to is compared with nothing. */
 static tb_code add_months(tb_store *store, size_t shard, tb__ch_moved *what, tb__ch_span ids, tb_error *err)
@@ -73,7 +73,7 @@ static tb_code add_months(tb_store *store, size_t shard, tb__ch_moved *what, tb_
                " AND batch<=%" PRId64 " UNION ALL SELECT day FROM %s.country WHERE batch>=%" PRId64
                " AND batch<=%" PRId64 ") FORMAT RowBinary",
                database, ids.first, ids.last, database, ids.first, ids.last);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut)
@@ -95,7 +95,7 @@ static tb_code ask_cells(tb_store *store, size_t shard, int64_t month, tb__ch_sp
                     " LIMIT 1 BY batch,row) FORMAT RowBinary",
                tb__ch_of(store)->client->database, tb__ch_hour(tb_month_first_day(month) * 24),
                tb__ch_hour(tb_month_first_day(month + 1) * 24), ids.first, ids.last);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
 static tb_code ask_countries(tb_store *store, size_t shard, int64_t month, tb__ch_span ids, tb_error *err)
@@ -107,12 +107,12 @@ static tb_code ask_countries(tb_store *store, size_t shard, int64_t month, tb__c
                " LIMIT 1 BY zone,day,country,batch) FORMAT RowBinary",
                OF_OWNER, OF_EDGE, tb__ch_of(store)->client->database, tb_month_first_day(month),
                tb_month_first_day(month + 1), ids.first, ids.last);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
 /* --- comparing --- */
 
-/* What is compared: its name, and where it is. */
+/* A compared value: its name, and its offset. */
 typedef struct compared {
     size_t shard;
     int64_t month;

@@ -2,24 +2,23 @@
  * pull zone's or an account's edge location, or of a load balancer. It has the batch's id and its number in it,
  * and never changes. An owner's rows lie on one shard, which the owner's id decides.
  *
- * Exactly once: ids rise, and none is given twice. The file's transaction says up to which id batches were
- * committed (meta.usage_batch) and which below it never were (meta.usage_gap_FIRST = LAST). A reader
- * asks the file first, in its snapshot, and ClickHouse for these ids alone: so rows that were sent and not
- * committed are seen by nobody, now and later, and all shards show the same moment. A writer that opens the file
- * begins a new span of ids, so that what another one sent and never committed is a gap for good. Rows that
- * were sent twice under their id and number count once.
+ * Exactly once: ids grow, and none is used twice. The file says up to which id batches were committed
+ * (meta.usage_batch), and which ids below it never were (meta.usage_gap_FIRST = LAST). A reader reads these from its
+ * snapshot of the file and then reads only these ids from ClickHouse. So no reader ever sees rows that were sent and not
+ * committed, and all shards show the same moment. A writer that opens the file begins a new span of ids, so that rows
+ * that an earlier one sent and never committed remain a gap. Rows that were sent twice under one id and number count once.
  *
- * Rows are sent when the transaction commits, before the file's own COMMIT, or earlier where the transaction
- * reads them or has many. What was sent and then undone becomes a gap, up to the end of its life: an id is a span,
- * which has partitions of its own, a life within it, and a place (TB__CH_ID_BITS, TB__CH_LIFE_BITS).
+ * Rows are sent when the transaction commits, before the COMMIT of the file, or earlier if the transaction reads them or has
+ * many. If it is rolled back after that, its ids become a gap up to the end of its life. An id has three parts: a span,
+ * which has its own partitions, a life within the span, and a position (TB__CH_ID_BITS, TB__CH_LIFE_BITS).
  *
- * A month may be compacted (compact.c): meta.usage_month_MONTH is the span of ids with one id, whose low bits are 0 and which no
- * batch has. Rows of the month under this id count, and those of batches above it. Rows under another such id never do.
+ * A month may be compacted (compact.c): meta.usage_month_MONTH is a span of one id, whose low bits are 0 and which no batch
+ * has. Rows of the month with this id count, and those of batches with greater ids. Rows with another such id never count.
  *
- * What was let go of (letgo.c) goes where its month is compacted for it: hours become days, which are rows of a scope of their
- * own (TB__CH_DAYS) in the place of the day's first hour, and days become nothing.
+ * Expired usage (expire.c) is dropped when its month is compacted: hours become days, which are rows of their own scopes
+ * (TB__CH_DAYS) at the day's first hour, and expired days are dropped.
  *
- * Nothing overflows: meta.cell_max bounds what all batches added to any counter. */
+ * No counter overflows: meta.cell_max bounds the sum of all batches for any counter. */
 #include "store/clickhouse/clickhouse.h"
 
 #include "store/clickhouse/cache.h"
@@ -44,7 +43,7 @@ static const tb__counters clickhouse_counters = {
     .abandon = tb__ch_abandon,
     .adopt_zone = tb__ch_adopt_zone,
     .undo = &tb__ch_undo,
-    .let_go = tb__ch_let_go,
+    .expire = tb__ch_expire,
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,
     .series = tb__ch_series,
@@ -62,7 +61,7 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
-    tb_code code = tb__ch_make_place(store, shard, err);
+    tb_code code = tb__ch_create_schema(store, shard, err);
     if (!code) code = tb__ch_make_claims(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.cell(scope UInt8,owner Int64,edge UInt32,h UInt32,"
@@ -72,19 +71,19 @@ static tb_code make_tables(tb_store *store, size_t shard, tb_error *err)
     tb_buf_fmt(&ch->sql,
                ")ENGINE=ReplacingMergeTree PARTITION BY (toYYYYMM(toDateTime(h*3600,'UTC')),intDiv(batch,%" PRId64 "))"
                " ORDER BY(scope,owner,h,edge,batch,row)", INT64_C(1) << TB__CH_ID_BITS);
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     ch->sql.len = 0;
     tb_buf_fmt(&ch->sql, "CREATE TABLE IF NOT EXISTS %s.country(zone Int64,day UInt32,country UInt16,batch UInt64,"
                          "requests UInt64,bytes UInt64)ENGINE=ReplacingMergeTree"
                          " PARTITION BY (toYYYYMM(toDateTime(day*86400,'UTC')),intDiv(batch,%" PRId64 "))"
                          " ORDER BY(zone,day,country,batch)",
                name, INT64_C(1) << TB__CH_ID_BITS);
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     return code ? code : tb__ch_lines_tables(store, shard, err);
 }
 
-/* A new span of ids: what another writer sent and did not commit is a gap for good. Series are asked for by their ids
- * here, which a file with its own counters never does: the index is made here, and no other file pays for it. */
+/* Begins a new span of ids: rows that another writer sent and did not commit remain a gap. Series are looked up by id
+ * here, which a file with its own counters never does, so only files with usage servers get that index. */
 static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
 {
     int64_t *epoch = ctx, last = 0;
@@ -103,9 +102,8 @@ static tb_code begin_span(tb_store *store, void *ctx, tb_error *err)
     return code;
 }
 
-/* Ids of which rows were sent and not committed are a gap for good, up to the fold's own, which is to count; mostly there are
- * none. */
-tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
+/* Ids whose rows were sent and not committed become a gap, up to the compaction's id, which will count. Mostly there are none. */
+tb_code tb__ch_begin_compaction_span(tb_store *store, void *ctx, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     int64_t *ret_batch = ctx, epoch = 0, last = 0;
@@ -122,7 +120,7 @@ tb_code tb__ch_begin_fold_span(tb_store *store, void *ctx, tb_error *err)
     return code ? code : tb__ch_meta_put(store, "usage_epoch", epoch + 2, err);
 }
 
-/* The file may be a copy from a backup: spans that were begun after it was made are over, too. */
+/* The file may be restored from a backup: spans that were begun after the backup end too. */
 static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -130,7 +128,7 @@ static tb_code find_epoch(tb_store *store, size_t shard, int64_t *epoch, tb_erro
     for (int t = 0; !code && t < TB__CH_TABLES; t++) {
         ch->sql.len = 0;
         tb_buf_fmt(&ch->sql, "SELECT max(batch) FROM %s.%s FORMAT RowBinary", ch->client->database, tb__ch_table_names[t]);
-        code = tb__ch_ask(store, shard, err);
+        code = tb__ch_query(store, shard, err);
         if (code) return code;
         tb__ch_reader r = tb__ch_reader_of(ch);
         const int64_t used = ch->answer.len ? (int64_t)(tb__ch_column(&r, 8) >> TB__CH_ID_BITS) : 0;
@@ -154,14 +152,14 @@ static tb_code make_buffers(tb_store *store, tb_error *err)
     ch->pools = calloc(ch->client->shards, sizeof *ch->pools);
     const size_t n = ch->client->shards * TB__CH_FORMS;
     ch->bodies = calloc(n, sizeof *ch->bodies);
-    ch->going = calloc(n, sizeof *ch->going);
-    if (!ch->pools || !ch->bodies || !ch->going) return tb_no_memory(err);
+    ch->in_flight = calloc(n, sizeof *ch->in_flight);
+    if (!ch->pools || !ch->bodies || !ch->in_flight) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         tb_buf_init(&ch->bodies[i], ROWS_MAX, NULL);
     return tb__ch_put_inserts(ch, err);
 }
 
-/* What begin_writing learns of the shards. */
+/* What begin_writing reads from the shards. */
 typedef struct found {
     int64_t known;   /* epoch of the file; 0: its usage was never there */
     int64_t used;    /* the highest of which there are rows, or the file's */
@@ -172,14 +170,14 @@ static tb_code look_at_shard(tb_store *store, size_t shard, found *f, tb_error *
 {
     int64_t used = 0;
     tb_code code = make_tables(store, shard, err);
-    if (!code) code = tb__ch_take_place(store, shard, f->known > 0, err);
+    if (!code) code = tb__ch_join_shard(store, shard, f->known > 0, err);
     if (!code) code = find_epoch(store, shard, &used, err);
     if (!code) code = tb__ch_look_at_claims(store, shard, f->known > 0, used > 0, &f->claimed, err);
     if (used > f->used) f->used = used;
     return code ? code : tb__ch_check_copy(store, shard, err);
 }
 
-/* TB_E_AWAY after all of them: one that is away keeps nobody from the others. */
+/* Checks all of them before it fails with TB_E_AWAY, so that an unreachable server does not stop the others. */
 static tb_code look_at_shards(tb_store *store, found *f, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
@@ -193,30 +191,30 @@ static tb_code look_at_shards(tb_store *store, found *f, tb_error *err)
     return away;
 }
 
-/* A span of ids is begun once every shard was looked at: the highest may lie on the one that is away. */
+/* A span of ids begins only after every shard was checked: the unreachable one may have the highest. */
 static tb_code begin_writing(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     found f = {0, 0, 0};
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &f.known, err);
     f.used = f.known;
-    ch->unseen = ch->looks = true;
+    ch->unchecked = ch->checking = true;
     if (!code) code = tb__ch_find_number(store, f.known > 0, err);
     if (!code) code = look_at_shards(store, &f, err);
-    ch->looks = false;
+    ch->checking = false;
     const bool copy = f.known && f.used > f.known;
     int64_t epoch = f.used > f.claimed ? f.used : f.claimed;
     if (!code && epoch) code = tb__check_id("meta", epoch, EPOCHS, err);
     if (!code) code = tb__ch_begin_claims(store, f.known > 0, epoch + 1, err);
     if (!code && copy) code = tb_store_write(store, tb__ch_adopt_seals, NULL, err);
     if (!code) code = tb_store_write(store, begin_span, &epoch, err);
-    ch->unseen = code != TB_OK;
+    ch->unchecked = code != TB_OK;
     if (!code) code = tb__ch_carry(store, err); /* of a file that an earlier build moved, or one whose move was cut off */
-    ch->unseen = code != TB_OK;
+    ch->unchecked = code != TB_OK;
     return code;
 }
 
-/* A file that knows its shards is opened without those that are away: see tb_store_usage_look. */
+/* A file that knows its shards can be opened while some are unreachable: see tb_store_usage_look. */
 static tb_code open_writer(tb_store *store, int64_t epoch, tb_error *err)
 {
     tb_code code = make_buffers(store, err);
@@ -229,13 +227,13 @@ tb_code tb_store_usage_look(tb_store *store, tb_error *err)
     const struct tb__clickhouse *ch = tb__ch_of(store);
     if (!ch) return TB_OK;
     if (tb__ch_cache_fenced(ch->cache)) return tb__ch_fenced(err);
-    if (store->write) return ch->unseen ? begin_writing(store, err) : tb__ch_check_alone(store, err);
+    if (store->write) return ch->unchecked ? begin_writing(store, err) : tb__ch_check_alone(store, err);
     for (size_t shard = 0; shard < ch->client->shards; shard++)
-        if (!tb__ch_cache_saw(ch->cache, shard)) return tb__ch_unseen(shard, err);
+        if (!tb__ch_cache_saw(ch->cache, shard)) return tb__ch_unchecked(shard, err);
     return TB_OK;
 }
 
-/* Whose counters are where. */
+/* Where the counters are. */
 static tb_code check_place(tb_store *store, const tb_usage_client *client, int64_t epoch, tb_error *err)
 {
     int64_t shards = 0, series = 0;
@@ -294,7 +292,7 @@ tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *
     if (!code) code = make_buffers(store, err);
     if (!code) code = tb__ch_find_number(store, false, err);
     for (size_t shard = 0; !code && shard < client->shards; shard++)
-        if (!(code = make_tables(store, shard, err))) code = tb__ch_take_place(store, shard, false, err);
+        if (!(code = make_tables(store, shard, err))) code = tb__ch_join_shard(store, shard, false, err);
     return code;
 }
 
@@ -309,7 +307,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     store->client = client;
     store->plane = (tb__plane){&clickhouse_counters, &tb__clickhouse_logs, &tb__clickhouse_events};
     tb__ch_of(store)->cache = tb__held_share(store->held, TB__SHARED_DAYS, make_cache, free_cache);
-    if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it knows what went, too */
+    if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it also records dropped rows */
     tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
     return store->write ? open_writer(store, epoch, err) : TB_OK;
 }
@@ -317,14 +315,14 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
 void tb__clickhouse_close(struct tb__clickhouse *ch)
 {
     if (!ch) return;
-    if (ch->n_going) (void)!ch->client->finish(ch->client->ctx, ch->token, NULL); /* it reads `bodies` */
+    if (ch->n_in_flight) (void)!ch->client->finish(ch->client->ctx, ch->token, NULL); /* it reads `bodies` */
     for (size_t shard = 0; ch->pools && shard < ch->client->shards; shard++)
         tb__index_release(&ch->pools[shard], NULL);
     free(ch->pools);
     for (size_t i = 0; ch->bodies && i < ch->client->shards * TB__CH_FORMS; i++)
         tb_buf_release(&ch->bodies[i]);
     free(ch->bodies);
-    free(ch->going);
+    free(ch->in_flight);
     tb_buf_release(&ch->inserts);
     for (int t = 0; t < TB__CH_FORMS; t++) {
         for (size_t shard = 0; ch->rows[t] && shard < ch->client->shards; shard++)
@@ -342,8 +340,8 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     for (int i = 0; i < TB__CH_HOURS; i++)
         free(ch->hours[i].list);
     free(ch->gaps);
-    free(ch->folded);
+    free(ch->compacted);
     free(ch->flips);
-    tb__ch_fold_free(ch);
+    tb__ch_compaction_free(ch);
     free(ch);
 }

@@ -1,13 +1,13 @@
-/* Usage moves from its shards to others: more of them, fewer, or as many elsewhere. Rows are copied as they are, with their ids, so
- * that what counts, what is a gap and which months were folded stays as the file says. Only the shard of an owner changes.
+/* Moves usage from its shards to others: more, fewer, or as many on other servers. Rows are copied unchanged, with their ids, so
+ * the file still says which rows count, which ids are gaps and which months were compacted. Only the shard of an owner changes.
  *
- * A piece is some owners of a month on one of the first shards. For each of the new ones: what it is to have of the piece is
- * compared with what it has, is copied where that differs, and compared again. So a call that was cut off goes on where it was, and
- * what was copied twice counts once. The first servers are only read. The last step is one transaction of the file, which says how
- * many shards there are, and of which database (place.c); until then nothing has changed.
+ * A piece is a range of owners of one month on one of the old shards. For each new shard the rows of the piece that belong there are
+ * compared with those it has, copied if they differ, and compared again. So an interrupted call continues where it was, and rows
+ * that were copied twice count once. The old servers are only read. The last step is one transaction of the file, which stores the
+ * number of shards and their database (shard.c); until then nothing has changed.
  *
- * The new servers must not keep rows that the first ones have let go of. So they must be empty when the copy begins, and a copy that
- * was cut off is continued only if nobody else has opened the file for writing since then (usage_reshard_epoch). */
+ * The new servers must not keep rows that have expired on the old ones. So they must be empty when the copy begins, and an
+ * interrupted copy is continued only if no other process has opened the file for writing since (usage_reshard_epoch). */
 #include "store/clickhouse/move.h"
 
 #include "tollbook/calendar.h"
@@ -18,12 +18,12 @@
 
 #define PIECE_ROWS 100000 /* some 20 MB */
 
-/* Where a table's rows lie: by these columns. */
+/* The columns that decide on which shard and in which partition a row lies. */
 typedef struct table {
-    const char *name, *scope, *base, *owner, *time; /* base: the scope that says where it lies */
+    const char *name, *scope, *base, *owner, *time; /* base: the scope that decides the shard */
     int64_t per_day;                                /* of `time` */
     const char *weight;                             /* of rows, 1 for some 200 bytes */
-    const char *key;                                /* of a row among those of one time */
+    const char *key;                                /* tells rows of one time apart */
     const char *columns;
     bool metrics;  /* and these */
     bool by_day;   /* a partition is a day, its column `day` */
@@ -39,7 +39,7 @@ static const table tables[] = {
      "day,zone,key,batch,seal,record", false, true},
 };
 
-/* Of a table: owners of a scope, and times. Of one time that has many rows, some by chance. */
+/* A range of owners of one scope, and of times. A single time with many rows is divided by a hash. */
 typedef struct piece {
     const table *of;
     int scope;
@@ -53,12 +53,12 @@ typedef struct reshard {
     tb_usage_move *move;
     struct tb__clickhouse *from, *to;
     const table *table;
-    size_t shard; /* of the first ones */
+    size_t shard; /* of the old ones */
     uint64_t done, all; /* rows, by weight */
     bool again;         /* an earlier call began it, to the same database */
 } reshard;
 
-/* Statements go to the new shards, until the next call. */
+/* Directs statements to the new shards, until the next call. */
 static struct tb__clickhouse *turn(const reshard *r, struct tb__clickhouse *to)
 {
     r->store->clickhouse = to;
@@ -72,7 +72,7 @@ static void put_columns(tb_buf *sql, const table *t)
         tb_buf_fmt(sql, ",%s", tb_metric_table[m].name);
 }
 
-/* tb__ch_shard, said in SQL. */
+/* tb__ch_shard in SQL. */
 static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
 {
     tb_buf_fmt(sql,
@@ -92,10 +92,10 @@ static void put_piece(tb_buf *sql, const struct tb__clickhouse *ch, const piece 
     if (p->parts) tb_buf_fmt(sql, " AND cityHash64(%s)%%%" PRIu64 "=%" PRIu64, p->of->key, p->parts + 1, p->part);
 }
 
-/* Asks, and takes the answer: others are asked while it is read. Release it also after an error. */
+/* Queries, and takes the answer out of the store, which sends other queries while it is read. Release it also after an error. */
 static tb_code take_answer(const reshard *r, tb_buf *ret_taken, tb_error *err)
 {
-    const tb_code code = tb__ch_ask(r->store, r->shard, err);
+    const tb_code code = tb__ch_query(r->store, r->shard, err);
     *ret_taken = r->from->answer;
     tb_buf_init(&r->from->answer, TB__CH_ANSWER_MAX, NULL);
     return code;
@@ -107,7 +107,7 @@ typedef struct digest {
     uint64_t rows, hash;
 } digest;
 
-/* What of the piece lies on a shard of `ch`, and on that shard of the `others`. */
+/* The rows of the piece that lie on a shard of `ch` and belong on that shard of the `others`. */
 static tb_code digest_of(const reshard *r, const piece *p, struct tb__clickhouse *ch, size_t shard, size_t others, size_t other,
                          digest *ret, tb_error *err)
 {
@@ -120,7 +120,7 @@ static tb_code digest_of(const reshard *r, const piece *p, struct tb__clickhouse
     put_piece(sql, ch, p);
     put_is_on(sql, p->of, others, other);
     tb_buf_str(sql, ") FORMAT RowBinary");
-    tb_code code = tb__ch_ask(r->store, shard, err);
+    tb_code code = tb__ch_query(r->store, shard, err);
     tb__ch_reader at = tb__ch_reader_of(ch);
     if (!code) {
         ret->rows = tb__ch_column(&at, 8);
@@ -153,7 +153,7 @@ static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *
     put_piece(sql, r->from, p);
     put_is_on(sql, p->of, r->to->client->shards, to);
     tb_buf_str(sql, " FORMAT RowBinary");
-    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    tb_code code = tb__ch_query(r->store, r->shard, err);
     return code ? code : send_copy(r, p->of, to, err);
 }
 
@@ -182,24 +182,20 @@ static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
     return code;
 }
 
-static void advance(reshard *r, uint64_t rows)
-{
-    r->done = rows < r->all - r->done ? r->done + rows : r->all;
-    if (r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
-}
-
-/* More than one piece's rows, of one time: as many parts. */
+/* Divides a single time with too many rows for one piece into parts. */
 static tb_code move_time(reshard *r, piece p, uint64_t rows, tb_error *err)
 {
     tb_code code = TB_OK;
     p.parts = rows / PIECE_ROWS;
     for (p.part = 0; !code && p.part <= p.parts; p.part++)
         code = move_piece(r, &p, err);
-    if (!code) advance(r, rows);
-    return code;
+    if (code) return code;
+    r->done = rows < r->all - r->done ? r->done + rows : r->all;
+    if (r->move->progress) r->move->progress(r->move->ctx, r->done, r->all);
+    return TB_OK;
 }
 
-/* Times in their order are gathered until they have enough rows. */
+/* Joins consecutive times until they have enough rows. */
 static tb_code walk_times(reshard *r, piece p, tb__ch_reader *at, tb_error *err)
 {
     const int64_t end = p.end;
@@ -222,7 +218,7 @@ static tb_code walk_times(reshard *r, piece p, tb__ch_reader *at, tb_error *err)
     return code ? code : move_time(r, p, gathered, err);
 }
 
-/* Owners with few rows together; one with many, time by time, however they lie in its month. */
+/* Owners with few rows are joined; one with many is divided by time. */
 static tb_code move_owners(reshard *r, const piece *p, uint64_t rows, tb_error *err)
 {
     if (rows <= PIECE_ROWS) return move_time(r, *p, rows, err);
@@ -245,7 +241,7 @@ static piece month_of(const table *t, int64_t month)
     return (piece){.of = t, .from = tb_month_first_day(month) * t->per_day, .end = tb_month_first_day(month + 1) * t->per_day};
 }
 
-/* Owners in their order are gathered until they have enough rows. */
+/* Joins consecutive owners until they have enough rows. */
 static tb_code walk_owners(reshard *r, piece p, tb__ch_reader *at, tb_error *err)
 {
     uint64_t gathered = 0;
@@ -285,7 +281,7 @@ static tb_code move_month(reshard *r, int64_t month, tb_error *err)
     return code;
 }
 
-/* --- the whole --- */
+/* --- the move --- */
 
 static tb_code list_months(const reshard *r, int64_t **ret_months, size_t *ret_n, tb_error *err)
 {
@@ -293,7 +289,7 @@ static tb_code list_months(const reshard *r, int64_t **ret_months, size_t *ret_n
     tb_buf_fmt(tb__ch_start(r->store),
                "SELECT DISTINCT toUInt32(toYYYYMM(toDateTime(%s*%d,'UTC'))) AS m FROM %s.%s WHERE %s>0 ORDER BY m FORMAT RowBinary",
                r->table->time, (int)(86400 / r->table->per_day), r->from->client->database, r->table->name, r->table->scope);
-    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    tb_code code = tb__ch_query(r->store, r->shard, err);
     tb__ch_reader at = tb__ch_reader_of(r->from);
     while (!code && at.at < at.end && !at.cut) {
         code = tb__grow(ret_months, *ret_n, &cap, sizeof **ret_months, err);
@@ -315,7 +311,7 @@ static tb_code move_table(reshard *r, tb_error *err)
     return code;
 }
 
-/* What a shard says of folded rows that went (compact.c): every new shard says it. */
+/* The records of dropped rows (compact.c) are written to every new shard. */
 static tb_code copy_marks(const reshard *r, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -323,7 +319,7 @@ static tb_code copy_marks(const reshard *r, tb_error *err)
     tb_buf_str(sql, "SELECT ");
     put_columns(sql, &tables[0]);
     tb_buf_fmt(sql, " FROM %s.cell WHERE scope=0 FORMAT RowBinary", r->from->client->database);
-    code = tb__ch_ask(r->store, r->shard, err);
+    code = tb__ch_query(r->store, r->shard, err);
     for (size_t to = 0; !code && to < r->to->client->shards; to++)
         code = send_copy(r, &tables[0], to, err);
     return code;
@@ -336,7 +332,7 @@ static tb_code is_empty(const reshard *r, size_t shard, bool *ret_empty, tb_erro
     for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
         tb_buf_fmt(tb__ch_start(r->store), "SELECT batch FROM %s.%s LIMIT 1 FORMAT RowBinary", r->to->client->database,
                    tables[t].name);
-        code = tb__ch_ask(r->store, shard, err);
+        code = tb__ch_query(r->store, shard, err);
         if (!code && r->to->answer.len) *ret_empty = false;
     }
     turn(r, r->from);
@@ -371,7 +367,7 @@ static tb_code begin_copying(reshard *r, tb_error *err)
     return tb_store_write(r->store, keep_begin, now, err);
 }
 
-/* What an earlier call sent may have come after this one looked. */
+/* Rows that an earlier call sent may have arrived after this one checked. */
 static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
     const reshard *r = ctx;
@@ -387,7 +383,7 @@ static tb_code weigh_table(reshard *r, tb_error *err)
 {
     tb_buf_fmt(tb__ch_start(r->store), "SELECT toUInt64(%s) FROM %s.%s WHERE %s>0 FORMAT RowBinary", r->table->weight,
                r->from->client->database, r->table->name, r->table->scope);
-    tb_code code = tb__ch_ask(r->store, r->shard, err);
+    tb_code code = tb__ch_query(r->store, r->shard, err);
     tb__ch_reader at = tb__ch_reader_of(r->from);
     if (!code && at.at < at.end) r->all += tb__ch_column(&at, 8);
     return code ? code : tb__ch_check_read(&at, err);

@@ -1,11 +1,10 @@
-/* Rows on their way, and the end of a transaction.
+/* Sending rows, and the end of a transaction.
  *
- * Rows lie under the ids of batches, which count once the file says so. So it does not matter when rows are sent, as
- * long as all are there before the file says it. Many cells go at a mark, and the servers take them while the next
- * batches are made; what is left goes at the end, and is taken while the file is written. One sending is on its way at
- * a time, with buffers of its own (bodies). One that fails fails the transaction, whose ids are never used again: no
- * transaction sends a row twice (TB__CH_TWICE).
- * Countries stay until the end: few rows are left of those that are joined. */
+ * Rows have the ids of batches, which count once the file says so. So it does not matter when rows are sent, as long as all
+ * of them have arrived before that. At a mark many cells are sent, and the servers receive them while the next batches are
+ * made. The rest is sent at the end, while the file is written. One sending is under way at a time, with separate buffers
+ * (bodies). If it fails, the transaction fails and its ids are never used again: no transaction sends a row twice
+ * (TB__CH_TWICE). Countries are sent at the end, as joining leaves few rows of them. */
 #include "store/clickhouse/cache.h"
 #include "store/clickhouse/private.h"
 #include "store/usage/batch.h"
@@ -40,7 +39,7 @@ tb__ch_form tb__ch_form_of(uint32_t metrics)
  * is in it, and merges besides. */
 #define EARLY ((size_t)6 << 20)
 
-/* Of rows without names, so that a column more in a table, whoever made it, shifts none. Native blocks name theirs. */
+/* Names the columns, so that an additional column in a table shifts none. Native blocks carry their own names. */
 static const char *const columns_of[TB__CH_FORMS] = {
     "", "", "", "(day,zone,first_ms,last_ms,lines,batch,at,seal,bytes,data)", "(day,zone,of,batch)", "(day,zone,key,batch,seal,record)"};
 
@@ -55,7 +54,7 @@ tb_code tb__ch_put_inserts(struct tb__clickhouse *ch, tb_error *err)
     return tb_buf_check(&ch->inserts, err);
 }
 
-/* What is sent of these rows, which do not wait any more: columns of counters, the others as they are. */
+/* Moves pending rows into a body: counters as columns, other rows unchanged. */
 static tb_code take_rows(struct tb__clickhouse *ch, int t, size_t shard, tb_error *err)
 {
     tb_buf *rows = &ch->rows[t][shard], *body = &ch->bodies[(size_t)t * ch->client->shards + shard];
@@ -71,7 +70,7 @@ static tb_code take_rows(struct tb__clickhouse *ch, int t, size_t shard, tb_erro
     }
     rows->len = ch->marked_at[t][shard] = 0;
     const char *sql = ch->inserts.data + ch->insert_at[t];
-    ch->going[ch->n_going++] = (tb_usage_statement){.shard = shard, .sql = sql, .body = body->data, .len = body->len};
+    ch->in_flight[ch->n_in_flight++] = (tb_usage_statement){.shard = shard, .sql = sql, .body = body->data, .len = body->len};
     return code;
 }
 
@@ -79,32 +78,32 @@ static tb_code send_one_by_one(struct tb__clickhouse *ch, tb_error *err)
 {
     const tb_usage_client *client = ch->client;
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < ch->n_going; i++) {
+    for (size_t i = 0; !code && i < ch->n_in_flight; i++) {
         ch->answer.len = 0;
-        code = client->ask(client->ctx, &ch->going[i], &ch->answer, err);
+        code = client->ask(client->ctx, &ch->in_flight[i], &ch->answer, err);
     }
-    ch->n_going = 0;
+    ch->n_in_flight = 0;
     return code;
 }
 
-/* What was lost on its way, which the transaction cannot go without. */
+/* Fails if rows of this transaction were lost. */
 static tb_code tell_lost(const struct tb__clickhouse *ch, tb_error *err)
 {
     if (ch->lost.code && err) *err = ch->lost;
     return ch->lost.code;
 }
 
-/* Until what is on its way is there. */
+/* Waits until the sending under way has arrived. */
 static tb_code wait_for_rows(struct tb__clickhouse *ch, tb_error *err)
 {
-    if (ch->n_going) {
-        ch->n_going = 0;
+    if (ch->n_in_flight) {
+        ch->n_in_flight = 0;
         ch->lost.code = ch->client->finish(ch->client->ctx, ch->token, &ch->lost);
     }
     return tell_lost(ch, err);
 }
 
-/* To all shards at once: they are different servers. Rows of the forms before `end`; they are on their way then. */
+/* Starts to send the rows of the forms before `end`, to all shards at once, as they are different servers. */
 static tb_code start_sending(tb_store *store, int end, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
@@ -115,11 +114,11 @@ static tb_code start_sending(tb_store *store, int end, tb_error *err)
     for (size_t shard = 0; shard < client->shards; shard++)
         for (int t = 0; !code && t < end; t++)
             if (ch->rows[t][shard].len) code = take_rows(ch, t, shard, &ch->lost);
-    if (ch->n_going) ch->sent = ch->next - 1;
-    if (!code && ch->n_going)
-        code = client->start ? client->start(client->ctx, ch->going, ch->n_going, &ch->token, &ch->lost)
+    if (ch->n_in_flight) ch->sent = ch->next - 1;
+    if (!code && ch->n_in_flight)
+        code = client->start ? client->start(client->ctx, ch->in_flight, ch->n_in_flight, &ch->token, &ch->lost)
                              : send_one_by_one(ch, &ch->lost);
-    if (code) ch->n_going = 0;
+    if (code) ch->n_in_flight = 0;
     ch->lost.code = code;
     return tell_lost(ch, err);
 }
@@ -129,11 +128,11 @@ tb_code tb__ch_send(tb_store *store, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = start_sending(store, TB__CH_FORMS, err);
     if (!code) code = wait_for_rows(ch, err);
-    if (!ch->began) ch->lost.code = TB_OK; /* there is nobody else to be told */
+    if (!ch->began) ch->lost.code = TB_OK; /* no later call would report it */
     return code;
 }
 
-/* What this transaction added can be read. */
+/* Makes the rows of this transaction readable. */
 tb_code tb__ch_settle(tb_store *store, tb_error *err)
 {
     return tb__ch_of(store)->began ? tb__ch_send(store, err) : TB_OK;
@@ -147,7 +146,7 @@ static bool are_many(const struct tb__clickhouse *ch)
     return many;
 }
 
-/* No part of what waits is undone alone any more. */
+/* No part of the pending rows will be rolled back separately. */
 static void join_rows(struct tb__clickhouse *ch)
 {
     tb__ch_lines_mark(&ch->lines);
@@ -168,15 +167,8 @@ void tb__ch_mark(tb_store *store)
             ch->marked_at[t][shard] = ch->rows[t][shard].len;
 }
 
-/* A span has 2^20 lives: the last one goes on. */
-static int64_t end_of_life(const struct tb__clickhouse *ch)
-{
-    const int64_t end = ch->sent | TB__CH_LIFE_MAX;
-    return (end + 1) >> TB__CH_ID_BITS == end >> TB__CH_ID_BITS ? end : ch->sent;
-}
-
-/* Ids of which rows were sent are never used again, nor is what is left of their life: so visible.c can say it briefly. From
- * `first` on it is one gap, however often it was tried. */
+/* Ids whose rows were sent are never used again, nor is the rest of their life, so that visible.c can express it briefly. All ids
+ * from `first` on are one gap, however many attempts failed. */
 static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err)
 {
     ch->next = first;
@@ -184,7 +176,8 @@ static tb_code leave_gap(struct tb__clickhouse *ch, int64_t first, tb_error *err
     while (ch->n_gaps && ch->gaps[ch->n_gaps - 1].first >= first)
         ch->n_gaps--;
     tb_code code = tb__grow(&ch->gaps, ch->n_gaps, &ch->cap_gaps, sizeof *ch->gaps, err);
-    ch->next = end_of_life(ch) + 1;
+    const int64_t end = ch->sent | TB__CH_LIFE_MAX; /* a span has 2^20 lives: the last one goes on */
+    ch->next = ((end + 1) >> TB__CH_ID_BITS == end >> TB__CH_ID_BITS ? end : ch->sent) + 1;
     if (!code) ch->gaps[ch->n_gaps++] = (struct tb__ch_gap){first, ch->next - 1};
     return code;
 }
@@ -201,14 +194,14 @@ static void drop_rows(struct tb__clickhouse *ch, bool whole)
         }
 }
 
-/* Here, and not where a transaction ends, shows what became of the one before: ids above the file's watermark
- * were never committed. */
+/* The result of the last transaction is known here and not at its end: ids above the file's watermark were never
+ * committed. */
 tb_code tb__ch_begin(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     int64_t committed = 0;
     if (ch->began) return tell_lost(ch, err);
-    if (ch->unseen)
+    if (ch->unchecked)
         return tb_fail(err, TB_E_AWAY, "usage", "A usage server was away when tollbook started, and has not been looked at since.");
     if (tb__ch_cache_fenced(ch->cache)) return tb__ch_fenced(err);
     tb_code code = tb__meta_get(store, "usage_batch", &committed, err);
@@ -223,12 +216,12 @@ tb_code tb__ch_begin(tb_store *store, tb_error *err)
     return TB_OK;
 }
 
-/* In the file: what this transaction adds counts. */
+/* Stores in the file that the rows of this transaction count. */
 static tb_code note_batches(tb_store *store, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb__series_write(store, err);
-    tb__series_mark(store); /* none waits any more */
+    tb__series_mark(store); /* none is pending any more */
     if (!code) code = tb__ch_lines_commit(store, err);
     for (size_t i = 0; !code && i < ch->n_gaps; i++) {
         char name[40] = "usage_gap_";
@@ -258,7 +251,7 @@ void tb__ch_abandon(tb_store *store, bool whole)
         ch->month[i].month = -1;
     for (int i = 0; i < TB__CH_HOURS; i++)
         ch->hours[i].month = -1;
-    ch->unlet.watermark = 0;
+    ch->retention_checked.watermark = 0;
     if (whole) {
         (void)wait_for_rows(ch, NULL);
         ch->lost.code = TB_OK;

@@ -1,5 +1,5 @@
-/* What lies on the shards, as system.parts tells it: rows and bytes of each table, or of each month; parts that were merged or
- * rewritten lie there for some minutes more. Of tables that hold what people sent, how many of the rows nobody sees any more. */
+/* The space used on the shards, from system.parts: rows and bytes of each table, or of each month. Parts that were merged or
+ * rewritten stay there for some minutes. For request logs and events also the number of rows that no reader sees any more. */
 #include "store/clickhouse/lines.h"
 
 #include <inttypes.h>
@@ -34,14 +34,6 @@ typedef struct sizing {
     uint64_t unseen[2]; /* rows, by kind; by kind of space alone */
 } sizing;
 
-static tb_code count_unseen(sizing *s, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (int kind = TB__CH_LOGS; !code && s->by == TB_SIZE_BY_KIND && kind <= TB__CH_EVENTS; kind++)
-        code = tb__ch_unseen_rows(s->store, (tb__ch_kind)kind, s->shard, &s->unseen[kind], err);
-    return code;
-}
-
 /* A row of the answer: what, active u8, rows u64, bytes u64. */
 static tb_size read_size(const sizing *s, tb__ch_reader *r)
 {
@@ -61,12 +53,14 @@ static tb_size read_size(const sizing *s, tb__ch_reader *r)
 
 static tb_code sizes_of_shard(sizing *s, tb__sizes *to, tb_error *err)
 {
-    tb_code code = count_unseen(s, err);
+    tb_code code = TB_OK;
+    for (int kind = TB__CH_LOGS; !code && s->by == TB_SIZE_BY_KIND && kind <= TB__CH_EVENTS; kind++)
+        code = tb__ch_unseen_rows(s->store, (tb__ch_kind)kind, s->shard, &s->unseen[kind], err);
     tb_buf_fmt(tb__ch_start(s->store),
                "SELECT %s AS what,active,toUInt64(sum(rows)),toUInt64(sum(bytes_on_disk)) FROM system.parts"
                " WHERE database='%s' GROUP BY what,active ORDER BY what,active FORMAT RowBinary",
                columns[s->by], tb__ch_of(s->store)->client->database);
-    if (!code) code = tb__ch_ask(s->store, s->shard, err);
+    if (!code) code = tb__ch_query(s->store, s->shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(s->store));
     while (!code && r.at < r.end && !r.cut) {

@@ -23,7 +23,7 @@
     X(USAGE_DAYS_TOUCH, "UPDATE usage_day SET batch=?1 WHERE day BETWEEN ?2 AND ?3")               \
     X(USAGE_DUE, "SELECT CAST(substr(name,11) AS INT),value FROM meta WHERE name GLOB 'usage_due_*' AND value>0" \
                  " ORDER BY 1")                                                                    \
-    X(USAGE_UNLET, "SELECT coalesce(min(day),-1) FROM usage_day WHERE batch>coalesce((SELECT value FROM meta WHERE" \
+    X(USAGE_UNCHECKED, "SELECT coalesce(min(day),-1) FROM usage_day WHERE batch>coalesce((SELECT value FROM meta WHERE" \
                    " name='usage_let_'||((strftime('%Y',day*86400,'unixepoch')-1970)*12"           \
                    "+strftime('%m',day*86400,'unixepoch')-1)),0)")                                 \
     X(USAGE_KEPT, "SELECT account,days_month>?1 FROM retention WHERE hours_month>?1 ORDER BY account") \

@@ -1,5 +1,5 @@
-/* Sums of many series, one statement a shard. Whole days come from what the readers remember (cached.c) as long as these
- * are few enough to remember all of them; hours at the ends of a range, and long lists, are asked for as sums. */
+/* Sums of many series, one statement a shard. Whole days come from the cache (cached.c) if there are few enough to cache
+ * all of them. Hours at the ends of a range, and long lists, are queried as sums. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 
@@ -8,11 +8,11 @@
 #include <string.h>
 
 #define SUMMED_MAX   8192 /* owners of one statement: 20 bytes each at most */
-#define REMEMBER_MAX 4096 /* days of all owners together that one answer may remember: about a MiB */
+#define REMEMBER_MAX 4096 /* days of all owners together that one answer may cache: about a MiB */
 
-/* An entry of the list, and whose it is. */
+/* An entry of the list, and its owner. */
 typedef struct summed {
-    tb__ch_whose of;
+    tb__ch_owner of;
     tb_summed *to;
 } summed;
 
@@ -23,7 +23,7 @@ typedef struct summing {
 
 static int by_shard_and_owner(const void *a, const void *b, void *store)
 {
-    const tb__ch_whose *x = &((const summed *)a)->of, *y = &((const summed *)b)->of;
+    const tb__ch_owner *x = &((const summed *)a)->of, *y = &((const summed *)b)->of;
     const size_t i = tb__ch_shard(store, x->scope, x->owner), j = tb__ch_shard(store, y->scope, y->owner);
     if (i != j) return i < j ? -1 : 1;
     if (x->scope != y->scope) return x->scope < y->scope ? -1 : 1;
@@ -31,7 +31,7 @@ static int by_shard_and_owner(const void *a, const void *b, void *store)
     return x->edge < y->edge ? -1 : x->edge > y->edge;
 }
 
-/* Of one shard and scope: owners, once each. */
+/* The owners of one shard and scope, each once. */
 static tb_code ask_sums(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
 {
     const int64_t unit = s->range.hourly ? 1 : 24, end = s->range.first + s->range.count;
@@ -53,7 +53,7 @@ static tb_code ask_sums(tb_store *store, const summing *s, const summed *list, s
     if (!code) code = tb__ch_put_sent_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY owner,edge FORMAT RowBinary");
     tb_buf_release(&where);
-    return code ? code : tb__ch_ask(store, tb__ch_shard(store, list->of.scope, list->of.owner), err);
+    return code ? code : tb__ch_query(store, tb__ch_shard(store, list->of.scope, list->of.owner), err);
 }
 
 static const summed *first_of_owner(const summed *list, size_t n, int64_t owner)
@@ -67,7 +67,7 @@ static const summed *first_of_owner(const summed *list, size_t n, int64_t owner)
     return list + low;
 }
 
-/* A location's figures join those of their owner's entries that ask for it or for all. */
+/* Adds a location's figures to those entries of its owner that request this location or all. */
 static tb_code take_sums(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
@@ -95,7 +95,7 @@ static size_t some_alike(const tb_store *store, const summed *list, size_t n)
     return some;
 }
 
-/* --- from what is remembered --- */
+/* --- from the cache --- */
 
 typedef struct remembering {
     const summing *s;
@@ -103,7 +103,7 @@ typedef struct remembering {
     const summed *end;
 } remembering;
 
-static bool are_same(const tb__ch_whose *a, const tb__ch_whose *b)
+static bool are_same(const tb__ch_owner *a, const tb__ch_owner *b)
 {
     return a->owner == b->owner && a->edge == b->edge;
 }
@@ -125,10 +125,10 @@ static tb_code add_part(void *ctx, const tb__ch_part *p, tb_error *err)
     return code;
 }
 
-/* Entries of one shard and scope: those with a location, or those of all. What is remembered of the two differs. */
+/* Entries of one shard and scope: those with a location, or those of all locations, which have different cache entries. */
 static tb_code sum_remembered(tb_store *store, const summing *s, const summed *list, size_t n, bool located, tb_error *err)
 {
-    tb__ch_whose *of = malloc(n * sizeof *of);
+    tb__ch_owner *of = malloc(n * sizeof *of);
     remembering r = {s, malloc(n * sizeof *r.first), list + n};
     tb__ch_wanted wanted = {of, 0, s->range, s->metrics};
     tb_code code = of && r.first ? TB_OK : tb_no_memory(err);
@@ -143,7 +143,7 @@ static tb_code sum_remembered(tb_store *store, const summing *s, const summed *l
     return code;
 }
 
-/* --- the whole --- */
+/* --- all entries --- */
 
 static tb_code sum_sorted(tb_store *store, const summing *s, const summed *list, size_t n, tb_error *err)
 {
@@ -177,11 +177,6 @@ static tb_code sum_range(tb_store *store, const summing *s, const summed *list, 
     return code ? code : sum_sorted(store, &after, list, n, err);
 }
 
-static bool is_within(const tb_summed *of, tb_range r)
-{
-    return of->series && of->created_us < (r.first + r.count) * (r.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
-}
-
 tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics, tb_error *err)
 {
     const summing s = {range, metrics & TB_METRIC_ALL};
@@ -194,8 +189,9 @@ tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, u
     if (!of) return tb_no_memory(err);
     tb_code code = tb__ch_settle(store, err);
     for (size_t i = 0; !code && i < n; i++) {
-        if (!is_within(&list[i], range)) continue;
-        code = tb__ch_whose_is(store, list[i].series, &of[asked].of, err);
+        const int64_t end_us = (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
+        if (!list[i].series || list[i].created_us >= end_us) continue;
+        code = tb__ch_series_owner(store, list[i].series, &of[asked].of, err);
         of[asked++].to = &list[i];
     }
     if (!code) qsort_r(of, asked, sizeof *of, by_shard_and_owner, store);

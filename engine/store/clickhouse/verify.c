@@ -1,9 +1,9 @@
-/* All rows against themselves: an account's own rows are what its zones' come to; and the list of days, which says what
- * a remembered day is good for, against the rows. Rows that lie there twice without the file's knowledge (TB__CH_TWICE)
+/* Checks all rows: the rows of an account must equal the sum of its zones' rows; and the list of days, which decides whether
+ * cached days are valid, must agree with the rows. Rows that are stored twice without the file's knowledge (TB__CH_TWICE)
  * are counted twice by statistics.
  *
- * Of months whose days may be gone (letgo.c) what is there is summed, and not compared: an account's days_month cuts its
- * history in two. All these months together cut everybody's into eras, which the shards add up one by one. */
+ * Months whose days may have expired (expire.c) are summed and not compared: an account's days_month divides its history in
+ * two. The days_month values of all accounts divide time into eras, which the shards sum one by one. */
 #include "store/clickhouse/private.h"
 #include "tollbook/calendar.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all hours: an owner's own sums, and for an account what its zones come to. */
+/* Over all hours: an owner's sums, and for an account also the sums of its zones. */
 typedef struct owned {
     int64_t owner;
     int64_t from; /* the first era that is compared */
@@ -34,7 +34,7 @@ typedef struct checking {
     listed *days; /* TB__INDEX_MAX + 1 */
 } checking;
 
-/* --- accounts and what their zones come to --- */
+/* --- accounts and the sums of their zones --- */
 
 static tb_code read_eras(tb_store *store, checking *c, tb_error *err)
 {
@@ -114,14 +114,14 @@ static tb_code ask_cells(tb_store *store, size_t shard, const checking *c, tb_er
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(sql, ",%s(s%d)", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
     tb_buf_str(sql, " FROM (SELECT scope,owner,h,edge");
-    for (int m = 0; m < TB_METRIC_COUNT; m++) /* what was withdrawn and is 0 now is no newest hour */
+    for (int m = 0; m < TB_METRIC_COUNT; m++) /* an hour that is 0 after a withdrawal is not the newest */
         tb_buf_fmt(sql, ",%s(%s) AS s%d", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", tb_metric_table[m].name, m);
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,h,edge");
-    tb__ch_put_there(sql);
+    tb__ch_put_not_empty(sql);
     tb_buf_str(sql, ") GROUP BY base,owner,era FORMAT RowBinary");
-    return code ? code : tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_query(store, shard, err);
 }
 
 static tb_code sum_cells(tb_store *store, size_t shard, checking *c, tb_error *err)
@@ -148,7 +148,7 @@ static tb_code sum_countries(tb_store *store, size_t shard, tb__held_sums *sums,
                tb__ch_of(store)->client->database);
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
     tb_buf_str(sql, " GROUP BY zone,day,country,batch) FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     if (code || !tb__ch_of(store)->answer.len) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     sums->country_requests += tb__ch_column(&r, 8);
@@ -185,7 +185,7 @@ static tb_code read_listed(tb_store *store, checking *c, tb_error *err)
     return code;
 }
 
-/* A fold's own rows say nothing about when they came. */
+/* The id of compacted rows does not tell when they were added. */
 static tb_code find_days(tb_store *store, size_t shard, checking *c, tb_error *err)
 {
     const tb__ch_rows rows = {.columns = "h,batch,row", .where = "scope>0", .end = UINT32_MAX};
@@ -197,7 +197,7 @@ static tb_code find_days(tb_store *store, size_t shard, checking *c, tb_error *e
                (INT64_C(1) << TB__CH_ID_BITS) - 1, twice, twice);
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY day FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         const int64_t day = (int64_t)tb__ch_column(&r, 4), batch = (int64_t)tb__ch_column(&r, 8);
@@ -259,12 +259,12 @@ static tb_code compare_days(tb_store *store, const checking *c, tb__differ_fn di
     return code;
 }
 
-/* --- the whole --- */
+/* --- the check --- */
 
-/* After all was asked: another process may have compacted meanwhile, and this snapshot be of before. */
+/* After all queries: another process may have compacted since this snapshot. */
 static tb_code check_shard(tb_store *store, size_t shard, checking *c, tb_error *err)
 {
-    tb_code code = tb__ch_check_place(store, shard, err);
+    tb_code code = tb__ch_check_shard(store, shard, err);
     if (!code) code = sum_cells(store, shard, c, err);
     if (!code) code = sum_countries(store, shard, c->sums, err);
     if (!code) code = find_days(store, shard, c, err);

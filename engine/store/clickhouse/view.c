@@ -15,14 +15,14 @@ static tb_code fill_series(tb_store *store, uint32_t metrics, tb_series *series,
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (r.at < r.end && !r.cut) {
         const int64_t at = (int64_t)tb__ch_column(&r, 4) - series->range.first;
-        if (at < 0 || at >= series->range.count) return tb__ch_not_asked_for(err);
+        if (at < 0 || at >= series->range.count) return tb__ch_unexpected_row(err);
         for (int m = 0; m < TB_METRIC_COUNT; m++)
             if (metrics & TB_METRIC_BIT(m)) series->value[m][at] = tb__ch_column(&r, 8);
     }
     return tb__ch_check_read(&r, err);
 }
 
-/* A series that is filled, and whose. */
+/* The series to fill, and its owner. */
 typedef struct filling {
     tb_series *series;
     int64_t edge;
@@ -36,7 +36,7 @@ static tb_code fill_part(void *ctx, const tb__ch_part *p, tb_error *err)
     return tb__chunk_columns(p->data, p->len, p->key, f->metrics, p->from, p->count, f->series->value, p->at, err);
 }
 
-static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb_error *err)
+static tb_code read_owner(tb_store *store, tb__ch_owner w, tb_series *series, tb_error *err)
 {
     const tb_range range = series->range;
     const int64_t unit = range.hourly ? 1 : 24;
@@ -47,20 +47,20 @@ static tb_code read_owner(tb_store *store, tb__ch_whose w, tb_series *series, tb
     if (tb__ch_may_cache(store, range))
         return tb__ch_each_part(store, &(tb__ch_wanted){&w, 1, range, metrics}, fill_part,
                                 &(filling){series, w.edge, metrics}, err);
-    tb__ch_question q = {.keys = range.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = w,
+    tb__ch_select q = {.keys = range.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = w,
                          .first = tb__ch_hour(range.first * unit),
                          .end = tb__ch_hour((range.first + range.count) * unit),
                          .days = range.hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER};
     q.brief = tb__ch_is_brief(&q, (size_t)range.count);
     tb_code code = tb__ch_settle(store, err);
-    if (!code) code = tb__ch_put_question(store, &q, err);
-    if (!code) code = tb__ch_ask(store, tb__ch_shard(store, w.scope, w.owner), err);
+    if (!code) code = tb__ch_put_select(store, &q, err);
+    if (!code) code = tb__ch_query(store, tb__ch_shard(store, w.scope, w.owner), err);
     return code ? code : fill_series(store, metrics, series, err);
 }
 
 tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err)
 {
-    tb__ch_whose w = tb__ch_viewed(asked->view);
+    tb__ch_owner w = tb__ch_viewed(asked->view);
     if (!asked->whole || !store->n_located) return TB_OK;
     if (asked->whole == store->located[0].series) w.edge = store->located[0].edge;
     return read_owner(store, w, series, err);
@@ -68,9 +68,9 @@ tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, 
 
 tb_code tb__ch_series(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
-    tb__ch_whose w;
+    tb__ch_owner w;
     if (!id) return TB_OK;
-    tb_code code = tb__ch_whose_is(store, id, &w, err);
+    tb_code code = tb__ch_series_owner(store, id, &w, err);
     return code ? code : read_owner(store, w, series, err);
 }
 
@@ -96,8 +96,8 @@ static tb_code add_location(void *ctx, const tb__ch_part *p, tb_error *err)
     return code;
 }
 
-/* Of hours that were let go days may be left. */
-static tb_code is_let_go(tb_store *store, const tb__ch_whose *of, tb_range range, bool *ret, tb_error *err)
+/* Whether hours of the range may have expired: their days may be left. */
+static tb_code is_expired(tb_store *store, const tb__ch_owner *of, tb_range range, bool *ret, tb_error *err)
 {
     tb_kept kept;
     tb_code code = tb__kept_of(store, of->scope, of->owner, &kept, err);
@@ -108,7 +108,7 @@ static tb_code is_let_go(tb_store *store, const tb__ch_whose *of, tb_range range
 tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err)
 {
     const int64_t unit = range.hourly ? 1 : 24;
-    const tb__ch_question q = {.keys = "edge", .metrics = TB_METRIC_BIT(TB_M_BYTES), .of = tb__ch_viewed(asked->view),
+    const tb__ch_select q = {.keys = "edge", .metrics = TB_METRIC_BIT(TB_M_BYTES), .of = tb__ch_viewed(asked->view),
                                .first = tb__ch_hour(range.first * unit),
                                .end = tb__ch_hour((range.first + range.count) * unit),
                                .days = tb__ch_whole_days(range)};
@@ -116,12 +116,12 @@ tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range r
     bool days_alone = false;
     if (!store->n_located || !range.count) return TB_OK;
     if (tb__ch_may_cache(store, range)) {
-        tb_code code = is_let_go(store, &q.of, range, &days_alone, err);
+        tb_code code = is_expired(store, &q.of, range, &days_alone, err);
         if (code || !days_alone) return code ? code : tb__ch_each_part(store, &wanted, add_location, store, err);
     }
     tb_code code = tb__ch_settle(store, err);
-    if (!code) code = tb__ch_put_question(store, &q, err);
-    if (!code) code = tb__ch_ask(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);
+    if (!code) code = tb__ch_put_select(store, &q, err);
+    if (!code) code = tb__ch_query(store, tb__ch_shard(store, q.of.scope, q.of.owner), err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (r.at < r.end && !r.cut) {

@@ -1,4 +1,4 @@
-/* Which batches count: the file's snapshot says it. */
+/* Which batches count, according to the file's snapshot. */
 #include "store/clickhouse/private.h"
 #include "tollbook/calendar.h"
 
@@ -37,12 +37,12 @@ tb_code tb__ch_read_months(tb_store *store, tb_error *err)
     struct tb__clickhouse *ch = tb__ch_of(store);
     sqlite3_stmt *s;
     bool row = true;
-    ch->n_folded = 0;
+    ch->n_compacted = 0;
     tb_code code = tb__sql(store, TB__SQL_USAGE_MONTHS, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&ch->folded, ch->n_folded, &ch->cap_folded, sizeof *ch->folded, err);
+        code = tb__grow(&ch->compacted, ch->n_compacted, &ch->cap_compacted, sizeof *ch->compacted, err);
         if (code) sqlite3_reset(s);
-        else ch->folded[ch->n_folded++] = (struct tb__ch_folded){sqlite3_column_int64(s, 0),
+        else ch->compacted[ch->n_compacted++] = (struct tb__ch_compacted){sqlite3_column_int64(s, 0),
                                                                  sqlite3_column_int64(s, 1) << TB__CH_ID_BITS};
     }
     return code;
@@ -50,8 +50,8 @@ tb_code tb__ch_read_months(tb_store *store, tb_error *err)
 
 int64_t tb__ch_month_batch(const struct tb__clickhouse *ch, int64_t month)
 {
-    for (size_t i = 0; i < ch->n_folded; i++)
-        if (ch->folded[i].month == month) return ch->folded[i].batch;
+    for (size_t i = 0; i < ch->n_compacted; i++)
+        if (ch->compacted[i].month == month) return ch->compacted[i].batch;
     return 0;
 }
 
@@ -67,15 +67,15 @@ static bool overlap(tb__ch_hours_of a, tb__ch_hours_of b)
 
 /* --- ids --- */
 
-/* Ids that count are above one and up to another, and in no gap. The first of a span is no batch's: a fold's rows have it,
- * and count where it is their month's generation. */
+/* Ids that count lie above one id and up to another, and in no gap. The first id of a span is no batch's: a compaction
+ * uses it, and its rows count if it is their month's generation. */
 typedef struct ids {
     const struct tb__clickhouse *ch;
     tb_buf *sql;
     int64_t above;
-    int64_t left_out; /* first ones of spans above that, in gaps */
-    tb_buf spans, last; /* that end with a gap, and the last ids of theirs that count: two lists */
-    struct ended { /* lives that do, ascending */
+    int64_t left_out; /* first ids of spans above that, in gaps */
+    tb_buf spans, last; /* two lists: spans that end with a gap, and the last id of each that counts */
+    struct ended { /* lives that end with a gap, ascending */
         int64_t life, last;
     } *ended;
     size_t n_ended, cap_ended;
@@ -83,8 +83,8 @@ typedef struct ids {
 
 static bool is_generation(const struct tb__clickhouse *ch, int64_t id)
 {
-    for (size_t i = 0; i < ch->n_folded; i++)
-        if (ch->folded[i].batch == id) return true;
+    for (size_t i = 0; i < ch->n_compacted; i++)
+        if (ch->compacted[i].batch == id) return true;
     return false;
 }
 
@@ -93,7 +93,7 @@ static int64_t span_of(int64_t id)
     return id >> TB__CH_ID_BITS;
 }
 
-/* A span with the first id of the next one. */
+/* A span, and the first id of the next one. */
 static void end_span(ids *to, int64_t span, int64_t last)
 {
     const char *comma = to->spans.len ? "," : "";
@@ -106,7 +106,7 @@ static int64_t life_of(int64_t id)
     return id >> TB__CH_LIFE_BITS;
 }
 
-/* Lives with the last place in them that counts; -1: none does. */
+/* A life, and the last position in it that counts; -1: none does. */
 static tb_code end_lives(ids *to, int64_t first, int64_t last, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -119,9 +119,9 @@ static tb_code end_lives(ids *to, int64_t first, int64_t last, tb_error *err)
     return code;
 }
 
-/* In ascending order: mostly none is below the first gap, and a number less to compare with is left. Each start of a writer leaves a
- * gap up to the end of its span, and each commit that failed one up to the end of its life: as conditions they cost ClickHouse much,
- * in lists little. Another gap is one that an earlier build left. */
+/* In ascending order: mostly no id below the first gap counts, which saves a comparison. Each start of a writer leaves a gap up
+ * to the end of its span, and each failed commit one up to the end of its life. As conditions these cost ClickHouse much, as lists
+ * little. Any other gap is from an earlier build. */
 static tb_code leave_out(ids *to, int64_t first, int64_t last, tb_error *err)
 {
     const bool ends_span = span_of(last + 1) > span_of(last) && !is_generation(to->ch, last + 1);
@@ -163,8 +163,8 @@ static int width_of(const ids *to)
     return width;
 }
 
-/* The lives of the span of to->ended[at], from its first one on, and one for all that follow: each one more than the
- * first place that does not count; 0: all do. Returns the first of the next span. */
+/* Writes the lives of the span of to->ended[at], from its first one on, and one entry for all later ones: one more than the
+ * first position that does not count; 0: all count. Returns the first entry of the next span. */
 static size_t put_lives(ids *to, size_t at, size_t *n, int width)
 {
     const int64_t span = to->ended[at].life >> (TB__CH_ID_BITS - TB__CH_LIFE_BITS);
@@ -183,9 +183,9 @@ static size_t put_lives(ids *to, size_t at, size_t *n, int width)
     return at;
 }
 
-/* A text of numbers of one width: ClickHouse reads a list of 20,000 numbers in half a second, and this in a few milliseconds. Which
- * it is: the first, 0, of spans without such lives; of others, behind those before, their life, or the one for all that follow.
- * 0 - 1 is more than any place, in 32 bits. */
+/* A text of numbers of equal width: ClickHouse parses a list of 20,000 numbers in half a second, and this text in a few
+ * milliseconds. The index of a row's number: 0 for spans without such lives; for others the offset of the span plus the life, or
+ * the entry for all later lives. 0 - 1 in 32 bits is greater than any position. */
 static tb_code put_ended(ids *to, tb_error *err)
 {
     const int width = width_of(to);
@@ -248,21 +248,21 @@ tb_code tb__ch_put_visible(tb_store *store, tb_buf *sql, tb_error *err)
 
 /* --- months --- */
 
-/* Where all months between these hours were compacted: no id below the first of their generations counts. */
+/* If all months between these hours were compacted, no id below the first of their generations counts. */
 static int64_t first_generation(const struct tb__clickhouse *ch, tb__ch_hours_of between)
 {
     int64_t months = tb_month_from_day((between.end - 1) / 24) - tb_month_from_day(between.first / 24) + 1;
     int64_t first = INT64_MAX;
-    for (size_t i = 0; i < ch->n_folded; i++) {
-        if (!overlap(tb__ch_month_hours(ch->folded[i].month), between)) continue;
+    for (size_t i = 0; i < ch->n_compacted; i++) {
+        if (!overlap(tb__ch_month_hours(ch->compacted[i].month), between)) continue;
         months--;
-        if (ch->folded[i].batch < first) first = ch->folded[i].batch;
+        if (ch->compacted[i].batch < first) first = ch->compacted[i].batch;
     }
     return months ? 0 : first;
 }
 
 /* A compacted month counts from its generation on. */
-static void put_month(const ids *to, const struct tb__ch_folded *of, tb__ch_table table, tb__ch_hours_of between)
+static void put_month(const ids *to, const struct tb__ch_compacted *of, tb__ch_table table, tb__ch_hours_of between)
 {
     const tb__ch_hours_of month = tb__ch_month_hours(of->month);
     const char *time = table == TB__CH_CELL ? "h" : "day";
@@ -274,24 +274,24 @@ static void put_month(const ids *to, const struct tb__ch_folded *of, tb__ch_tabl
     tb_buf_str(to->sql, ")");
 }
 
-/* First ids of spans that nothing said so far keeps out. A generation's rows lie in its own month alone, and the span behind it
+/* First ids of spans that no condition so far excludes. A generation's rows lie in its own month only, and the next span
  * was begun for batches. */
 static int64_t first_ids(const ids *to, int64_t watermark)
 {
     int64_t n = span_of(watermark) - span_of(to->above) - to->left_out;
-    for (size_t i = 0; i < to->ch->n_folded; i++)
-        n -= (to->ch->folded[i].batch > to->above) + (span_of(to->ch->folded[i].batch) >= span_of(to->above));
+    for (size_t i = 0; i < to->ch->n_compacted; i++)
+        n -= (to->ch->compacted[i].batch > to->above) + (span_of(to->ch->compacted[i].batch) >= span_of(to->above));
     return n;
 }
 
-/* No batch's id, and of a fold only where it is a month's generation. */
+/* Excludes compactions whose id is not their month's generation. */
 static void put_first_ids(const ids *to, tb__ch_hours_of between)
 {
     const char *before = " OR batch IN(";
     tb_buf_fmt(to->sql, " AND (bitAnd(batch,%" PRId64 ")!=0", (INT64_C(1) << TB__CH_ID_BITS) - 1);
-    for (size_t i = 0; i < to->ch->n_folded; i++) {
-        if (!overlap(tb__ch_month_hours(to->ch->folded[i].month), between)) continue;
-        tb_buf_fmt(to->sql, "%s%" PRId64, before, to->ch->folded[i].batch);
+    for (size_t i = 0; i < to->ch->n_compacted; i++) {
+        if (!overlap(tb__ch_month_hours(to->ch->compacted[i].month), between)) continue;
+        tb_buf_fmt(to->sql, "%s%" PRId64, before, to->ch->compacted[i].batch);
         before = ",";
     }
     tb_buf_str(to->sql, *before == ',' ? "))" : ")");
@@ -302,19 +302,19 @@ tb_code tb__ch_put_months(tb_store *store, tb_buf *sql, tb__ch_table of, tb__ch_
     struct tb__clickhouse *ch = tb__ch_of(store);
     ids to = {.ch = ch, .sql = sql};
     int64_t watermark = 0;
-    /* First: outside of a transaction a compaction may end between the two, and its id must be below the watermark. */
+    /* Read first: outside of a transaction a compaction may end between the two reads, and its id must be below the watermark. */
     tb_code code = tb__ch_read_months(store, err);
-    ch->asks_cells = true;
+    ch->reads_cells = true;
     const int64_t first = first_generation(ch, between);
     if (first) to.above = first - 1;
     if (!code) code = put_ids(store, &to, &watermark, err);
-    for (size_t i = 0; i < ch->n_folded; i++)
-        put_month(&to, &ch->folded[i], of, between);
+    for (size_t i = 0; i < ch->n_compacted; i++)
+        put_month(&to, &ch->compacted[i], of, between);
     if (first_ids(&to, watermark)) put_first_ids(&to, between);
     return code;
 }
 
-/* Asked behind the watermark: what was noted with an id up to it is seen, too. */
+/* Read after the watermark, so that marks of ids up to it are seen too. */
 tb_code tb__ch_may_be_twice(tb_store *store, tb__ch_hours_of between, bool *ret, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);

@@ -1,11 +1,11 @@
-/* Undo of usage (store/usage/withdraw.h) on usage servers: rows whose sums are negated modulo 2^64, so that all rows
- * together come to what is left. They are sent as any batch, unseen, and the servers then say where less than nothing
- * would be left: one question a shard, however much is withdrawn. Where there is such a place the transaction is undone,
- * and the rows become a gap. A total that is below zero is at 2^63 and above, since no true one reaches that
- * (meta.cell_max). Counters of which the largest value is stored stay, as in the file: their column is 0.
+/* Undo of usage (store/usage/withdraw.h) on usage servers: a batch of rows with values negated modulo 2^64, so that the sum of
+ * all rows is the remaining usage. They are sent like any batch, not yet visible. Then the servers are queried for totals below
+ * zero: one statement a shard, however much is withdrawn. If there is one, the transaction is rolled back and the rows become a
+ * gap. A total below zero is at least 2^63, which no true total reaches (meta.cell_max). Maximum counters stay, as in the
+ * file: their column is 0.
  *
- * The file looks at one day after the other and names the first of which there is too little. So that the sentence
- * is the same, rows are numbered in that order: a zone's hours of a day, then its account's. */
+ * The file checks one day after the other and names the first that has too little. To name the same one here, rows are numbered in
+ * that order: a zone's hours of a day, then its account's. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 #include "store/usage/country.h"
@@ -42,9 +42,9 @@ static tb_code subtract_countries(void *batch, int64_t zone, int64_t day, const 
     return tb__ch_batch_add_countries(batch, zone, day, less, n, err);
 }
 
-/* --- what is below zero --- */
+/* --- totals below zero --- */
 
-/* A row of this batch of whose place there is too little. */
+/* A row of this batch whose total would be below zero. */
 typedef struct shortage {
     int64_t row; /* NO_ROW: there is none */
     int scope;
@@ -74,7 +74,7 @@ static tb_code first_of_shard(const tb__ch_batch *b, size_t shard, shortage *fir
         before = " OR ";
     }
     tb_buf_str(sql, ") ORDER BY r LIMIT 1 FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     if (code || r.at == r.end) return code;
     shortage found = {.scope = (int)tb__ch_column(&r, 1)};
@@ -86,10 +86,9 @@ static tb_code first_of_shard(const tb__ch_batch *b, size_t shard, shortage *fir
     return tb__ch_check_read(&r, err);
 }
 
-/* --- the sentence --- */
+/* --- the error message --- */
 
-/* The counter that the file's walk would have named on that day: what other rows hold is compared with what this batch
- * subtracts. */
+/* The counter that a file would name on that day: compares the sums of all other rows with the values of this batch. */
 static tb_code find_missing(const tb__ch_batch *b, const shortage *of, const char **ret_missing, tb_error *err)
 {
     char where[200];
@@ -106,7 +105,7 @@ static tb_code find_missing(const tb__ch_batch *b, const shortage *of, const cha
     tb_buf_str(sql, " FROM ");
     tb_code code = tb__ch_put_rows(b->store, sql, &rows, err);
     tb_buf_str(sql, " FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(b->store, tb__ch_shard(b->store, of->scope, of->owner), err);
+    if (!code) code = tb__ch_query(b->store, tb__ch_shard(b->store, of->scope, of->owner), err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(b->store));
     while (r.at < r.end && !r.cut) {
@@ -142,7 +141,7 @@ static tb_code find_zone(const tb__ch_batch *b, shortage *of, tb_error *err)
                    " AND batch=%" PRId64 " AND row<%" PRId64 " ORDER BY row DESC LIMIT 1 FORMAT RowBinary",
                    tb__ch_of(store)->client->database, of->edge, of->hour / 24 * 24, of->hour / 24 * 24 + 24, b->id,
                    of->row);
-        code = tb__ch_ask(store, shard, err);
+        code = tb__ch_query(store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
         if (code || r.at == r.end) continue;
         const int64_t owner = (int64_t)tb__ch_column(&r, 8), row = (int64_t)tb__ch_column(&r, 4);
@@ -176,7 +175,7 @@ static tb_code say_shortage(const tb__ch_batch *b, shortage *of, tb_error *err)
     return tb__too_little(&day, missing, err);
 }
 
-/* Whether there is enough everywhere. */
+/* Checks that no total is below zero. */
 static tb_code check_left(void *batch, tb_error *err)
 {
     const tb__ch_batch *b = batch;
@@ -203,7 +202,7 @@ static tb_code check_countries(const tb__ch_batch *b, tb_error *err)
         code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, TB__CH_EVER, err);
         tb_buf_str(sql, " GROUP BY zone,day,country,batch) GROUP BY zone,day,country HAVING sum(r)>=" BELOW_ZERO
                         " OR sum(b)>=" BELOW_ZERO " ORDER BY zone,day LIMIT 1 FORMAT RowBinary");
-        if (!code) code = tb__ch_ask(store, shard, err);
+        if (!code) code = tb__ch_query(store, shard, err);
         tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
         if (code || r.at == r.end) continue;
         const int64_t zone = (int64_t)tb__ch_column(&r, 8), day = (int64_t)tb__ch_column(&r, 4);
@@ -220,7 +219,7 @@ static tb_code check_countries(const tb__ch_batch *b, tb_error *err)
 
 /* An hour is there where something is left of it. Rows of zeros are hours too, as in the file, unless something was taken off
  * there. */
-void tb__ch_put_there(tb_buf *sql)
+void tb__ch_put_not_empty(tb_buf *sql)
 {
     tb_buf_str(sql, " HAVING ");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -239,9 +238,9 @@ static tb_code newest_of_shard(tb_store *store, size_t shard, int64_t first, int
     tb_buf_str(sql, "SELECT max(h) FROM (SELECT h FROM ");
     tb_code code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY scope,owner,edge,h");
-    tb__ch_put_there(sql);
+    tb__ch_put_not_empty(sql);
     tb_buf_str(sql, ") HAVING count()>0 FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, shard, err);
+    if (!code) code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     if (code || r.at == r.end) return code;
     const int64_t hour = (int64_t)tb__ch_column(&r, 4);
@@ -249,7 +248,7 @@ static tb_code newest_of_shard(tb_store *store, size_t shard, int64_t first, int
     return tb__ch_check_read(&r, err);
 }
 
-/* The newest hour may be gone: it is looked for further and further back. */
+/* The newest hour may be empty now: searches further and further back. */
 static tb_code newest_hour(tb_store *store, int64_t before, int64_t *ret_newest, tb_error *err)
 {
     static const int64_t spans[] = {48, 31 * 24, UINT32_MAX};

@@ -78,7 +78,7 @@ typedef struct tb__counters {
     tb_code (*compact)(tb_store *store, int64_t *through, bool *ret_more, tb_error *err);
     const struct tb__undo *undo; /* tb_store_withdraw_usage: store/usage/withdraw.h */
     /* See tb_store_retain. */
-    tb_code (*let_go)(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
+    tb_code (*expire)(tb_store *store, tb_retain_walk *walk, bool *ret_over, tb_error *err);
 
     /* --- out: in the caller's snapshot --- */
 

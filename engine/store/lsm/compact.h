@@ -8,7 +8,7 @@
 
 /* --- runs (write.c) --- */
 
-/* What is known of a run before it is written. */
+/* The properties of a run that are known before it is written. */
 typedef struct tb__lsm_header {
     tb__lsm_kind kind;
     int64_t level, sum; /* sum: no counter of it is larger */

@@ -47,7 +47,7 @@ typedef struct adding {
     uint32_t *maxima;     /* of an undo: tb__undo_day */
     void *batch;
     tb_rollup_cursor *cursor;
-    int64_t *edges;        /* ids, by their places in the cursor; 0: not asked for yet */
+    int64_t *edges;        /* ids, by their index in the cursor; 0: not looked up yet */
     int64_t zone, account; /* of the zone that came last */
     int64_t newest;        /* hour of the newest bucket added; INT64_MIN for none */
 } adding;
@@ -97,7 +97,7 @@ static tb_code subtract_owner(adding *a, int scope, int64_t id, int64_t edge, co
     return code || !missing ? code : tb__too_little(day, missing, err);
 }
 
-/* An account that shares the zone's series has nothing of its own to subtract. */
+/* An account that shares the zone's series has no series to subtract from. */
 static tb_code subtract_account(adding *a, const tb__day_of *of, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
 {
     tb__owner *account = NULL;
@@ -261,7 +261,7 @@ static tb_code group_by_account(tb_store *store, tb_rollup_cursor *cursor, tb_er
     return code;
 }
 
-/* A server may know only now of which day there is too little: it is one before that at which the walk failed. */
+/* A usage server may find only now which day has too little: an earlier one than the day at which the walk failed. */
 static tb_code check_days(adding *a, tb_code walked, tb_error *err)
 {
     tb_error earlier;
@@ -289,7 +289,7 @@ static adding begin_adding(tb_store *store)
     return (adding){.store = store, .zone = -1, .newest = INT64_MIN};
 }
 
-/* code: of what was added. */
+/* code: the result of the adding. */
 static tb_code end_adding(adding *a, tb_code code, tb_error *err)
 {
     tb_store *store = a->store;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_BYTES  (1u << 20) /* of a batch that goes to base */
+#define LARGE_BYTES  (1u << 20) /* a larger batch goes to base */
 #define FULL_BYTES   (4u << 20) /* of several batches */
 #define ADDENDS      16         /* entries that are summed at once */
 #define DAYS_AT_ONCE 1024       /* rows of a series that are read before they are used: 6 MiB */
@@ -147,7 +147,7 @@ static void release_sorted(sorted *s)
     free(s->summed);
 }
 
-/* Of the entries [from, to) of a kind. What is released is all zero at first. */
+/* The entries [from, to) of a kind. All zero may be released. */
 static tb_code sort_range(sorted *s, const tb__memtable *m, tb__lsm_kind kind, size_t from, size_t to, tb_error *err)
 {
     const size_t n = to - from;

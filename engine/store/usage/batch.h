@@ -27,7 +27,7 @@
 #include "store/usage/write_buffer.h"
 
 typedef enum tb__write_path {
-    TB__NO_BATCH, /* no batch is running: what is written goes to base */
+    TB__NO_BATCH, /* no batch is running: writes go to base */
     TB__TO_RUN,
     TB__TO_BASE, /* rows may be written by the thread that the caller lent */
 } tb__write_path;
@@ -111,7 +111,7 @@ TB_MUST_USE tb_code tb__batch_add_countries(tb_store *store, int64_t zone, int64
 TB_MUST_USE tb_code tb__batch_add_entry(tb_store *store, tb__lsm_kind kind, const tb__lsm_entry *entry, tb_error *err);
 /* All of it is in the memtable or in base. added: no counter grew by more; newest: its newest hour with usage. */
 TB_MUST_USE tb_code tb__batch_end(tb_store *store, int64_t added, int64_t newest, tb_error *err);
-/* Forgets what the running batch added and is not written; after tb__batch_end there is nothing. */
+/* Forgets the running batch's entries that are not written yet; after tb__batch_end there are none. */
 void tb__batch_drop(tb_store *store);
 
 /* Part of a series: the entries of counters from `since` on that the running batch added to the memtable, and the rows of
@@ -129,7 +129,7 @@ TB_MUST_USE tb_code tb__series_days(tb_store *store, tb__series_part part, tb__d
 TB_MUST_USE tb_code tb__memtable_flush(tb_store *store, tb_error *err);
 /* Whether it is to be flushed when a batch ends: there is no group commit, or it is full. */
 bool tb__memtable_is_due(const tb_store *store);
-/* What comes from here on may be undone alone. */
+/* Sets a mark: later entries may be rolled back to it. */
 void tb__memtable_mark(tb_store *store);
 /* The transaction was undone, or its part since the mark. */
 void tb__memtable_undo(tb_store *store, bool whole);
@@ -144,7 +144,7 @@ TB_MUST_USE tb_code tb__usage_compact_all(tb_store *store, tb_error *err);
 /* One step of it; through: of each kind, 0 at first (tb__lsm_compact_part). */
 TB_MUST_USE tb_code tb__usage_compact_part(tb_store *store, int64_t through[TB__LSM_KINDS], bool *ret_more, tb_error *err);
 /* Whether the largest counter ever written to base, all pending entries and `added` stay below TB_COUNTER_MAX together, so that
- * no compaction can overflow. *ret_fits false: all that is pending was compacted, and what is added must go to base. */
+ * no compaction can overflow. *ret_fits false: all pending entries were compacted, and the batch must go to base. */
 TB_MUST_USE tb_code tb__usage_reserve(tb_store *store, int64_t added, bool *ret_fits, tb_error *err);
 
 #endif

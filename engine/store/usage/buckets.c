@@ -20,7 +20,7 @@ SQLITE_EXTENSION_INIT1
 #define HOURS 24
 
 /* Stored is how many requests did not tell their cache status; shown is how many did. So rows from before
- * that was counted say what is true of them. */
+ * that was counted have their true values. */
 _Static_assert(TB_M_CACHE_UNKNOWN == TB_METRIC_COUNT - 1, "cache_known is the last column");
 #define TB_X(e, name, unit, how, source, meaning) "," name " INTEGER"
 static const tb__vshape zones = {
@@ -92,7 +92,7 @@ static int step(cursor *c, sqlite3_stmt *statement, bool *ret_row)
                                          : tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
 }
 
-/* Leaves only the slots whose hour lies within the bounds. */
+/* Keeps only the slots of hours within the bounds. */
 static uint32_t within(const cursor *c, uint32_t slots)
 {
     int64_t begin = c->bounds.first - c->day * HOURS, end = c->bounds.last - c->day * HOURS;

@@ -1,5 +1,5 @@
-/* The wire format of a piece of a log that its sender summed up (tollbook/batches.h). It is no way of writing: what is read
- * joins a rollup. Grids and lists of countries are encoded as in runs (entry.h). A byte before each part says what follows:
+/* The wire format of a piece of a log that its sender summed up (tollbook/batches.h). It does not write to the store: the cells
+ * are added to a rollup. Grids and lists of countries are encoded as in runs (entry.h). A byte before each part says what follows:
  * KEY_ZONE or KEY_HOST a key, the length of an edge location's code a day of the key, 1 a list of countries, and 0
  * the end of such parts. */
 #include "tollbook/batches.h"
@@ -52,7 +52,7 @@ static void put_sized(tb_buf *out, const uint8_t *bytes, size_t len)
     tb_buf_add(out, bytes, len);
 }
 
-/* Days and countries come by zone, each in an order of its own: one of each is read ahead. */
+/* Days and countries come by zone, each in a different order: one of each is read ahead. */
 typedef struct writing {
     tb_rollup_cursor *cursor;
     tb_grid grid;
@@ -190,7 +190,7 @@ static bool take_leb128(reading *r, uint64_t *ret)
     return false;
 }
 
-/* A number up to what is left, or to a limit. */
+/* A number up to the limit, and up to the bytes that are left. */
 static bool take_limited(reading *r, uint64_t most, uint64_t *ret)
 {
     return take_leb128(r, ret) && *ret <= most;
@@ -208,7 +208,7 @@ static bool take_mark(reading *r, unsigned most, unsigned *ret)
     return true;
 }
 
-/* What stands behind the mark of a key. */
+/* Reads the fields that follow the mark of a key. */
 static bool take_key(reading *r, unsigned mark, tb_cell_key *ret_key)
 {
     uint64_t number;
@@ -302,7 +302,7 @@ static tb_code add_hour(reading *r, const tb_rollup_day *day, unsigned slot, sum
     return tb_rollup_add_cell(r->into, &cell, r->err);
 }
 
-/* An entry's bytes, behind its length. */
+/* The bytes of an entry, which follow its length. */
 static bool take_sized(reading *r, tb_text *ret)
 {
     uint64_t len;

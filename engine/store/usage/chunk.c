@@ -74,7 +74,7 @@ static uint8_t *put_packed(uint8_t *out, const uint64_t *values, unsigned n, uin
         }
         return out;
     }
-    /* Eight bytes are stored where fewer are meant; what is behind the columns is longer. */
+    /* Always stores eight bytes, even if fewer are needed: the trailer after the columns is longer. */
     uint64_t hold = 0;
     unsigned bits = 0; /* bits of hold in use, below 8 between values */
     _Static_assert(TB__CHUNK_TRAILER >= sizeof hold, "the last column's end");

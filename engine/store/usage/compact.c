@@ -11,7 +11,7 @@
 #define STEP_ROWS    2048    /* with a batch */
 #define STEPS_MAX    4       /* of several batches together */
 #define PART_ROWS    8192    /* of a step by itself */
-#define PENDING_MANY 1000000 /* entries; past that a step moves twice what the batch brings */
+#define PENDING_MANY 1000000 /* entries; above it a step moves twice as many entries as the batch adds */
 #define PENDING_MAX  2000000 /* entries; past that a compaction begins, whatever the day */
 #define LATE_HOURS   2       /* after midnight until a day has closed */
 

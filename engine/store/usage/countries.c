@@ -28,7 +28,7 @@ typedef struct cursor {
     tb__lsm_entry entry; /* the next pending one within the bounds */
     bool entries_end;
     tb__bounds bounds;
-    tb__lsm_key key; /* of what is shown: zone and day */
+    tb__lsm_key key; /* of the current row: zone and day */
     size_t at, n;    /* in list */
     tb__country list[TB__COUNTRY_MAX];
 } cursor;

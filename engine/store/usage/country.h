@@ -27,7 +27,7 @@ static inline int64_t tb__country_seed(int64_t zone, int64_t day)
  * (TB__COUNTRY_ROW_MAX at most). */
 size_t tb__country_encode(const tb__country *list, size_t n, int64_t seed, uint8_t *out);
 
-/* list has room for TB__COUNTRY_MAX. TB_E_CORRUPT: not what encode wrote under this seed. */
+/* list has room for TB__COUNTRY_MAX. TB_E_CORRUPT: the bytes were not encoded with this seed. */
 TB_MUST_USE tb_code tb__country_decode(const uint8_t *data, size_t len, int64_t seed,
                                        tb__country *list, size_t *ret_n, tb_error *err);
 

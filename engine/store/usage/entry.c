@@ -35,8 +35,8 @@ static bool take_long(const uint8_t **at, const uint8_t *end, uint64_t *ret)
     return false;
 }
 
-/* Where eight bytes can be read, without a branch by the value's length, which nothing predicts: the bytes behind its
- * last one are masked, and the sevens of bits drawn together, two, four and eight bytes at a time. */
+/* If eight bytes can be read: without a branch on the value's length, which cannot be predicted. The bytes after its last
+ * one are masked, and the groups of seven bits are joined two, four and eight bytes at a time. */
 static inline bool take_varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
 {
     uint64_t w;
@@ -138,7 +138,7 @@ bool tb__entry_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint3
     uint32_t has, of;
     uint64_t value;
     if (!take_masks(&at, end, &has, &of)) return false;
-    for (; has & metrics; has &= has - 1) { /* behind the last that is wanted nothing is looked at */
+    for (; has & metrics; has &= has - 1) { /* stops after the last wanted metric */
         const int m = __builtin_ctz(has);
         if (!(metrics >> m & 1)) {
             if (!skip_varints(&at, end, (unsigned)__builtin_popcount(of))) return false;
@@ -201,7 +201,7 @@ typedef struct grid_sums {
     uint64_t v[TB_METRIC_COUNT][TB_GRID_SLOTS];
 } grid_sums;
 
-/* Adds one grid. What overflows shows in the top bit, since none of two addends has it. */
+/* Adds one grid. An overflow sets the top bit, since neither addend has it. */
 static bool add_grid(grid_sums *j, const tb__lsm_entry *entry, uint64_t *ret_over)
 {
     const uint8_t *at = entry->data, *end = at + entry->len;
@@ -285,7 +285,8 @@ tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, size_t n, ui
 
 /* --- pending counters of one series --- */
 
-/* Where the index is, or would be. They mostly come ascending, so the place behind the last one is looked at first. */
+/* The position of the index, or where it would be inserted. They mostly come ascending, so the position after the last one is
+ * tried first. */
 static size_t pending_place(const tb__pending *p, int64_t index)
 {
     size_t lo = p->next, hi = p->n;

@@ -34,7 +34,7 @@ typedef struct tb__entry_buckets {
     int64_t first, count;
     bool hourly; /* else all hours go to `first` */
 } tb__entry_buckets;
-/* Adds the values where they belong, by what the metric is, a sum or the largest. */
+/* Merges the values by the metric's type: a sum or a maximum. */
 bool tb__entry_add_grid(const uint8_t *data, size_t len, const tb__entry_buckets *to);
 /* Adds the values of some metrics and slots; of metrics that are summed. */
 bool tb__entry_sum_grid(const uint8_t *data, size_t len, uint32_t metrics, uint32_t slots,
@@ -48,7 +48,7 @@ TB_MUST_USE tb_code tb__entry_sum(tb__lsm_kind kind, const tb__lsm_entry *list, 
 /* --- pending counters of one series, merged by day --- */
 
 typedef struct tb__pending {
-    size_t next; /* behind the one that was asked for last */
+    size_t next; /* the position after the last lookup */
     struct tb__pending_day {
         int64_t index;
         tb_grid *grid;
@@ -56,7 +56,7 @@ typedef struct tb__pending {
     size_t n, cap; /* list[n..cap) may have spare grids */
 } tb__pending;
 
-/* The grid of an index, made and cleared where there is none. */
+/* The grid of an index, created empty if there is none. */
 TB_MUST_USE tb_code tb__pending_at(tb__pending *p, int64_t index, tb_grid **ret_grid,
                                    tb_error *err);
 tb_grid *tb__pending_find(const tb__pending *p, int64_t index); /* NULL: there is none */

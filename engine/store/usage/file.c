@@ -120,7 +120,7 @@ static tb_code add_pending_bytes(void *ctx, const tb__lsm_entry *entry, tb_error
 {
     pending_geo *w = ctx;
     const int64_t series = entry->key.owner;
-    /* Entries ascend within a run, so each is looked for behind the one before it; the next run begins anew. */
+    /* Entries ascend within a run, so each search starts after the last match; the next run starts from the beginning. */
     if (w->at == w->n || w->list[w->at].series > series) w->at = w->from;
     while (w->at < w->n && w->list[w->at].series < series)
         w->at++;
@@ -133,7 +133,7 @@ static tb_code add_pending_bytes(void *ctx, const tb__lsm_entry *entry, tb_error
     return TB_OK;
 }
 
-/* An owner's series lie side by side, so each block of them is asked for once. */
+/* An owner's series are adjacent, so each block of them is queried once. */
 static tb_code pending_over(tb_store *store, pending_geo *w, tb_error *err)
 {
     const int64_t unit = w->range.hourly ? 24 : 1;

@@ -19,7 +19,7 @@ TB_MUST_USE tb_code tb__accounts_billed(tb_store *store, int64_t month, const tb
 /* --- entries of the table tb__file_counters, beside those of usage.c --- */
 
 extern const struct tb__undo tb__file_undo;
-TB_MUST_USE tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *walk, bool *ret_over,
+TB_MUST_USE tb_code tb__chunks_expire(tb_store *store, tb_retain_walk *walk, bool *ret_over,
                                       tb_error *err);
 TB_MUST_USE tb_code tb__chunks_view(tb_store *store, const tb__asked *asked, tb_series *series,
                                     tb_error *err);

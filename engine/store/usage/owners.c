@@ -1,11 +1,10 @@
-/* The series of owners, and where they lie. A row of series_placed lies where its owner is, so the few
- * hundred new ones of a batch touch a page each. They wait in series_new, of which all pages are few,
- * until there are more than PARTS of PART rows. Then with each batch that brings more PART of them move to
- * their places: in the order of the places, from where the last part ended, so that they share pages
- * there. Those that come by so many at once go to their places.
+/* The series of owners, and their storage. Rows of series_placed are ordered by owner, so writing the few hundred new ones
+ * of a batch there would touch a page each. So new rows go to series_new, which has few pages, until it has more than
+ * PARTS * PART rows. Then each batch that adds more also moves PART of them to series_placed: in the order of owners, from
+ * where the last part ended, so that they share pages there. A batch with very many new rows writes them to series_placed.
  *
- * Invariant: a row stands in one of both tables, which are one to who reads (the view series); moving
- * changes neither what is read nor the seals in head.
+ * Invariant: a row is in exactly one of the two tables. Readers use the view `series` over both; moving rows changes neither
+ * answers nor the seals in head.
  *
  * An account with usage of one pull zone has no series: a row of series_shared names the zone, and the view
  * account_series has the zone's series as the account's. The zone's new locations are thus the account's too. */
@@ -19,7 +18,7 @@
 #include <string.h>
 
 #define TOGETHER      16     /* rows of TB__SQL_SERIES_INSERT_16 */
-#define TRIGGERED_MAX 1024   /* rows; from here on the trigger costs more than to do without */
+#define TRIGGERED_MAX 1024   /* rows; with more, the trigger costs more than the write without it */
 #define PART          1024   /* rows that one transaction moves: it may touch as many pages */
 #define PARTS         4
 #define OWNERS_MAX    262144 /* about 40 MiB with a few locations each */
@@ -194,7 +193,7 @@ static tb_code load_series_ids(tb_store *store, tb_error *err)
 }
 
 /* Ids are given to owners in blocks, so that what an owner's series hold lies side by side. Those up to
- * series_before were given one by one. next_series is the first id behind all blocks. */
+ * series_before were given one by one. next_series is the first id after all blocks. */
 tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t edge, int64_t *ret_series, tb_error *err)
 {
     tb_code code = load_series_ids(store, err);
@@ -256,7 +255,7 @@ static int by_owner(const void *a, const void *b)
 #define EDGE_BITS  20
 #define OWNER_BITS 42
 
-/* Scope, owner and edge as one number; false where they do not fit, which no id that is given out needs. */
+/* Scope, owner and edge as one number; false if they do not fit, which no id given out does. */
 static bool number_rows(const tb__series_row *rows, size_t n, tb__item *items)
 {
     for (size_t i = 0; i < n; i++) {
@@ -292,7 +291,7 @@ typedef struct into {
 } into;
 
 static const into places = {TB__SQL_SERIES_INSERT, TB__SQL_SERIES_INSERT_16};
-static const into waiting = {TB__SQL_SERIES_WAIT, TB__SQL_SERIES_WAIT_16};
+static const into new_rows = {TB__SQL_SERIES_WAIT, TB__SQL_SERIES_WAIT_16};
 
 /* Adds the seals of n rows to *seals. */
 static tb_code insert_series(tb_store *store, tb__statement insert, const tb__series_row *rows, size_t n,
@@ -339,7 +338,7 @@ static size_t part_rows(const tb_store *store)
     return store->usage->test.part ? store->usage->test.part : PART;
 }
 
-/* Moves those behind the last that was moved, up to so many; behind the end it begins anew. */
+/* Moves up to that many rows after the last moved one; at the end it starts again from the beginning. */
 static tb_code place_part(tb_store *store, size_t rows, tb_error *err)
 {
     int64_t *placed = store->usage->placed;
@@ -366,7 +365,7 @@ static tb_code place_some(tb_store *store, size_t most, bool *ret_more, tb_error
     return *ret_more ? place_part(store, part_rows(store), err) : code;
 }
 
-/* Of a database whose counters lie elsewhere series are asked for by their ids, which series_new has no index for. */
+/* A database with usage servers looks series up by id, which series_new has no index for. */
 static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *err)
 {
     tb__series_row *rows = store->usage->new_series + from;
@@ -380,7 +379,7 @@ static tb_code write_series(tb_store *store, size_t from, size_t to, tb_error *e
     if (code || !n) return code;
     if (n >= TRIGGERED_MAX) return insert_many(store, rows, n, err);
     if (store->clickhouse || n >= part_rows(store)) return insert_all(store, &places, rows, n, &seals, err);
-    code = insert_all(store, &waiting, rows, n, &seals, err);
+    code = insert_all(store, &new_rows, rows, n, &seals, err);
     return code ? code : place_some(store, PARTS * part_rows(store), &more, err);
 }
 
@@ -388,7 +387,7 @@ tb_code tb_store_place_series(tb_store *store, bool *ret_more, tb_error *err)
 {
     const bool dirty = store->dirty;
     tb_code code = place_some(store, 0, ret_more, err);
-    store->dirty = dirty; /* what is read stays the same, and so does its version */
+    store->dirty = dirty; /* no answer changes, so the data version stays */
     return code;
 }
 

@@ -1,6 +1,6 @@
 /* The series of owners, remembered by the writer: a steady stream of batches meets the same owners
- * again, and asks the file for each of them once. What is remembered is what the running transaction
- * sees; it is forgotten where that is undone, and where a zone may get another account. */
+ * again, and reads each of them from the file once. The cache holds the state of the running transaction. It is
+ * cleared when that is rolled back, and when a zone may get another account. */
 #ifndef TOLLBOOK_STORE_OWNERS_H
 #define TOLLBOOK_STORE_OWNERS_H
 
@@ -15,7 +15,7 @@ typedef struct tb__member {
 typedef struct tb__owner {
     int scope;
     int64_t id;
-    int64_t account; /* zones: whose they are; 0 unassigned */
+    int64_t account; /* of a zone; 0: unassigned */
     int64_t shares;  /* accounts: the pull zone that the account shares its series with, 0: none */
     int64_t all;     /* the all-locations series, 0: none */
     int64_t last;    /* the highest id of its series, 0: it has none */
@@ -37,9 +37,9 @@ const tb__member *tb__owner_at(const tb__owner *owner, int64_t edge);
 const tb__member *tb__owner_next(const tb__owner *owner, size_t *at);
 /* Adds a series at a location where it has none. */
 TB_MUST_USE tb_code tb__owner_add(tb__owner *owner, tb__member member, tb_error *err);
-/* From here on an account that has no series has those of one of its pull zones, all there are and all to come. */
+/* Makes an account that has no series share those of one of its pull zones, the present and the future ones. */
 TB_MUST_USE tb_code tb__owner_share(tb_store *store, tb__owner *account, int64_t zone, tb_error *err);
-/* From here on it has its own at the same locations, of which none holds anything yet. *ret_zone: the pull zone. */
+/* Ends the sharing: the account gets its own series at the same locations, which are empty. *ret_zone: the pull zone. */
 TB_MUST_USE tb_code tb__owner_unshare(tb_store *store, tb__owner *account, tb__owner **ret_zone, tb_error *err);
 /* The same for all accounts. */
 TB_MUST_USE tb_code tb__owners_unshare(tb_store *store, tb_error *err);
@@ -48,12 +48,12 @@ TB_MUST_USE tb_code tb__series_begin(tb_store *store, tb__owner *owner, int64_t 
                                      tb_error *err);
 TB_MUST_USE tb_code tb__series_save(tb_store *store, tb_error *err);
 /* In place of tb__series_save: ids are saved, and the rows wait for more of this transaction, until
- * somebody calls tb__series_write or runs a statement about series. */
+ * tb__series_write is called or a statement about series runs. */
 TB_MUST_USE tb_code tb__series_wait(tb_store *store, tb_error *err);
 void tb__series_mark(tb_store *store);
-/* The transaction was undone, or its part since the mark: with it, what was written since then. */
+/* The transaction was rolled back, or its part since the mark, with the rows written in it. */
 void tb__series_undo(tb_store *store, bool whole);
-/* Before a batch: forgets where more is remembered than is worth its memory. */
+/* Before a batch: empties the cache if it has become too large. */
 void tb__owners_trim(tb_store *store);
 void tb__owners_forget(tb_store *store);
 

@@ -19,7 +19,7 @@ typedef struct packing {
     uint32_t *edge;        /* by the cursor's rank: of the pack's edges, plus 1; 0: it was not met yet */
     size_t first;          /* of the running owner's days */
     size_t account_owners; /* where the running account's zones begin */
-    tb__item *items;       /* what is to be added up: a key, and a number of pack->days */
+    tb__item *items;       /* to be summed: a key, and an index into pack->days */
     size_t n_items, cap_items;
     uint8_t *joined; /* two entries */
 } packing;
@@ -71,7 +71,7 @@ static tb_code put_day(tb_usage_pack *pack, tb__packed_day day, tb_error *err)
     return code;
 }
 
-/* The owner whose days begin with p->first; those from `all` on are of all locations. */
+/* Adds the owner whose days begin at p->first; the days from `all` on are of all locations. */
 static tb_code put_owner(packing *p, tb__packed_owner owner, size_t all, tb_error *err)
 {
     tb_usage_pack *to = p->to;
@@ -104,7 +104,7 @@ static tb__lsm_entry entry_of(const tb_usage_pack *pack, const tb__item *item)
     return (tb__lsm_entry){{0, 0}, pack->bytes + day->at, day->len};
 }
 
-/* Several entries become one behind all others. */
+/* Merges several entries into one, which is appended. */
 static tb_code join_items(packing *p, const tb__item *items, size_t n, tb__packed_day *sum, tb_error *err)
 {
     tb_usage_pack *to = p->to;
@@ -127,7 +127,7 @@ static tb_code join_items(packing *p, const tb__item *items, size_t n, tb__packe
     return TB_OK;
 }
 
-/* Those of one key become one day behind all others. */
+/* Merges the days of one key into one, which is appended. */
 static tb_code sum_items(packing *p, tb_error *err)
 {
     tb_code code = TB_OK;
@@ -290,7 +290,7 @@ static tb_code pack_countries(packing *p, tb_error *err)
 
 /* --- the whole --- */
 
-/* Accounts of the cursor's zones, by rank; its days come account by account from here on. */
+/* Ranks the accounts of the cursor's zones; afterwards its days come account by account. */
 static tb_code group_by_account(packing *p, const tb_logged_zones *zones, int64_t **ret_account, tb_error *err)
 {
     size_t n = 0;

@@ -43,7 +43,7 @@ struct tb_usage_pack {
     size_t cap_edges, cap_owners, cap_days, cap_lists, cap;
 };
 
-/* What the writer knows of a pack's edges and owners. */
+/* The writer's ids for a pack's edges and owners. */
 typedef struct tb__packed_places {
     int64_t *edge;
     tb__owner **owner;

@@ -126,7 +126,7 @@ static void narrow(tb__bounds *bounds, int64_t first, int64_t last)
 static void apply_time(const tb__plan_table *table, int kind, sqlite3_value *value,
                        tb__bounds *bounds)
 {
-    /* NULL and blobs follow rules of their own: SQLite's later check does them right. */
+    /* NULL and blobs follow other rules: SQLite's own check of the condition handles them. */
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL || type == SQLITE_BLOB) return;
     if (kind == TIME_IS || kind == TIME_FROM)

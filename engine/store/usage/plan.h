@@ -1,4 +1,4 @@
-/* What the virtual tables share: which of a query's conditions narrow what is read.
+/* Query planning for the virtual tables: which of a query's conditions narrow the rows to read.
  *
  * Every table here is keyed (owner, [place,] time): a pull zone or load balancer, an edge location,
  * a text hour or day. A plan is the answer to xBestIndex; bounds are what xFilter makes of it.
@@ -39,7 +39,7 @@ void tb__plan_text(const tb__plan_table *table, int64_t time, char out[20]);
 
 /* --- the tables themselves --- */
 
-/* What is one table's own: the context of its module. */
+/* The parts that differ between tables: the context of a module. */
 typedef struct tb__vshape {
     tb__plan_table plan;
     const char *declaration;

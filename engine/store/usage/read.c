@@ -1,5 +1,5 @@
 /* Reading a series: a range resolves to its chunks, and the chunks unpack straight into the caller's
- * columns. Beside it, the few figures an operator asks for. */
+ * columns. Also a few figures for the operator. */
 #include "store/core/held.h"
 #include "store/core/internal.h"
 #include "store/usage/batch.h"
@@ -12,7 +12,7 @@
 
 tb_code tb_store_version(tb_store *store, uint64_t *ret_version, tb_error *err)
 {
-    const bool snapshot = !store->write && !sqlite3_get_autocommit(store->db); /* in which it stays what it is */
+    const bool snapshot = !store->write && !sqlite3_get_autocommit(store->db); /* the value cannot change within it */
     int64_t value = (int64_t)store->read_version;
     tb_code code = TB_OK;
     if (!snapshot || !store->read_version_known) code = tb__meta_get(store, "data_version", &value, err);
@@ -74,8 +74,8 @@ static bool chunk_span(const tb_range *range, int64_t *first, int64_t *last)
     return *first <= *last;
 }
 
-/* What waits is added to what was read; no sum can pass the limit (tb__usage_reserve). */
-static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
+/* Adds the pending entries to the rows of base; no sum can pass the limit (tb__usage_reserve). */
+static tb_code add_pending(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
     tb_series *series = ctx;
     const tb_range *r = &series->range;
@@ -83,18 +83,18 @@ static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
     return tb__entry_add_grid(entry->data, entry->len, &to) ? TB_OK : tb__entry_damaged(err);
 }
 
-static tb_code read_waiting(tb_store *store, int64_t id, tb_series *series, tb_error *err)
+static tb_code read_pending(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
     const tb_range *r = &series->range;
     const int64_t end = r->first + r->count - 1, unit = r->hourly ? 24 : 1;
     const tb__lsm_span span = {{id, tb__floor_div(r->first, unit)}, {id, tb__floor_div(end, unit)}};
-    return tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, add_waiting, series, err);
+    return tb__lsm_each(&store->usage->lsm, TB__LSM_COUNTERS, span, add_pending, series, err);
 }
 
 tb_code tb__read_chunks(tb_store *store, int64_t id, tb_series *series, tb_error *err)
 {
     tb_code code = tb__read_rows(store, id, series, err);
-    return code || !id ? code : read_waiting(store, id, series, err);
+    return code || !id ? code : read_pending(store, id, series, err);
 }
 
 tb_code tb__chunks_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err)

@@ -1,10 +1,11 @@
 /* Letting go of an account's old usage, some rows in each transaction.
  *
- * What holds at every commit: the account's row of `retention` says how far hours and days may be gone
- * before any of them is. A row goes as a whole. Before an hour goes, its day must hold it; before a day of a
- * base series (a zone's location, a balancer) goes, what it holds is in `usage_gone`, of that account and
- * month. So what the batches added is what the chunks hold and what went, together, at any moment, and an
- * interruption leaves nothing to repair: the next call goes on.
+ * What holds at every commit:
+ * - The account's row of `retention` says how far hours and days may have expired, before any of them is deleted.
+ * - A row is deleted as a whole. An hour is deleted only if its day includes it. Before a day of a base series (a zone's
+ *   location, a balancer) is deleted, its sums are added to `usage_gone` of that account and month.
+ * So the sum of all batches equals the chunks plus usage_gone at any moment, and an interruption leaves nothing to repair: the
+ * next call continues.
  *
  * The order is zones (countries first), balancers, the account's own series; within one by owner and
  * edge location. Pending entries stay, and join a row of their own when they are compacted: the next walk
@@ -21,7 +22,7 @@
 
 #define AT_ONCE 512 /* rows of a series that are looked at before they go */
 
-/* --- what is kept --- */
+/* --- retention of an account --- */
 
 tb_code tb__kept_of(tb_store *store, int scope, int64_t owner, tb_kept *ret_kept, tb_error *err)
 {
@@ -61,7 +62,7 @@ tb_code tb_store_accounts_before(tb_store *store, int64_t id, uint64_t *ret_befo
     return TB_OK;
 }
 
-/* --- what goes, by month --- */
+/* --- expired rows, by month --- */
 
 tb_code tb__retain_month(tb_retain_walk *w, int64_t month, tb_retain_month **ret, tb_error *err)
 {
@@ -90,7 +91,7 @@ static tb_code count_row(tb_retain_walk *w, int64_t month, bool hours, int bytes
     return TB_OK;
 }
 
-/* --- sums of what went --- */
+/* --- sums of expired days --- */
 
 typedef struct gone {
     int64_t month; /* -1: none yet */
@@ -194,7 +195,7 @@ typedef struct taking {
     tb_store *store;
     tb_retain_walk *w;
     int64_t series;
-    bool base;    /* its days are counted where they go */
+    bool base;    /* its expired days are added to usage_gone */
     tb_grid days; /* of `month`, while hours go */
     int64_t month;
     gone gone;
@@ -218,7 +219,7 @@ static tb_code load_days(taking *t, int64_t month, tb_error *err)
     return code;
 }
 
-/* Whether a day holds its hours: more where some of them went before. */
+/* Whether a day's counters include its hours: they are larger if some hours expired earlier. */
 static bool day_holds(const tb_grid *days, unsigned slot, const tb_grid *hours)
 {
     tb_grid sum;
@@ -243,7 +244,7 @@ static tb_code check_hours(taking *t, int64_t key, const tb_grid *hours, tb_erro
                    (long long)t->series, (long long)day);
 }
 
-/* A row that goes. */
+/* An expired row. */
 static tb_code take_row(taking *t, sqlite3_stmt *s, bool hours, tb_error *err)
 {
     const int64_t key = sqlite3_column_int64(s, 0), index = tb__key_index(key);
@@ -367,7 +368,7 @@ static const struct {
 };
 #define KINDS ((int64_t)(sizeof kinds / sizeof *kinds))
 
-/* The owner's series from at[2] on, as far as there is room. */
+/* Continues with the owner's series from at[2] on, until the room is used up. */
 static tb_code take_owner(tb_store *store, tb_retain_walk *w, int scope, int64_t owner,
                           tb_error *err)
 {
@@ -402,7 +403,7 @@ static tb_code next_owner(tb_store *store, const tb_retain_walk *w, int64_t *ret
     return tb__int_of(store, kinds[w->at[0]].owner, values, 2, 0, ret_owner, err);
 }
 
-tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
+tb_code tb__chunks_expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
 {
     tb_code code = TB_OK;
     while (!code && w->room && w->at[0] < KINDS) {
@@ -426,7 +427,7 @@ tb_code tb__chunks_let_go(tb_store *store, tb_retain_walk *w, bool *ret_over, tb
     return code;
 }
 
-/* Written before anything goes. */
+/* Stored before any row is deleted. */
 static tb_code note_kept(tb_store *store, tb_retain_walk *w, tb_error *err)
 {
     const int64_t values[3] = {w->account, w->kept.hours, w->kept.days};
@@ -446,10 +447,10 @@ tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over, t
         return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
     tb_code code = note_kept(store, walk, err);
     if (code) return code;
-    if (walk->dry) return store->plane.counters->let_go(store, walk, ret_over, err);
-    /* Counters are given back as they are: nobody's words are in them. */
+    if (walk->dry) return store->plane.counters->expire(store, walk, ret_over, err);
+    /* Pages of counters are freed without overwriting: they hold no personal data. */
     code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
-    if (!code) code = store->plane.counters->let_go(store, walk, ret_over, err);
+    if (!code) code = store->plane.counters->expire(store, walk, ret_over, err);
     tb_code on = tb__exec(store->db, store->path, "PRAGMA secure_delete=ON", code ? NULL : err);
     return code ? code : on;
 }

@@ -16,7 +16,7 @@
 #define TB__CHUNK_JOINS                                                                            \
     " ON CONFLICT(key) DO UPDATE SET data=tb_chunk_join(key,data,excluded.data)"
 
-/* Series s holds something of month ?3, in a row or waiting: ?4 is a JSON array of the latter. */
+/* Series s has usage in month ?3, in a row or pending: ?4 is a JSON array of the series with pending entries. */
 #define TB__HAS_MONTH                                                                              \
     "(EXISTS(SELECT 1 FROM chunk c WHERE c.key=(s.id<<18)+131072+?3)"                              \
     " OR s.id IN(SELECT value FROM json_each(?4)))"
@@ -74,7 +74,7 @@
     X(COUNTRY_ADD, "INSERT INTO country_day VALUES(?,?,?) ON CONFLICT(zone,day) DO UPDATE SET"      \
                    " data=tb_country_join(zone,day,data,excluded.data)")                           \
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
-    /* what is kept of usage: usage/retain.c */                                                    \
+    /* retention of usage: usage/retain.c */                                                       \
     X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
                " (SELECT account FROM zone WHERE id=?2) WHEN 2 THEN ?2"                            \
                " ELSE (SELECT account FROM balancer WHERE id=?2) END")                             \

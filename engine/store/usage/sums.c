@@ -13,7 +13,7 @@
 typedef struct entry {
     struct entry *next;
     size_t n, len;  /* words of the question, bytes of the answer */
-    int64_t word[]; /* the question, and behind it the answer */
+    int64_t word[]; /* the key, followed by the answer */
 } entry;
 
 typedef struct sums {

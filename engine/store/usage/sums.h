@@ -1,15 +1,15 @@
-/* A cache of what readers added up: sums of an account's zones, of a few series, and points of one. All stores of a
+/* A cache of sums that readers computed: of an account's zones, of a few series, and points of one. All stores of a
  * file in this process share it. Any thread.
  *
  * What keeps it true: everything in it is of one data version, which each commit that changes an answer raises. A reader
  * looks, and puts, only from a snapshot of that version; the first that puts something of a newer one empties the cache.
- * Who writes sees what nobody else does: within its transaction nothing is looked up. */
+ * A writer sees its own uncommitted rows, so it does not use the cache within its transaction. */
 #ifndef TOLLBOOK_STORE_SUMS_H
 #define TOLLBOOK_STORE_SUMS_H
 
 #include "store/core/internal.h"
 
-#define TB__KEPT_SUMS_BYTES ((size_t)32 << 20) /* where there would be more all of it goes */
+#define TB__KEPT_SUMS_BYTES ((size_t)32 << 20) /* the cache is emptied when it would exceed this */
 #define TB__KEPT_SUMS_FEW   64                 /* series whose sums are kept together: regions, or a page's zones */
 #define TB__KEPT_SUMS_WORDS (TB__KEPT_SUMS_FEW + 12)
 
@@ -27,7 +27,7 @@ TB_MUST_USE tb_code tb__kept_sums_begin(tb_store *store, tb__kept_sums_key *key,
 bool tb__kept_sums_known(tb_store *store, const tb__kept_sums_key *key);
 /* A copy of the answer, to be freed; NULL: it is not known, or there is no memory. */
 void *tb__kept_sums_get(tb_store *store, const tb__kept_sums_key *key, size_t *ret_len);
-/* Keeps a copy, where there is memory. */
+/* Keeps a copy, if there is memory. */
 void tb__kept_sums_put(tb_store *store, const tb__kept_sums_key *key, const void *answer, size_t len);
 size_t tb__kept_sums_bytes(tb_store *store);
 

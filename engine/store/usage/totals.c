@@ -1,6 +1,6 @@
-/* Sums of many series over one range. Whole days come from the days' chunks, a row a month, and what is left
- * of the first and the last day from their hours. What waits is walked once: an account's series lie in
- * blocks side by side, so that one span covers many of its zones. */
+/* Sums of many series over one range. Whole days come from the days' chunks, a row a month, and partial days at the
+ * ends from their hours. Pending entries are walked once: an account's series have adjacent ids, so one span covers
+ * many of its zones. */
 #include "tollbook/totals.h"
 
 #include "store/usage/batch.h"
@@ -83,13 +83,13 @@ static tb_code add_all_rows(summing *w, tb_range r, tb_summed *list, size_t n, t
     return code;
 }
 
-/* --- what waits --- */
+/* --- pending entries --- */
 
-typedef struct waiting_sums {
+typedef struct pending_sums {
     const summing *of;
     tb_summed **list; /* ascending by series */
     size_t n;
-} waiting_sums;
+} pending_sums;
 
 static int by_series(const void *a, const void *b)
 {
@@ -97,16 +97,16 @@ static int by_series(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static tb_summed *summed_at(const waiting_sums *w, int64_t series)
+static tb_summed *summed_at(const pending_sums *w, int64_t series)
 {
     const tb_summed key = {.series = series}, *at = &key;
     tb_summed **found = bsearch(&at, w->list, w->n, sizeof *w->list, by_series);
     return found ? *found : NULL;
 }
 
-static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
+static tb_code add_pending(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 {
-    const waiting_sums *w = ctx;
+    const pending_sums *w = ctx;
     const tb_range r = w->of->range;
     const int64_t day = entry->key.index, end = r.first + r.count;
     if (r.hourly ? day * 24 + 24 <= r.first || day * 24 >= end : day < r.first || day >= end)
@@ -129,7 +129,7 @@ static tb_code add_waiting(void *ctx, const tb__lsm_entry *entry, tb_error *err)
 
 #define NEAR (2 * TB__SERIES_BLOCK) /* series that are stepped over rather than looked up again */
 
-static tb_code add_all_waiting(waiting_sums *w, tb_error *err)
+static tb_code add_all_pending(pending_sums *w, tb_error *err)
 {
     tb__lsm *lsm = &w->of->store->usage->lsm;
     const tb_range r = w->of->range;
@@ -142,22 +142,22 @@ static tb_code add_all_waiting(waiting_sums *w, tb_error *err)
         for (n = 1; i + n < w->n && w->list[i + n]->series - w->list[i + n - 1]->series <= NEAR;)
             n++;
         const tb__lsm_span span = {{w->list[i]->series, first}, {w->list[i + n - 1]->series, last}};
-        code = tb__lsm_each(lsm, TB__LSM_COUNTERS, span, add_waiting, w, err);
+        code = tb__lsm_each(lsm, TB__LSM_COUNTERS, span, add_pending, w, err);
     }
     return code;
 }
 
-static tb_code sum_waiting(const summing *of, tb_summed *list, size_t n, tb_error *err)
+static tb_code sum_pending(const summing *of, tb_summed *list, size_t n, tb_error *err)
 {
     tb__lsm *lsm = &of->store->usage->lsm;
-    waiting_sums w = {.of = of};
+    pending_sums w = {.of = of};
     tb_code code = tb__lsm_load(lsm, TB__LSM_COUNTERS, err);
     if (code || !lsm->of[TB__LSM_COUNTERS].n) return code;
     w.list = malloc((n + 1) * sizeof(tb_summed *));
     if (!w.list) return tb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (is_within(&list[i], of->range)) w.list[w.n++] = &list[i];
-    if (w.n) code = add_all_waiting(&w, err);
+    if (w.n) code = add_all_pending(&w, err);
     free(w.list);
     return code;
 }
@@ -186,7 +186,7 @@ static tb_code sum_all(tb_store *store, tb_summed *list, size_t n, tb_range rang
             list[i].sum[__builtin_ctz(left)] = 0;
     if (!range.count || !w.metrics) return TB_OK;
     tb_code code = sum_rows(&w, list, n, err);
-    return code ? code : sum_waiting(&w, list, n, err);
+    return code ? code : sum_pending(&w, list, n, err);
 }
 
 enum { LIST, POINTS, ZONES }; /* kinds of questions: the first word of a key */
@@ -373,7 +373,7 @@ static tb_code edges_of(tb_store *store, const tb_scope *scope, int64_t edge[2],
     edge[1] = INT64_MAX;
     if (!region) return TB_OK;
     tb_code code = int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge[0], err);
-    /* A region that nothing was ever counted at has no number: -1 is nobody's. */
+    /* A region without any usage has no number: -1 matches none. */
     edge[1] = edge[0] = edge[0] ? edge[0] : -1;
     return code;
 }
@@ -425,7 +425,7 @@ static void drop_unused(tb_summed *list, size_t *n, uint32_t metrics, const tb_s
     *n = kept;
 }
 
-/* What is asked for is summed already: only deleted zones that have none of it are looked at. */
+/* The requested counters are summed already: only deleted zones without any of them are checked. */
 static tb_code drop_deleted(tb_store *store, const tb_zone_question *q, tb_summed *list, size_t *n,
                             tb_error *err)
 {

@@ -1,15 +1,15 @@
 /* Adding usage to the file: the days of a batch, ordered by (account, id, edge, day), stream into the
  * series they belong to: each becomes an entry of a run, or joins its rows of base (batch.h).
  * The zone's all-locations series and its account's series sum the same days in memory and are
- * written when the zone, or the account, is done (or when too many wait): so each row is written once
+ * written when the zone, or the account, is done (or when too many are pending): so each row is written once
  * however many lines touched it, and new rows ascend.
  *
  * An owner with one location has no all-locations series. At its second location the first one's
- * chunks are copied under a new series id, and from there on both are kept. While all that an owner
- * holds is in memory there is nothing to copy, and that series is begun at its end.
+ * chunks are copied under a new series id, and later days are added to both. While all usage of an owner
+ * is in memory, nothing is copied, and that series is written at the end.
  *
  * An account with usage of one pull zone has no series either: it shares the zone's (owners.h). At the second
- * zone those are copied under new ids. An account's days wait until its zones are done, so one that is new and
+ * zone those are copied under new ids. An account's days are pending until its zones are done, so a new account that
  * gets several zones at once copies nothing. */
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITING_MAX 2048 /* grids of 5 KiB that may wait: 11 MiB for a zone, the same for accounts */
+#define PENDING_MAX 2048 /* pending grids of 5 KiB: 11 MiB for a zone, the same for accounts */
 
 /* --- streaming days into series --- */
 
@@ -32,10 +32,10 @@ typedef struct stream {
     size_t since;     /* entries of the memtable when that one's part of the batch began */
     bool fresh;       /* all that the owner holds is in all_days */
     tb_store *store;
-    tb__pending all_days; /* days waiting for the owner's all-locations series */
+    tb__pending all_days; /* pending days of the owner's all-locations series */
 } stream;
 
-/* An owner that is new has its all-locations series from here on, if it has several. */
+/* Gives a new owner with several locations its all-locations series. */
 static tb_code flush_all_days(stream *st, tb_error *err)
 {
     tb__owner *owner = st->owner;
@@ -50,7 +50,7 @@ static tb_code flush_all_days(stream *st, tb_error *err)
 static tb_code put_all_day(stream *st, int64_t day, const tb_grid *hours, tb_error *err)
 {
     tb_grid *sum = NULL;
-    tb_code code = st->all_days.n >= WAITING_MAX ? flush_all_days(st, err) : TB_OK;
+    tb_code code = st->all_days.n >= PENDING_MAX ? flush_all_days(st, err) : TB_OK;
     if (!code && !st->owner->all && !st->fresh) return TB_OK;
     if (!code) code = tb__pending_at(&st->all_days, day, &sum, err);
     if (code) return code;
@@ -99,8 +99,8 @@ static tb_code copy_day(void *ctx, int64_t day, const tb_grid *hours, tb_error *
     return code ? code : tb__batch_add_day(c->st->store, c->to, day, hours, err);
 }
 
-/* What a series holds, for the stream's owner: its new series `to` gets it. since: of tb__series_days. Of months
- * whose hours are gone the rows of days are copied, and of hours what no row holds yet. */
+/* Copies a series to the new series `to` of the stream's owner. since: as in tb__series_days. For months whose hours
+ * expired the day rows are copied, and the hours that are not in a row yet. */
 static tb_code copy_series(stream *st, int64_t from, int64_t to, size_t since, tb_error *err)
 {
     tb_store *store = st->store;
@@ -116,7 +116,7 @@ static tb_code copy_series(stream *st, int64_t from, int64_t to, size_t since, t
     return code;
 }
 
-/* The owner gets its second location: what the first one holds is what all locations hold. */
+/* The owner gets its second location: the all-locations series begins as a copy of the first one. */
 static tb_code begin_all(stream *st, tb_error *err)
 {
     size_t one = 0;
@@ -160,14 +160,14 @@ static tb_code put_day(stream *st, int64_t owner, int64_t edge, int64_t day, con
     return code ? code : put_all_day(st, day, hours, err);
 }
 
-/* --- accounts: the days of one wait until its zones are done, or too many wait --- */
+/* --- accounts: days are pending until the account's zones are done, or there are too many --- */
 
 typedef struct account_days {
     int64_t account;
     tb__owner *owner;    /* the account */
-    int64_t zone;        /* the pull zone that all that waits is of, 0: of several */
-    size_t since;        /* what the batch had gathered when the account's part of it began */
-    tb__pending waiting; /* by edge location and day: account_index */
+    int64_t zone;        /* the pull zone of all pending days; 0: several */
+    size_t since;        /* entries of the batch when the account's part began */
+    tb__pending pending; /* by edge location and day: account_index */
     stream stream;
 } account_days;
 
@@ -186,7 +186,7 @@ static tb_code share_zone(tb_store *store, tb__owner *account, int64_t zone, siz
     return code || of->n != locations ? code : tb__owner_share(store, account, zone, err);
 }
 
-/* The account gets usage of a second pull zone: what it shared is copied. since: of tb__series_days. */
+/* The account gets usage of a second pull zone: the series that it shared are copied. since: as in tb__series_days. */
 static tb_code end_sharing(stream *st, tb__owner *account, size_t since, tb_error *err)
 {
     tb__owner *zone = NULL;
@@ -202,15 +202,15 @@ static tb_code end_sharing(stream *st, tb__owner *account, size_t since, tb_erro
 static tb_code flush_account(account_days *a, tb_error *err)
 {
     size_t locations = 0;
-    for (size_t i = 0; i < a->waiting.n; i++)
-        locations += !i || a->waiting.list[i - 1].index >> TB__INDEX_BITS != a->waiting.list[i].index >> TB__INDEX_BITS;
+    for (size_t i = 0; i < a->pending.n; i++)
+        locations += !i || a->pending.list[i - 1].index >> TB__INDEX_BITS != a->pending.list[i].index >> TB__INDEX_BITS;
     tb_code code = locations ? share_zone(a->stream.store, a->owner, a->zone, locations, err) : TB_OK;
-    for (size_t i = 0; !code && i < a->waiting.n && !a->owner->shares; i++) {
-        const int64_t index = a->waiting.list[i].index;
+    for (size_t i = 0; !code && i < a->pending.n && !a->owner->shares; i++) {
+        const int64_t index = a->pending.list[i].index;
         code = put_day(&a->stream, a->account, index >> TB__INDEX_BITS, index & TB__INDEX_MAX,
-                       a->waiting.list[i].grid, err);
+                       a->pending.list[i].grid, err);
     }
-    tb__pending_clear(&a->waiting);
+    tb__pending_clear(&a->pending);
     return code ? code : finish_owner(&a->stream, err);
 }
 
@@ -220,13 +220,13 @@ static tb_code account_put(account_days *a, const tb__day_of *day, const tb_grid
     tb_store *store = a->stream.store;
     tb_grid *sum = NULL;
     tb_code code = TB_OK;
-    if (a->account != day->account || a->waiting.n >= WAITING_MAX) code = flush_account(a, err);
+    if (a->account != day->account || a->pending.n >= PENDING_MAX) code = flush_account(a, err);
     if (!code && a->account != day->account)
         code = tb__owner_get(store, TB__SCOPE_ACCOUNT, a->account = day->account, &a->owner, err);
     if (!code && a->owner->shares == day->owner) return TB_OK;
     if (!code && a->owner->shares) code = end_sharing(&a->stream, a->owner, a->since, err);
-    a->zone = !a->waiting.n || a->zone == day->owner ? day->owner : 0;
-    if (!code) code = tb__pending_at(&a->waiting, account_index(day->edge, day->day), &sum, err);
+    a->zone = !a->pending.n || a->zone == day->owner ? day->owner : 0;
+    if (!code) code = tb__pending_at(&a->pending, account_index(day->edge, day->day), &sum, err);
     if (code) return code;
     const tb__owned_day of = {TB__SCOPE_ACCOUNT, day->account, day->edge, day->day};
     return tb__full_day(store, tb_grid_merge(sum, hours, err), of, sum, err);
@@ -239,7 +239,7 @@ static account_days account_days_of(tb_store *store)
 
 static void account_days_release(account_days *a)
 {
-    tb__pending_release(&a->waiting);
+    tb__pending_release(&a->pending);
     tb__pending_release(&a->stream.all_days);
 }
 
@@ -398,7 +398,7 @@ static bool ends_sharing(const tb_usage_pack *pack, const tb__packed_places *pla
     return places->owner[at]->shares && places->owner[at]->shares != zone;
 }
 
-/* Whether what any of its owners holds will be read. */
+/* Whether stored usage of any of its owners will be read. */
 static bool reads_any(const tb_usage_pack *pack, const tb__packed_places *places)
 {
     const tb__packed_day *day = pack->days;
@@ -548,7 +548,7 @@ tb_code tb_store_group_batches(tb_store *store, bool grouped, tb_error *err)
     return code;
 }
 
-/* The file's own COMMIT has it; what readers keep of runs is no longer so (lsm/read.c). */
+/* The COMMIT of the file writes it; cached lists of runs are out of date now (lsm/read.c). */
 static tb_code commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb_store_group_batches(store, false, err);
@@ -578,7 +578,7 @@ const tb__counters tb__file_counters = {
     .adopt_zone = adopt_zone,
     .compact = tb__usage_compact_part,
     .undo = &tb__file_undo,
-    .let_go = tb__chunks_let_go,
+    .expire = tb__chunks_expire,
     .view = tb__chunks_view,
     .located_bytes = tb__chunks_located,
     .series = tb__read_chunks,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what locations are called --- */
+/* --- names of locations --- */
 
 static tb_code add_place(tb_store *store, sqlite3_stmt *s, tb_error *err)
 {
@@ -83,7 +83,7 @@ static tb_code add_located(tb_store *store, int64_t edge, int64_t series, tb_err
     return TB_OK;
 }
 
-/* Leaves the one location that is asked for, if there is one. */
+/* Keeps only the requested location, if one is requested. */
 static void keep_asked(tb_store *store, const tb_view *view, const char *code)
 {
     size_t n = 0;
@@ -180,7 +180,7 @@ static tb_code read_geo(tb_store *store, const tb__asked *asked, const tb_series
 tb_code tb_store_read_view(tb_store *store, const tb_view *view, tb_series *series,
                            tb_geo **ret_geo, size_t *ret_n_geo, tb_error *err)
 {
-    /* Rows and what waits are read in one snapshot. */
+    /* Rows and pending entries are read in one snapshot. */
     const bool own = sqlite3_get_autocommit(store->db) != 0;
     tb__asked asked = {.view = view};
     tb_code code = own ? tb_store_read_begin(store, err) : TB_OK;

@@ -8,7 +8,7 @@
  *   fails, and the caller undoes the transaction.
  * - An hour in which nothing is left is deleted, as is a row without hours.
  * - Counters of which the largest value is stored stay: the second largest is not known.
- * - A month whose hours were expired is not changed: what its rows hold came later, with other inputs.
+ * - A month whose hours have expired is not changed: its remaining hours were added later, by other inputs.
  * All pending entries are compacted first, so that every counter is in its row. */
 #include "store/usage/withdraw.h"
 

@@ -5,7 +5,7 @@
 #include "store/usage/country.h"
 #include "store/usage/owners.h"
 
-/* What a backend does for tb_store_withdraw_usage: the walk over the cursor is that of tb_store_add_usage (adding.c). */
+/* The functions of a backend for tb_store_withdraw_usage, which walks the cursor as tb_store_add_usage does (adding.c). */
 typedef struct tb__undo {
     tb_code (*begin)(tb_store *store, void **ret_batch, tb_error *err);
     /* Subtracts a day from an owner's series at a location. *ret_missing: the counter of which there is less, "none": of all;

@@ -189,7 +189,7 @@ static void write_half(void *buffer)
     of->n = of->len = 0;
 }
 
-/* Until the half that is being written is in the file; and what came of it. */
+/* Waits until the half that is being written is in the file, and returns its result. */
 static tb_code await(tb__write_buffer *b, tb_error *err)
 {
     tb_store *store = b->store;
@@ -231,7 +231,7 @@ static tb_code row_room(half *of, size_t most, tb_error *err)
     return TB_OK;
 }
 
-/* Its bytes lie behind those of all others already. */
+/* Its bytes were already appended after all others. */
 static tb_code buffer_row(tb__write_buffer *b, struct row row, size_t len, tb_error *err)
 {
     half *of = b->filling;
@@ -266,7 +266,7 @@ tb_code tb__write_buffer_flush(tb_store *store, tb_error *err)
     tb__write_buffer *b = store->usage->buffer;
     if (!store->rows_buffered) return TB_OK;
     tb_code code = end_month(b, err);
-    store->rows_buffered = false; /* what an overflow asks for is a statement, too */
+    store->rows_buffered = false; /* handling an overflow runs a statement, which must not flush again */
     if (!code) code = swap_halves(b, err);
     return code ? code : await(b, err);
 }

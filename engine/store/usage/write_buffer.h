@@ -11,10 +11,10 @@ typedef struct tb__write_buffer tb__write_buffer;
 /* For a writer's connection that was just opened. */
 TB_MUST_USE tb_code tb__write_buffer_open(tb_store *store, tb__write_buffer **ret_buffer, tb_error *err);
 void tb__write_buffer_free(tb__write_buffer *buffer);
-/* After a failure: what the buffer holds will not be written. */
+/* After a failure: discards the buffer's contents. */
 void tb__write_buffer_drop(tb_store *store);
 
-/* Each merges into a row what is given. They may fail for a row that was added before. */
+/* Each merges the given values into a row. They may fail for a row that was added earlier. */
 
 /* A day's hours, into the series' rows of the day and of its month. */
 TB_MUST_USE tb_code tb__base_add_day(tb_store *store, int64_t series, int64_t day, const tb_grid *hours, tb_error *err);

@@ -1,7 +1,7 @@
-/* Which shard of which database a server is: its table `place` says it, one number, the database's and above it the shard's. A
- * database gets its number when a file uses it first, by chance, and the file keeps the number of the one that has its usage. So
- * servers in another order, a database that the usage was moved away from, one in which a move was cut off, and one of another
- * file are refused, whatever they are called. Databases of before there were numbers have 0. */
+/* The identity of a shard. A server's table `place` holds one number: the database's, and above it the shard's. A database
+ * gets a random number when a file first uses it, and the file stores the number of the database that has its usage. So these
+ * are refused, whatever they are called: servers in another order, a database that the usage was moved away from, one in which a
+ * move was interrupted, and one of another file. Databases from before there were numbers have 0. */
 #include "store/clickhouse/private.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #define SHARDS      UINT64_C(65536) /* numbers are multiples of it */
 #define NUMBER_MOST "70368744177663" /* 2^46-1: times SHARDS it fits a row of meta */
 
-/* Of the one row, and of any others: what was sent twice is there twice. 0: there is none. */
+/* The least and the greatest number, as a row that was sent twice is stored twice. 0: there is none. */
 typedef struct place {
     uint64_t least, most;
 } place;
@@ -24,7 +24,7 @@ static tb_code read_place(tb_store *store, size_t shard, place *ret, tb_error *e
     struct tb__clickhouse *ch = tb__ch_of(store);
     *ret = (place){0, 0};
     tb_buf_fmt(tb__ch_start(store), "SELECT min(shard),max(shard) FROM %s.place FORMAT RowBinary", ch->client->database);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     tb__ch_reader r = tb__ch_reader_of(ch);
     if (code || !ch->answer.len) return code;
     ret->least = tb__ch_column(&r, 8);
@@ -32,21 +32,21 @@ static tb_code read_place(tb_store *store, size_t shard, place *ret, tb_error *e
     return tb__ch_check_read(&r, err);
 }
 
-tb_code tb__ch_make_place(tb_store *store, size_t shard, tb_error *err)
+tb_code tb__ch_create_schema(tb_store *store, size_t shard, tb_error *err)
 {
     const char *name = tb__ch_of(store)->client->database;
     tb_buf_fmt(tb__ch_start(store), "CREATE DATABASE IF NOT EXISTS %s", name);
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     tb_buf_fmt(tb__ch_start(store), "CREATE TABLE IF NOT EXISTS %s.place(shard UInt64)ENGINE=MergeTree ORDER BY shard", name);
-    return code ? code : tb__ch_ask(store, shard, err);
+    return code ? code : tb__ch_query(store, shard, err);
 }
 
-/* The server rolls the dice: nothing here does. */
+/* The server draws the random number, as the engine has no source of randomness. */
 static tb_code new_number(tb_store *store, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_buf_fmt(tb__ch_start(store), "SELECT toUInt64((rand64()%%" NUMBER_MOST "+1)*%" PRIu64 ") FORMAT RowBinary", SHARDS);
-    tb_code code = tb__ch_ask(store, 0, err);
+    tb_code code = tb__ch_query(store, 0, err);
     tb__ch_reader r = tb__ch_reader_of(ch);
     ch->number = !code && ch->answer.len ? (int64_t)tb__ch_column(&r, 8) : 0;
     return code ? code : tb__ch_check_read(&r, err);
@@ -58,7 +58,7 @@ tb_code tb__ch_find_number(tb_store *store, bool used, tb_error *err)
     if (used) return tb__ch_meta(store, TB__CH_NUMBER, 0, &ch->number, err);
     for (size_t shard = 0; shard < ch->client->shards; shard++) {
         place p = {0, 0};
-        tb_code code = tb__ch_make_place(store, shard, err);
+        tb_code code = tb__ch_create_schema(store, shard, err);
         if (!code) code = read_place(store, shard, &p, err);
         ch->number = number_of(&p);
         if (code || p.most) return code;
@@ -94,8 +94,8 @@ static tb_code check_place(tb_store *store, const place *p, size_t shard, bool u
                    shard + 1, p->most % SHARDS, ch->client->database);
 }
 
-/* One that says nothing is new, or has lost its disk: where the file has usage on it, it is not taken for new. */
-tb_code tb__ch_take_place(tb_store *store, size_t shard, bool used, tb_error *err)
+/* A server without a number is new, or has lost its disk. It is not taken for a new one if the file has usage on it. */
+tb_code tb__ch_join_shard(tb_store *store, size_t shard, bool used, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     const char *name = ch->client->database;
@@ -108,10 +108,10 @@ tb_code tb__ch_take_place(tb_store *store, size_t shard, bool used, tb_error *er
                        "from the server's backup, or name the right server.",
                        shard + 1, name, store->path);
     tb_buf_fmt(tb__ch_start(store), "INSERT INTO %s.place VALUES(%" PRIu64 ")", name, (uint64_t)ch->number + shard + 1);
-    return tb__ch_ask(store, shard, err);
+    return tb__ch_query(store, shard, err);
 }
 
-tb_code tb__ch_check_place(tb_store *store, size_t shard, tb_error *err)
+tb_code tb__ch_check_shard(tb_store *store, size_t shard, tb_error *err)
 {
     place p;
     tb_code code = tb__ch_find_number(store, true, err);

@@ -1,4 +1,4 @@
-/* Asking a shard, and walking its answer. */
+/* Querying a shard, and reading its answer. */
 #include "store/clickhouse/private.h"
 #include "store/clickhouse/cache.h"
 
@@ -12,10 +12,10 @@ size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner)
     return (z ^ (z >> 31)) % tb__ch_of(store)->client->shards;
 }
 
-/* After the answer: rows that went before it came were known to go by then. */
+/* Checked after the answer: rows that were dropped before it arrived were recorded as dropped by then. */
 static tb_code check_there(const struct tb__clickhouse *ch, tb_error *err)
 {
-    if (!ch->asks_cells) return TB_OK;
+    if (!ch->reads_cells) return TB_OK;
     for (size_t i = 0, n = tb__ch_cache_dropped(ch->cache); i < n; i++) {
         int64_t month = 0, batch = 0;
         tb__ch_cache_dropped_at(ch->cache, i, &month, &batch);
@@ -25,7 +25,7 @@ static tb_code check_there(const struct tb__clickhouse *ch, tb_error *err)
     return TB_OK;
 }
 
-tb_code tb__ch_unseen(size_t shard, tb_error *err)
+tb_code tb__ch_unchecked(size_t shard, tb_error *err)
 {
     return tb_fail(err, TB_E_AWAY, "usage",
                    "Usage server %zu was away when tollbook started, and has not been looked at since. Start it again; what "
@@ -33,23 +33,18 @@ tb_code tb__ch_unseen(size_t shard, tb_error *err)
                    shard + 1);
 }
 
-static tb_code send(struct tb__clickhouse *ch, size_t shard, tb_error *err)
-{
-    const tb_usage_statement of = {.shard = shard, .sql = ch->sql.data, .brief = ch->brief};
-    return ch->client->ask(ch->client->ctx, &of, &ch->answer, err);
-}
-
 /* Sends ch->sql; what comes is in ch->answer. */
-tb_code tb__ch_ask(tb_store *store, size_t shard, tb_error *err)
+tb_code tb__ch_query(tb_store *store, size_t shard, tb_error *err)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = tb_buf_check(&ch->sql, err);
     ch->answer.len = 0;
     if (!code && tb__ch_cache_fenced(ch->cache)) code = tb__ch_fenced(err);
-    if (!code && ch->cache && !ch->looks && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unseen(shard, err);
+    if (!code && ch->cache && !ch->checking && !tb__ch_cache_saw(ch->cache, shard)) code = tb__ch_unchecked(shard, err);
     if (!code) tb_buf_add(&ch->sql, "", 1);
     if (!code) code = tb_buf_check(&ch->sql, err);
-    if (!code) code = send(ch, shard, err);
+    const tb_usage_statement of = {.shard = shard, .sql = ch->sql.data, .brief = ch->brief};
+    if (!code) code = ch->client->ask(ch->client->ctx, &of, &ch->answer, err);
     return code ? code : check_there(ch, err);
 }
 
@@ -92,7 +87,7 @@ tb__ch_reader tb__ch_reader_of(const struct tb__clickhouse *ch)
     return (tb__ch_reader){ch->answer.data, ch->answer.data + ch->answer.len, false};
 }
 
-tb_code tb__ch_not_asked_for(tb_error *err)
+tb_code tb__ch_unexpected_row(tb_error *err)
 {
     return tb_fail(err, TB_E_AWAY, "usage", "A usage server answered with hours that it was not asked for. Look at its log.");
 }

@@ -1,4 +1,4 @@
-#include "store/clickhouse/fold.h"
+#include "store/clickhouse/compact.h"
 
 #include "tollbook/calendar.h"
 #include "tollbook/usageservers.h"
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_ROWS 12500   /* what is less is planned as one */
-#define PLAN_ROWS  5000000 /* that a plan reads: a tenth of a second */
+#define PIECE_ROWS 12500   /* smaller owners are planned together */
+#define PLAN_ROWS  5000000 /* rows that a plan reads: a tenth of a second */
 #define PLAN_FIRST 256     /* owners of the first plan */
 #define PLAN_MOST  4096    /* of any */
-#define GOING_MAX  4096    /* owners that a statement names */
+#define EXPIRING_MAX  4096    /* owners that a statement names */
 #define KEYS       "scope,owner,edge,h"
 
-/* What differs between the two tables. */
+/* The differences between the two tables. */
 static const struct {
     const char *name, *owner, *time;
     int64_t unit; /* hours in one of `time` */
@@ -23,18 +23,18 @@ static const struct {
     [TB__CH_COUNTRY] = {"country", "zone", "day", 24},
 };
 
-/* --- which spans --- */
+/* --- planning --- */
 
 static bool joins(const tb__ch_piece *last, const tb__ch_piece *more, uint64_t most)
 {
     if (last->of != more->of || last->scope != more->scope || last->rows + more->rows > most) return false;
     if (last->first == more->first) return last->end == more->from;
-    return last->from == more->from && last->end == more->end && last->n_going + more->n_going <= GOING_MAX;
+    return last->from == more->from && last->end == more->end && last->n_owners_expiring + more->n_owners_expiring <= EXPIRING_MAX;
 }
 
 static void join(tb__ch_piece *last, const tb__ch_piece *more)
 {
-    if (last->first != more->first) last->n_going += more->n_going;
+    if (last->first != more->first) last->n_owners_expiring += more->n_owners_expiring;
     last->last = more->last;
     last->end = more->end;
     last->rows += more->rows;
@@ -51,8 +51,8 @@ static tb_code add_piece(tb__ch_pieces *to, const tb__ch_piece *piece, tb_error 
     return code;
 }
 
-/* Rows of a span, as they lie. */
-static void put_where(const tb__ch_fold *f, const tb__ch_piece *s, tb_buf *out)
+/* Stored rows of a span. */
+static void put_where(const tb__ch_compaction *f, const tb__ch_piece *s, tb_buf *out)
 {
     const char *owner = tables[s->of].owner;
     tb_buf_fmt(out, "%s%s>=%" PRId64 " AND %s<=%" PRId64 " AND batch>=%" PRId64 " AND batch<%" PRId64,
@@ -68,13 +68,13 @@ static void put_between(const tb__ch_piece *s, tb_buf *out)
                s->end / unit);
 }
 
-static int64_t step_of(const tb__ch_fold *f, const tb__ch_piece *of)
+static int64_t step_of(const tb__ch_compaction *f, const tb__ch_piece *of)
 {
     return f->due ? 24 : tables[of->of].unit;
 }
 
-/* An owner with many rows: hour by hour, or day by day where hours become days. */
-static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_piece *of, tb_error *err)
+/* Splits an owner with many rows by hour, or by day if its hours expire. */
+static tb_code plan_hours(tb_store *store, tb__ch_compaction *f, const tb__ch_piece *of, tb_error *err)
 {
     const int64_t unit = tables[of->of].unit, step = step_of(f, of);
     int64_t from = of->from;
@@ -85,7 +85,7 @@ static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_piece *o
     put_where(f, of, sql);
     put_between(of, sql);
     tb_buf_str(sql, " GROUP BY t ORDER BY t FORMAT RowBinary");
-    tb_code code = tb__ch_ask(store, f->shard, err);
+    tb_code code = tb__ch_query(store, f->shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         tb__ch_piece some = *of;
@@ -97,22 +97,22 @@ static tb_code plan_hours(tb_store *store, tb__ch_fold *f, const tb__ch_piece *o
     return code ? code : tb__ch_check_read(&r, err);
 }
 
-static tb_code note_going(tb_store *store, tb__ch_fold *f, tb__ch_piece *of, tb_error *err)
+static tb_code note_expiring(tb_store *store, tb__ch_compaction *f, tb__ch_piece *of, tb_error *err)
 {
-    size_t leaver = 0;
-    bool leaving = false;
-    of->going = f->n_going;
-    of->n_going = 0;
-    tb_code code = tb__ch_is_leaving(store, f, of->scope, of->first, &leaving, &leaver, err);
-    if (code || !leaving) return code;
-    code = tb__grow(&f->going, f->n_going, &f->cap_going, sizeof *f->going, err);
+    size_t account = 0;
+    bool expiring = false;
+    of->owners_expiring = f->n_owners_expiring;
+    of->n_owners_expiring = 0;
+    tb_code code = tb__ch_is_expiring(store, f, of->scope, of->first, &expiring, &account, err);
+    if (code || !expiring) return code;
+    code = tb__grow(&f->owners_expiring, f->n_owners_expiring, &f->cap_owners_expiring, sizeof *f->owners_expiring, err);
     if (code) return code;
-    f->going[f->n_going++] = (tb__ch_going){of->first, leaver, f->leavers[leaver].days};
-    of->n_going = 1;
+    f->owners_expiring[f->n_owners_expiring++] = (tb__ch_expiring_owner){of->first, account, f->expiring[account].days};
+    of->n_owners_expiring = 1;
     return TB_OK;
 }
 
-static tb_code plan_owners(tb_store *store, tb__ch_fold *f, uint64_t *ret_rows, tb_error *err)
+static tb_code plan_owners(tb_store *store, tb__ch_compaction *f, uint64_t *ret_rows, tb_error *err)
 {
     const tb__ch_hours_of hours = tb__ch_month_hours(f->month);
     tb__ch_piece of = {.of = f->table, .scope = f->scope, .from = hours.first, .end = hours.end};
@@ -122,20 +122,20 @@ static tb_code plan_owners(tb_store *store, tb__ch_fold *f, uint64_t *ret_rows, 
         of.first = of.last = (int64_t)tb__ch_column(&r, 8);
         of.rows = tb__ch_column(&r, 8);
         *ret_rows += of.rows;
-        code = note_going(store, f, &of, err);
+        code = note_expiring(store, f, &of, err);
         if (!code) code = add_piece(&f->owners, &of, err);
     }
     return code ? code : tb__ch_check_read(&r, err);
 }
 
-void tb__ch_fold_begin(tb__ch_fold *f)
+void tb__ch_compaction_begin(tb__ch_compaction *f)
 {
     f->scope = TB__SCOPE_ZONE;
     f->first = TB__CH_FIRST;
     f->count = PLAN_FIRST;
 }
 
-void tb__ch_fold_next(tb__ch_fold *f)
+void tb__ch_compaction_next(tb__ch_compaction *f)
 {
     f->planned = false;
     if (!f->over) return;
@@ -147,9 +147,9 @@ void tb__ch_fold_next(tb__ch_fold *f)
     f->scope = cells && !last ? f->scope + 1 : TB__SCOPE_ZONE;
 }
 
-/* The last owner of the next plan. The file knows all whose rows count; what else lies there, and is left out with the rest, is between
- * two of them, or behind the last one. */
-static tb_code find_last(tb_store *store, tb__ch_fold *f, int64_t *ret_last, tb_error *err)
+/* The last owner of the next plan. The file knows all owners with rows that count. Other stored rows lie between two of
+ * these owners or after the last one, and are left out. */
+static tb_code find_last(tb_store *store, tb__ch_compaction *f, int64_t *ret_last, tb_error *err)
 {
     int64_t last = INT64_MAX, more = INT64_MAX;
     tb_code code =
@@ -161,14 +161,14 @@ static tb_code find_last(tb_store *store, tb__ch_fold *f, int64_t *ret_last, tb_
     return code;
 }
 
-static void set_count(tb__ch_fold *f, uint64_t rows)
+static void set_count(tb__ch_compaction *f, uint64_t rows)
 {
     const int64_t most = f->count * 4 < PLAN_MOST ? f->count * 4 : PLAN_MOST;
     const uint64_t fits = rows ? (uint64_t)f->count * PLAN_ROWS / rows : PLAN_MOST;
     f->count = fits < 1 ? 1 : fits < (uint64_t)most ? (int64_t)fits : most;
 }
 
-tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
+tb_code tb__ch_compaction_plan(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const char *owner = tables[f->table].owner;
     const tb__ch_hours_of hours = tb__ch_month_hours(f->month);
@@ -177,7 +177,7 @@ tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
     uint64_t rows = 0;
     tb_code code = find_last(store, f, &last, err);
     if (code) return code;
-    f->owners.n = f->owners.at = f->hours.n = f->hours.at = f->n_going = 0;
+    f->owners.n = f->owners.at = f->hours.n = f->hours.at = f->n_owners_expiring = 0;
     f->planned = true;
     tb_buf *sql = tb__ch_start(store);
     tb_buf_fmt(sql, "SELECT %s,count() FROM %s.%s WHERE %s%sbatch>=%" PRId64 " AND batch<%" PRId64, owner,
@@ -188,7 +188,7 @@ tb_code tb__ch_fold_plan(tb_store *store, tb__ch_fold *f, tb_error *err)
     if (last < INT64_MAX) tb_buf_fmt(sql, " AND %s<=%" PRId64, owner, last);
     put_between(&month, sql);
     tb_buf_fmt(sql, " GROUP BY %s ORDER BY %s FORMAT RowBinary", owner, owner);
-    code = tb__ch_ask(store, f->shard, err);
+    code = tb__ch_query(store, f->shard, err);
     if (!code) code = plan_owners(store, f, &rows, err);
     set_count(f, rows);
     f->first = f->over ? TB__CH_FIRST : last + 1;
@@ -200,13 +200,13 @@ static bool is_left(const tb__ch_pieces *p)
     return p->at < p->n;
 }
 
-bool tb__ch_fold_is_over(const tb__ch_fold *f)
+bool tb__ch_compaction_is_over(const tb__ch_compaction *f)
 {
     return !f->phase && !is_left(&f->hours) && !is_left(&f->owners);
 }
 
-/* The next pieces, as long as they join. */
-static void take_span(tb__ch_fold *f, uint64_t most)
+/* Joins the next pieces into one span. */
+static void take_span(tb__ch_compaction *f, uint64_t most)
 {
     tb__ch_pieces *from = is_left(&f->hours) ? &f->hours : &f->owners;
     f->span = from->list[from->at++];
@@ -214,34 +214,34 @@ static void take_span(tb__ch_fold *f, uint64_t most)
         join(&f->span, &from->list[from->at++]);
 }
 
-/* --- what one span's rows come to --- */
+/* --- the compacted rows of a span, in SQL --- */
 
-/* "owner IN(...)": owners of whom hours go and days stay, or days too. false: there are none, and nothing is put. */
-static bool put_going(const tb__ch_fold *f, const tb__ch_piece *s, bool days, tb_buf *out)
+/* "owner IN(...)": owners whose hours expire, or with `days` those whose days expire too. false: there are none, and nothing is written. */
+static bool put_expiring(const tb__ch_compaction *f, const tb__ch_piece *s, bool days, tb_buf *out)
 {
     bool any = false;
-    for (size_t i = s->going; i < s->going + s->n_going; i++) {
-        if (f->going[i].days != days) continue;
+    for (size_t i = s->owners_expiring; i < s->owners_expiring + s->n_owners_expiring; i++) {
+        if (f->owners_expiring[i].days != days) continue;
         if (any) tb_buf_str(out, ",");
         else tb_buf_fmt(out, "%s IN(", tables[s->of].owner);
-        tb_buf_fmt(out, "%" PRId64, f->going[i].owner);
+        tb_buf_fmt(out, "%" PRId64, f->owners_expiring[i].owner);
         any = true;
     }
     if (any) tb_buf_str(out, ")");
     return any;
 }
 
-/* Which of a span's rows: those that stay, or those of which days go. */
-static void put_chosen(const tb__ch_fold *f, const tb__ch_piece *s, bool leaving, tb_buf *out)
+/* The condition for a span's rows: those that are kept, or those that expire altogether. */
+static void put_chosen(const tb__ch_compaction *f, const tb__ch_piece *s, bool expiring, tb_buf *out)
 {
     put_where(f, s, out);
     const size_t at = out->len;
-    tb_buf_str(out, leaving ? " AND " : " AND NOT ");
-    if (!put_going(f, s, true, out)) out->len = at; /* all stay */
+    tb_buf_str(out, expiring ? " AND " : " AND NOT ");
+    if (!put_expiring(f, s, true, out)) out->len = at; /* all stay */
 }
 
-/* "(SELECT ... FROM cell)": rows that count, once each. */
-static tb_code put_cells(tb_store *store, const tb__ch_fold *f, const char *columns, bool leaving, tb_error *err)
+/* "(SELECT ... FROM cell)": each row that counts, once. */
+static tb_code put_cells(tb_store *store, const tb__ch_compaction *f, const char *columns, bool expiring, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf where;
@@ -249,31 +249,31 @@ static tb_code put_cells(tb_store *store, const tb__ch_fold *f, const char *colu
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (tb_metric_table[m].how == TB_HOW_SUM) sums |= TB_METRIC_BIT(m);
     tb_buf_init(&where, 1 << 20, NULL);
-    put_chosen(f, s, leaving, &where);
+    put_chosen(f, s, expiring, &where);
     tb_buf_add(&where, "", 1);
     tb_code code = tb_buf_check(&where, err);
-    const tb__ch_rows rows = {.columns = columns, .metrics = leaving ? sums : TB_METRIC_ALL, .where = where.data,
+    const tb__ch_rows rows = {.columns = columns, .metrics = expiring ? sums : TB_METRIC_ALL, .where = where.data,
                               .first = s->from, .end = s->end};
     if (!code) code = tb__ch_put_rows(store, &tb__ch_of(store)->sql, &rows, err);
     tb_buf_release(&where);
     return code;
 }
 
-static tb_code put_countries(tb_store *store, const tb__ch_fold *f, bool leaving, tb_error *err)
+static tb_code put_countries(tb_store *store, const tb__ch_compaction *f, bool expiring, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf *sql = &tb__ch_of(store)->sql;
     tb_buf_fmt(sql, "(SELECT zone,day,country,requests AS r,bytes AS b FROM %s.country WHERE ",
                tb__ch_of(store)->client->database);
-    put_chosen(f, s, leaving, sql);
+    put_chosen(f, s, expiring, sql);
     put_between(s, sql);
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, (tb__ch_hours_of){s->from, s->end}, err);
     tb_buf_str(sql, " LIMIT 1 BY zone,day,country,batch)");
     return code;
 }
 
-/* "(SELECT place AS k...,sums AS s... GROUP BY place)": what stays of the span, as it is going to lie. */
-static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
+/* "(SELECT place AS k...,sums AS s... GROUP BY place)": the rows of the span that are kept, as they will be stored. */
+static tb_code put_compacted(tb_store *store, const tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf *sql = &tb__ch_of(store)->sql;
@@ -285,9 +285,9 @@ static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
     }
     const size_t start = sql->len;
     tb_buf_str(sql, "(SELECT toUInt8(bitOr(scope,if(");
-    if (put_going(f, s, false, sql)) {
+    if (put_expiring(f, s, false, sql)) {
         tb_buf_fmt(sql, ",%d,0))) AS sc,owner,edge,toUInt32(if(", TB__CH_DAYS);
-        put_going(f, s, false, sql);
+        put_expiring(f, s, false, sql);
         tb_buf_str(sql, ",intDiv(h,24)*24,h)) AS hh");
     } else {
         sql->len = start;
@@ -298,7 +298,7 @@ static tb_code put_folded(tb_store *store, const tb__ch_fold *f, tb_error *err)
     tb_buf_str(sql, " FROM ");
     tb_code code = put_cells(store, f, KEYS, false, err);
     tb_buf_str(sql, " GROUP BY sc,owner,edge,hh");
-    tb__ch_put_there(sql); /* what was withdrawn is no hour any more */
+    tb__ch_put_not_empty(sql); /* an hour that was withdrawn altogether has no row any more */
     tb_buf_str(sql, ")");
     return code;
 }
@@ -311,7 +311,7 @@ static void put_sums(tb_buf *sql, const tb__ch_piece *s)
         tb_buf_fmt(sql, ",s%d", m);
 }
 
-static tb_code write_folded(tb_store *store, tb__ch_fold *f, tb_error *err)
+static tb_code write_compacted(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf *sql = tb__ch_start(store);
@@ -328,13 +328,13 @@ static tb_code write_folded(tb_store *store, tb__ch_fold *f, tb_error *err)
     }
     put_sums(sql, s);
     tb_buf_str(sql, " FROM ");
-    tb_code code = put_folded(store, f, err);
-    return code ? code : tb__ch_ask(store, f->shard, err);
+    tb_code code = put_compacted(store, f, err);
+    return code ? code : tb__ch_query(store, f->shard, err);
 }
 
 static tb_code read_digest(tb_store *store, size_t shard, tb__ch_digest *ret, tb_error *err)
 {
-    tb_code code = tb__ch_ask(store, shard, err);
+    tb_code code = tb__ch_query(store, shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     ret->rows = tb__ch_column(&r, 8);
@@ -350,18 +350,18 @@ static void put_digest(tb_buf *sql, const tb__ch_piece *s, const char *keys, con
     tb_buf_fmt(sql, ")),%s FROM ", numbers);
 }
 
-static tb_code digest_folded(tb_store *store, tb__ch_fold *f, tb_error *err)
+static tb_code digest_compacted(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf *sql = tb__ch_start(store);
     put_digest(sql, s, s->of == TB__CH_CELL ? "sc,owner,edge,hh" : "zone,day,country", "count()");
-    tb_code code = put_folded(store, f, err);
+    tb_code code = put_compacted(store, f, err);
     tb_buf_str(sql, " FORMAT RowBinary");
     return code ? code : read_digest(store, f->shard, &f->before, err);
 }
 
-/* No two rows have one number, or one place where a place is what tells them apart. */
-static tb_code digest_written(tb_store *store, const tb__ch_fold *f, tb__ch_digest *ret, tb_error *err)
+/* Whether all row numbers are different; for tables without numbers, all places. */
+static tb_code digest_written(tb_store *store, const tb__ch_compaction *f, tb__ch_digest *ret, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     const bool cells = s->of == TB__CH_CELL;
@@ -378,8 +378,8 @@ static tb_code digest_written(tb_store *store, const tb__ch_fold *f, tb__ch_dige
     return read_digest(store, f->shard, ret, err);
 }
 
-/* Whether any of the span's rows lies there twice; or it is known that some of the month did. */
-static tb_code look_for_repeats(tb_store *store, tb__ch_fold *f, tb_error *err)
+/* Whether a row of the span is stored twice. Already true if one of the month was. */
+static tb_code look_for_repeats(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     const bool cells = s->of == TB__CH_CELL;
@@ -400,36 +400,36 @@ static tb_code look_for_repeats(tb_store *store, tb__ch_fold *f, tb_error *err)
     }
     tb_buf_str(sql, " FORMAT RowBinary");
     tb_buf_release(&where);
-    if (!code) code = tb__ch_ask(store, f->shard, err);
+    if (!code) code = tb__ch_query(store, f->shard, err);
     if (code) return code;
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     f->repeats = tb__ch_column(&r, 8) > 0;
     return tb__ch_check_read(&r, err);
 }
 
-/* --- what days held that go --- */
+/* --- sums of expired days --- */
 
 static int by_owner(const void *a, const void *b)
 {
-    const tb__ch_going *x = a, *y = b;
+    const tb__ch_expiring_owner *x = a, *y = b;
     return x->owner < y->owner ? -1 : x->owner > y->owner;
 }
 
 /* The sums of an owner's account. */
-static tb_code leaver_sums(tb__ch_fold *f, int64_t owner, tb_u128 **ret, tb_error *err)
+static tb_code leaver_sums(tb__ch_compaction *f, int64_t owner, tb_u128 **ret, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
-    const tb__ch_going key = {.owner = owner};
-    const tb__ch_going *at = bsearch(&key, f->going + s->going, s->n_going, sizeof key, by_owner);
+    const tb__ch_expiring_owner key = {.owner = owner};
+    const tb__ch_expiring_owner *at = bsearch(&key, f->owners_expiring + s->owners_expiring, s->n_owners_expiring, sizeof key, by_owner);
     if (!at) return tb_fail(err, TB_E_AWAY, "usage", "A usage server answered for pull zone %lld, which was not asked about.",
                             (long long)owner);
-    tb__ch_leaver *l = &f->leavers[at->leaver];
+    tb__ch_expiring *l = &f->expiring[at->account];
     if (!l->sum) l->sum = calloc(TB__GONE_COUNT, sizeof *l->sum);
     *ret = l->sum;
     return l->sum ? TB_OK : tb_no_memory(err);
 }
 
-static tb_code put_leaving(tb_store *store, const tb__ch_fold *f, tb_error *err)
+static tb_code put_leaving(tb_store *store, const tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     tb_buf *sql = tb__ch_start(store);
@@ -442,16 +442,16 @@ static tb_code put_leaving(tb_store *store, const tb__ch_fold *f, tb_error *err)
     return code;
 }
 
-/* Of those that batches were counted by: pull zones' locations, balancers, countries. */
-static tb_code sum_leaving(tb_store *store, tb__ch_fold *f, tb_error *err)
+/* Sums those scopes that retention counts: locations of pull zones, balancers, countries. */
+static tb_code sum_leaving(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     bool any = false;
-    for (size_t i = 0; i < s->n_going && !any; i++)
-        any = f->going[s->going + i].days;
+    for (size_t i = 0; i < s->n_owners_expiring && !any; i++)
+        any = f->owners_expiring[s->owners_expiring + i].days;
     if (!any || s->scope == TB__SCOPE_ACCOUNT) return TB_OK;
     tb_code code = put_leaving(store, f, err);
-    if (!code) code = tb__ch_ask(store, f->shard, err);
+    if (!code) code = tb__ch_query(store, f->shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (!code && r.at < r.end && !r.cut) {
         tb_u128 *to = NULL;
@@ -463,7 +463,7 @@ static tb_code sum_leaving(tb_store *store, tb__ch_fold *f, tb_error *err)
     return code ? code : tb__ch_check_read(&r, err);
 }
 
-static tb_code not_alike(const tb__ch_fold *f, tb_error *err)
+static tb_code not_alike(const tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;
     return tb_fail(err, TB_E_CORRUPT, "usage",
@@ -472,7 +472,7 @@ static tb_code not_alike(const tb__ch_fold *f, tb_error *err)
                    tables[s->of].name, s->scope, (long long)s->first, (long long)s->last, f->shard + 1);
 }
 
-static tb_code compare_written(tb_store *store, tb__ch_fold *f, tb_error *err)
+static tb_code compare_written(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_digest *before = &f->before;
     tb__ch_digest after = {0, 0, 0};
@@ -486,20 +486,20 @@ static tb_code compare_written(tb_store *store, tb__ch_fold *f, tb_error *err)
     return TB_OK;
 }
 
-/* A statement each, so that what else is written waits for one at most. All of them are of rows that nothing changes any more. */
-static tb_code (*const phases[])(tb_store *store, tb__ch_fold *f, tb_error *err) = {write_folded, digest_folded, compare_written,
+/* One statement each, so that other writes wait for one statement at most. All of them read rows that do not change any more. */
+static tb_code (*const phases[])(tb_store *store, tb__ch_compaction *f, tb_error *err) = {write_compacted, digest_compacted, compare_written,
                                                                                     look_for_repeats, sum_leaving};
 #define PHASES (sizeof phases / sizeof *phases)
 
-/* The next owner, where it has too many rows for a span and more than one hour; NULL: it has not. */
-static const tb__ch_piece *next_to_divide(const tb__ch_fold *f, uint64_t most)
+/* The next owner, if it has too many rows for a span and more than one hour; else NULL. */
+static const tb__ch_piece *next_to_divide(const tb__ch_compaction *f, uint64_t most)
 {
     const tb__ch_piece *next = is_left(&f->hours) ? NULL : &f->owners.list[f->owners.at];
     const bool wide = next && next->rows > most && next->first == next->last;
     return wide && next->end - next->from > step_of(f, next) ? next : NULL;
 }
 
-tb_code tb__ch_fold_step(tb_store *store, tb__ch_fold *f, uint64_t most, uint64_t *ret_rows, tb_error *err)
+tb_code tb__ch_compaction_step(tb_store *store, tb__ch_compaction *f, uint64_t most, uint64_t *ret_rows, tb_error *err)
 {
     *ret_rows = 0;
     if (!f->phase) {

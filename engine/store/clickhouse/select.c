@@ -1,4 +1,4 @@
-/* Statements about rows: which of them count, and an owner's hours out of them. */
+/* SELECT statements: the rows that count, and the hours of owners. */
 #include "store/clickhouse/private.h"
 
 #include <inttypes.h>
@@ -19,17 +19,17 @@ tb_buf *tb__ch_start(tb_store *store)
     tb_buf *sql = &tb__ch_of(store)->sql;
     sql->len = 0;
     sql->failed = false;
-    tb__ch_of(store)->asks_cells = tb__ch_of(store)->brief = false;
+    tb__ch_of(store)->reads_cells = tb__ch_of(store)->brief = false;
     return sql;
 }
 
-tb__ch_whose tb__ch_viewed(const tb_view *view)
+tb__ch_owner tb__ch_viewed(const tb_view *view)
 {
     const bool zone = view->zone != TB_ALL;
-    return (tb__ch_whose){zone ? TB__SCOPE_ZONE : TB__SCOPE_ACCOUNT, zone ? view->zone : view->account, 0};
+    return (tb__ch_owner){zone ? TB__SCOPE_ZONE : TB__SCOPE_ACCOUNT, zone ? view->zone : view->account, 0};
 }
 
-tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whose *ret, tb_error *err)
+tb_code tb__ch_series_owner(tb_store *store, int64_t series, tb__ch_owner *ret, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -37,12 +37,12 @@ tb_code tb__ch_whose_is(tb_store *store, int64_t series, tb__ch_whose *ret, tb_e
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
     if (!row) return tb_fail(err, TB_E_CORRUPT, "series", "Series %lld is gone.", (long long)series);
-    *ret = (tb__ch_whose){sqlite3_column_int(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2)};
+    *ret = (tb__ch_owner){sqlite3_column_int(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2)};
     sqlite3_reset(s);
     return TB_OK;
 }
 
-/* The one place that knows in which tables rows lie. */
+/* The only function that knows the tables of rows. */
 static tb_code put_table(tb_store *store, tb_buf *sql, const tb__ch_rows *rows, tb_error *err)
 {
     tb_buf_fmt(sql, "%s.cell WHERE %s AND h>=%" PRId64 " AND h<%" PRId64, tb__ch_of(store)->client->database,
@@ -107,7 +107,7 @@ void tb__ch_put_scopes(char out[TB__CH_SCOPES_TEXT], int scope, tb__ch_hours_of 
                      tb__ch_scopes(scope, any), TB__CH_DAYS, (long long)days.first, (long long)days.end);
 }
 
-static void put_whose(const tb__ch_question *q, tb_buf *where)
+static void put_owner_condition(const tb__ch_select *q, tb_buf *where)
 {
     const bool many = q->n_owners > 1;
     char scopes[TB__CH_SCOPES_TEXT];
@@ -126,25 +126,25 @@ static void put_whose(const tb__ch_question *q, tb_buf *where)
     tb_buf_add(where, "", 1);
 }
 
-/* One owner's rows are few. Its key leads to them, and mostly all of them count: columns that are read first, to leave out rows, are read
- * for nothing. Each column is read into a buffer of its own, of a megabyte unless told otherwise: to get that memory costs more than to fill
- * the little of it that is needed. */
+/* Settings for one owner, who has few rows. The primary key leads to them, and mostly all of them count, so reading some columns first
+ * to filter rows (PREWHERE) is wasted. Each column is read into a separate buffer, by default of a megabyte: allocating that costs more
+ * than filling the little that is needed. */
 #define ONE_THREAD " SETTINGS max_threads=1,max_read_buffer_size=32768"
 #define ONE_OWNER  ONE_THREAD ",optimize_move_to_prewhere=0"
 
-bool tb__ch_is_brief(const tb__ch_question *q, size_t rows)
+bool tb__ch_is_brief(const tb__ch_select *q, size_t rows)
 {
     const size_t row = 24 + 8 * (size_t)__builtin_popcount(q->metrics) + (q->located ? LOCATED_BYTES : 0);
     return rows <= BRIEF_MAX / row;
 }
 
-/* ClickHouse takes half of its time for a statement of this size to read it and to plan: so there is no inner one that need not be. */
-tb_code tb__ch_put_question(tb_store *store, const tb__ch_question *q, tb_error *err)
+/* ClickHouse spends half of its time for such a statement on parsing and planning, so it has no subquery that is not needed. */
+tb_code tb__ch_put_select(tb_store *store, const tb__ch_select *q, tb_error *err)
 {
     tb_buf *sql = tb__ch_start(store);
     tb_buf where;
     tb_buf_init(&where, 1 << 20, NULL);
-    put_whose(q, &where);
+    put_owner_condition(q, &where);
     tb_code code = tb_buf_check(&where, err);
     tb_buf_fmt(sql, "SELECT %s", q->keys);
     tb__ch_put_sums(sql, q->metrics);

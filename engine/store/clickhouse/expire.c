@@ -1,13 +1,13 @@
-/* Letting go: see usage/retain.c. There is one way out of the shards, a fold (compact.c) that leaves something out. So a call
- * says in the file how far an account's months may be gone, and which months are to be written again
- * (meta.usage_due_MONTH, a number that grows with each call). The next fold of such a month leaves out what goes of all
- * accounts, as the file said at its begin: hours become days, and of days their sums go into `usage_gone`, in the
- * transaction from which on its rows count. So a reader sees a month before it or after it, and an interruption leaves a month
- * that is still due.
+/* Retention (see usage/retain.c) on usage servers. Rows leave a shard only by a compaction (compact.c) that leaves them out.
+ * So a request for retention records in the file up to which month an account's usage has expired, and which months must be
+ * compacted (meta.usage_due_MONTH, a number that grows with each request). The next compaction of such a month leaves out the
+ * expired usage of all accounts, as the file had it when the compaction began: hours become days, and the sums of expired days
+ * are added to `usage_gone`, in the transaction that makes the compacted rows count. So a reader sees a month before or after
+ * it, and after an interruption the month is still due.
  *
- * meta.usage_let_MONTH is the newest batch at that moment. Where no newer one added to a month, and the account's
- * months go no further than they did, there is nothing to ask the shards about. */
-#include "store/clickhouse/fold.h"
+ * meta.usage_let_MONTH is the newest batch at that time. If no newer batch added to a month, and no more months of the
+ * account have expired, the shards need not be queried. */
+#include "store/clickhouse/compact.h"
 
 #include "tollbook/calendar.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define AT_ONCE   8192 /* owners of one statement: 20 bytes each at most */
-#define ROOM_EACH 128  /* of the walk's room: an account that the shards are asked about */
+#define ROOM_EACH 128  /* cost of an account that the shards are queried for, of the walk's room */
 
 static void month_name(char out[40], const char *prefix, int64_t month)
 {
@@ -26,7 +26,7 @@ static void month_name(char out[40], const char *prefix, int64_t month)
 /* --- an account's owners --- */
 
 typedef struct owners {
-    struct tb__ch_owner {
+    struct sharded_owner {
         size_t shard;
         int scope;
         int64_t id;
@@ -37,7 +37,7 @@ typedef struct owners {
 static tb_code add_owner(tb_store *store, owners *o, int scope, int64_t id, tb_error *err)
 {
     tb_code code = tb__grow(&o->list, o->n, &o->cap, sizeof *o->list, err);
-    if (!code) o->list[o->n++] = (struct tb__ch_owner){tb__ch_shard(store, scope, id), scope, id};
+    if (!code) o->list[o->n++] = (struct sharded_owner){tb__ch_shard(store, scope, id), scope, id};
     return code;
 }
 
@@ -55,12 +55,12 @@ static tb_code add_owners(tb_store *store, owners *o, int scope, tb__statement o
 
 static int by_shard_and_scope(const void *a, const void *b)
 {
-    const struct tb__ch_owner *x = a, *y = b;
+    const struct sharded_owner *x = a, *y = b;
     if (x->shard != y->shard) return x->shard < y->shard ? -1 : 1;
     return x->scope - y->scope;
 }
 
-/* zones: these too. */
+/* zones: also its pull zones. */
 static tb_code list_owners(tb_store *store, int64_t account, bool zones, owners *o, tb_error *err)
 {
     tb_code code = add_owner(store, o, TB__SCOPE_ACCOUNT, account, err);
@@ -70,8 +70,8 @@ static tb_code list_owners(tb_store *store, int64_t account, bool zones, owners 
     return code;
 }
 
-/* How many from `at` on go into one statement: of one shard. */
-static size_t some_of(const owners *o, size_t at)
+/* How many owners from `at` on go into one statement: those of one shard. */
+static size_t count_in_statement(const owners *o, size_t at)
 {
     size_t n = 1;
     while (at + n < o->n && n < AT_ONCE && o->list[at + n].shard == o->list[at].shard)
@@ -79,12 +79,12 @@ static size_t some_of(const owners *o, size_t at)
     return n;
 }
 
-/* "((scope IN(..) AND owner IN(..)) OR ...)", or of zones alone "zone IN(..)". false: there are none. */
+/* "((scope IN(..) AND owner IN(..)) OR ...)", or with `zones` "zone IN(..)". false: there are none. */
 static bool put_owners(const owners *o, size_t at, size_t n, bool zones, tb_buf *out)
 {
     bool any = false;
     for (size_t i = at; i < at + n; i++) {
-        const struct tb__ch_owner *w = &o->list[i];
+        const struct sharded_owner *w = &o->list[i];
         const bool same = any && w->scope == w[-1].scope;
         if (zones && w->scope != TB__SCOPE_ZONE) continue;
         if (same) tb_buf_fmt(out, ",%" PRId64, w->id);
@@ -96,14 +96,14 @@ static bool put_owners(const owners *o, size_t at, size_t n, bool zones, tb_buf 
     return any;
 }
 
-/* --- what goes --- */
+/* --- counting expired rows --- */
 
 /* Month of an hour since 1970, for GROUP BY. */
 #define MONTH_OF(t) "toUInt32((toYear(" t ")-1970)*12+toMonth(" t ")-1) AS mo"
 #define CELL_TIME   "toDateTime(h*3600,'UTC')"
 #define DAY_TIME    "toDateTime(day*86400,'UTC')"
 
-/* ",count,bytes": bytes are the table's own in that proportion, since nobody knows those of a row. */
+/* ",count,bytes". The bytes are estimated from the table's average row, as the size of a single row is not known. */
 static void put_weight(tb_buf *sql, const char *database, const char *table)
 {
     tb_buf_fmt(sql,
@@ -113,7 +113,7 @@ static void put_weight(tb_buf *sql, const char *database, const char *table)
 }
 
 /* Rows of { days u8, month u32, count u64, bytes u64 }. */
-static tb_code take_counts(tb_store *store, tb_retain_walk *w, tb_error *err)
+static tb_code read_counts(tb_store *store, tb_retain_walk *w, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     tb_code code = TB_OK;
@@ -145,8 +145,8 @@ static tb_code count_cells(tb_store *store, tb_retain_walk *w, const owners *o, 
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY days,mo ORDER BY mo FORMAT RowBinary");
     tb_buf_release(&where);
-    if (!code) code = tb__ch_ask(store, o->list[at].shard, err);
-    return code ? code : take_counts(store, w, err);
+    if (!code) code = tb__ch_query(store, o->list[at].shard, err);
+    return code ? code : read_counts(store, w, err);
 }
 
 static tb_code count_countries(tb_store *store, tb_retain_walk *w, const owners *o, size_t at, size_t n, tb_error *err)
@@ -160,47 +160,33 @@ static tb_code count_countries(tb_store *store, tb_retain_walk *w, const owners 
     if (!put_owners(o, at, n, true, sql)) return TB_OK;
     tb_code code = tb__ch_put_months(store, sql, TB__CH_COUNTRY, span, err);
     tb_buf_str(sql, " GROUP BY days,mo ORDER BY mo FORMAT RowBinary");
-    if (!code) code = tb__ch_ask(store, o->list[at].shard, err);
-    return code ? code : take_counts(store, w, err);
+    if (!code) code = tb__ch_query(store, o->list[at].shard, err);
+    return code ? code : read_counts(store, w, err);
 }
 
-/* --- the call --- */
+/* --- the request --- */
 
-/* The first month that was added to since it was let go of. */
-static tb_code first_unlet(tb_store *store, int64_t *ret_month, tb_error *err)
+/* The first month that usage was added to since its retention was checked. */
+static tb_code first_unchecked_month(tb_store *store, int64_t *ret_month, tb_error *err)
 {
-    struct tb__ch_unlet *u = &tb__ch_of(store)->unlet;
+    struct tb__ch_retention_checked *u = &tb__ch_of(store)->retention_checked;
     int64_t watermark = 0, day = -1;
     tb_code code = tb__ch_watermark(store, &watermark, err);
     if (!code && u->watermark != watermark) {
-        code = tb__int_of(store, TB__SQL_USAGE_UNLET, NULL, 0, -1, &day, err);
-        *u = (struct tb__ch_unlet){code ? 0 : watermark, day < 0 ? INT64_MAX : tb_month_from_day(day)};
+        code = tb__int_of(store, TB__SQL_USAGE_UNCHECKED, NULL, 0, -1, &day, err);
+        *u = (struct tb__ch_retention_checked){code ? 0 : watermark, day < 0 ? INT64_MAX : tb_month_from_day(day)};
     }
     *ret_month = u->month;
     return code;
 }
 
-static tb_code call_for(tb_store *store, int64_t month, tb_error *err)
+static tb_code request(tb_store *store, int64_t month, tb_error *err)
 {
     char name[40];
     int64_t call = 0;
     month_name(name, "usage_due_", month);
     tb_code code = tb__ch_meta(store, name, 0, &call, err);
     return code ? code : tb__ch_meta_put(store, name, call + 1, err);
-}
-
-static bool has_any(const tb_retain_month *m)
-{
-    return m->hour_rows || m->day_rows;
-}
-
-/* What went of the accounts before is in the walk's list already, and is called for again: the fold is one for all. */
-static tb_code call_for_all(tb_store *store, const tb_retain_walk *w, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < w->n; i++)
-        if (has_any(&w->months[i])) code = call_for(store, w->months[i].month, err);
-    return code;
 }
 
 static uint64_t rows_of(const tb_retain_walk *w)
@@ -211,35 +197,32 @@ static uint64_t rows_of(const tb_retain_walk *w)
     return rows;
 }
 
-static tb_code count_all(tb_store *store, tb_retain_walk *w, tb_error *err)
+tb_code tb__ch_expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
 {
+    int64_t unchecked = 0;
+    const uint64_t before = rows_of(w);
+    *ret_over = true;
+    tb_code code = tb__ch_settle(store, err);
+    if (!code) code = first_unchecked_month(store, &unchecked, err);
+    if (code || (!w->further && w->kept.hours <= unchecked)) return code;
     owners o = {NULL, 0, 0};
-    tb_code code = list_owners(store, w->account, true, &o, err);
+    code = list_owners(store, w->account, true, &o, err);
     for (size_t at = 0, n; !code && at < o.n; at += n) {
-        n = some_of(&o, at);
+        n = count_in_statement(&o, at);
         code = count_cells(store, w, &o, at, n, err);
         if (!code && w->kept.days > 0) code = count_countries(store, w, &o, at, n, err);
     }
     free(o.list);
-    return code;
-}
-
-tb_code tb__ch_let_go(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
-{
-    int64_t unlet = 0;
-    const uint64_t before = rows_of(w);
-    *ret_over = true;
-    tb_code code = tb__ch_settle(store, err);
-    if (!code) code = first_unlet(store, &unlet, err);
-    if (code || (!w->further && w->kept.hours <= unlet)) return code;
-    code = count_all(store, w, err);
     w->room -= w->room < ROOM_EACH ? w->room : ROOM_EACH;
     if (code || rows_of(w) == before) return code;
     w->later = true;
-    return w->dry ? TB_OK : call_for_all(store, w, err);
+    /* The walk's list also has the months of earlier accounts, which are requested again: one compaction serves all accounts. */
+    for (size_t i = 0; !code && !w->dry && i < w->n; i++)
+        if (w->months[i].hour_rows || w->months[i].day_rows) code = request(store, w->months[i].month, err);
+    return code;
 }
 
-/* Where something was withdrawn, rows may come to nothing. */
+/* After a withdrawal the rows of an hour may sum to zero: such hours do not count. */
 static tb_code first_hour(tb_store *store, const owners *o, size_t at, size_t n, int64_t *first, tb_error *err)
 {
     tb_buf where, *sql = tb__ch_start(store);
@@ -253,10 +236,10 @@ static tb_code first_hour(tb_store *store, const owners *o, size_t at, size_t n,
     tb_buf_str(sql, withdrawn ? "SELECT min(h) FROM (SELECT h FROM " : "SELECT min(h) FROM ");
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     if (withdrawn) tb_buf_str(sql, " GROUP BY h");
-    if (withdrawn) tb__ch_put_there(sql);
+    if (withdrawn) tb__ch_put_not_empty(sql);
     tb_buf_str(sql, withdrawn ? ") HAVING count()>0 FORMAT RowBinary" : " HAVING count()>0 FORMAT RowBinary");
     tb_buf_release(&where);
-    if (!code) code = tb__ch_ask(store, o->list[at].shard, err);
+    if (!code) code = tb__ch_query(store, o->list[at].shard, err);
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     if (code || r.at == r.end) return code;
     const int64_t hour = (int64_t)tb__ch_column(&r, 4);
@@ -271,7 +254,7 @@ tb_code tb__ch_first_month(tb_store *store, int64_t account, int64_t *ret_month,
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = list_owners(store, account, false, &o, err);
     for (size_t at = 0, n; !code && at < o.n; at += n) {
-        n = some_of(&o, at);
+        n = count_in_statement(&o, at);
         code = first_hour(store, &o, at, n, &first, err);
     }
     free(o.list);
@@ -279,7 +262,7 @@ tb_code tb__ch_first_month(tb_store *store, int64_t account, int64_t *ret_month,
     return code;
 }
 
-/* --- the fold --- */
+/* --- the compaction --- */
 
 tb_code tb__ch_read_due(tb_store *store, tb__ch_due **ret_list, size_t *ret_n, tb_error *err)
 {
@@ -297,45 +280,45 @@ tb_code tb__ch_read_due(tb_store *store, tb__ch_due **ret_list, size_t *ret_n, t
     return code;
 }
 
-tb_code tb__ch_read_leavers(tb_store *store, tb__ch_fold *f, tb_error *err)
+tb_code tb__ch_read_expiring(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
     tb_code code = tb__sql_ints(store, TB__SQL_USAGE_KEPT, &f->month, 1, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&f->leavers, f->n_leavers, &f->cap_leavers, sizeof *f->leavers, err);
+        code = tb__grow(&f->expiring, f->n_expiring, &f->cap_expiring, sizeof *f->expiring, err);
         if (code) sqlite3_reset(s);
-        else f->leavers[f->n_leavers++] = (tb__ch_leaver){sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1) != 0, NULL};
+        else f->expiring[f->n_expiring++] = (tb__ch_expiring){sqlite3_column_int64(s, 0), sqlite3_column_int(s, 1) != 0, NULL};
     }
     return code;
 }
 
 static int by_account(const void *a, const void *b)
 {
-    const tb__ch_leaver *x = a, *y = b;
+    const tb__ch_expiring *x = a, *y = b;
     return x->account < y->account ? -1 : x->account > y->account;
 }
 
-tb_code tb__ch_is_leaving(tb_store *store, const tb__ch_fold *f, int scope, int64_t owner, bool *ret_leaving, size_t *ret,
+tb_code tb__ch_is_expiring(tb_store *store, const tb__ch_compaction *f, int scope, int64_t owner, bool *ret_expiring, size_t *ret,
                           tb_error *err)
 {
-    tb__ch_leaver key = {.account = scope == TB__SCOPE_ACCOUNT ? owner : 0};
+    tb__ch_expiring key = {.account = scope == TB__SCOPE_ACCOUNT ? owner : 0};
     tb_code code = TB_OK;
-    *ret_leaving = false;
-    if (!f->n_leavers) return TB_OK;
+    *ret_expiring = false;
+    if (!f->n_expiring) return TB_OK;
     if (scope != TB__SCOPE_ACCOUNT)
         code = tb__int_of(store, scope == TB__SCOPE_ZONE ? TB__SQL_ZONE_ACCOUNT : TB__SQL_BALANCER_ACCOUNT, &owner, 1, 0,
                           &key.account, err);
     if (code) return code;
-    const tb__ch_leaver *at = bsearch(&key, f->leavers, f->n_leavers, sizeof key, by_account);
-    *ret_leaving = at != NULL;
-    if (at) *ret = (size_t)(at - f->leavers);
+    const tb__ch_expiring *at = bsearch(&key, f->expiring, f->n_expiring, sizeof key, by_account);
+    *ret_expiring = at != NULL;
+    if (at) *ret = (size_t)(at - f->expiring);
     return TB_OK;
 }
 
-/* A reader that remembers the month's days asks for them again. Where something came that the fold had not, the month
- * is looked at by the next call. */
-static tb_code note_days(tb_store *store, const tb__ch_fold *f, tb_error *err)
+/* Makes readers that cached the month's days query them again. If usage arrived that the compaction did not read, the month
+ * is checked again by the next request. */
+static tb_code note_days(tb_store *store, const tb__ch_compaction *f, tb_error *err)
 {
     const int64_t span[2] = {tb_month_first_day(f->month), tb_month_first_day(f->month + 1) - 1};
     char name[40];
@@ -352,13 +335,13 @@ static tb_code note_days(tb_store *store, const tb__ch_fold *f, tb_error *err)
     return code;
 }
 
-tb_code tb__ch_let_go_of(tb_store *store, const tb__ch_fold *f, tb_error *err)
+tb_code tb__ch_record_expired(tb_store *store, const tb__ch_compaction *f, tb_error *err)
 {
     char name[40];
     int64_t call = 0;
     tb_code code = note_days(store, f, err);
-    for (size_t i = 0; !code && i < f->n_leavers; i++)
-        if (f->leavers[i].sum) code = tb__gone_add(store, f->leavers[i].account, f->month, f->leavers[i].sum, err);
+    for (size_t i = 0; !code && i < f->n_expiring; i++)
+        if (f->expiring[i].sum) code = tb__gone_add(store, f->expiring[i].account, f->month, f->expiring[i].sum, err);
     month_name(name, "usage_due_", f->month);
     if (!code) code = tb__ch_meta(store, name, 0, &call, err);
     if (!code && call == f->due) code = tb__ch_meta_put(store, name, 0, err);
