@@ -8,11 +8,11 @@ const full = (ms) => (ms === null || ms === undefined ? "–" : `${number(ms)} m
 export const FIGURES = [
   {id: "requests", name: "Requests", total: "TotalRequestsServed", points: (p) => p.RequestsServed, short: compact, full: number, more: 0},
   {id: "bandwidth", name: "Bandwidth", total: "TotalBandwidthUsed", points: (p) => p.BandwidthUsed, short: bytes, full: bytesFull, more: 0},
-  {id: "hit-rate", name: "Cache hit rate", total: "CacheHitRate", points: (p) => p.CacheHitRate, short: (v) => percent(v), full: (v) => percent(v, 2), more: -1, isRatio: true, top: 100},
+  {id: "hit-rate", name: "Cache hit rate", total: "CacheHitRate", points: (p) => ofSomething(p.CacheHitRate, p.RequestsServed), short: (v) => percent(v), full: (v) => percent(v, 2), more: -1, isRatio: true, top: 100},
   {id: "5xx", name: "Errors 5xx", total: "Errors5xx", points: (p) => p.Error5xx, short: compact, full: number, more: 1},
   {id: "4xx", name: "Errors 4xx", total: "Errors4xx", points: (p) => p.Error4xx, short: compact, full: number, more: 1},
   {id: "origin", name: "Origin traffic", total: "TotalOriginTraffic", points: (p) => p.OriginTraffic, short: bytes, full: bytesFull, more: 0},
-  {id: "origin-time", name: "Origin response", total: "AverageOriginResponseTime", points: (p) => p.OriginResponseTime, short: milliseconds, full, more: 1},
+  {id: "origin-time", name: "Origin response", total: "AverageOriginResponseTime", points: (p) => ofSomething(p.OriginResponseTime, p.PullRequestsPulled), short: milliseconds, full, more: 1},
 ];
 
 export const STATUSES = [
@@ -25,6 +25,9 @@ export const times = (points) => points.at.map(toMs);
 
 /** Series end with the clock: a bucket that has not begun is a gap, not a zero. */
 export const untilNow = (values, at, now) => values.map((value, n) => (at[n] >= now ? null : value));
+
+/** Values without the zero of the bucket that has just begun: nothing is counted in it yet. done: how many buckets are over. */
+export const counted = (values, done) => values.map((value, n) => (n === done && !Number(value) ? null : value));
 
 /** A ratio or a mean of nothing is a gap, not a zero. counts: what each is of. */
 export const ofSomething = (values, counts) => values.map((value, n) => (Number(counts[n]) ? value : null));

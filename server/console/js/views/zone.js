@@ -7,7 +7,7 @@ import {el, figure, fill, later} from "../dom.js";
 import {bytes, bytesFull, compact, count, milliseconds, number, percent} from "../format.js";
 import {featureDays, formatDate, write, zoomTo} from "../range.js";
 import {groups} from "../settings.js";
-import {ofSomething, untilNow} from "../traffic.js";
+import {counted, finished, ofSomething, untilNow} from "../traffic.js";
 
 const TYPES = ["premium", "volume"];
 
@@ -106,8 +106,9 @@ function feature(page, id, what) {
     const values = (field) => Object.values(data[field] ?? {});
     for (const {series, chart: drawn} of charts) {
       const at = Object.keys(data[series[0][1]] ?? {}).map(Date.parse);
-      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now: page.now(), series: series.map(([name, field, of]) => (
-        {name, values: untilNow(of ? ofSomething(values(field), values(of)) : values(field), at, page.now())}))});
+      const by = at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now = page.now();
+      drawn.set({at, by, now, series: series.map(([name, field, of]) => (
+        {name, values: untilNow(of ? ofSomething(values(field), values(of)) : counted(values(field), finished(at, by, now)), at, now)}))});
     }
   }
 
