@@ -32,6 +32,10 @@ test("an hour without requests has no hit rate and no origin time, and an hour t
   assert.deepEqual([counted([3, 0, 5], 2), counted([0, 0], 2)], [[3, 0, 5], [0, 0]]);
 });
 
+test("a hit rate says what it is of", () => {
+  assert.equal(FIGURES.find((one) => one.id === "hit-rate").name, "Hit rate, of requests");
+});
+
 test("a row's small line ends with what is over", () => {
   const day = {from: Date.parse("2026-11-04"), to: Date.parse("2026-11-05")};
   assert.deepEqual(sparkUntilNow(Array(24).fill(0), day, NOW).length, 9);

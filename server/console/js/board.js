@@ -16,10 +16,10 @@ export function board(page, options = {}) {
   const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Totals"});
   const series = el("section", {class: "panel", "aria-label": "Over time"});
   const classes = chart({label: "Redirects and errors", name: "status", page, group, kind: "stack", onZoom: zoom});
-  const sources = chart({label: "Bandwidth by source", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
+  const sources = chart({label: "Bandwidth by source, of bytes", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
   const hint = el("p", {class: "notice", hidden: true});
   const parts = [tiles, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Redirects and errors"}, classes.node),
-    el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)), ...(options.below ?? [])];
+    el("section", {class: "panel", "aria-label": "Bandwidth by source, of bytes"}, sources.node)), ...(options.below ?? [])];
   const node = el("div", {class: "view"}, hint, parts);
 
   let data = null, main = null, asking = null, shown = "";

@@ -8,7 +8,7 @@ const full = (ms) => (ms === null || ms === undefined ? "–" : `${number(ms)} m
 export const FIGURES = [
   {id: "requests", name: "Requests", total: "TotalRequestsServed", points: (p) => p.RequestsServed, short: compact, full: number, more: 0},
   {id: "bandwidth", name: "Bandwidth", total: "TotalBandwidthUsed", points: (p) => p.BandwidthUsed, short: bytes, full: bytesFull, more: 0},
-  {id: "hit-rate", name: "Cache hit rate", total: "CacheHitRate", points: (p) => ofSomething(p.CacheHitRate, p.RequestsServed), short: (v) => percent(v), full: (v) => percent(v, 2), more: -1, isRatio: true, top: 100},
+  {id: "hit-rate", name: "Hit rate, of requests", total: "CacheHitRate", points: (p) => ofSomething(p.CacheHitRate, p.RequestsServed), short: (v) => percent(v), full: (v) => percent(v, 2), more: -1, isRatio: true, top: 100},
   {id: "5xx", name: "Errors 5xx", total: "Errors5xx", points: (p) => p.Error5xx, short: compact, full: number, more: 1},
   {id: "4xx", name: "Errors 4xx", total: "Errors4xx", points: (p) => p.Error4xx, short: compact, full: number, more: 1},
   {id: "origin", name: "Origin traffic", total: "TotalOriginTraffic", points: (p) => p.OriginTraffic, short: bytes, full: bytesFull, more: 0},
