@@ -1,6 +1,6 @@
 /* All zones: searched and sorted by the server, read page by page as they come into sight. */
 
-import {sparkColumn, trafficColumns} from "../board.js";
+import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
 import {money} from "../format.js";
@@ -18,7 +18,7 @@ export function show(page) {
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
     {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
-    sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]),
+    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), {...changeColumn("TotalRequestsServed"), sort: false}, ...trafficColumns(["TotalBandwidthUsed"]),
     ...(page.offers("billing") && page.session.account ? [{id: "MonthlyUsage", name: "This month", kind: "decimal", sort: false, field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
       title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of the running month before tax`}] : []),
@@ -28,9 +28,9 @@ export function show(page) {
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
-  page.root.append(pageHead(page, "Zones", {range: true, compare: () => false}), el("section", {class: "panel"}, t.node));
+  page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
 
-  const query = (number) => ({...asked(page.range()), account: page.account, compare: "none", top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
+  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
