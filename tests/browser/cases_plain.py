@@ -32,3 +32,17 @@ class Traffic(PlainCase):
             if "region" in path:
                 number = [float(one.replace("−", "-").replace("±", "").removesuffix("\xa0%").removesuffix(" %").replace(",", "")) for one in changes]
                 self.assertEqual(number, sorted(number, reverse=True))
+
+
+class Invoice(PlainCase):
+    def test_an_electronic_invoice_that_cannot_be_says_why(self):
+        page = self.signed_in(path="/billing/2026-000010")
+        page.click(page.named("button", "UBL"))
+        page.wait("document.querySelector('#lacks-ubl')")
+        self.assertIn("This invoice cannot be UBL: Account 3 lacks seller.endpoint.scheme", page.text("#lacks-ubl"))
+        self.assertEqual(page.script("return [...document.querySelectorAll('.segments button:disabled')].map(one => one.textContent)"), ["UBL"])
+        page.click(page.named("button", "XRechnung"))
+        self.assertIn(b"xrechnung_3.0", page.downloaded("2026-000010-xrechnung.xml"))
+        self.assertEqual(page.script("return [...document.querySelectorAll('a.button[download]')].map(one => one.download)"),
+                         [f"2026-000010{end}" for end in (".pdf", ".csv", ".focus.csv", ".json")])
+        page.quiet("400")

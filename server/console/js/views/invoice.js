@@ -3,26 +3,41 @@
 
 import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
-import {el, figure, fill} from "../dom.js";
+import {download, el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
 import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
-const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRechnung", "xml"], ["csv", "CSV", "csv"],
-  ["focus", "FOCUS", "csv"], ["json", "JSON", "json"]];
+/* A document's form, its name on screen, the end of its file's name. An electronic invoice may lack something, which the server says. */
+const FORMS = [["pdf", "PDF", ".pdf"], ["ubl", "UBL", "-ubl.xml", true], ["xrechnung", "XRechnung", "-xrechnung.xml", true], ["csv", "CSV", ".csv"],
+  ["focus", "FOCUS", ".focus.csv"], ["json", "JSON", ".json"]];
 
 export function show(page) {
   const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
-  const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
-    download: `${page.params.number}.${end}`}, name)));
+  const lacks = el("div", {role: "status"});
+  const files = el("p", {class: "segments"}, FORMS.map(([form, name, end, mayLack]) => {
+    const file = `${page.params.number}${end}`;
+    return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
+      : el("a", {class: "button", href: `${path}?format=${form}`, download: file}, name);
+  }));
+
+  async function save(button, form, name, file) {
+    const answer = await page.get(path, {query: {format: form}, accept: "application/xml"});
+    if (answer.ok) return download(file, "application/xml", answer.data);
+    if (answer.status !== 400) return page.failed(answer);
+    button.disabled = true;
+    lacks.append(el("p", {class: "notice", id: `lacks-${form}`}, `This invoice cannot be ${name}: ${answer.message}`));
+    button.setAttribute("aria-describedby", `lacks-${form}`);
+  }
+
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  const whole = el("div", {class: "view", hidden: true}, facts, files, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
