@@ -46,3 +46,20 @@ class Invoice(PlainCase):
         self.assertEqual(page.script("return [...document.querySelectorAll('a.button[download]')].map(one => one.download)"),
                          [f"2026-000010{end}" for end in (".pdf", ".csv", ".focus.csv", ".json")])
         page.quiet("400")
+
+    def test_a_line_that_is_explained_comes_into_sight_zone_by_zone(self):
+        page = self.signed_in(path="/billing/2026-000010")
+        page.script("scrollTo(0, 0)")
+        page.click(page.named("button", "Explain line 6"))
+        page.wait("document.querySelector('tr[data-share]')")
+        self.whole(page)
+        opened = "document.querySelector('[aria-label=\"The line taken apart\"]')"
+        self.assertTrue(page.script(f"return {opened}.getBoundingClientRect().top < innerHeight / 2"), "it is in sight")
+        self.assertTrue(page.script(f"return {opened}.contains(document.activeElement)"), "the focus is there")
+        self.assertIn("Line 6", page.text("#live"))
+        self.assertEqual(page.script("return [...document.querySelectorAll('button[aria-label^=\"Explain line\"][aria-expanded=true]')].map(one => one.ariaLabel)"),
+                         ["Explain line 6"])
+        line = next(one for one in self.server.get("/billing/invoices/2026-000010").json()["lines"] if one["line"] == 6)
+        shown = page.script("return [...document.querySelectorAll('tr[data-share]')].map(row => [row.dataset.share, row.querySelector('[data-field=bytes]').dataset.value])")
+        self.assertEqual(shown, [[str(one["zone"]), one["bytes"]] for one in line["shares"]])
+        self.assertEqual(self.texts(page, "[aria-label=Tiers] tbody td")[1:3], ["not reached", "11.2 TB"])

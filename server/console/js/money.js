@@ -113,6 +113,10 @@ export function monthPoints(forecast, points, dayMs = 86400000) {
   return {at, past, middle, low, high};
 }
 
+/** A line's tiers with their ends: a tier's own "to" says how far it was used, and the next tier begins where it ends. end: null
+ * where that was not reached. */
+export const withEnds = (tiers) => tiers.map((tier, n) => ({...tier, end: tiers[n + 1]?.part === tier.part ? tiers[n + 1].from : null}));
+
 /** The line's days, each with the thresholds that were crossed on it. */
 export function daysOf(explained) {
   return explained.days.map((one) => ({...one, crossings: explained.crossings.filter((c) => c.hour.slice(0, 10) === one.day.slice(0, 10))}));
