@@ -1,5 +1,6 @@
 """What a view says in words and in money: names, reasons, empty places, and what stays of a table on a phone."""
-import json
+import base64
+import re
 
 from pages import ConsoleCase
 from pictures import Fixtures
@@ -63,3 +64,25 @@ class Invoice(PlainCase):
         shown = page.script("return [...document.querySelectorAll('tr[data-share]')].map(row => [row.dataset.share, row.querySelector('[data-field=bytes]').dataset.value])")
         self.assertEqual(shown, [[str(one["zone"]), one["bytes"]] for one in line["shares"]])
         self.assertEqual(self.texts(page, "[aria-label=Tiers] tbody td")[1:3], ["not reached", "11.2 TB"])
+
+    def pages(self, page):
+        paper = base64.b64decode(page.browser.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+        return len(re.findall(rb"/Type /Page\b", paper))
+
+    def test_paper_is_light_and_has_no_cut_frame_and_the_document_prints_itself(self):
+        page = self.signed_in(path="/billing/2026-000010")
+        page.wait("document.querySelector('iframe').src")
+        page.script("document.documentElement.dataset.theme = 'dark'")
+        page.browser.cdp("Emulation.setEmulatedMedia", media="print")
+        try:
+            page.wait("matchMedia('print').matches")
+            look = page.script("return [getComputedStyle(document.documentElement).colorScheme, getComputedStyle(document.body).backgroundColor,"
+                               "document.querySelector('iframe').checkVisibility()]")
+        finally:
+            page.browser.cdp("Emulation.setEmulatedMedia", media="")
+            page.script("delete document.documentElement.dataset.theme")
+        self.assertEqual(look, ["light", "rgb(255, 255, 255)", False])
+        self.assertEqual(self.pages(page), 1)
+        print_ = page.named("link", "Print")
+        page.goto(page.script("return arguments[0].href", print_))
+        self.assertEqual(self.pages(page), 2, "its summary and its details")

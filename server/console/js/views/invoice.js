@@ -18,7 +18,7 @@ export function show(page) {
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
   const lacks = el("div", {role: "status"});
-  const files = el("p", {class: "segments"}, FORMS.map(([form, name, end, mayLack]) => {
+  const files = el("p", {class: "segments"}, el("a", {class: "button", href: `${path}?format=html`, target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
     const file = `${page.params.number}${end}`;
     return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
       : el("a", {class: "button", href: `${path}?format=${form}`, download: file}, name);
