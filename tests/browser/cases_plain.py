@@ -86,3 +86,20 @@ class Invoice(PlainCase):
         print_ = page.named("link", "Print")
         page.goto(page.script("return arguments[0].href", print_))
         self.assertEqual(self.pages(page), 2, "its summary and its details")
+
+
+class Words(PlainCase):
+    def test_a_filter_knows_countries_by_name_and_says_at_its_field_what_it_does_not_know(self):
+        page = self.signed_in(path="/logs?zone=301")
+        page.script("const one = document.querySelector('[aria-label=\"Filter by\"]'); one.value = 'country'; one.dispatchEvent(new Event('change'))")
+        field = "document.querySelector('[aria-label=\"Value of the filter\"]')"
+        page.type("[aria-label='Value of the filter']", "Atlantis")
+        page.click(page.named("button", "Filter"))
+        self.assertIn("No country of this name", page.script(f"return {field}.validationMessage"))
+        self.assertNotIn("country", page.url())
+        page.clear("[aria-label='Value of the filter']")
+        page.type("[aria-label='Value of the filter']", "Germany")
+        page.click(page.named("button", "Filter"))
+        page.wait("location.search.includes('country=DE')")
+        self.whole(page)
+        self.assertEqual(page.text("main .trouble"), "")

@@ -131,7 +131,8 @@ export function entries(options) {
   };
 }
 
-/** The filters of the address as chips, and a form that adds one. filters: [{id, name, hint}]. */
+/** The filters of the address as chips, and a form that adds one. filters: [{id, name, hint, read, unknown}]; read(text): the
+ * value that the API knows, or null, and `unknown` says so at the field. */
 export function filterBar(page, filters) {
   const node = el("div", {class: "filters", role: "group", "aria-label": "Filters"});
   const which = el("select", {"aria-label": "Filter by"}, filters.map((filter) => el("option", {value: filter.id}, filter.name)));
@@ -139,11 +140,16 @@ export function filterBar(page, filters) {
   which.addEventListener("change", () => { value.placeholder = filters.find((filter) => filter.id === which.value).hint ?? ""; });
   const form = el("form", {class: "filter", onsubmit: (event) => {
     event.preventDefault();
-    const text = value.value.trim();
+    const filter = filters.find((one) => one.id === which.value), typed = value.value.trim();
+    const text = filter.read ? filter.read(typed) : typed;
+    value.setCustomValidity(typed && text === null ? filter.unknown : "");
+    if (!value.reportValidity() || !text) return;
     value.value = "";
-    if (text) page.set({[which.value]: text});
+    page.set({[filter.id]: text});
   }}, which, value, el("button", {type: "submit"}, "Filter"));
   const chips = el("ul", {class: "chips"});
+  value.addEventListener("input", () => value.setCustomValidity(""));
+  which.addEventListener("change", () => value.setCustomValidity(""));
   node.append(form, chips);
   return {
     node,

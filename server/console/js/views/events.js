@@ -5,6 +5,7 @@ import {pageHead, zoneSwitch} from "../controls.js";
 import {download, el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
 import {time} from "../format.js";
+import {countryCodes} from "../names.js";
 import {parseCsv} from "../stream.js";
 
 const HOUR = 3600000, DAY = 24 * HOUR, SECONDS = 15, ENOUGH = 200;
@@ -18,7 +19,7 @@ const FILTERS = [
   {id: "ip", name: "address", hint: "192.0.2.0/24", op: "eq"},
   {id: "url", name: "URL", hint: "/login", op: "contains"},
   {id: "ua", name: "user agent", hint: "curl", op: "contains"},
-  {id: "country", name: "country", hint: "DE", op: "eq"},
+  {id: "country", name: "country", hint: "Germany or DE", read: countryCodes, unknown: "No country of this name. Write it in English, or its two letters.", op: "eq"},
   {id: "asn", name: "network", hint: "64500", op: "eq"},
   {id: "ja4", name: "JA4", hint: "t13d…", op: "eq"},
 ];

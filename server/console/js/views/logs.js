@@ -4,6 +4,7 @@ import {pageHead, zoneSwitch} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
 import {bytes, number, time} from "../format.js";
+import {countryCodes} from "../names.js";
 import {parseMoment} from "../range.js";
 
 const LIMIT = 100, SECONDS = 5, KEPT_MS = 72 * 3600000, MINUTE = 60000;
@@ -13,7 +14,7 @@ const FILTERS = [
   {id: "status", name: "status", hint: "404,5xx"},
   {id: "cacheStatus", name: "cache", hint: "MISS,EXPIRED"},
   {id: "urlContains", name: "URL", hint: "/video/"},
-  {id: "country", name: "country", hint: "DE"},
+  {id: "country", name: "country", hint: "Germany or DE", read: countryCodes, unknown: "No country of this name. Write it in English, or its two letters."},
   {id: "edgeLocation", name: "edge location", hint: "NY"},
   {id: "remoteIp", name: "address", hint: "192.0.2.1"},
   {id: "userAgentContains", name: "user agent", hint: "curl"},
