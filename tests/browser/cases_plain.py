@@ -103,3 +103,13 @@ class Words(PlainCase):
         page.wait("location.search.includes('country=DE')")
         self.whole(page)
         self.assertEqual(page.text("main .trouble"), "")
+
+
+class Empty(ConsoleCase):
+    def test_an_account_without_anything_reads_no_command(self):
+        page = self.signed_in("empty", "/")
+        for address in self.views(page) + ["/console/zones/101", "/console/logs?zone=101"]:
+            self.open(page, address.removeprefix("/console"))
+            self.assertNotRegex(page.text("main"), r"tollbook \w+ --|catalog", address)
+        self.open(page, "/overview")
+        self.assertIn("No zone yet. Your provider adds zones to this account", page.text("main .notice"))

@@ -19,12 +19,12 @@ export function show(page) {
   const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(), file: inCurrency(),
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
-    empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
+    empty: "No usage yet. The forecast begins with the first traffic of your zones."});
   const {names, done} = zoneNames(page);
   const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()), file: inCurrency(() => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
-    empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
+    empty: "No invoice yet. Your provider issues one after each month."});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 

@@ -58,7 +58,7 @@ export function show(page) {
   ];
   const list = entries({page, label: "Request log", name: "log", columns, fields, time: at, older,
     empty: () => (!zone() ? "Choose a pull zone." : bar.node.querySelector(".chip") ? "No line of this time passes the filters."
-      : "No line of this time. Lines are kept for 72 hours where the zone logs: tollbook follow --server URL --key-file FILE LOG")});
+      : "No line of this time. Requests of the last 72 hours appear here, where logging is on in the zone.")});
   let stop = null;
 
   const span = () => spanOf(page.query, page.now());

@@ -13,7 +13,7 @@ export function show(page) {
     columns: [{id: "name", name: "Region", kind: "text", value: (row) => row.name ?? row.id, title: () => "Show this region alone",
       cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed"), ...trafficColumns(["CacheHitRate"])]});
   const zones = table({title: "Top zones", name: "top-zones", key: "top-", page, search: false, rowData: (row) => ({zone: row.id}),
-    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
+    empty: "No zone yet. Your provider adds zones to this account.",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed"), ...trafficColumns(["TotalBandwidthUsed"])]});
   const filter = el("span", {});
@@ -33,6 +33,6 @@ export function show(page) {
 
 function hint(data) {
   return data.zones.total === 0
-    ? "There is no pull zone yet. Declare one: tollbook apply --db FILE catalog.json, then take in its log: tollbook ingest --db FILE requests.log"
-    : "No traffic in this time. Choose a longer time, or take in a log: tollbook ingest --db FILE requests.log";
+    ? "No zone yet. Your provider adds zones to this account; their traffic appears here."
+    : "No traffic in this time. Choose a longer time.";
 }

@@ -89,7 +89,7 @@ export function show(page) {
     }
     if (answer.status === 404) {
       page.failed({ok: true, path: answer.path});
-      fill(place, el("p", {class: "empty"}, `${answer.message} Choose months with usage, or take some in: tollbook ingest --db FILE requests.log`));
+      fill(place, el("p", {class: "empty"}, `${answer.message} Choose months with usage.`));
       return;
     }
     if (page.failed(answer)) return;

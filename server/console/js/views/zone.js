@@ -87,7 +87,7 @@ export function show(page) {
 }
 
 function traffic(page, id, name) {
-  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
+  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time."});
   return {node: made.node, update: made.update};
 }
 
@@ -158,7 +158,7 @@ function feature(page, id, what) {
 
   return {node, update, leave: () => asking?.abort(), zone(zone) {
     hint.hidden = zone[what.on] === true;
-    hint.textContent = `${what.name} is off in this zone. Figures are what was counted while it was on. The catalogue turns it on: settings, ${what.on}.`;
+    hint.textContent = `${what.name} is off in this zone. Figures are what was counted while it was on. Your provider turns it on.`;
   }};
 }
 

@@ -27,7 +27,7 @@ export function show(page) {
   const list = longList({page, size: PAGE, what: "zones", part: (answer) => answer.data.zones, shown: (rows) => t.set(rows),
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
-    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
+    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone yet. Your provider adds zones to this account."});
   page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
 
   const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
