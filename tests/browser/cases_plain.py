@@ -1,9 +1,10 @@
 """What a view says in words and in money: names, reasons, empty places, and what stays of a table on a phone."""
 import base64
+import json
 import re
 
 from pages import ConsoleCase
-from pictures import Fixtures
+from pictures import DEARER, Fixtures
 
 
 class PlainCase(ConsoleCase):
@@ -113,3 +114,26 @@ class Empty(ConsoleCase):
             self.assertNotRegex(page.text("main"), r"tollbook \w+ --|catalog", address)
         self.open(page, "/overview")
         self.assertIn("No zone yet. Your provider adds zones to this account", page.text("main .notice"))
+
+
+class WhatIf(PlainCase):
+    def run_it(self, key, account=""):
+        page = self.signed_in(key, f"/what-if?{account}scenario=" + json.dumps(DEARER, separators=(",", ":")))
+        page.click(page.named("button", "Run this scenario"))
+        page.wait("document.querySelector('main [data-chart=what-if-months]')")
+        self.whole(page)
+        return page
+
+    def test_accounts_have_names_and_a_customer_is_you(self):
+        page = self.run_it("operator")
+        self.assertIn("nordlicht", self.texts(page, "[aria-label=Accounts] tbody td"))
+        self.assertNotIn("Account 3:", page.text("main"))
+        page = self.run_it("user")
+        self.assertEqual(self.texts(page, ".tiles .name"), ["You would pay", "You would pay more", "You paid"])
+        self.assertNotRegex(page.text(".what-if-answer"), "[Aa]ccount")
+
+    def test_books_that_cost_the_same_have_no_break_even(self):
+        page = self.signed_in("operator", "/what-if")
+        page.wait("document.querySelector('[aria-label=\"Cost curves\"] li')")
+        self.assertEqual(self.texts(page, "[aria-label='Cost curves'] li"), ["Both cost the same, whatever the usage."])
+        self.assertNotIn("EB", page.text("[aria-label='Cost curves']"))

@@ -4,6 +4,7 @@
 import {linkButton, pageHead} from "../controls.js";
 import {download, el, fill} from "../dom.js";
 import {duration} from "../format.js";
+import {accountNames} from "../operator.js";
 import {addMonths} from "../range.js";
 import {read, tidy} from "../scenario.js";
 import {answerView} from "./what-if-answer.js";
@@ -94,8 +95,10 @@ export function show(page) {
     }
     if (page.failed(answer)) return;
     asked = JSON.stringify(what);
+    const names = await accountNames(page);
+    if (page.signal.aborted) return;
     place.classList.remove("old");
-    fill(place, answerView(page, answer.data, {csv: () => answerAs("text/csv", "csv", what), html: () => answerAs("text/html", "html", what)}));
+    fill(place, answerView(page, answer.data, names, {csv: () => answerAs("text/csv", "csv", what), html: () => answerAs("text/html", "html", what)}));
   }
 
   async function answerAs(type, ending, what) {
