@@ -137,3 +137,40 @@ class WhatIf(PlainCase):
         page.wait("document.querySelector('[aria-label=\"Cost curves\"] li')")
         self.assertEqual(self.texts(page, "[aria-label='Cost curves'] li"), ["Both cost the same, whatever the usage."])
         self.assertNotIn("EB", page.text("[aria-label='Cost curves']"))
+
+
+class Tables(PlainCase):
+    PHONE = 390
+
+    def in_sight(self, page, cells):
+        """How much of the first such cell is within its table's box."""
+        return page.script("""const one = document.querySelector(arguments[0]), box = one.closest('.table-scroll').getBoundingClientRect(), at = one.getBoundingClientRect();
+            return (Math.min(at.right, box.right) - at.left) / at.width;""", cells)
+
+    def test_a_phone_shows_what_a_table_is_for(self):
+        for key, path, cells in (("operator", "/operator/accounts", "[data-field=monthToDate]"), ("operator", "/operator/run?month=2026-10", "[data-field=total]"),
+                                 ("user", "/billing/2026-000010", "[data-field=amount]")):
+            page = self.signed_in(key, path)
+            page.viewport(self.PHONE)
+            self.assertGreater(self.in_sight(page, f"td{cells}"), 0.99, path)
+        self.open(page, "/logs?zone=301")
+        self.assertGreater(self.in_sight(page, "td.wide"), 0.99)
+        self.assertGreater(page.script("return document.querySelector('td.wide').clientWidth"), 120)
+
+    def test_what_is_touched_is_44_px(self):
+        for path in ("/overview", "/logs?zone=301", "/billing", "/billing/2026-000010"):
+            page = self.signed_in("user", path)
+            page.viewport(self.PHONE)
+            small = page.script("""return [...document.querySelectorAll('button, select, input, summary, .button, td a')].filter(one => one.checkVisibility())
+                .filter(one => one.getBoundingClientRect().height < 43.9 && !one.closest('.chip, .legend, th')).map(one => one.outerHTML.slice(0, 80))""")
+            self.assertEqual(small, [], path)
+
+    def test_a_long_name_is_cut_and_rows_are_of_one_height(self):
+        page = self.signed_in("operator", "/operator/run?month=2026-10")
+        page.wait("document.querySelector('tr[data-account]')")
+        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').textContent = 'long'.repeat(60)")
+        seen = page.script("""const rows = [...document.querySelectorAll('tr[data-account]')], cell = rows[0].cells[1];
+            return [new Set(rows.map(row => Math.round(row.getBoundingClientRect().height))).size, cell.scrollWidth > cell.clientWidth, cell.clientWidth <= 260]""")
+        self.assertEqual(seen, [1, True, True])
+        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').focus()")
+        self.assertTrue(page.script("const cell = document.querySelector('tr[data-account]').cells[1]; return cell.scrollWidth <= cell.clientWidth"), "whole on focus")

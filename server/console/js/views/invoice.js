@@ -138,11 +138,11 @@ function takeApart(page, root, explained, of, names) {
 function lineColumns(page, names) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
-    {id: "line", name: "Line", kind: "number", value: (row) => row.line},
+    {id: "line", name: "Line", kind: "number", wideOnly: true, value: (row) => row.line},
     {id: "kind", name: "What", kind: "text", value: kindText},
     {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names, (row.corrects ?? row).kind), title: (row) => row.resource},
-    {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
-    {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
+    {id: "region", name: "Region", kind: "text", wideOnly: true, value: (row) => regionText(row.region)},
+    {id: "quantity", name: "Quantity", kind: "decimal", wideOnly: true, field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
     {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`, "aria-expanded": String(open(row)),
       onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},

@@ -3,7 +3,7 @@
 import {pageHead, zoneSwitch} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
-import {bytes, number, time} from "../format.js";
+import {bytes, day, number, time} from "../format.js";
 import {countryCodes} from "../names.js";
 import {parseMoment} from "../range.js";
 
@@ -48,9 +48,9 @@ export function show(page) {
   const lasts = el("div", {class: "segments", role: "group", "aria-label": "Time shown"});
   const days = el("details", {class: "pop"});
   const columns = [
-    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, time(row.timestamp, page.zone, true))},
+    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, el("span", {class: "wide-only"}, `${day(row.timestamp, page.zone)}, `), time(row.timestamp, page.zone, true).split(", ").at(-1))},
     {id: "statusCode", name: "Status", value: (row) => row.statusCode, cell: (row) => el("span", {class: row.statusCode >= 400 ? "error" : null}, String(row.statusCode))},
-    {id: "cacheStatus", name: "Cache", value: (row) => row.cacheStatus},
+    {id: "cacheStatus", name: "Cache", wideOnly: true, value: (row) => row.cacheStatus},
     {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true},
     {id: "bytesSent", name: "Sent", kind: "number", value: (row) => row.bytesSent, cell: (row) => el("span", {title: `${number(row.bytesSent)} bytes`}, bytes(row.bytesSent))},
     {id: "edgeLocation", name: "Edge", value: (row) => row.edgeLocation},
