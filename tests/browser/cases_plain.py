@@ -36,6 +36,28 @@ class Traffic(PlainCase):
                 self.assertEqual(number, sorted(number, reverse=True))
 
 
+class Money(PlainCase):
+    def test_charges_of_zones_are_of_the_month_that_is_shown(self):
+        page = self.signed_in(path="/zones?from=2026-10-01&to=2026-10-31")
+        page.wait("document.querySelector('tr[data-zone=\"302\"] [data-field=MonthlyUsage]').dataset.value")
+        self.assertIn("Charges, October 2026", self.texts(page, "th"))
+        line = self.server.get("/billing/invoices/2026-000010").json()["lines"][5]
+        self.assertEqual(page.script("return document.querySelector('tr[data-zone=\"302\"] [data-field=MonthlyUsage]').dataset.value"), line["shares"][0]["exact"])
+        self.open(page, "/zones?range=30d")
+        self.assertIn("November 2026 so far", self.texts(page, "th"))
+        so_far = {str(one["PullZoneId"]): one["MonthlyUsage"] for one in self.server.get("/billing/summary").json()}
+        shown = page.script("return Object.fromEntries([...document.querySelectorAll('tr[data-zone]')].map(row => [row.dataset.zone, row.querySelector('[data-field=MonthlyUsage]').dataset.value]))")
+        self.assertEqual({zone: float(value) for zone, value in shown.items()}, so_far)
+
+    def test_there_is_one_forecast_of_a_month(self):
+        page = self.signed_in("operator", "/operator/accounts")
+        page.click(page.named("button", "Forecast"))
+        page.wait("[...document.querySelectorAll('main button')].some(one => one.textContent === 'Forecast' && !one.disabled) && !document.querySelector('main progress')")
+        shown = page.script("const cells = document.querySelector('tr[data-account=\"3\"]').cells; return [...cells].map(one => one.textContent)")
+        foretold = self.server.get("/billing/forecast").json()["money"]["net"]["p50"]
+        self.assertIn(f"{float(foretold):.2f}\xa0USD", shown)
+
+
 class Invoice(PlainCase):
     def test_an_electronic_invoice_that_cannot_be_says_why(self):
         page = self.signed_in(path="/billing/2026-000010")

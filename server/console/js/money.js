@@ -26,6 +26,18 @@ export const zoneOf = (resource) => Number(/^zone:(\d+)$/.exec(resource ?? "")?.
 
 const spaced = (name) => name.replaceAll("_", " ");
 
+/** What an invoice of a month charges each pull zone, exactly: its own lines, and its shares of lines that zones have together;
+ * without what corrects another month. */
+export function chargesByZone(invoice) {
+  const charges = new Map();
+  const add = (zone, amount) => { if (zone) charges.set(zone, decimalSum([charges.get(zone) ?? "0", amount])); };
+  for (const line of invoice.lines.filter((one) => !one.corrects)) {
+    add(zoneOf(line.resource), line.exact);
+    for (const share of line.shares ?? []) add(Number(share.zone), share.exact);
+  }
+  return charges;
+}
+
 /** What a line is, in words: "bandwidth"; of a correction also what it corrects, and when: "correction of bandwidth, August 2026". */
 export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${spaced(line.corrects.kind)}, ${month(line.period.start)}` : spaced(line.kind));
 

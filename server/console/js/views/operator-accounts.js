@@ -69,7 +69,7 @@ export function show(page) {
     let done = 0;
     for (const row of asked) {
       work.say(`Forecast: ${++done} of ${count(asked.length, "account")} …`);
-      const answer = await operation(page, "forecast", {account: row.account, paths: 1000}, {signal: work.signal});
+      const answer = await operation(page, "forecast", {account: row.account}, {signal: work.signal});
       if (answer.cancelled) break;
       if (answer.ok && answer.answer?.money) forecasts.set(row.account, answer.answer.money.net);
       t.set(list.rows);
