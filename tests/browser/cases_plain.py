@@ -36,6 +36,17 @@ class Traffic(PlainCase):
                 self.assertEqual(number, sorted(number, reverse=True))
 
 
+class Settings(PlainCase):
+    def test_what_was_changed_comes_first(self):
+        page = self.signed_in(path="/zones/301?tab=settings")
+        changed = "return [...document.querySelectorAll('[aria-label=Changed] dd')].map(one => one.dataset.setting)"
+        page.wait("document.querySelector('[aria-label=Changed] dd')")
+        self.assertEqual(page.script(changed), ["OriginUrl", "OptimizerEnabled"])
+        self.assertFalse(page.script("return document.querySelector('main details.all').open"))
+        page.click(page.find("main details.all summary"))
+        self.assertGreater(len(self.texts(page, "main details.all dd")), 150)
+
+
 class Money(PlainCase):
     def test_charges_of_zones_are_of_the_month_that_is_shown(self):
         page = self.signed_in(path="/zones?from=2026-10-01&to=2026-10-31")
@@ -136,6 +147,11 @@ class Empty(ConsoleCase):
             self.assertNotRegex(page.text("main"), r"tollbook \w+ --|catalog", address)
         self.open(page, "/overview")
         self.assertIn("No zone yet. Your provider adds zones to this account", page.text("main .notice"))
+
+    def test_a_fresh_zone_has_nothing_changed(self):
+        page = self.signed_in("other", "/zones/201?tab=settings")
+        page.wait("document.querySelector('[aria-label=Changed]')")
+        self.assertEqual(page.text("[aria-label=Changed] p"), "Nothing: every setting has its default.")
 
 
 class WhatIf(PlainCase):

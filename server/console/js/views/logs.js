@@ -29,6 +29,12 @@ const FINDS = {statusCode: "status", cacheStatus: "cacheStatus", countryCode: "c
   userAgent: "userAgentContains", referer: "refererContains", host: "urlContains", path: "urlContains", requestId: "requestId"};
 
 const fields = (row) => Object.entries(row).map(([name, value]) => ({name, value, only: FINDS[name] && value !== "" ? {[FINDS[name]]: String(value)} : null}));
+/* On a phone a URL begins with its path. */
+function urlParts(url) {
+  const [, host, path] = /^([a-z]+:\/\/[^/]*)?(.*)$/s.exec(url ?? "");
+  return host && path ? [el("span", {class: "wide-only"}, host), path] : url;
+}
+
 const at = (row) => Date.parse(row.timestamp);
 
 /** What of the time an address asks for, in its own words: from= and to=, or the last hours. What moves with the
@@ -51,7 +57,7 @@ export function show(page) {
     {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, el("span", {class: "wide-only"}, `${day(row.timestamp, page.zone)}, `), time(row.timestamp, page.zone, true).split(", ").at(-1))},
     {id: "statusCode", name: "Status", value: (row) => row.statusCode, cell: (row) => el("span", {class: row.statusCode >= 400 ? "error" : null}, String(row.statusCode))},
     {id: "cacheStatus", name: "Cache", wideOnly: true, value: (row) => row.cacheStatus},
-    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true},
+    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true, cell: (row) => urlParts(row.url ?? row.path)},
     {id: "bytesSent", name: "Sent", kind: "number", value: (row) => row.bytesSent, cell: (row) => el("span", {title: `${number(row.bytesSent)} bytes`}, bytes(row.bytesSent))},
     {id: "edgeLocation", name: "Edge", value: (row) => row.edgeLocation},
     {id: "countryCode", name: "Country", value: (row) => row.countryCode},

@@ -166,7 +166,7 @@ function settings(page) {
   let zone = null, currency = "";
   const field = el("input", {type: "search", placeholder: "Search settings", "aria-label": "Search settings",
     oninput: later(() => page.set({search: field.value || null}, {replace: true}), 150)});
-  const place = el("div", {class: "settings"}), said = el("span", {class: "soft", role: "status"});
+  const place = el("div", {class: "view"}), said = el("span", {class: "soft", role: "status"});
   const node = el("div", {class: "view"}, el("div", {class: "table-tools"}, field, said, el("span", {class: "does"}, linkButton())), place);
 
   function hidden(item) {
@@ -180,9 +180,16 @@ function settings(page) {
     if (document.activeElement !== field) field.value = text;
     const found = groups(zone, text, currency);
     said.textContent = text ? count(found.reduce((sum, group) => sum + group.items.length, 0), "setting") : "";
-    fill(place, found.length ? found.map((group) => panel(group.name, el("dl", {class: "facts"}, group.items.map((item) => [
-      el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}, title: item.secret ? null : item.exact}, item.secret ? hidden(item) : item.text)])))) : el("p", {class: "empty"}, "No setting matches the search."));
+    if (!found.length) return fill(place, el("p", {class: "empty"}, "No setting matches the search."));
+    const all = el("div", {class: "settings"}, found.map((group) => panel(group.name, facts(group.items))));
+    if (text) return fill(place, all);
+    const changed = found.flatMap((group) => group.items.filter((item) => item.isChanged)), isOpen = Boolean(place.querySelector("details[open]"));
+    fill(place, panel("Changed", changed.length ? facts(changed) : el("p", {class: "soft"}, "Nothing: every setting has its default.")),
+      el("details", {class: "all", open: isOpen}, el("summary", {}, `All ${count(found.reduce((sum, group) => sum + group.items.length, 0), "setting")}`), all));
   }
+
+  const facts = (items) => el("dl", {class: "facts"}, items.map((item) => [
+    el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}, title: item.secret ? null : item.exact}, item.secret ? hidden(item) : item.text)]));
   if (page.session.role.startsWith("User")) page.get("/user").then((answer) => {
     if (!answer.ok) return;
     currency = answer.data.Currency;
