@@ -60,6 +60,13 @@ class Money(PlainCase):
         shown = page.script("return Object.fromEntries([...document.querySelectorAll('tr[data-zone]')].map(row => [row.dataset.zone, row.querySelector('[data-field=MonthlyUsage]').dataset.value]))")
         self.assertEqual({zone: float(value) for zone, value in shown.items()}, so_far)
 
+    def test_billing_begins_with_what_is_due_and_its_document(self):
+        page = self.signed_in(path="/billing")
+        first = self.texts(page, ".tiles.money .tile")[0]
+        self.assertEqual(first.split("\n"), ["Due 15 Nov 2026", "109.60 USD", "2026-000010 as PDF"])
+        page.click(page.named("link", "2026-000010 as PDF"))
+        self.assertTrue(page.downloaded("2026-000010.pdf").startswith(b"%PDF"))
+
     def test_there_is_one_forecast_of_a_month(self):
         page = self.signed_in("operator", "/operator/accounts")
         page.click(page.named("button", "Forecast"))
