@@ -22,6 +22,17 @@ class Traffic(PlainCase):
         self.assertRegex(page.text("[data-figure='5xx']"), r"0\.0\d %\n[+−±][\d.]+ pt")
         self.assertEqual(page.script("return [...document.querySelectorAll('[data-chart=status] .key')].map(one => one.textContent)"), ["4xx", "5xx"])
 
+    def test_one_tooltip_and_a_rule_through_all_charts(self):
+        page = self.signed_in(path="/overview?range=30d")
+        page.script("document.querySelector('[data-chart=series] .stage').focus()")
+        page.keys("Home", "Right")
+        shown = "return ['.tip', '.rule'].map(css => [...document.querySelectorAll(css)].filter(one => one.checkVisibility()).length)"
+        self.assertEqual(page.script(shown), [1, 3])
+        tip = self.texts(page, ".tip .row > span, .tip .when")
+        self.assertIn("Wed, 7 Oct 2026", tip)
+        self.assertIn("Mon, 7 Sept 2026", tip)
+        self.assertIn("Change", tip)
+
     def test_rows_say_how_they_changed(self):
         page = self.signed_in(path="/overview?range=30d&region-sort=-change")
         for path, rows in (("/overview?range=30d&region-sort=-change", "tr[data-region]"), ("/zones?range=30d", "tr[data-zone]")):

@@ -5,7 +5,7 @@ import {chart, sparkline} from "./chart.js";
 import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull, NOTHING} from "./format.js";
-import {ask as asked, write, zoomTo} from "./range.js";
+import {addMonths, ask as asked, monthsBetween, write, zoomTo} from "./range.js";
 import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
@@ -53,7 +53,8 @@ export function board(page, options = {}) {
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
       const {from, to} = data.compare;
-      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3, part: partBefore(data)});
+      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3, part: partBefore(data),
+        times: at.map((ms) => (data.by === "month" ? addMonths(Date.parse(from), monthsBetween(at[0], ms)) : Date.parse(from) + ms - at[0]))});
     }
     main.chart.set({at, by: data.by, now: page.now(), series: lines});
   }
