@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "http/marks.h"
 #include "http/query.h"
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
@@ -155,6 +156,14 @@ static const char *too_long_advice(const request *r, const tb_operation *operati
     return strcmp(operation->name, "verify") == 0 ? ", or verify with `backup --usage`, which takes its time" : "";
 }
 
+/* As the command notes it: the time is of the start, and only a run that found no difference counts. */
+static void note_verified(const request *r, tb_reply *made, int64_t now_us)
+{
+    tb_error err;
+    if (mark_set(r->worker->server->options.db, MARK_VERIFY, now_us, &err))
+        tb_reply_say(made, "The time of this run is not noted for GET /metrics: %s", err.message);
+}
+
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
@@ -163,6 +172,8 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     ops.step = go_on;
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
+    if (!code && !w->reply.no && strcmp(w->args.operation->name, "verify") == 0)
+        note_verified(r, &w->reply, ops.now_us);
     if (code != TB_E_STOPPED || atomic_load(&r->worker->server->stopping)) return code;
     return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for less at a time%s.",
                    (int)(SERVER_SLOW_US / 1000000), too_long_advice(r, w->args.operation));

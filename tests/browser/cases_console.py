@@ -353,7 +353,7 @@ class Rows(ConsoleCase):
 
     def test_a_shield_zone_of_no_list_is_asked_about_when_somebody_wants_it(self):
         page = self.signed_in(path="/events?shield=9")
-        self.assertIn("Shield zone 9 is none of this account's.", page.text("main"))
+        self.assertIn("Shield zone 9 is not one of this account's.", page.text("main"))
         page.quiet()
         page.click(page.named("button", "Look for them"))
         page.wait("document.querySelector('.trouble .error')")
@@ -368,7 +368,7 @@ class Rows(ConsoleCase):
         page.wait("document.querySelector('.news').textContent === 'shop runs.'")
         page.wait("document.querySelector('tr[data-app=shop] [data-field=status]').dataset.value === 'active'")
         page.wait("document.querySelector('[data-field=deployment]').dataset.value === 'none'")
-        self.assertIn("--deploy-hook", page.text("[data-field=deployment]"))
+        self.assertIn("No output of a deployment is kept here.", page.text("[data-field=deployment]"))
         hook = self.server.path / "hook"
         hook.write_text(f"#!/bin/sh\necho \"pulls $1\"\nread -r _ <{hook}.pipe\n"
                         "echo '<b>no such image</b>'\nexit 7\n")

@@ -130,6 +130,8 @@ class Operator(BrowserCase):
         page.script("fetch = ask")
         page.click(page.named("button", "Verify now"))
         page.wait("document.querySelector('main').textContent.includes('No differences.')")
+        page.wait("document.querySelector('[data-field=tollbook_last_verify_age_seconds]').dataset.value", "the run that the page asked for counts")
+        self.assertNotIn("never: tollbook verify", page.text("main"))
         page.goto(f"{self.server.url}/console/operator/intake")
         page.wait("document.querySelector('[data-field=tollbook_store_lines_accepted]')")
         page.wait("document.querySelectorAll('main .empty:not([hidden])').length === 2")  # nothing refused, nobody's usage

@@ -338,7 +338,7 @@ class Time(ConsoleCase):
         page = self.signed_in(path="/overview?from=2020-01-01&to=2020-01-03")
         labels = page.wait("(found => found.length && found)([...document.querySelectorAll('.dygraph-axis-label-y')].map(one => one.textContent))")
         self.assertEqual(set(labels), {"0"})
-        self.assertIn("tollbook ingest", page.text(".notice"))
+        self.assertIn("Choose a longer time", page.text(".notice"))
 
     def test_a_feature_of_a_zone_says_the_days_it_has(self):
         page = self.signed_in(path="/zones/101?range=24h&tab=optimizer")

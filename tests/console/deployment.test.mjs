@@ -20,8 +20,8 @@ test("what has not ended says no time", () => {
   for (const state of ["none", "waiting", "running"]) assert.doesNotMatch(stands({...OPEN, state}), /null|NaN|\d/);
 });
 
-test("without a program for deployments there is no output, and it says which option makes some", () => {
-  assert.match(stands({...OPEN, state: "none"}), /--deploy-hook PROGRAM/);
+test("without a program for deployments there is no output, and it says so", () => {
+  assert.match(stands({...OPEN, state: "none"}), /^No output of a deployment is kept here\.$/);
 });
 
 test("what it printed is one text, and silence is said once it ended", () => {

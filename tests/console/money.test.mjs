@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../../server/console/js/money.js";
+import {chargesByZone, daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
@@ -96,4 +96,16 @@ test("a tier's list price says of what it is the price", () => {
   assert.equal(of("0", "0", {kind: "bandwidth", unit: "byte"}), "0.00 USD");
   assert.equal(of("5", "0.05", {kind: "discount", unit: null}), "5 %");
   assert.equal(of(null, "1", {kind: "fee", unit: null}), "–");
+});
+
+test("a tier ends where the next begins, and one that was not used up has no end to see", () => {
+  const ends = (tiers) => withEnds(tiers).map((tier) => tier.end);
+  assert.deepEqual(ends([{part: 0, from: "0", to: "2000"}, {part: 0, from: "2000", to: "2500"}]), ["2000", null]);
+  assert.deepEqual(ends([{part: 0, from: "0", to: "9"}, {part: 1, from: "0", to: "5"}]), [null, null]);
+});
+
+test("an invoice's charges by zone: own lines and shares, without corrections", () => {
+  const lines = [{resource: "zone:1", exact: "0.1"}, {resource: "zone:1", exact: "0.2"}, {resource: "account:3", exact: "9", shares: [{zone: 2, exact: "5.5"}, {zone: 1, exact: "3.5"}]},
+    {resource: "zone:2", exact: "7", corrects: {}}, {resource: "account:3", exact: "1"}];
+  assert.deepEqual([...chargesByZone({lines})], [[1, "3.8"], [2, "5.5"]]);
 });

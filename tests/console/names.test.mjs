@@ -1,7 +1,7 @@
 /* The names of the account's pull zones. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import {zoneNames} from "../../server/console/js/names.js";
+import {countryCodes, zoneNames} from "../../server/console/js/names.js";
 
 test("all pages of pull zones are asked for, and none where the key may not see them", async () => {
   const asked = [];
@@ -16,4 +16,9 @@ test("all pages of pull zones are asked for, and none where the key may not see 
   const none = zoneNames({offers: () => false, get: () => assert.fail()});
   await none.done;
   assert.equal(none.names.size, 0);
+});
+
+test("a country is found by its code and by its name", () => {
+  assert.deepEqual(["Germany", "de", " United Kingdom ", "Germany, fr"].map(countryCodes), ["DE", "DE", "GB", "DE,FR"]);
+  assert.deepEqual(["Atlantis", "Germany,", ""].map(countryCodes), [null, null, null]);
 });

@@ -1,3 +1,4 @@
+import {breakText} from "../../server/console/js/scenario.js";
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import * as s from "../../server/console/js/scenario.js";
@@ -68,4 +69,14 @@ test("a histogram counts everybody once, with 0 as an edge", () => {
   assert.ok(bins.some((bin) => bin.from === 0));
   assert.ok(bins.length <= 14);
   assert.deepEqual(s.histogram([]), []);
+});
+
+test("where books cost the same is said in words, and the end of counting is no break-even", () => {
+  const text = (kind, costs, words = "") => breakText({kind, costs, words}, "1000", {a: "old", b: "new"}, (units) => `${units} GB`, (amount) => `${amount} USD`);
+  assert.equal(text("overlap", [{units: "0", a: "0", b: "0"}, {units: "1000", a: "3", b: "3"}]), "Both cost the same, whatever the usage.");
+  assert.equal(text("overlap", [{units: "5", a: "1", b: "1"}, {units: "1000", a: "3", b: "3"}], "x. Below, b is cheaper."), "From 5 GB on both cost the same. Below, new is cheaper.");
+  assert.equal(text("overlap", [{units: "0", a: "0", b: "0"}, {units: "9", a: "0", b: "0"}], "x. Above, a is cheaper."), "From 0 GB to 9 GB both cost the same, 0 USD. Above, old is cheaper.");
+  assert.equal(text("crossing", [{units: "7", a: "2", b: "1"}, {units: "8", a: "2", b: "3"}], "x. Below, b is cheaper. Above, a is cheaper."),
+    "At 8 GB the order changes: old costs 2 USD, new 3 USD. Below, new is cheaper. Above, old is cheaper.");
+  assert.equal(text("many", [{units: "7", a: "2", b: "1"}, {units: "8", a: "2", b: "3"}]), "From 7 GB to 8 GB the order changes too often to list.");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {groups, valueText, words} from "../../server/console/js/settings.js";
+import {groups, isChanged, valueText, words} from "../../server/console/js/settings.js";
 
 const zone = {Id: 101, Name: "acme", OriginUrl: "https://o.example", EnableOriginShield: true, OriginShieldZoneCode: "FR", CacheControlMaxAgeOverride: -1,
   EnableLogging: true, LogForwardingToken: "abc", OptimizerEnabled: false, EUUSDiscount: 5, ZoneSecurityKey: "k", BlockedIps: [], MyNewField: 1, Hostnames: [{Value: "a.example"}],
@@ -44,4 +44,11 @@ test("a number has its unit, or the name of what it stands for", () => {
     ["1 min", "0 s", "400 ms", "not overridden", "1 d"]);
   assert.deepEqual([of("EUUSDiscount", 5), of("OptimizerImageQuality", 85), of("OptimizerDesktopMaxWidth", 1600), of("LimitRatePerSecond", 0), of("StorageZoneId", 0), of("EdgeScriptId", -1),
     of("VideoLibraryId", 12345), of("UserId", "12345")], ["5 %", "85 %", "1,600 px", "no limit", "none", "none", "12345", "12345"]);
+});
+
+test("a setting is changed where a fresh zone has another value; what a zone is, is no setting", () => {
+  const is = (field, value) => isChanged(field, value);
+  assert.deepEqual([is("OptimizerEnabled", true), is("EnableTLS1", false), is("CacheControlMaxAgeOverride", 60), is("BlockedIps", ["192.0.2.1"]), is("Enabled", false)], Array(5).fill(true));
+  assert.deepEqual([is("OptimizerEnabled", false), is("EnableTLS1", true), is("CacheControlMaxAgeOverride", -1), is("BlockedIps", []), is("Enabled", true), is("Name", "x"), is("RequestLimit", 0)],
+    Array(7).fill(false));
 });

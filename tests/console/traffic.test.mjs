@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {againstText, beside, bucketEnd, finished, ofSomething, partBefore, sparkUntilNow, stretches, untilNow} from "../../server/console/js/traffic.js";
+import {againstText, beside, bucketEnd, changeText, counted, FIGURES, finished, ofSomething, partBefore, sparkUntilNow, STATUSES, stretches, tileText, untilNow} from "../../server/console/js/traffic.js";
 
 const at = (...times) => times.map((time) => Date.parse(time));
 const NOW = Date.parse("2026-11-04T09:17:00Z");
@@ -22,6 +22,29 @@ test("a ratio of nothing is a gap, and a line has the stretches between gaps", (
   assert.deepEqual(stretches([null, 1, 2, null, 0, undefined, 5]), [[1, 3], [4, 5], [6, 7]]);
   assert.deepEqual(stretches([null]), []);
   assert.deepEqual(stretches([1, 2]), [[0, 2]]);
+});
+
+test("an hour without requests has no hit rate and no origin time, and an hour that has just begun no count", () => {
+  const points = {RequestsServed: [10, 0], CacheHitRate: [80, 0], PullRequestsPulled: [2, 0], OriginResponseTime: [70, 0]};
+  const of = (id) => FIGURES.find((one) => one.id === id).points(points);
+  assert.deepEqual([of("requests"), of("hit-rate"), of("origin-time")], [[10, 0], [80, null], [70, null]]);
+  assert.deepEqual(counted([3, 0, 0], 2), [3, 0, null]);
+  assert.deepEqual([counted([3, 0, 5], 2), counted([0, 0], 2)], [[3, 0, 5], [0, 0]]);
+});
+
+test("a hit rate says what it is of", () => {
+  assert.equal(FIGURES.find((one) => one.id === "hit-rate").name, "Hit rate, of requests");
+});
+
+test("errors are a part of the requests: more of both is no change", () => {
+  const errors = FIGURES.find((one) => one.id === "5xx");
+  const totals = (requests, count) => ({TotalRequestsServed: requests, Errors5xx: count});
+  assert.deepEqual(tileText(errors, totals(14581685, 3367)), {text: "0.02 %", full: "3,367 of 14,581,685 requests"});
+  assert.deepEqual(tileText(errors, totals(0, 0)), {text: "0", full: "0"});
+  assert.deepEqual(changeText(errors, totals(1015000, 1019), totals(1000000, 1000)), {text: "±0 pt", worse: false});
+  assert.deepEqual(changeText(errors, totals(1000, 30), totals(1000, 10)), {text: "+2.00 pt", worse: true});
+  assert.deepEqual(errors.points({RequestsServed: [200, 0], Error5xx: [1, 0]}), [0.5, null]);
+  assert.deepEqual(STATUSES.map((one) => one.name), ["4xx", "5xx"]);
 });
 
 test("a row's small line ends with what is over", () => {

@@ -4,9 +4,9 @@
 import {chart, sparkline} from "./chart.js";
 import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
-import {bytes, bytesFull} from "./format.js";
-import {ask as asked, write, zoomTo} from "./range.js";
-import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, sparkUntilNow, STATUSES, times, untilNow} from "./traffic.js";
+import {bytes, bytesFull, NOTHING} from "./format.js";
+import {addMonths, ask as asked, monthsBetween, write, zoomTo} from "./range.js";
+import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
  * is nothing; f gets each new answer; below: what else stands there once an account is chosen. {node, update()} */
@@ -15,11 +15,11 @@ export function board(page, options = {}) {
   const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
   const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Totals"});
   const series = el("section", {class: "panel", "aria-label": "Over time"});
-  const classes = chart({label: "Redirects and errors", name: "status", page, group, kind: "stack", onZoom: zoom});
-  const sources = chart({label: "Bandwidth by source", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
+  const classes = chart({label: "Errors, of requests", name: "status", page, group, kind: "stack", format: RATE.short, full: RATE.full, onZoom: zoom});
+  const sources = chart({label: "Bandwidth by source, of bytes", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
   const hint = el("p", {class: "notice", hidden: true});
-  const parts = [tiles, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Redirects and errors"}, classes.node),
-    el("section", {class: "panel", "aria-label": "Bandwidth by source"}, sources.node)), ...(options.below ?? [])];
+  const parts = [tiles, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Errors"}, classes.node),
+    el("section", {class: "panel", "aria-label": "Bandwidth by source, of bytes"}, sources.node)), ...(options.below ?? [])];
   const node = el("div", {class: "view"}, hint, parts);
 
   let data = null, main = null, asking = null, shown = "";
@@ -31,13 +31,13 @@ export function board(page, options = {}) {
     const against = againstText(data, page.now()), done = finished(at, data.by, page.now()), begun = at.filter((ms) => ms < page.now()).length;
     const had = document.activeElement?.closest?.(".tile")?.dataset.figure;
     fill(tiles, FIGURES.map((one) => {
-      const now = data.totals[one.total], before = data.previous?.[one.total];
-      const changed = data.previous ? changeText(one, now, before) : null;
+      const now = tileText(one, data.totals), before = data.previous && tileText(one, data.previous);
+      const changed = data.previous ? changeText(one, data.totals, data.previous) : null;
       return el("button", {type: "button", class: "tile", "aria-pressed": String(one === chosen()), data: {figure: one.id},
         onclick: () => page.set({show: one === FIGURES[0] ? null : one.id})},
         el("span", {class: "name"}, one.name),
-        el("span", {class: "value"}, figure(one.total, now, one.short(now), one.full(now))),
-        changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.full(before)}, ${against}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
+        el("span", {class: "value"}, figure(one.total, data.totals[one.total], now.text, now.full)),
+        changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.isError ? `${before.text}, ` : ""}${before.full}, ${against}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
         sparkline(one.points(data.points).slice(0, done > 1 ? done : begun), {width: 160, height: 28, label: `${one.name} over this time`}));
     }));
     if (had) tiles.querySelector(`[data-figure="${had}"]`)?.focus();
@@ -47,13 +47,14 @@ export function board(page, options = {}) {
     const one = chosen();
     if (main?.id !== one.id) {
       main?.chart.destroy();
-      main = {id: one.id, chart: chart({label: one.name, name: "series", page, group, height: "tall", format: one.short, full: one.full, top: one.top, onZoom: zoom})};
+      main = {id: one.id, chart: chart({label: one.name, name: "series", page, group, height: "tall", format: pointsText(one).short, full: pointsText(one).full, top: one.top, onZoom: zoom})};
       fill(series, main.chart.node);
     }
     const lines = [{name: one.name, values: past(one.points(data.points), at)}];
     if (data.previous_points) {
       const {from, to} = data.compare;
-      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3, part: partBefore(data)});
+      lines.push({name: `before, ${calmSpan({from: Date.parse(from), to: Date.parse(to)}, page.zone)}`, values: beside(one.points(data.previous_points), at), dashed: true, colour: 3, part: partBefore(data),
+        times: at.map((ms) => (data.by === "month" ? addMonths(Date.parse(from), monthsBetween(at[0], ms)) : Date.parse(from) + ms - at[0]))});
     }
     main.chart.set({at, by: data.by, now: page.now(), series: lines});
   }
@@ -62,7 +63,7 @@ export function board(page, options = {}) {
     const at = times(data.points);
     drawTiles(at);
     drawMain(at);
-    classes.set({at, by: data.by, now: page.now(), series: STATUSES.map((one) => ({name: one.name, values: past(data.points[one.points], at), colour: one.colour}))});
+    classes.set({at, by: data.by, now: page.now(), series: STATUSES.map((one) => ({name: one.name, values: past(rates(data.points[one.points], data.points.RequestsServed), at), colour: one.colour}))});
     sources.set({at, by: data.by, now: page.now(), series: [
       {name: "from cache", values: past(data.points.BandwidthCached, at), colour: 1},
       {name: "not from cache", values: past(notFromCache(data.points), at), colour: 2}]});
@@ -113,6 +114,14 @@ export function board(page, options = {}) {
 export function trafficColumns(ids) {
   return FIGURES.filter((one) => ids.includes(one.total)).map((one) => ({id: one.total, name: one.name, kind: "number", field: one.total,
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
+}
+
+/** How a figure of a row changed against the time before; total: which figure. */
+export function changeColumn(total) {
+  const one = FIGURES.find((figure) => figure.total === total);
+  return {id: "change", name: "Change", kind: "number",
+    value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) || null),
+    cell: (row) => (row.previous ? changeText(one, row, row.previous).text : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
 }
 
 export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",

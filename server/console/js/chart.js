@@ -9,6 +9,7 @@
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...], part: [row, words]}.
+ * times: the series' own moments, of a time before: its dates and the change are in the tooltip.
  * part: this row's value is of a part of its bucket, and which one.
  * values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
  * draws a line at an instant. now in set(): the clock; the bucket that it stands in is drawn dashed and named "so
@@ -17,7 +18,7 @@
  * One set() is one drawing: node.dataset.draws counts them. */
 
 import {colour, el, fill, svg} from "./dom.js";
-import {bucket, compact, number, NOTHING} from "./format.js";
+import {bucket, change, compact, number, NOTHING} from "./format.js";
 import {niceTop, timeTicks, valueTicks} from "./ticks.js";
 import {table} from "./table.js";
 import {bucketEnd, finished, stretches} from "./traffic.js";
@@ -88,8 +89,9 @@ export function chart(options) {
   const legend = el("div", {class: "legend"});
   const tip = el("div", {class: "tip", hidden: true, "aria-hidden": "true"}); // what is read out is in `spoken`
   const canvas = el("div", {class: "canvas"});
+  const rule = el("div", {class: "rule", hidden: true});
   const drag = el("div", {class: "drag", hidden: true});
-  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, drag, tip);
+  const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, rule, drag, tip);
   const toggle = el("button", {type: "button", class: "quiet", "aria-expanded": "false", onclick: showTable}, "Table");
   const place = el("div", {class: "chart-table", hidden: true});
   const node = el("figure", {class: "chart", data: {chart: options.name ?? label, draws: "0"}},
@@ -110,13 +112,19 @@ export function chart(options) {
 
   const swatch = (series, n) => el("span", {class: series.dashed ? "swatch dashed" : "swatch", style: {"--swatch": `var(${paint(series, n)})`}});
 
-  /* The numbers at the pointer, on the side that has room. */
-  function showTip() {
-    tip.hidden = row < 0 || row >= data.at.length;
+  /* A rule through all charts of the group; the numbers at the pointer in the chart that is read, on the side that has room. */
+  function showTip(isRead) {
+    rule.hidden = row < 0 || row >= data.at.length;
+    tip.hidden = rule.hidden || !isRead;
+    if (rule.hidden) return;
+    const x = graph.toDomXCoord(data.at[row]);
+    rule.style.left = `${x}px`;
     if (tip.hidden) return;
-    const x = graph.toDomXCoord(data.at[row]), onLeft = x > stage.clientWidth / 2;
+    const onLeft = x > stage.clientWidth / 2;
+    const other = data.series.find((series) => series.times && !hidden.has(series.name));
     fill(tip, el("div", {class: "when"}, nameOf(data.at[row])), data.series.map((series, n) => (hidden.has(series.name) ? null
-      : el("div", {class: "row"}, swatch(series, n), el("span", {}, series.name), el("b", {}, said(series, row))))));
+      : el("div", {class: "row"}, swatch(series, n), el("span", {}, series.times ? bucket(series.times[row], data.by, zone()) : series.name), el("b", {}, said(series, row))))),
+    other ? el("div", {class: "row"}, el("span"), el("span", {}, "Change"), el("b", {}, change(data.series[0].values[row], other.values[row]).text)) : null);
     tip.style.left = onLeft ? "" : `${x + 12}px`;
     tip.style.right = onLeft ? `${stage.clientWidth - x + 12}px` : "";
   }
@@ -134,16 +142,16 @@ export function chart(options) {
     draw();
   }
 
-  function select(at, isOwn) {
+  function select(at, isOwn, isRead = true) {
     if (at === row || !graph) return;
     row = at;
     if (at < 0) graph.clearSelection();
     else if (!isOwn) graph.setSelection(at);
-    showTip();
+    showTip(isRead);
   }
 
   function share(at) {
-    for (const other of groups.get(group) ?? []) if (other.select !== select) other.select(at, false);
+    for (const other of groups.get(group) ?? []) if (other.select !== select) other.select(at, false, false);
   }
 
   const triple = kind === "band";
@@ -235,7 +243,7 @@ export function chart(options) {
   function draw() {
     if (!node.isConnected) return; // drawn by the ResizeObserver once it is on the page
     showLegend();
-    tip.hidden = true;
+    tip.hidden = rule.hidden = true;
     summary();
     if (!data.at.length || !data.series.length) return;
     prepare();

@@ -13,7 +13,7 @@ export function stands(deployment, zone = "UTC") {
     case "waiting": return "It has not begun.";
     case "running": return "It runs. So far it printed:";
     case "ended": return deployment.succeeded ? `It succeeded, ${status}, at ${at}.` : `It failed, ${status}, at ${at}: ${deployment.reason}.`;
-    default: return "No output of a deployment is kept. There is some where the server runs a program for each one: tollbook serve --deploy-hook PROGRAM";
+    default: return "No output of a deployment is kept here.";
   }
 }
 

@@ -14,7 +14,7 @@ import {download, el, fill} from "./dom.js";
 import {count} from "./format.js";
 import {csv} from "./rows.js";
 import {merged, unseen} from "./stream.js";
-import {copyLink} from "./table.js";
+import {classes, copyLink} from "./table.js";
 
 export const MAX = 2000;
 
@@ -26,7 +26,7 @@ export function entries(options) {
   const body = el("tbody");
   const more = el("button", {type: "button", class: "older", hidden: true, onclick: ask}, "Older");
   const grid = el("table", {"aria-label": label}, el("thead", {}, el("tr", {}, el("th", {scope: "col"}, el("span", {class: "sr-only"}, "All fields")),
-    columns.map((column) => el("th", {scope: "col", class: column.kind === "number" ? "right" : null}, column.name)))), body);
+    columns.map((column) => el("th", {scope: "col", class: classes(column)}, column.name)))), body);
   const scroller = el("div", {class: "table-scroll", tabindex: "0", role: "region", "aria-label": `${label}, scrolls`}, grid, more);
   const empty = el("p", {class: "empty", hidden: true});
   const says = el("span", {class: "soft"});
@@ -45,7 +45,7 @@ export function entries(options) {
     const all = el("tr", {class: "unfolded", hidden: true});
     const button = el("button", {type: "button", class: "icon quiet", "aria-expanded": "false", "aria-label": "All fields", onclick: () => unfold(row, all, button)}, "›");
     const line = el("tr", {onclick: (event) => { if (!event.target.closest("button,a") && !String(getSelection())) unfold(row, all, button); }}, el("td", {}, button),
-      columns.map((column) => el("td", {class: [column.kind === "number" ? "right" : "", column.wide ? "wide" : ""].join(" ").trim() || null},
+      columns.map((column) => el("td", {class: classes(column)},
         column.cell ? column.cell(row) : column.value(row) ?? "–")));
     return [line, all];
   }
@@ -131,7 +131,8 @@ export function entries(options) {
   };
 }
 
-/** The filters of the address as chips, and a form that adds one. filters: [{id, name, hint}]. */
+/** The filters of the address as chips, and a form that adds one. filters: [{id, name, hint, read, unknown}]; read(text): the
+ * value that the API knows, or null, and `unknown` says so at the field. */
 export function filterBar(page, filters) {
   const node = el("div", {class: "filters", role: "group", "aria-label": "Filters"});
   const which = el("select", {"aria-label": "Filter by"}, filters.map((filter) => el("option", {value: filter.id}, filter.name)));
@@ -139,11 +140,16 @@ export function filterBar(page, filters) {
   which.addEventListener("change", () => { value.placeholder = filters.find((filter) => filter.id === which.value).hint ?? ""; });
   const form = el("form", {class: "filter", onsubmit: (event) => {
     event.preventDefault();
-    const text = value.value.trim();
+    const filter = filters.find((one) => one.id === which.value), typed = value.value.trim();
+    const text = filter.read ? filter.read(typed) : typed;
+    value.setCustomValidity(typed && text === null ? filter.unknown : "");
+    if (!value.reportValidity() || !text) return;
     value.value = "";
-    if (text) page.set({[which.value]: text});
+    page.set({[filter.id]: text});
   }}, which, value, el("button", {type: "submit"}, "Filter"));
   const chips = el("ul", {class: "chips"});
+  value.addEventListener("input", () => value.setCustomValidity(""));
+  which.addEventListener("change", () => value.setCustomValidity(""));
   node.append(form, chips);
   return {
     node,

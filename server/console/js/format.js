@@ -131,9 +131,9 @@ export function change(now, before) {
 }
 
 /** The difference of two percentages, in points: {text: "+1.2 pt", way: 1}. */
-export function changePoints(now, before) {
+export function changePoints(now, before, digits = 1) {
   if (isNothing(now) || isNothing(before)) return {text: NOTHING, way: 0};
-  return signed(Number(now) - Number(before), 1, " pt");
+  return signed(Number(now) - Number(before), digits, " pt");
 }
 
 function signed(value, digits, unit) {

@@ -33,7 +33,7 @@
  * page.title(text)      the document's title where the row's does not say enough
  *
  * Kept by all views: text only by dom.js (never HTML made of data); figures of the API by figure() or a
- * column's `field`, inside data-zone / data-account; what is empty says the next command; files are
+ * column's `field`, inside data-zone / data-account; what is empty says what will be here, and to the operator the next command; files are
  * imported by their literal relative names, as the build names them by content; no style attributes. */
 
 import * as api from "./api.js";

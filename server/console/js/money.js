@@ -26,6 +26,18 @@ export const zoneOf = (resource) => Number(/^zone:(\d+)$/.exec(resource ?? "")?.
 
 const spaced = (name) => name.replaceAll("_", " ");
 
+/** What an invoice of a month charges each pull zone, exactly: its own lines, and its shares of lines that zones have together;
+ * without what corrects another month. */
+export function chargesByZone(invoice) {
+  const charges = new Map();
+  const add = (zone, amount) => { if (zone) charges.set(zone, decimalSum([charges.get(zone) ?? "0", amount])); };
+  for (const line of invoice.lines.filter((one) => !one.corrects)) {
+    add(zoneOf(line.resource), line.exact);
+    for (const share of line.shares ?? []) add(Number(share.zone), share.exact);
+  }
+  return charges;
+}
+
 /** What a line is, in words: "bandwidth"; of a correction also what it corrects, and when: "correction of bandwidth, August 2026". */
 export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${spaced(line.corrects.kind)}, ${month(line.period.start)}` : spaced(line.kind));
 
@@ -112,6 +124,10 @@ export function monthPoints(forecast, points, dayMs = 86400000) {
   }
   return {at, past, middle, low, high};
 }
+
+/** A line's tiers with their ends: a tier's own "to" says how far it was used, and the next tier begins where it ends. end: null
+ * where that was not reached. */
+export const withEnds = (tiers) => tiers.map((tier, n) => ({...tier, end: tiers[n + 1]?.part === tier.part ? tiers[n + 1].from : null}));
 
 /** The line's days, each with the thresholds that were crossed on it. */
 export function daysOf(explained) {

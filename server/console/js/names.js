@@ -1,4 +1,4 @@
-/* The names of the account's pull zones. */
+/* The names of the account's pull zones, and of countries. */
 
 const PAGE = 1000;
 
@@ -11,4 +11,18 @@ export function zoneNames(page) {
     return answer.data.HasMoreItems ? ask(number + 1) : undefined;
   });
   return {names, done: page.offers("zones") ? ask(1) : Promise.resolve()};
+}
+
+let codes = null;
+
+/** The codes of countries that a filter names, by code or in English: "Germany, fr" -> "DE,FR". null: one is unknown. */
+export function countryCodes(text) {
+  if (!codes) {
+    const names = new Intl.DisplayNames("en", {type: "region", fallback: "none"}), letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+    const known = letters.flatMap((a) => letters.map((b) => a + b))
+      .filter((code) => names.of(code) && new Intl.Locale("und", {region: code}).region === code); // UK is another name of GB
+    codes = new Map([...known.map((code) => [names.of(code).toLowerCase(), code]), ...known.map((code) => [code.toLowerCase(), code])]);
+  }
+  const found = text.split(",").map((one) => codes.get(one.trim().toLowerCase()));
+  return found.every(Boolean) ? found.join(",") : null;
 }

@@ -74,3 +74,15 @@ export function working(page, text) {
 
 /** What an operation said, a sentence a line. */
 export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)));
+
+/** The names of all accounts by their numbers; of a customer's key none. */
+export async function accountNames(page) {
+  const names = new Map();
+  for (let number = 1; page.offers("operator"); number++) {
+    const found = await operation(page, "account list", {limit: 1000, page: number});
+    if (!found.ok) break;
+    for (const row of found.answer.accounts) names.set(row.account, row.name);
+    if (names.size >= found.answer.total || !found.answer.accounts.length) break;
+  }
+  return names;
+}

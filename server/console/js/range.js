@@ -159,7 +159,11 @@ export function zoomTo(range, from, to) {
 function wholeMonths(range) {
   const first = (ms) => ms % DAY === 0 && new Date(ms).getUTCDate() === 1;
   if (!first(range.from) || !first(range.to)) return 0;
-  const a = new Date(range.from), b = new Date(range.to);
+  return monthsBetween(range.from, range.to);
+}
+
+export function monthsBetween(from, to) {
+  const a = new Date(from), b = new Date(to);
   return (b.getUTCFullYear() - a.getUTCFullYear()) * 12 + b.getUTCMonth() - a.getUTCMonth();
 }
 

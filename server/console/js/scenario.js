@@ -149,3 +149,15 @@ export function histogram(percents, most = 12) {
   return bins;
 }
 const round = (value) => Number(value.toPrecision(12));
+
+/** A break-even of two books as a sentence. upTo: the most that the API counts to, which is no end; names: {a, b} of the books;
+ * shown(units), paid(amount): with their units. */
+export function breakText({kind, costs, words}, upTo, names, shown, paid) {
+  const [first, last = first] = costs, isOpen = last.units === upTo;
+  const stretch = isOpen ? `From ${shown(first.units)} on` : `From ${shown(first.units)} to ${shown(last.units)}`;
+  const sides = (words.match(/(Below|Above), [ab] is cheaper\./g) ?? []).map((side) => ` ${side.replace(/, ([ab]) /, (_, which) => `, ${names[which]} `)}`).join("");
+  if (kind === "many") return `${stretch} the order changes too often to list.${sides}`;
+  if (kind !== "overlap") return `At ${shown(last.units)} the order changes: ${names.a} costs ${paid(last.a)}, ${names.b} ${paid(last.b)}.${sides}`;
+  if (isOpen && first.units === "0") return "Both cost the same, whatever the usage.";
+  return `${stretch} both cost the same${isOpen || first.a !== last.a ? "" : `, ${paid(first.a)}`}.${sides}`;
+}

@@ -90,14 +90,42 @@ export function valueText(value, field = "", currency = "") {
   return typeof value === "object" ? JSON.stringify(value) : typeof value === "number" && !/Id$/.test(field) ? number(value) : String(value);
 }
 
+/* Defaults other than off, nothing and 0 (docs/pull-zone.md); a test holds them against a fresh zone. */
+const DEFAULTS = {
+  EdgeScriptId: -1, EnableGeoZoneUS: true, EnableGeoZoneEU: true, EnableGeoZoneASIA: true, EnableGeoZoneSA: true, EnableGeoZoneAF: true,
+  IpFamilyPolicy: 1, IgnoreQueryStrings: true,
+  AccessControlOriginHeaderExtensions: ["eot", "ttf", "woff", "woff2", "css", "js", "jpg", "jpeg", "png", "webp", "gif", "mp3", "mp4", "mpeg", "svg", "webm"],
+  EnableAccessControlOriginHeader: true, DisableCookies: true, CacheControlMaxAgeOverride: -1, CacheControlPublicMaxAgeOverride: -1,
+  EnableLogging: true, LoggingIPAnonymizationEnabled: true, EnableTLS1: true, EnableTLS1_1: true, OriginShieldZoneCode: "FR",
+  VideoLibraryId: -1, OptimizerDesktopMaxWidth: 1600, OptimizerMobileMaxWidth: 800, OptimizerImageQuality: 85,
+  OptimizerMobileImageQuality: 70, OptimizerEnableWebP: true, OptimizerEnableManipulationEngine: true, OptimizerMinifyCSS: true,
+  OptimizerMinifyJavaScript: true, OptimizerWatermarkOffset: 3.0, OptimizerWatermarkMinImageSize: 300,
+  OptimizerAutomaticOptimizationEnabled: true, OriginConnectTimeout: 10, OriginResponseTimeout: 60, OriginRetryConnectionTimeout: true,
+  OriginRetryResponseTimeout: true, OriginShieldMaxConcurrentRequests: 200, OriginShieldQueueMaxWaitTime: 30,
+  OriginShieldMaxQueuedRequests: 5000, EnableQueryStringOrdering: true, LogFormat: 1, LogForwardingFormat: 1, ShieldDDosProtectionType: 1,
+  RequestCoalescingTimeout: 30, PreloadingScreenDelay: 1000, RoutingFilters: ["all"], CacheVersion: 1, EnableWebSockets: true,
+  MaxWebSocketConnections: 500
+};
+
+/* What a zone is, and what is counted or priced: no settings that anybody changed. */
+const GIVEN = /^(Id|UserId|Name|Type|Hostnames|CnameDomain|ZoneSecurityKey|OriginLinkValue|OptimizerPricing|MonthlyCharges|MonthlyBandwidthUsed)$/;
+const isNothing = (value) => !value || (Array.isArray(value) && !value.length) || Number(value) === 0;
+
+/** Whether a setting has another value than in a fresh zone. */
+export function isChanged(field, value) {
+  if (GIVEN.test(field)) return false;
+  if (field === "Enabled") return value === false;
+  return field in DEFAULTS ? JSON.stringify(value) !== JSON.stringify(DEFAULTS[field]) : !isNothing(value);
+}
+
 export const isSecret = (name) => SECRET.test(name);
 
-/** [{name, items: [{field, words, text, exact: what a number is in the API, secret}]}], those that a search fits; empty groups are left out. currency: of prices. */
+/** [{name, items: [{field, words, text, exact: what a number is in the API, isChanged, secret}]}], those that a search fits; empty groups are left out. currency: of prices. */
 export function groups(zone, search = "", currency = "") {
   const wanted = search.toLowerCase().split(/\s+/).filter(Boolean);
   const found = new Map(ORDER.map((name) => [name, []]));
   for (const [field, value] of Object.entries(zone)) {
-    const item = {field, words: words(field), text: valueText(value, field, currency), exact: typeof value === "number" ? String(value) : null, secret: isSecret(field) && value !== null && value !== ""};
+    const item = {field, words: words(field), text: valueText(value, field, currency), exact: typeof value === "number" ? String(value) : null, isChanged: isChanged(field, value), secret: isSecret(field) && value !== null && value !== ""};
     const group = GROUPS.find(([, pattern]) => pattern.test(field))[0];
     const whole = `${field} ${item.words} ${item.secret ? "" : item.text} ${group}`.toLowerCase();
     if (wanted.every((word) => whole.includes(word))) found.get(group).push(item);

@@ -8,7 +8,7 @@
  * column: {id, name, value(row), kind, cell(row), field, title(row), sort: false, wide: true, wideOnly: true, acts: true}
  *   value   what it is sorted, searched and saved by; money as text with kind "decimal"
  *   cell    what is shown: text or an element; the value where it is absent
- *   wide    its text may break into lines; wideOnly: left out where the page is narrow
+ *   wide    its text may be long: it is cut, and whole where it has the focus; wideOnly: left out where the page is narrow
  *   acts    it has buttons alone, which neither paper nor a file needs
  *   field   the API's name of the figure: the cell gets data-field and data-value
  * Also: rowData(row) -> {zone: 101} for the row's data- attributes, search: true, sort: "-requests",
@@ -28,10 +28,10 @@ const redraws = new WeakMap();
 const paper = globalThis.matchMedia?.("print");
 paper?.addEventListener("change", () => document.querySelectorAll(".table-box").forEach((node) => redraws.get(node)?.()));
 
-const ROW = 37; // px, as in base.css
+const ROW = globalThis.matchMedia?.("(max-width: 40rem)").matches ? 44 : 37; // px, as in base.css
 const VIRTUAL = 150;
 
-const classes = (column) => [column.acts ? "acts" : "", column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
+export const classes = (column) => [column.acts ? "acts" : "", column.kind === "number" || column.kind === "decimal" ? "right" : "", column.wide ? "wide" : "", column.wideOnly ? "wide-only" : ""].join(" ").trim() || null;
 
 export function table(options) {
   const {columns, page, title, label = title, key = ""} = options;
@@ -136,7 +136,7 @@ export function table(options) {
   function line(row, at) {
     const node = el("tr", {"aria-rowindex": String(at + 2), data: options.rowData?.(row)}, columns.map((column) => {
       const value = column.value(row);
-      return el("td", {class: classes(column), title: column.title?.(row),
+      return el("td", {class: classes(column), title: column.title?.(row), tabindex: column.wide && value ? "0" : null,
         data: column.field ? {field: column.field, value: value === null || value === undefined ? "" : String(value)} : null},
         column.cell ? column.cell(row) : value ?? "–");
     }));

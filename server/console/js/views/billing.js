@@ -19,12 +19,12 @@ export function show(page) {
   const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(), file: inCurrency(),
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
-    empty: "There is no usage to look ahead from yet. Take in a log: tollbook ingest --db FILE requests.log"});
+    empty: "No usage yet. The forecast begins with the first traffic of your zones."});
   const {names, done} = zoneNames(page);
   const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()), file: inCurrency(() => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
-    empty: "No invoice yet. The operator makes a month final: tollbook invoice --db FILE --month YYYY-MM --finalize"});
+    empty: "No invoice yet. Your provider issues one after each month."});
   page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 
@@ -40,16 +40,19 @@ export function show(page) {
     const b = seen.billing, f = seen.forecast;
     if (!b) return;
     const amount = (value) => rounded(value, currency()).replace("\u00a0", " "); // a narrow tile breaks it there
-    const open = seen.invoices.filter((one) => one.remaining && decimalCompare(one.remaining, "0") > 0);
+    const open = seen.invoices.filter((one) => one.remaining && decimalCompare(one.remaining, "0") > 0).sort((one, other) => ((one.due ?? "") < (other.due ?? "") ? -1 : 1));
+    const [next] = open, isLate = next && stateOf(next, page.now()) === "overdue";
     fill(tiles,
+      next ? tile(next.due ? `${isLate ? "Overdue since" : "Due"} ${day(next.due)}` : "To be paid", "due", next.remaining, money(next.remaining, next.currency).replace("\u00a0", " "), next.number,
+        [el("a", {href: `/billing/invoices/${encodeURIComponent(next.number)}?format=pdf`, download: `${next.number}.pdf`}, `${next.number} as PDF`),
+          open.length > 1 ? `, and ${open.length - 1} more` : ""]) : null,
       tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
         `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten`) : null,
       tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
       tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, decimalCompare(b.AvailableBalance, b.Balance) < 0 ? "less what is used and not billed" : null),
       f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
-        null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null,
-      tile("To be paid", "open", String(open.length), number(open.length), null, open.length === 1 ? "invoice" : "invoices"));
+        null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null);
     fill(note, inCode(f ? [f.reason, f.complete ? null : "Some usage has no price yet: ask the operator."].filter(Boolean).join(" ") : ""));
   }
 

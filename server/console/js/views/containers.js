@@ -21,7 +21,7 @@ export function show(page) {
   let apps = [];
   const hasLimits = page.offers("limits"), limits = el("dl", {class: "facts"});
   const t = table({label: "Container applications", name: "containers", page, sort: "name",
-    empty: "No application yet. Declare one under container_apps: tollbook apply --server URL --key KEY catalog.json",
+    empty: "No application yet. Your provider adds applications to this account.",
     columns: [
       {id: "name", name: "Name", value: (row) => row.name},
       {id: "id", name: "ID", value: (row) => row.id},
@@ -128,7 +128,7 @@ export function show(page) {
   }
 
   page.root.append(pageHead(page, "Containers"), news, el("section", {class: "panel"}, t.node), shown,
-    panel("Limits", hasLimits ? limits : el("p", {class: "soft"}, "This account has no limits of its own. The catalogue declares them under container_limits.")));
+    panel("Limits", hasLimits ? limits : el("p", {class: "soft"}, "This account has no limits of its own.")));
   look();
   if (hasLimits) showLimits();
   return {again: look, update() {

@@ -5,6 +5,7 @@ import {pageHead, zoneSwitch} from "../controls.js";
 import {download, el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
 import {time} from "../format.js";
+import {countryCodes} from "../names.js";
 import {parseCsv} from "../stream.js";
 
 const HOUR = 3600000, DAY = 24 * HOUR, SECONDS = 15, ENOUGH = 200;
@@ -18,7 +19,7 @@ const FILTERS = [
   {id: "ip", name: "address", hint: "192.0.2.0/24", op: "eq"},
   {id: "url", name: "URL", hint: "/login", op: "contains"},
   {id: "ua", name: "user agent", hint: "curl", op: "contains"},
-  {id: "country", name: "country", hint: "DE", op: "eq"},
+  {id: "country", name: "country", hint: "Germany or DE", read: countryCodes, unknown: "No country of this name. Write it in English, or its two letters.", op: "eq"},
   {id: "asn", name: "network", hint: "64500", op: "eq"},
   {id: "ja4", name: "JA4", hint: "t13d…", op: "eq"},
 ];
@@ -54,7 +55,7 @@ export function show(page) {
       {id: "country", name: "Country", value: text("country")}, {id: "url", name: "URL", value: text("url"), wide: true},
     ],
     empty: () => (!shield() ? unchosen() : bar.node.querySelector(".chip") ? "No event of this time passes the filters."
-      : "No event of this time. They come by import: tollbook import --server URL --key KEY events.ndjson")});
+      : "No event of this time. Requests that the shield blocks or logs appear here.")});
   const box = el("section", {class: "panel"}, list.node), unlisted = el("div", {class: "news"}), anyway = new Set(); // numbers that are asked about though no list has them
   const isUnknown = () => Boolean(shield()) && !anyway.has(shield()) && !zones.some((one) => String(one.shieldZoneId) === shield());
   let stop = null, begin = 0, oldest = 0, newest = 0, step = HOUR / 4;
@@ -86,7 +87,7 @@ export function show(page) {
     page.signal.addEventListener("abort", () => stop.abort(), {once: true, signal: stop.signal});
     list.reset();
     box.hidden = isUnknown();
-    fill(unlisted, isUnknown() ? el("div", {class: "notice"}, el("p", {}, `Shield zone ${shield()} is none of this account's. Events of one that the catalogue dropped can be read while they are kept. `),
+    fill(unlisted, isUnknown() ? el("div", {class: "notice"}, el("p", {}, `Shield zone ${shield()} is not one of this account's. Events of a shield zone that was removed can be read while they are kept. `),
       el("button", {type: "button", onclick: () => { anyway.add(shield()); load(); }}, "Look for them")) : null);
     if (!shield() || isUnknown()) return list.merge([], false);
     const back = Number(DAYS.find((one) => one.id === page.query.get("days"))?.id ?? 1), mine = stop;
@@ -119,7 +120,7 @@ export function show(page) {
 
   function unchosen() {
     if (!zones) return "";
-    if (!zones.length) return "No shield zone yet. Declare one under shield_zones: tollbook apply --server URL --key KEY catalog.json";
+    if (!zones.length) return "No shield zone yet. Your provider sets one up for a pull zone.";
     return about().zone ? `No shield zone protects zone ${about().zone}. The others are in the list above.` : "Which shield zone? They are in the list above.";
   }
 

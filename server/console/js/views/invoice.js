@@ -3,26 +3,41 @@
 
 import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
-import {el, figure, fill} from "../dom.js";
+import {announce, download, el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, zoneOf} from "../money.js";
+import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
 
-const FORMS = [["pdf", "PDF", "pdf"], ["ubl", "UBL", "xml"], ["xrechnung", "XRechnung", "xml"], ["csv", "CSV", "csv"],
-  ["focus", "FOCUS", "csv"], ["json", "JSON", "json"]];
+/* A document's form, its name on screen, the end of its file's name. An electronic invoice may lack something, which the server says. */
+const FORMS = [["pdf", "PDF", ".pdf"], ["ubl", "UBL", "-ubl.xml", true], ["xrechnung", "XRechnung", "-xrechnung.xml", true], ["csv", "CSV", ".csv"],
+  ["focus", "FOCUS", ".focus.csv"], ["json", "JSON", ".json"]];
 
 export function show(page) {
   const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
-  const files = el("p", {class: "segments"}, FORMS.map(([form, name, end]) => el("a", {class: "button", href: `${path}?format=${form}`,
-    download: `${page.params.number}.${end}`}, name)));
+  const lacks = el("div", {role: "status"});
+  const files = el("p", {class: "segments"}, el("a", {class: "button", href: `${path}?format=html`, target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
+    const file = `${page.params.number}${end}`;
+    return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
+      : el("a", {class: "button", href: `${path}?format=${form}`, download: file}, name);
+  }));
+
+  async function save(button, form, name, file) {
+    const answer = await page.get(path, {query: {format: form}, accept: "application/xml"});
+    if (answer.ok) return download(file, "application/xml", answer.data);
+    if (answer.status !== 400) return page.failed(answer);
+    button.disabled = true;
+    lacks.append(el("p", {class: "notice", id: `lacks-${form}`}, `This invoice cannot be ${name}: ${answer.message}`));
+    button.setAttribute("aria-describedby", `lacks-${form}`);
+  }
+
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  const whole = el("div", {class: "view", hidden: true}, facts, files, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
@@ -46,14 +61,20 @@ export function show(page) {
   });
   let loaded = load();
 
-  let shown = "", parts = null;
+  let shown = "", parts = null, inSight = 0;
   function update() {
     const line = Number(page.query.get("line")) || 0, of = page.query.get("day") ?? "";
     const wanted = `${line} ${of} ${page.zone}`;
     if (wanted === shown) return;
     shown = wanted;
-    if (!line) opened.hidden = true;
+    if (lines.rows.length) lines.set(lines.rows);
+    if (!line) {
+      opened.hidden = true;
+      inSight = 0;
+    }
     if (!line || missing.hidden === false) return;
+    const isNew = line !== inSight;
+    inSight = line;
     page.get(`${path}/lines/${line}/explain`, {query: {day: of || null}, exact: true}).then(async (answer) => {
       await Promise.all([named, loaded]);
       if (shown !== wanted) return;
@@ -61,6 +82,12 @@ export function show(page) {
       if (page.failed(answer)) return;
       parts?.forEach((one) => one.destroy());
       parts = takeApart(page, opened, {...answer.data, currency: invoice?.currency ?? ""}, of, names);
+      if (!isNew) return;
+      const head = opened.querySelector("h2");
+      opened.scrollIntoView({block: "start"});
+      head.tabIndex = -1;
+      head.focus({preventScroll: true});
+      announce(`${head.textContent}: taken apart`);
     });
   }
   update();
@@ -86,11 +113,11 @@ function takeApart(page, root, explained, of, names) {
   };
   const marks = explained.crossings.map((one) => ({at: toMs(one.hour), label: `past ${unit.short(one.threshold)}`}));
   const tiers = table({label: "Tiers", title: "Tiers", heading: "h3", name: "tiers", key: "tiers-", page, search: false, columns: tierColumns(line, unit, explained.currency), file: inCurrency(() => explained.currency), empty: "A price without tiers."});
-  tiers.set(line.tiers);
+  tiers.set(withEnds(line.tiers));
   const children = [el("h2", {}, `Line ${line.line}: ${[kindText(line), resourceText(line.resource, names, (line.corrects ?? line).kind), regionText(line.region)].filter(Boolean).join(", ")}`),
     explained.note ? el("p", {class: "notice"}, explained.note) : null, explained.gone ? el("p", {class: "notice"}, explained.gone) : null,
     el("p", {class: "soft"}, sumText(explained, unit.full)),
-    tiers.node];
+    line.shares?.length ? zonesOf(page, line, unit, names, explained.currency) : null, tiers.node];
   if (days.length) {
     const rows = table({label: "Days", title: "Days", heading: "h3", name: "days", key: "days-", page, search: false, columns: dayColumns(page, unit), empty: "No day has usage."});
     rows.set(days);
@@ -111,21 +138,31 @@ function takeApart(page, root, explained, of, names) {
 function lineColumns(page, names) {
   const open = (row) => String(row.line) === page.query.get("line");
   return [
-    {id: "line", name: "Line", kind: "number", value: (row) => row.line},
+    {id: "line", name: "Line", kind: "number", wideOnly: true, value: (row) => row.line},
     {id: "kind", name: "What", kind: "text", value: kindText},
     {id: "resource", name: "Of", kind: "text", value: (row) => resourceText(row.resource, names, (row.corrects ?? row).kind), title: (row) => row.resource},
-    {id: "region", name: "Region", kind: "text", value: (row) => regionText(row.region)},
-    {id: "quantity", name: "Quantity", kind: "decimal", field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
+    {id: "region", name: "Region", kind: "text", wideOnly: true, value: (row) => regionText(row.region)},
+    {id: "quantity", name: "Quantity", kind: "decimal", wideOnly: true, field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
-    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`,
+    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`, "aria-expanded": String(open(row)),
       onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},
   ];
+}
+
+/* A line that zones share, zone by zone. */
+function zonesOf(page, line, unit, names, currency) {
+  const name = (row) => names.get(row.zone) ?? `Zone ${row.zone}`;
+  return table({label: "Zones of the line", title: "Zones", heading: "h3", name: "line-zones", key: "share-", page, search: false, rows: line.shares, sort: "-exact", rowData: (row) => ({share: row.zone}), file: inCurrency(() => currency), columns: [
+    {id: "zone", name: "Zone", kind: "text", value: name, title: name, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/zones/${row.zone}`)}, name(row)) : name(row))},
+    {id: "bytes", name: "Used", kind: "decimal", field: "bytes", value: (row) => row.bytes, cell: (row) => unit.short(row.bytes), title: (row) => unit.full(row.bytes)},
+    {id: "exact", name: "Amount", kind: "decimal", field: "exact", value: (row) => row.exact, cell: (row) => rounded(row.exact, currency), title: (row) => `exactly ${row.exact} ${currency}`}]}).node;
 }
 
 function tierColumns(line, unit, currency) {
   return [
     {id: "from", name: "From", kind: "decimal", field: "from", value: (row) => row.from ?? "", cell: (row) => (row.from === null ? NOTHING : unit.short(row.from)), title: (row) => (row.from === null ? null : unit.full(row.from))},
-    {id: "to", name: "To", kind: "decimal", field: "to", value: (row) => row.to ?? "", cell: (row) => (row.to === null || row.to === undefined ? "no end" : unit.short(row.to))},
+    {id: "end", name: "To", kind: "decimal", value: (row) => row.end ?? "", cell: (row) => (row.end === null ? "not reached" : unit.short(row.end)), title: (row) => (row.end === null ? null : unit.full(row.end))},
+    {id: "to", name: "Used to", kind: "decimal", field: "to", value: (row) => row.to ?? "", cell: (row) => (row.to === null || row.to === undefined ? NOTHING : unit.short(row.to)), title: (row) => (row.to === null || row.to === undefined ? null : unit.full(row.to))},
     {id: "units", name: "Used", kind: "decimal", field: "units", value: (row) => row.units ?? "", cell: (row) => unit.short(row.units), title: (row) => unit.full(row.units)},
     {id: "list_price", name: "List price", kind: "decimal", field: "list_price", value: (row) => row.list_price ?? "", cell: (row) => priceText(row, line, currency), title: (row) => `${row.price} ${currency} per ${line.unit ?? "unit"}`},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => rounded(row.amount, currency), title: (row) => `exactly ${row.amount} ${currency}`},

@@ -3,7 +3,8 @@
 import {pageHead, zoneSwitch} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {entries, filterBar} from "../entries.js";
-import {bytes, number, time} from "../format.js";
+import {bytes, day, number, time} from "../format.js";
+import {countryCodes} from "../names.js";
 import {parseMoment} from "../range.js";
 
 const LIMIT = 100, SECONDS = 5, KEPT_MS = 72 * 3600000, MINUTE = 60000;
@@ -13,7 +14,7 @@ const FILTERS = [
   {id: "status", name: "status", hint: "404,5xx"},
   {id: "cacheStatus", name: "cache", hint: "MISS,EXPIRED"},
   {id: "urlContains", name: "URL", hint: "/video/"},
-  {id: "country", name: "country", hint: "DE"},
+  {id: "country", name: "country", hint: "Germany or DE", read: countryCodes, unknown: "No country of this name. Write it in English, or its two letters."},
   {id: "edgeLocation", name: "edge location", hint: "NY"},
   {id: "remoteIp", name: "address", hint: "192.0.2.1"},
   {id: "userAgentContains", name: "user agent", hint: "curl"},
@@ -28,6 +29,12 @@ const FINDS = {statusCode: "status", cacheStatus: "cacheStatus", countryCode: "c
   userAgent: "userAgentContains", referer: "refererContains", host: "urlContains", path: "urlContains", requestId: "requestId"};
 
 const fields = (row) => Object.entries(row).map(([name, value]) => ({name, value, only: FINDS[name] && value !== "" ? {[FINDS[name]]: String(value)} : null}));
+/* On a phone a URL begins with its path. */
+function urlParts(url) {
+  const [, host, path] = /^([a-z]+:\/\/[^/]*)?(.*)$/s.exec(url ?? "");
+  return host && path ? [el("span", {class: "wide-only"}, host), path] : url;
+}
+
 const at = (row) => Date.parse(row.timestamp);
 
 /** What of the time an address asks for, in its own words: from= and to=, or the last hours. What moves with the
@@ -47,17 +54,17 @@ export function show(page) {
   const lasts = el("div", {class: "segments", role: "group", "aria-label": "Time shown"});
   const days = el("details", {class: "pop"});
   const columns = [
-    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, time(row.timestamp, page.zone, true))},
+    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, el("span", {class: "wide-only"}, `${day(row.timestamp, page.zone)}, `), time(row.timestamp, page.zone, true).split(", ").at(-1))},
     {id: "statusCode", name: "Status", value: (row) => row.statusCode, cell: (row) => el("span", {class: row.statusCode >= 400 ? "error" : null}, String(row.statusCode))},
-    {id: "cacheStatus", name: "Cache", value: (row) => row.cacheStatus},
-    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true},
+    {id: "cacheStatus", name: "Cache", wideOnly: true, value: (row) => row.cacheStatus},
+    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true, cell: (row) => urlParts(row.url ?? row.path)},
     {id: "bytesSent", name: "Sent", kind: "number", value: (row) => row.bytesSent, cell: (row) => el("span", {title: `${number(row.bytesSent)} bytes`}, bytes(row.bytesSent))},
     {id: "edgeLocation", name: "Edge", value: (row) => row.edgeLocation},
     {id: "countryCode", name: "Country", value: (row) => row.countryCode},
   ];
   const list = entries({page, label: "Request log", name: "log", columns, fields, time: at, older,
     empty: () => (!zone() ? "Choose a pull zone." : bar.node.querySelector(".chip") ? "No line of this time passes the filters."
-      : "No line of this time. Lines are kept for 72 hours where the zone logs: tollbook follow --server URL --key-file FILE LOG")});
+      : "No line of this time. Requests of the last 72 hours appear here, where logging is on in the zone.")});
   let stop = null;
 
   const span = () => spanOf(page.query, page.now());

@@ -20,10 +20,11 @@ export function show(page) {
     title: (row) => money(value(row), row.currency), ...more});
   const isNone = (value) => decimalCompare(value, "0") === 0;
   const columns = [
-    {id: "account", name: "Account", kind: "number", value: (row) => row.account,
+    {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account,
       cell: (row) => el("a", {href: page.href("/overview", {account: row.account})}, String(row.account))},
-    {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name},
-    {id: "pays", name: "Pays", kind: "text", value: (row) => (row.prepaid ? "prepaid" : "by invoice")},
+    {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name,
+      cell: (row) => el("a", {href: page.href("/overview", {account: row.account})}, row.name)},
+    {id: "pays", name: "Pays", kind: "text", wideOnly: true, value: (row) => (row.prepaid ? "prepaid" : "by invoice")},
     column("monthToDate", "This month", (row) => row.monthToDate, {field: "monthToDate",
       cell: (row) => [row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
     column("forecast", "To its end", (row) => forecasts.get(row.account)?.p50, {sort: false,
@@ -68,7 +69,7 @@ export function show(page) {
     let done = 0;
     for (const row of asked) {
       work.say(`Forecast: ${++done} of ${count(asked.length, "account")} …`);
-      const answer = await operation(page, "forecast", {account: row.account, paths: 1000}, {signal: work.signal});
+      const answer = await operation(page, "forecast", {account: row.account}, {signal: work.signal});
       if (answer.cancelled) break;
       if (answer.ok && answer.answer?.money) forecasts.set(row.account, answer.answer.money.net);
       t.set(list.rows);

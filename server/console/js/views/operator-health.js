@@ -30,7 +30,10 @@ export function show(page) {
   const since = (found, id, most, what) => fact(`Last ${what}`, id, found[id], found[id] === undefined ? `never: tollbook ${what} --db FILE` : `${duration(found[id])} ago`,
     found[id] === undefined || found[id] > most);
 
-  page.poll("/metrics", {seconds: 10, accept: "text/plain"}, (answer) => {
+  const AS_TEXT = {accept: "text/plain"};
+  page.poll("/metrics", {seconds: 10, ...AS_TEXT}, draw);
+
+  function draw(answer) {
     if (page.failed(answer)) return;
     const found = metrics(answer.data), free = found.tollbook_disk_free_bytes, held = found.tollbook_store_bytes;
     const connections = Object.entries(found).filter(([name]) => name.startsWith("tollbook_connections{")).reduce((sum, [, n]) => sum + n, 0);
@@ -48,7 +51,7 @@ export function show(page) {
       fact("Free on the disk", "tollbook_disk_free_bytes", free, bytes(free), free < held / 5),
       since(found, "tollbook_last_verify_age_seconds", AGED.verify, "verify"),
       since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup")));
-  });
+  }
 
   async function check() {
     verify.disabled = true;
@@ -63,6 +66,7 @@ export function show(page) {
       : "No differences.";
     fill(checked, el("div", {class: "notice"}, el("p", {}, verdict), found.length ? el("pre", {tabindex: "0"}, found.join("\n")) : null,
       sentences(answer.said)));
+    if (!answer.no) draw(await page.get("/metrics", AS_TEXT));
   }
 
   async function read() {

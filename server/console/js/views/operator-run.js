@@ -20,15 +20,16 @@ export function show(page) {
   const waiting = el("div", {role: "status"}), unowned = el("div", {role: "status"});
 
   const columns = [
-    {id: "account", name: "Account", kind: "number", value: (row) => row.account,
+    {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account,
       cell: (row) => el("a", {href: page.href("/overview", {account: row.account})}, String(row.account))},
-    {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name},
-    {id: "state", name: "State", kind: "text", value: (row) => (row.invoice ? `${row.state}, ${row.invoice}` : row.state)},
+    {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name,
+      cell: (row) => el("a", {href: page.href("/overview", {account: row.account})}, row.name)},
+    {id: "state", name: "State", kind: "text", wideOnly: true, value: (row) => (row.invoice ? `${row.state}, ${row.invoice}` : row.state)},
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "before", name: "Month before", kind: "decimal", value: (row) => row.last?.total, cell: (row) => money(row.last?.total, row.last?.currency)},
     {id: "difference", name: "Net difference", kind: "decimal", field: "difference", value: (row) => row.difference, cell: (row) => money(row.difference, row.currency)},
     {id: "wrong", name: "Looks wrong", kind: "text", wide: true, value: (row) => row.looks_wrong.map((one) => one.text).join(" ") || null,
-      cell: (row) => (row.looks_wrong.length ? row.looks_wrong.map((one) => el("p", {class: "warned", data: {what: one.what}}, inCode(one.text))) : "–")},
+      cell: (row) => (row.looks_wrong.length ? row.looks_wrong.map((one) => [el("span", {class: "warned", data: {what: one.what}}, inCode(one.text)), " "]) : "–"), title: (row) => row.looks_wrong.map((one) => one.text).join(" ") || null},
   ];
   const t = table({label: "Invoices of the month", name: "run", page, columns, sort: "wrong", rowData: (row) => ({account: row.account}), file: [...inCurrency(), {id: "last", name: "currency before", value: (row) => row.last?.currency}],
     empty: "No account has anything in this month. Usage comes in with: tollbook ingest --db FILE access.log"});

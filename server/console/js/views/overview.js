@@ -1,6 +1,6 @@
 /* One page of traffic: the board, regions, top zones. */
 
-import {board, sparkColumn, trafficColumns} from "../board.js";
+import {board, changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
 import {table} from "../table.js";
@@ -11,11 +11,11 @@ export function show(page) {
   const regions = table({title: "Regions", name: "regions", key: "region-", page, search: false, sort: "-TotalBandwidthUsed",
     empty: "No region had traffic in this time.", rowData: (row) => ({region: row.id}),
     columns: [{id: "name", name: "Region", kind: "text", value: (row) => row.name ?? row.id, title: () => "Show this region alone",
-      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed", "CacheHitRate"])]});
+      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed"), ...trafficColumns(["CacheHitRate"])]});
   const zones = table({title: "Top zones", name: "top-zones", key: "top-", page, search: false, rowData: (row) => ({zone: row.id}),
-    empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
+    empty: "No zone yet. Your provider adds zones to this account.",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
-      cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"])]});
+      cell: (row) => el("a", {href: page.href(`/zones/${row.id}`)}, row.name)}, sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed"), ...trafficColumns(["TotalBandwidthUsed"])]});
   const filter = el("span", {});
   const below = el("div", {class: "columns"}, el("section", {class: "panel"}, regions.node), el("section", {class: "panel"}, zones.node));
   const traffic = board(page, {below: [below], query: () => ({top: TOP, region: page.query.get("region")}), hint, f(data) {
@@ -33,6 +33,6 @@ export function show(page) {
 
 function hint(data) {
   return data.zones.total === 0
-    ? "There is no pull zone yet. Declare one: tollbook apply --db FILE catalog.json, then take in its log: tollbook ingest --db FILE requests.log"
-    : "No traffic in this time. Choose a longer time, or take in a log: tollbook ingest --db FILE requests.log";
+    ? "No zone yet. Your provider adds zones to this account; their traffic appears here."
+    : "No traffic in this time. Choose a longer time.";
 }

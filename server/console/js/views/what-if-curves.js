@@ -3,14 +3,12 @@
 
 import {chart} from "../chart.js";
 import {el, fill} from "../dom.js";
-import {bytes, compact, decimals, money, number} from "../format.js";
-import {curve, curveAt, merge, pricingOf, reach} from "../scenario.js";
+import {bytes, compact, decimals, money} from "../format.js";
+import {breakText, curve, curveAt, merge, pricingOf, reach} from "../scenario.js";
+import {rounded} from "../money.js";
 import {valueTicks} from "../ticks.js";
 
 const KINDS = [["volume", "Volume zones", 1e9], ["load_balancer", "Load balancer", 1e6]];
-
-/* The API calls the two a and b. */
-const named = (words, a, b) => words.replace(/\b\d{5,}\b/g, (text) => number(text)).replace(/\b([ab]) is cheaper/g, (_, which) => `${which === "a" ? a : b} is cheaper`);
 
 export function curvesView(page) {
   const node = el("section", {class: "panel", "aria-label": "Cost curves", hidden: true}), place = el("div"), words = el("ul", {class: "remarks"});
@@ -53,8 +51,8 @@ export function curvesView(page) {
     }
     const answer = await page.post("/operations/solve-break-even", {book: base.book, second: other.asked, of});
     if (asked !== drawn) return;
-    const breaks = answer.ok ? answer.data.answer.breaks : [];
-    const where = breaks.flatMap((one) => one.costs.map((cost) => Number(cost.units) / unit)).filter((n) => n > 0);
+    const {breaks, up_to} = answer.ok ? answer.data.answer : {breaks: []};
+    const where = breaks.flatMap((one) => one.costs.filter((cost) => cost.units !== up_to).map((cost) => Number(cost.units) / unit)).filter((n) => n > 0);
     const at = curveAt(pair, reach(pair, where));
     const shown = (n) => (of === "volume" ? bytes(n * unit) : compact(n * unit)), whole = (n) => `${shown(n)}${of === "volume" ? "" : " requests"}`;
     made?.destroy();
@@ -63,7 +61,7 @@ export function curvesView(page) {
     fill(place, made.node);
     made.set({at, by: "units", series: [{name: base.book, values: curve(pair[0], at), colour: 3}, {name: other.name, values: curve(pair[1], at), colour: 1}],
       marks: where.filter((n) => n <= at[at.length - 1]).slice(0, 8).map((n) => ({at: n, label: shown(n)}))});
-    fill(words, answer.ok ? (breaks.length ? breaks.slice(0, 8).map((one) => el("li", {}, named(one.words, base.book, other.name))) : el("li", {}, "They never cost the same.")) : el("li", {class: "error"}, answer.message));
+    fill(words, answer.ok ? (breaks.length ? breaks.slice(0, 8).map((one) => el("li", {}, breakText(one, up_to, {a: base.book, b: other.name}, (units) => whole(Number(units) / unit), (amount) => rounded(amount, base.currency)))) : el("li", {}, "They never cost the same.")) : el("li", {class: "error"}, answer.message));
   }
 
   return {node, set(nextScenario, nextBase, books) {

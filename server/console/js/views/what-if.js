@@ -4,6 +4,7 @@
 import {linkButton, pageHead} from "../controls.js";
 import {download, el, fill} from "../dom.js";
 import {duration} from "../format.js";
+import {accountNames} from "../operator.js";
 import {addMonths} from "../range.js";
 import {read, tidy} from "../scenario.js";
 import {answerView} from "./what-if-answer.js";
@@ -89,13 +90,15 @@ export function show(page) {
     }
     if (answer.status === 404) {
       page.failed({ok: true, path: answer.path});
-      fill(place, el("p", {class: "empty"}, `${answer.message} Choose months with usage, or take some in: tollbook ingest --db FILE requests.log`));
+      fill(place, el("p", {class: "empty"}, `${answer.message} Choose months with usage.`));
       return;
     }
     if (page.failed(answer)) return;
     asked = JSON.stringify(what);
+    const names = await accountNames(page);
+    if (page.signal.aborted) return;
     place.classList.remove("old");
-    fill(place, answerView(page, answer.data, {csv: () => answerAs("text/csv", "csv", what), html: () => answerAs("text/html", "html", what)}));
+    fill(place, answerView(page, answer.data, names, {csv: () => answerAs("text/csv", "csv", what), html: () => answerAs("text/html", "html", what)}));
   }
 
   async function answerAs(type, ending, what) {

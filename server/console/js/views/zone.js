@@ -7,7 +7,7 @@ import {el, figure, fill, later} from "../dom.js";
 import {bytes, bytesFull, compact, count, milliseconds, number, percent} from "../format.js";
 import {featureDays, formatDate, write, zoomTo} from "../range.js";
 import {groups} from "../settings.js";
-import {ofSomething, untilNow} from "../traffic.js";
+import {counted, finished, ofSomething, untilNow} from "../traffic.js";
 
 const TYPES = ["premium", "volume"];
 
@@ -87,7 +87,7 @@ export function show(page) {
 }
 
 function traffic(page, id, name) {
-  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time, or take in its log: tollbook ingest --db FILE requests.log"});
+  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time."});
   return {node: made.node, update: made.update};
 }
 
@@ -106,8 +106,9 @@ function feature(page, id, what) {
     const values = (field) => Object.values(data[field] ?? {});
     for (const {series, chart: drawn} of charts) {
       const at = Object.keys(data[series[0][1]] ?? {}).map(Date.parse);
-      drawn.set({at, by: at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now: page.now(), series: series.map(([name, field, of]) => (
-        {name, values: untilNow(of ? ofSomething(values(field), values(of)) : values(field), at, page.now())}))});
+      const by = at.length > 1 && at[1] - at[0] < 86400000 ? "hour" : "day", now = page.now();
+      drawn.set({at, by, now, series: series.map(([name, field, of]) => (
+        {name, values: untilNow(of ? ofSomething(values(field), values(of)) : counted(values(field), finished(at, by, now)), at, now)}))});
     }
   }
 
@@ -157,7 +158,7 @@ function feature(page, id, what) {
 
   return {node, update, leave: () => asking?.abort(), zone(zone) {
     hint.hidden = zone[what.on] === true;
-    hint.textContent = `${what.name} is off in this zone. Figures are what was counted while it was on. The catalogue turns it on: settings, ${what.on}.`;
+    hint.textContent = `${what.name} is off in this zone. Figures are what was counted while it was on. Your provider turns it on.`;
   }};
 }
 
@@ -165,7 +166,7 @@ function settings(page) {
   let zone = null, currency = "";
   const field = el("input", {type: "search", placeholder: "Search settings", "aria-label": "Search settings",
     oninput: later(() => page.set({search: field.value || null}, {replace: true}), 150)});
-  const place = el("div", {class: "settings"}), said = el("span", {class: "soft", role: "status"});
+  const place = el("div", {class: "view"}), said = el("span", {class: "soft", role: "status"});
   const node = el("div", {class: "view"}, el("div", {class: "table-tools"}, field, said, el("span", {class: "does"}, linkButton())), place);
 
   function hidden(item) {
@@ -179,9 +180,16 @@ function settings(page) {
     if (document.activeElement !== field) field.value = text;
     const found = groups(zone, text, currency);
     said.textContent = text ? count(found.reduce((sum, group) => sum + group.items.length, 0), "setting") : "";
-    fill(place, found.length ? found.map((group) => panel(group.name, el("dl", {class: "facts"}, group.items.map((item) => [
-      el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}, title: item.secret ? null : item.exact}, item.secret ? hidden(item) : item.text)])))) : el("p", {class: "empty"}, "No setting matches the search."));
+    if (!found.length) return fill(place, el("p", {class: "empty"}, "No setting matches the search."));
+    const all = el("div", {class: "settings"}, found.map((group) => panel(group.name, facts(group.items))));
+    if (text) return fill(place, all);
+    const changed = found.flatMap((group) => group.items.filter((item) => item.isChanged)), isOpen = Boolean(place.querySelector("details[open]"));
+    fill(place, panel("Changed", changed.length ? facts(changed) : el("p", {class: "soft"}, "Nothing: every setting has its default.")),
+      el("details", {class: "all", open: isOpen}, el("summary", {}, `All ${count(found.reduce((sum, group) => sum + group.items.length, 0), "setting")}`), all));
   }
+
+  const facts = (items) => el("dl", {class: "facts"}, items.map((item) => [
+    el("dt", {title: item.field}, item.words), el("dd", {data: {setting: item.field}, title: item.secret ? null : item.exact}, item.secret ? hidden(item) : item.text)]));
   if (page.session.role.startsWith("User")) page.get("/user").then((answer) => {
     if (!answer.ok) return;
     currency = answer.data.Currency;

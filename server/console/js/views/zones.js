@@ -1,36 +1,37 @@
 /* All zones: searched and sorted by the server, read page by page as they come into sight. */
 
-import {sparkColumn, trafficColumns} from "../board.js";
+import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
-import {money} from "../format.js";
+import {money, month as monthName} from "../format.js";
 import {longList} from "../long-list.js";
-import {inCurrency, rounded} from "../money.js";
+import {chargesByZone, inCurrency, rounded} from "../money.js";
 import {ask as asked} from "../range.js";
 import {table} from "../table.js";
 
 const PAGE = 40; // a screen's
 
 export function show(page) {
-  const charges = new Map();
+  const charges = new Map(), hasCharges = page.offers("billing") && page.session.account;
+  const chargesOf = el("span"); // the head of their column: which month's they are
   let currency = "";
   const columns = [
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
     {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
-    sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]),
-    ...(page.offers("billing") && page.session.account ? [{id: "MonthlyUsage", name: "This month", kind: "decimal", sort: false, field: "MonthlyUsage",
+    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), {...changeColumn("TotalRequestsServed"), sort: false}, ...trafficColumns(["TotalBandwidthUsed"]),
+    ...(hasCharges ? [{id: "MonthlyUsage", name: chargesOf, kind: "decimal", sort: false, field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
-      title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of the running month before tax`}] : []),
+      title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of ${monthName(chargedMonth())} before tax`}] : []),
     ...trafficColumns(["CacheHitRate", "Errors5xx", "Errors4xx", "AverageOriginResponseTime"]),
   ];
   const list = longList({page, size: PAGE, what: "zones", part: (answer) => answer.data.zones, shown: (rows) => t.set(rows),
     ask: (number, signal) => page.get("/insights", {query: query(number), ...(signal ? {signal} : {})})});
   const t = table({label: "Zones", name: "zones", page, columns, rowData: (row) => ({zone: row.id}), sort: "-TotalRequestsServed",
-    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: page.offers("billing") && page.session.account ? inCurrency(() => currency) : [], empty: "No zone here. Declare one: tollbook apply --db FILE catalog.json"});
-  page.root.append(pageHead(page, "Zones", {range: true, compare: () => false}), el("section", {class: "panel"}, t.node));
+    onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: hasCharges ? inCurrency(() => currency) : [], empty: "No zone yet. Your provider adds zones to this account."});
+  page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
 
-  const query = (number) => ({...asked(page.range()), account: page.account, compare: "none", top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
+  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
@@ -39,6 +40,7 @@ export function show(page) {
   }
 
   function update() {
+    readCharges();
     if (!page.account) return t.say("Give an account's number above, or choose one under Accounts.");
     if (!list.isOther(JSON.stringify(query(1)))) return t.set(list.rows);
     t.wait();
@@ -48,12 +50,34 @@ export function show(page) {
     });
   }
 
-  if (page.offers("billing") && page.session.account) {
-    page.poll("/billing/summary", {seconds: 300, exact: true}, (answer) => {
-      if (!answer.ok) return;
-      for (const one of answer.data) charges.set(Number(one.PullZoneId), one.MonthlyUsage);
+  /* Charges are of a month: the one that the time shown ends in. */
+  const monthOf = (ms) => new Date(ms).toISOString().slice(0, 7), running = () => monthOf(page.now());
+  const chargedMonth = () => monthOf(Math.min(page.range().to - 1, page.now()));
+  let charged = "", askingCharges = null;
+  function readCharges() {
+    const month = chargedMonth();
+    if (!hasCharges || month === charged) return;
+    charged = month;
+    charges.clear();
+    chargesOf.textContent = month === running() ? `${monthName(month)} so far` : `Charges, ${monthName(month)}`;
+    askingCharges?.abort();
+    const signal = (askingCharges = new AbortController()).signal, show = (found) => {
+      if (month !== charged) return;
+      for (const [id, amount] of found) charges.set(id, amount);
       t.set(list.rows);
+    };
+    page.signal.addEventListener("abort", () => askingCharges.abort(), {signal});
+    if (month === running()) return page.poll("/billing/summary", {seconds: 300, exact: true, signal}, (answer) => {
+      if (answer.ok) show(answer.data.map((one) => [Number(one.PullZoneId), one.MonthlyUsage]));
     });
+    page.get("/billing/invoices", {exact: true, signal}).then(async (answer) => {
+      const one = answer.ok && answer.data.invoices.find((row) => row.month === month && row.kind === "invoice" && row.state !== "void");
+      const invoice = one && await page.get(`/billing/invoices/${one.number}`, {exact: true, accept: "application/json", signal});
+      if (invoice?.ok) show(chargesByZone(invoice.data));
+    });
+  }
+
+  if (hasCharges) {
     if (page.session.role.startsWith("User")) page.get("/user").then((answer) => {
       if (!answer.ok) return;
       currency = answer.data.Currency;
