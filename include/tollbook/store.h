@@ -372,8 +372,10 @@ typedef struct tb_store_figures {
 TB_MUST_USE tb_code tb_store_read_figures(tb_store *store, tb_store_figures *ret_figures,
                                           tb_error *err);
 
-/* Re-sums and re-checks everything stored. Calls say (may be NULL) with a sentence per difference
- * found. TB_OK also when differences were found: they are counted in *ret_differences. */
+/* Re-sums and re-checks everything stored. Calls say (may be NULL) with a sentence per difference found, and with notes of
+ * what could not be checked, which begin with TB_NOTE. TB_OK also when differences were found: *ret_differences counts
+ * them, without the notes. */
+#define TB_NOTE "Note: "
 typedef void (*tb_say)(void *ctx, const char *sentence);
 TB_MUST_USE tb_code tb_store_verify(tb_store *store, tb_say say, void *ctx,
                                     uint64_t *ret_differences, tb_error *err);

@@ -214,7 +214,7 @@ static void remark_unrated(const check *c)
     char sentence[200];
     if (!c->unrated || !c->say) return;
     snprintf(sentence, sizeof sentence,
-             "%s of months whose usage is no longer kept: checked by hash and chain, not rated again.",
+             TB_NOTE "%s of months whose usage is no longer kept: checked by hash and chain, not rated again.",
              TB__COUNTED(c->unrated, "invoice"));
     c->say(c->ctx, sentence);
 }

@@ -234,7 +234,7 @@ static void remark_unrated(const checking *c)
     char sentence[200];
     if (!c->unrated || !c->say) return;
     snprintf(sentence, sizeof sentence,
-             "%s of closings, of accounts whose usage is no longer kept: checked by hash, not worked out again.",
+             TB_NOTE "%s of closings, of accounts whose usage is no longer kept: checked by hash, not worked out again.",
              TB__COUNTED(c->unrated, "amount"));
     c->say(c->ctx, sentence);
 }

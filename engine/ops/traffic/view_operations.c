@@ -92,19 +92,28 @@ static tb_code usage(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
 
 /* --- verify, anchor --- */
 
-static void say_difference(void *ctx, const char *sentence)
+/* What verify finds: differences go to the answer as they come, notes behind them. */
+typedef struct finding {
+    tb_reply *reply;
+    tb_buf notes; /* strings of JSON, each with a comma before it but the first */
+    bool csv;
+} finding;
+
+static void say_finding(void *ctx, const char *sentence)
 {
-    tb_reply *reply = ctx;
-    if (reply->json.len && reply->json.data[reply->json.len - 1] != '[') tb_buf_str(&reply->json, ",");
-    tb_json_string(&reply->json, sentence, strlen(sentence));
-    tb_buf_fmt(&reply->out, "%s\n", sentence);
+    finding *f = ctx;
+    const bool note = strncmp(sentence, TB_NOTE, strlen(TB_NOTE)) == 0;
+    tb_buf *json = note ? &f->notes : &f->reply->json;
+    const char *text = note ? sentence + strlen(TB_NOTE) : sentence;
+    if (json->len && json->data[json->len - 1] != '[') tb_buf_str(json, ",");
+    tb_json_string(json, text, strlen(text));
+    if (!note || !f->csv) tb_buf_fmt(&f->reply->out, "%s\n", sentence);
 }
 
-static tb_code compare(tb_store *store, const char *against, tb_reply *reply,
-                       uint64_t *differences, tb_error *err)
+static tb_code compare(tb_store *store, const char *against, finding *f, uint64_t *differences, tb_error *err)
 {
     uint64_t more = 0;
-    tb_code code = tb_store_verify_against(store, against, say_difference, reply, &more, err);
+    tb_code code = tb_store_verify_against(store, against, say_finding, f, &more, err);
     *differences += more;
     return code;
 }
@@ -128,18 +137,24 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
     tb_error why;
     if (against && tb_anchor_check(against, &why))
         return tb_fail(err, TB_E_VALIDATION, "against", "\"%.40s\": %s", against, why.message);
+    finding f = {.reply = reply, .csv = tb_arg_is(args, "format", "csv")};
+    tb_buf_init(&f.notes, TB_REPLY_MAX, NULL);
     tb_buf_str(&reply->json, "{\"differences\":[");
-    if (tb_arg_is(args, "format", "csv")) tb_buf_str(&reply->out, "difference\n");
-    tb_code code = tb__verify_in(ops->store, &closings, say_difference, reply, &differences, err);
-    if (!code && against) code = compare(ops->store, against, reply, &differences, err);
+    if (f.csv) tb_buf_str(&reply->out, "difference\n");
+    tb_code code = tb__verify_in(ops->store, &closings, say_finding, &f, &differences, err);
+    if (!code && against) code = compare(ops->store, against, &f, &differences, err);
+    tb_buf_str(&reply->json, "],\"notes\":[");
+    tb_buf_add(&reply->json, f.notes.data, f.notes.len);
     tb_buf_str(&reply->json, "]}");
+    if (!code && f.notes.failed) code = tb_fail(err, TB_E_NOMEM, NULL, NULL);
+    tb_buf_release(&f.notes);
     if (code) return code;
     if (closings.by_hash)
         tb_reply_say(reply, "%s worked out again, %s checked by hash alone%s.",
                      TB__COUNTED(closings.again, "closing"), TB__COUNTED(closings.by_hash, "closing"),
                      closings.all ? "" : " (--all works out older months too)");
     reply->no = differences > 0;
-    if (!differences && !tb_arg_is(args, "format", "csv")) tb_buf_str(&reply->out, "no differences.\n");
+    if (!differences && !f.csv) tb_buf_str(&reply->out, "no differences.\n");
     tb__print_answer(args, reply);
     if (!differences) return TB_OK;
     tb_reply_say(reply,

@@ -526,6 +526,7 @@ static tb_code adopt_zone(tb_store *store, int64_t zone, int64_t account, tb_err
     if (!code && locations) code = share_zone(store, to, zone, locations, err);
     if (!code && to->shares != zone) code = adopt_days(&a, from, join_day, &locations, err);
     if (!code) code = flush_account(&a.accounts, err);
+    if (!code) code = tb__write_buffer_flush(store, err); /* cell_max is known then */
     if (!code) code = tb__usage_reserve(store, 0, &kept, err);
     if (!code) code = tb__meta_set(store, "cell_max", store->usage->cell_max, err);
     if (!code) code = tb__series_save(store, err);

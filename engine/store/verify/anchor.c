@@ -371,7 +371,7 @@ static tb_code compare_newest(tb_store *store, const anchor *then, anchor *again
         return code;
     }
     snprintf(text, sizeof text,
-             "The last %" PRId64 " of %" PRId64 " segments of inputs that the anchor covers were folded since and are "
+             TB_NOTE "The last %" PRId64 " of %" PRId64 " segments of inputs that the anchor covers were folded since and are "
              "not compared: a later anchor covers them.",
              left, then->rows[GROUPS]);
     if (t->say) t->say(t->ctx, text);

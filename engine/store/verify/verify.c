@@ -28,10 +28,11 @@ void tb__differs(tb__verify *v, const char *fmt, ...)
 
 void tb__remarks(tb__verify *v, const char *fmt, ...)
 {
-    char sentence[SENTENCE_MAX];
+    char sentence[SENTENCE_MAX] = TB_NOTE;
+    const size_t len = strlen(sentence);
     va_list args;
     va_start(args, fmt);
-    vsnprintf(sentence, sizeof sentence, fmt, args);
+    vsnprintf(sentence + len, sizeof sentence - len, fmt, args);
     va_end(args);
     if (v->say) v->say(v->ctx, sentence);
 }

@@ -53,6 +53,24 @@ class Import(Case):
     def test_a_file_that_cannot_be_opened_is_one_sentence(self):
         self.assertEqual(self.take("nope", status=2).err.count("\n"), 1)
 
+    def test_what_an_account_takes_over_counts_for_the_overflow(self):
+        def zones(*ids):
+            self.run_tool("apply", "--db", "t.db", "-", stdin=json.dumps(
+                {"accounts": [{"id": 1, "name": "a"}], "zones": [
+                    {"id": zone, "account": 1, "name": f"z{zone}", "created": "2024-01-05T00:00:00Z"} for zone in ids]}).encode())
+
+        def of(zone, **counters):
+            return row(**counters).replace("101", str(zone), 1)
+        zones(101, 102)
+        self.take(self.write("a", of(101, bytes=10**18) * 4 + of(102, bytes=1)))
+        self.take(self.write("b", of(103, bytes=10**18) * 4))
+        self.take(self.write("c", row(7, bytes=7)))
+        self.take("--withdraw", "c")  # compacts everything
+        zones(101, 102, 103)
+        self.assertIn("2^63 - 1", self.take(self.write("d", of(101, bytes=10**18) * 2), status=2).err)
+        self.verify()
+        self.take(self.write("e", row(8, bytes=1)))
+
     def test_an_overflow_refuses_the_file_and_names_the_row(self):
         self.write("a", row(bytes=10**18) * 10)
         self.assertIn("a: line 10", self.take("a", status=2).err)

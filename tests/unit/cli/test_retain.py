@@ -58,7 +58,11 @@ class Retain(both.Both):
         self.both("retain", "--hours", 24, status=2)
         self.both("retain", status=2, alike=False)
         for db in ("t.db", "l.db"):
-            self.assertRegex(self.run_tool("verify", "--db", db, "--format", "table").out, "no longer kept.*\nno differences.\n$")
+            self.assertRegex(self.run_tool("verify", "--db", db, "--format", "table").out, "^Note: .*no longer kept.*\nno differences.\n$")
+            found = json.loads(self.run_tool("verify", "--db", db).out)
+            self.assertEqual(found["differences"], [])
+            self.assertRegex(found["notes"][0], "no longer kept")
+            self.assertEqual(self.run_tool("verify", "--db", db, "--format", "csv").out.splitlines(), ["difference"])
             entries = self.query("SELECT operation,arguments FROM audit WHERE operation='retain'", db)
             self.assertEqual(entries, [["retain", '{"hours":33,"days":33,"logs":"1h"}']])
         self.assertIn("free", self.run_tool("size", "--db", "t.db").out)

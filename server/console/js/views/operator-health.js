@@ -65,7 +65,7 @@ export function show(page) {
     const verdict = answer.no ? "Stored figures differ from what they are made of. Keep the file and see docs/operate/backup.md, \"What verify finds\"."
       : "No differences.";
     fill(checked, el("div", {class: "notice"}, el("p", {}, verdict), found.length ? el("pre", {tabindex: "0"}, found.join("\n")) : null,
-      sentences(answer.said)));
+      sentences(answer.answer?.notes ?? []), sentences(answer.said)));
     if (!answer.no) draw(await page.get("/metrics", AS_TEXT));
   }
 
