@@ -22,6 +22,12 @@ class Traffic(PlainCase):
         self.assertRegex(page.text("[data-figure='5xx']"), r"0\.0\d %\n[+−±][\d.]+ pt")
         self.assertEqual(page.script("return [...document.querySelectorAll('[data-chart=status] .key')].map(one => one.textContent)"), ["4xx", "5xx"])
 
+    def test_controls_of_time_are_words(self):
+        page = self.signed_in(path="/overview?range=30d")
+        page.named("button", "Zoom out")
+        self.assertIn("Zoom out", page.text(".range"))
+        self.assertIn("compare with", page.text(".range"))
+
     def test_one_tooltip_and_a_rule_through_all_charts(self):
         page = self.signed_in(path="/overview?range=30d")
         page.script("document.querySelector('[data-chart=series] .stage').focus()")

@@ -46,8 +46,8 @@ export function rangePicker(page, {compare = () => true} = {}) {
         icon("‹", "Earlier", () => change(range.previous(shown))),
         own,
         icon("›", "Later", () => change(later), !later),
-        icon("−", "Zoom out", () => change(longer), !longer)),
-      compare() ? el("label", {class: "inline"}, "against ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
+        el("button", {type: "button", onclick: () => change(longer), disabled: !longer}, "Zoom out")),
+      compare() ? el("label", {class: "inline"}, "compare with ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
         range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))) : null,
       zoneSwitch(page));
     node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
