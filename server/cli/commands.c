@@ -78,7 +78,7 @@ static const cli_option token_options[] = {
      .min = 1,
      .max = INT64_MAX,
      .list = "account list --db FILE",
-     .help = "whose token"},
+     .help = "the account that the token is for"},
     {.name = "role",
      .value = "ROLE",
      .kind = CLI_TEXT,
@@ -98,14 +98,14 @@ static const cli_option follow_options[] = {
     {.name = "every",
      .value = "TIME",
      .kind = CLI_TEXT,
-     .help = "how often what is new is shipped: 500ms, 2s, 1m; default 2s"},
+     .help = "how often new lines are shipped: 500ms, 2s, 1m; default 2s"},
     {.name = "bytes",
      .value = "N",
      .kind = CLI_NUMBER,
      .min = 1,
      .max = 1 << 30,
      .help = "ship a log earlier once it has so many new bytes; default 1048576"},
-    {.name = "once", .kind = CLI_FLAG, .help = "ship what is there, and exit"},
+    {.name = "once", .kind = CLI_FLAG, .help = "ship the lines there are, and exit"},
     {.name = "metrics",
      .value = "FILE",
      .kind = CLI_TEXT,
@@ -342,8 +342,8 @@ cli_command cli_commands[] = {
      .operands = "",
      .summary = "Look at a database in a browser",
      .details = "Serves the console on this machine alone and opens it, signed in by a link that works once.\n"
-                "It does what the pages ask and nothing by itself: no request log goes, no day of a prepaid\n"
-                "account is entered, no message is sent. A database that `serve` holds has its console\n"
+                "It runs no periodic tasks: no request logs are deleted, no days of prepaid accounts are\n"
+                "entered, no messages are sent. A database that `serve` holds has its console\n"
                 "there, under /console/.",
      OPTIONS(console_options),
      .run = cli_console},

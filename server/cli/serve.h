@@ -83,14 +83,14 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
         {.name = "retain",                                                                         \
          .value = "HOURS,DAYS,LOGS",                                                               \
          .kind = CLI_TEXT,                                                                         \
-         .help = "let go daily of what is older than so many months of hours and of days, and of " \
-                 "request logs after a time, such as 25mo,60mo,72h; \"-\" keeps all; default -,-,72h"},\
+         .help = "delete older data daily: months of hours, months of days, time of request logs, such as " \
+                 "25mo,60mo,72h; \"-\" keeps all; default -,-,72h"},\
         CLI_USAGE_OPTIONS,                                                                         \
         SERVE_NUMBER("usage-compact-rows", "N", 0, 1000000000,                                     \
-                     "with --usage: a month is compacted once so many of its rows were not yet; "  \
+                     "with --usage: a month is compacted once it has this many uncompacted rows; "  \
                      "0: at any row; default 1000000"),                                            \
         SERVE_NUMBER("usage-gather-ms", "N", 10, 10000,                                            \
-                     "with --usage: what comes within so long of the last INSERT goes with the "    \
+                     "with --usage: rows that come within this time after an INSERT go with the "    \
                      "next one; default 1000"),                                                    \
         {.name = "cells",                                                                          \
          .value = "WHEN",                                                                          \

@@ -211,7 +211,7 @@ static tb_code show_statement(tb_ops *ops, const tb_args *args, tb_reply *reply,
 
 /* --- the rows --- */
 
-static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "whose entries"), TB__PARAM_FORMAT(TB__FORMATS)};
+static const tb_param list_params[] = {TB__PARAM_ACCOUNT(true, "the account"), TB__PARAM_FORMAT(TB__FORMATS)};
 
 #define NOTE                                                                                       \
     {                                                                                              \

@@ -29,7 +29,7 @@ static tb_code forecast(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_er
 }
 
 static const tb_param params[] = {
-    TB__PARAM_ACCOUNT(false, "whose month"),
+    TB__PARAM_ACCOUNT(false, "the account"),
     {.name = "seed",
      .value = "N",
      .kind = TB_PARAM_NUMBER,

@@ -271,7 +271,7 @@ static const tb_param params[] = {
     {.name = "on", .kind = TB_PARAM_FLAG,
      .help = "put messages into the outbox from now on; `serve --alert-url` does it too"},
     {.name = "off", .kind = TB_PARAM_FLAG,
-     .help = "put no more messages into the outbox, and give up what waits"},
+     .help = "put no more messages into the outbox, and drop pending ones"},
 };
 
 static const tb_operation rows[] = {

@@ -115,7 +115,7 @@ static const tb_operation rows[] = {
      .details =
          "For an account that is marked deleted. Its name, its zones' names, hostnames and settings that\n"
          "are texts go, in all versions of the catalogue, and so do its containers, request logs, shield\n"
-         "events, and the texts of refused lines, which nobody can tell apart. Usage, invoices, the ledger\n"
+         "events, and the texts of all refused lines, as their account is unknown. Usage, invoices, the ledger\n"
          "and the audit log stay, as law asks, with the buyer's name and address in final invoices; their\n"
          "pages call zones \"forgotten\" from then on. Stored copies\n"
          "(backups), names of log files and notes in the ledger are not touched, and an anchor from\n"

@@ -1,4 +1,4 @@
-/* retain: lets go of old usage and of request logs, a bounded part in each commit. A call goes on where the
+/* retain: deletes old usage and request logs, a bounded part in each commit. A call goes on where the
  * last one stopped: `next` is the entry in the audit log, the account, where in it, and what went so far. What is
  * too old is what was when the entry was made.
  *

@@ -35,7 +35,7 @@ static tb_code list_sizes(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
 
 static const tb_param params[] = {
     {.name = "by", .value = "kind|month|zone", .kind = TB_PARAM_CHOICE, .otherwise = "kind",
-     .help = "what is listed; default kind"},
+     .help = "the rows of the list; default kind"},
     {.name = "most", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = 1000000,
      .help = "at most so many lines; default 20"},
     TB__PARAM_FORMAT(TB__FORMATS),
