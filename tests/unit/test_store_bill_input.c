@@ -503,7 +503,7 @@ START_TEST(verify_names_what_cannot_be_read_and_what_could_not)
     ck_assert_uint_eq(differences, 0);
     ck_assert_uint_eq(found.n, 1);
     ck_assert_str_eq(found.text,
-                     "Account 1: tax.VAT must be a percent from 0 to 100 with at most 15 digits after"
+                     "Note: Account 1: tax.VAT must be a percent from 0 to 100 with at most 15 digits after"
                      " the point. Apply a catalogue with such a value. That was declared until"
                      " 2026-10-20T00:00:00Z and has been changed since: months before that depend on"
                      " it cannot be billed.\n");
