@@ -67,7 +67,7 @@ static tb_code compare_carried(carrying *c, tb_error *err)
     if (code || (logs.units == c->blocks && logs.seals == c->block_seals && events.seals == c->event_seals)) return code;
     return tb_fail(err, TB_E_DIFFERENT, "usage",
                    "Usage servers have other request logs or shield events than the file: %" PRIu64 " blocks there, %" PRIu64
-                   " here. The file was left as it is; what was sent is seen by nobody.",
+                   " here. The file is unchanged, and no answer includes the rows that were sent.",
                    logs.units, c->blocks);
 }
 

@@ -44,8 +44,8 @@ static tb_code ask_claims(tb_store *store, size_t shard, int64_t *ret, size_t n,
 static tb_code not_ours(const tb_store *store, size_t shard, tb_error *err)
 {
     return tb_fail(err, TB_E_USAGE, "usage",
-                   "The database %s of server %zu of --usage has the usage of another control file, and %s has none there. Name another "
-                   "database behind the hosts, which is made where it is missing, or serve the file that it belongs to.",
+                   "The database %s of server %zu of --usage has the usage of another control file, and %s has none there. Give another "
+                   "database name after the hosts, which is created if it does not exist, or serve the file that it belongs to.",
                    tb__ch_of(store)->client->database, shard + 1, store->path);
 }
 

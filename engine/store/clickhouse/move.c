@@ -298,8 +298,8 @@ static tb_code find_place(moving *m, tb_error *err)
     if (code) return code;
     if (seen.last && (seen.first < m->kept[FIRST] || seen.last > m->kept[EPOCH]))
         return tb_fail(err, TB_E_USAGE, "to",
-                       "The database %s of these usage servers holds another file's usage. Name another one behind the "
-                       "hosts: it is made where it is missing.",
+                       "The database %s of these usage servers holds another file's usage. Give another database name after "
+                       "the hosts; it is created if it does not exist.",
                        m->move->client->database);
     m->move->resumed = m->kept[FIRST] && m->kept[VERSION] == version && seen.last == m->kept[EPOCH] &&
                        m->kept[SHARDS] == (int64_t)m->move->client->shards;

@@ -361,8 +361,8 @@ static tb_code begin_copying(reshard *r, tb_error *err)
     r->again = number == now[0];
     if (!empty && (number != now[0] || now[1] != epoch + 1))
         return tb_fail(err, TB_E_USAGE, "to",
-                       "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Name "
-                       "another one behind the hosts: it is made where it is missing.",
+                       "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Give "
+                       "another database name after the hosts; it is created if it does not exist.",
                        r->to->client->database);
     return tb_store_write(r->store, keep_begin, now, err);
 }

@@ -77,8 +77,8 @@ static tb_code check_number(tb_store *store, const place *p, size_t shard, bool 
                        "here. Name the servers of the last `usage migrate`.",
                        name, shard + 1);
     return tb_fail(err, TB_E_USAGE, "usage",
-                   "The database %s of server %zu belongs to other servers than that of server 1. Name another one behind the hosts: it is "
-                   "made where it is missing.",
+                   "The database %s of server %zu belongs to other servers than that of server 1. Give another database name after the hosts; "
+                   "it is created if it does not exist.",
                    name, shard + 1);
 }
 
