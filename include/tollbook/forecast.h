@@ -182,6 +182,9 @@ TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_al
 
 /* Amounts and quantities are decimal text. One object, no line end. */
 TB_MUST_USE tb_code tb_forecast_json(const tb_forecast *forecast, tb_buf *out, tb_error *err);
+/* The members of it that matter in a list of accounts, each with a comma in front: currency, method, reason, money,
+ * bytes, complete. */
+void tb_forecast_figures_json(const tb_forecast *forecast, tb_buf *out);
 /* "premium", "volume", "override", "unpriced", "load_balancer". */
 const char *tb_usage_product_name(int column);
 /* The billing region's name, "" where it does not apply. */

@@ -2,6 +2,12 @@
  */
 #include "ops/prices/forecast.h"
 
+tb_code tb__forecast_check_paths(const tb_ops *ops, uint32_t paths, tb_error *err)
+{
+    if (!ops->shared || paths <= TB_FORECAST_PATHS) return TB_OK;
+    return tb_fail(err, TB_E_TOO_MUCH, "paths", "At most %d are possible here.", TB_FORECAST_PATHS);
+}
+
 static tb_code forecast_one(const tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_forecast f;
@@ -23,13 +29,16 @@ static tb_code forecast(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_er
         if (!tb_arg_is(args, "format", "csv")) return tb__backtest(ops, args, reply, err);
         return tb_fail(err, TB_E_VALIDATION, "format", "A backtest is printed as a table or as JSON: give --format json.");
     }
+    if (tb_arg_given(args, "all") && tb_arg_given(args, "account"))
+        return tb_fail(err, TB_E_VALIDATION, "all", "Both --all and --account are given. Give one of them.");
+    if (tb_arg_given(args, "all")) return tb__forecast_all(ops, args, reply, err);
     if (tb_arg_given(args, "account")) return forecast_one(ops, args, reply, err);
-    return tb_fail(err, TB_E_VALIDATION, "account", "It is missing. Only a backtest takes all "
-                                        "accounts.");
+    return tb_fail(err, TB_E_VALIDATION, "account", "It is missing. Give --account ID, or --all.");
 }
 
 static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "the account"),
+    {.name = "all", .kind = TB_PARAM_FLAG, .help = "every account, a row each"},
     {.name = "seed",
      .value = "N",
      .kind = TB_PARAM_NUMBER,
@@ -54,8 +63,9 @@ static const tb_operation rows[] = {
      .details =
          "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
          "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
-         "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
-         "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
+         "the prices in force. With --all, money and bytes of every account. With --backtest,\n"
+         "--account is optional; the last 12 months are forecast as they stood at the start of\n"
+         "their 1st, 6th, 11th, 16th and 21st day.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = forecast,

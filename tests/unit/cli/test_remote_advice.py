@@ -81,6 +81,26 @@ class Advice(Case):
             ("", {"zone": 101, "format": "xml"}, "format", "table, json or csv"),
             ("", {"zone": 101, "zones": 1}, "zones", "Unknown member")))
 
+    def test_forecasts_of_all_accounts_come_in_parts(self):
+        more = self.write("more.json", json.dumps({**CATALOG, "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, 130)]}))
+        self.run_tool("apply", more, *self.place)
+        for form in ("table", "csv", "json"):
+            here = self.both("forecast", "--all", "--paths", 200, "--format", form)
+        every = json.loads(here.out)
+        self.assertEqual((every["total"], len(every["accounts"])), (129, 129))
+        body, accounts, parts = {"all": True, "paths": 200, "format": "json"}, [], 0
+        while body:
+            status, reply = self.post("/operations/forecast", body)
+            self.assertEqual(status, 200)
+            accounts += reply["answer"]["accounts"]
+            parts += 1
+            body = {**body, "next": reply["next"]} if reply.get("next") else None
+        self.assertEqual((accounts, parts), (every["accounts"], 3))
+        self.refused("forecast", (("", {"all": True, "account": 1}, "all", "Both"),
+                                  ("", {"all": True, "next": "671 5 x"}, "next", "")))
+        status, answer = self.post("/operations/forecast", {"all": True, "paths": 20000})
+        self.assertEqual((status, answer["Field"]), (400, "paths"))
+
     def test_solve(self):
         other = self.write("o.json", json.dumps({**BOOK, "book": "other", "load_balancer": {
             "monthly_fee": "4", "tiers": [{"from_millions": 0, "to_millions": None,
@@ -149,7 +169,7 @@ class Advice(Case):
         status, answer = self.post("/operations/forecast", {"account": 1})
         self.assertEqual((status, answer["answer"]), (200, json.loads(answer["out"])))
         self.refused("forecast", (
-            ("", {}, "account", "Only a backtest"), ("", {"account": 1, "paths": 99}, "paths", "100 to"),
+            ("", {}, "account", "or --all"), ("", {"account": 1, "paths": 99}, "paths", "100 to"),
             ("", {"account": 1, "seed": 2 ** 32}, "seed", "4294967295"),
             ("?backtest=yes", {}, "backtest", "true or false"),
             ("", {"backtest": True, "paths": 10001}, "paths", "At most 10000")))
