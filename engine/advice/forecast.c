@@ -340,10 +340,18 @@ static void sort_out(making *m)
 static void count_over(making *m)
 {
     tb_forecast *f = m->f;
-    for (size_t i = 0; i < m->in->n_limits && i < TB_FORECAST_LIMITS; i++)
+    for (size_t i = 0; i < m->in->n_limits && i < TB_FORECAST_LIMITS; i++) {
+        f->limits[f->n_limits++] = m->in->limits[i];
         for (uint32_t path = 0; path < f->paths; path++)
             f->over[i] += tb_decimal_compare((tb_decimal){m->gross[path], f->minor_digits},
                                              m->in->limits[i]) > 0;
+    }
+}
+
+tb_code tb_forecast_probability(const tb_forecast *forecast, size_t i, tb_decimal *ret, tb_error *err)
+{
+    return tb_decimal_divide((tb_decimal){forecast->over[i], 0}, 1, forecast->paths, TB_FORECAST_PROBABILITY_SCALE,
+                             TB_HALF_UP, ret, err);
 }
 
 static void describe(making *m)

@@ -164,7 +164,9 @@ typedef struct tb_forecast {
     tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
     tb_forecast_spread net, gross;
-    uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each given limit */
+    tb_decimal limits[TB_FORECAST_LIMITS]; /* as given */
+    size_t n_limits;
+    uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each of them */
     bool complete; /* false: some usage has no price and is not in the money */
     tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
     size_t n_unpriced;
@@ -179,6 +181,10 @@ typedef struct tb_forecast {
  * each path and series, as much for each path and day where days are wanted, and two megabytes. */
 TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
                                      tb_forecast *ret_forecast, tb_error *err);
+
+#define TB_FORECAST_PROBABILITY_SCALE 6
+/* How likely the month, with tax, exceeds the i-th limit: the share of paths that do, rounded half up. */
+TB_MUST_USE tb_code tb_forecast_probability(const tb_forecast *forecast, size_t i, tb_decimal *ret, tb_error *err);
 
 /* Amounts and quantities are decimal text. One object, no line end. */
 TB_MUST_USE tb_code tb_forecast_json(const tb_forecast *forecast, tb_buf *out, tb_error *err);

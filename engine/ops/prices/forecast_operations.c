@@ -11,10 +11,15 @@ tb_code tb__forecast_check_paths(const tb_ops *ops, uint32_t paths, tb_error *er
 static tb_code forecast_one(const tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_forecast f;
-    const uint64_t seed = (uint64_t)tb_arg_number(args, "seed", TB_FORECAST_SEED);
-    const uint32_t paths = (uint32_t)tb_arg_number(args, "paths", TB_FORECAST_PATHS);
-    tb_code code = tb_running_forecast(ops->store, tb_arg_number(args, "account", 0), ops->now_us,
-                                       seed, paths, &f, err);
+    tb_decimal above;
+    const tb_forecast_question q = {.account = tb_arg_number(args, "account", 0),
+                                    .at_us = ops->now_us,
+                                    .seed = (uint64_t)tb_arg_number(args, "seed", TB_FORECAST_SEED),
+                                    .paths = (uint32_t)tb_arg_number(args, "paths", TB_FORECAST_PATHS),
+                                    .limits = &above,
+                                    .n_limits = tb_arg_given(args, "above")};
+    tb_code code = tb_arg_decimal(args, "above", 6, &above, err);
+    if (!code) code = tb_running_forecast(ops->store, &q, &f, err);
     if (!code) code = tb_forecast_json(&f, &reply->json, err);
     if (code) return code;
     if (tb_arg_is(args, "format", "table"))
@@ -51,6 +56,12 @@ static const tb_param params[] = {
      .min = 100,
      .max = 100000,
      .help = "number of simulated rests of the month; default 10000, with --backtest 1000"},
+    {.name = "above",
+     .value = "AMOUNT",
+     .kind = TB_PARAM_TEXT,
+     .min = 1,
+     .max = 40,
+     .help = "with --account, also how likely the month exceeds AMOUNT, tax included"},
     {.name = "backtest",
      .kind = TB_PARAM_FLAG,
      .help = "forecast past months, and count how often they came out within p5 to p95"},
