@@ -77,7 +77,7 @@ static const tb_operation rows[] = {
          "the prices in force. With --all, money and bytes of every account. With --backtest,\n"
          "--account is optional; the last 12 months are forecast as they stood at the start of\n"
          "their 1st, 6th, 11th, 16th and 21st day.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = forecast,
      .slow = true},

@@ -21,7 +21,8 @@
  *                shown anew; quiet: neither
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
- * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.session   {role, account, name, offers, changes, version, ...}; page.offers("billing"); page.may("ledger enter"):
+ *                whether the key may change something with this operation. Show no button that it may not use
  * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
  * page.range()   js/range.js's range of the address
@@ -80,6 +81,7 @@ let session = null, clockSkew = 0, current = null, parts = null;
 let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
+const may = (operation) => session.changes.includes(operation);
 const open = () => views.filter((view) => view.load && offers(view.needs));
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
@@ -216,7 +218,7 @@ function markShown() {
 function pageOf(root, trouble, params, signal) {
   const wrong = troubles();
   const page = {
-    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, may, href, go,
     get account() { return session?.account ?? (/^\d+$/.test(page.query.get("account") ?? "") ? Number(page.query.get("account")) : null); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
