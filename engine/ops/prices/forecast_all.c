@@ -25,7 +25,7 @@ typedef struct forecasting {
     tb_buf name;
 } forecasting;
 
-static void put_row(const forecasting *f, const tb_forecast *of, const tb_error *why, tb_buf *out)
+static void put_forecast_row(const forecasting *f, const tb_forecast *of, const tb_error *why, tb_buf *out)
 {
     const int digits = of->minor_digits;
     const tb_i128 amounts[] = {of->net.mean, of->net.p5, of->net.p50, of->net.p95, of->gross.p50};
@@ -51,7 +51,7 @@ static void put_row(const forecasting *f, const tb_forecast *of, const tb_error 
     tb_buf_fmt(out, "\t%s\t%s\n", tb_forecast_method_name(of->method), of->complete ? "" : "Some of its usage has no price.");
 }
 
-static void put_json(const forecasting *f, const tb_forecast *of, const tb_error *why, bool first, tb_buf *out)
+static void put_forecast_json(const forecasting *f, const tb_forecast *of, const tb_error *why, bool first, tb_buf *out)
 {
     tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"name\":", first ? "" : ",", f->question.account);
     tb_json_string(out, f->name.data ? f->name.data : "", f->name.len);
@@ -79,9 +79,9 @@ static tb_code forecast_next(void *ctx, int64_t account, tb_error *err)
     if (code && !tb_issue_is_its_own(code))
         return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
     if (!code) why.code = TB_OK;
-    if (!f->ops->drain) put_json(f, &of, &why, !f->here, &f->reply->json);
-    if (f->table) put_row(f, &of, &why, &f->reply->out);
-    else put_json(f, &of, &why, f->done == 0, &f->reply->out);
+    if (!f->ops->drain) put_forecast_json(f, &of, &why, !f->here, &f->reply->json);
+    if (f->table) put_forecast_row(f, &of, &why, &f->reply->out);
+    else put_forecast_json(f, &of, &why, f->done == 0, &f->reply->out);
     f->here = true;
     f->done++;
     return TB_OK;
@@ -111,7 +111,7 @@ static tb_code take_up(forecasting *f, const char *next, tb_error *err)
     return TB_OK;
 }
 
-static void put_head(const forecasting *f)
+static void put_forecast_head(const forecasting *f)
 {
     tb_buf *json = &f->reply->json;
     char month[8], until[20];
@@ -129,7 +129,7 @@ static void put_head(const forecasting *f)
 
 static tb_code forecast_some(forecasting *f, tb_error *err)
 {
-    put_head(f);
+    put_forecast_head(f);
     tb__account_walk walk = {f->left, AT_ONCE, (size_t)f->done, (size_t)f->total, forecast_next, f, &f->reply->out};
     tb_code code = tb__walk_accounts(f->ops, &walk, err);
     tb_buf_str(&f->reply->json, "]}");
