@@ -92,6 +92,8 @@ static void answer_session(request *r, const session *s)
         role++;
     tb_buf_fmt(out, "{\"role\":\"%s\"", tb_role_name(role));
     put_holder(r, s, out);
+    if (s->key > 0) tb_buf_fmt(out, ",\"key\":%" PRId64, s->key);
+    else tb_buf_str(out, ",\"key\":null");
     put_moment(out, "now", request_now_us(r));
     put_moment(out, "expires", s->until_us);
     tb_buf_str(out, ",\"version\":\"" TB_VERSION "\"");

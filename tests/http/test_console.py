@@ -193,7 +193,7 @@ class Console(Case):
         self.assertEqual(flags, [*FLAGS, f"Max-Age={HALF_DAY}"])
         session = answer.json()
         self.assertEqual(session, {
-            "role": "User", "account": 1, "name": "acme", "now": harness.NOW, "expires": "2026-11-04T21:00:00Z",
+            "role": "User", "account": 1, "name": "acme", "key": session["key"], "now": harness.NOW, "expires": "2026-11-04T21:00:00Z",
             "version": session["version"],
             "offers": ["statistics", "zones", "logs", "events", "billing", "whatif", "containers"], "changes": []})
         self.assertEqual(self.session({"Cookie": f"a=b; {text}; c=d"}).json(), session)

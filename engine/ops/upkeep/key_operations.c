@@ -29,8 +29,7 @@ static void put_roles(tb_buf *out, uint32_t roles, const char *quote)
     }
 }
 
-/* text: NULL where it is not shown. It comes last, so that the buffer grows no more. */
-static void put_key(tb_buf *out, const tb_key *key, const char *text)
+static void put_key_head(tb_buf *out, const tb_key *key)
 {
     tb_buf_fmt(out, "{\"Id\":%" PRId64 ",\"Account\":%" PRId64 ",\"Roles\":[", key->id,
                key->account);
@@ -44,8 +43,19 @@ static void put_key(tb_buf *out, const tb_key *key, const char *text)
         tb_buf_str(out, "null");
     else
         put_time(out, key->revoked_us);
-    if (text) tb_buf_fmt(out, ",\"Key\":\"%s\"", text);
+}
+
+/* The account's name is null for the operator and for an account that is gone. */
+static void put_listed(tb_store *store, const tb_key *key, tb_buf *out)
+{
+    tb_buf name;
+    tb_buf_init(&name, 1 << 16, NULL);
+    put_key_head(out, key);
+    tb_buf_str(out, ",\"AccountName\":");
+    if (key->account && !tb_store_account_name(store, key->account, &name, NULL)) tb_json_string(out, name.data ? name.data : "", name.len);
+    else tb_buf_str(out, "null");
     tb_buf_str(out, "}");
+    tb_buf_release(&name);
 }
 
 static void put_row(tb_buf *out, const tb_key *key)
@@ -74,7 +84,7 @@ static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
         if (of && keys[i].account != of->number) continue;
         put_row(&reply->out, &keys[i]);
         if (!first) tb_buf_str(&reply->json, ",");
-        put_key(&reply->json, &keys[i], NULL);
+        put_listed(ops->store, &keys[i], &reply->json);
         first = false;
     }
     tb_buf_str(&reply->json, "]}");
@@ -120,7 +130,8 @@ static void format_key(const tb_ops *ops, tb_key *key, char text[TB_KEY_TEXT + 1
 static void put_made(tb_reply *reply, const tb_key *key, const char *text)
 {
     reply->made = reply->keys = true;
-    put_key(&reply->json, key, text);
+    put_key_head(&reply->json, key);
+    tb_buf_fmt(&reply->json, ",\"Key\":\"%s\"}", text); /* last: the buffer grows no more */
     tb_buf_fmt(&reply->out, "%s\n", text);
     tb_reply_say(reply, "Key %" PRId64 " is made. It is shown only once%s.", key->id,
                  key->has_sealed ? ", and by GET /apikey" : "");

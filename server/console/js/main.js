@@ -72,6 +72,10 @@ const views = [
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
+
+  {group: "Access"},
+
+  {path: "/keys", title: "Keys", name: "Keys", needs: "keys", load: () => import("./views/keys.js")},
 ];
 
 const BASE = "/console";
