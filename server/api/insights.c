@@ -55,7 +55,7 @@ static cache_key key_of(const void *asked, uint64_t version)
     const tb_period *p = &a->period;
     const int64_t rest[] = {a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
                             p->before.first, p->before.count, p->before_part, a->order.field,
-                            a->order.ascending, a->top, a->page};
+                            a->order.ascending, (int64_t)a->order.measure, a->top, a->page};
     char text[sizeof rest + sizeof q->region + SEARCH_MAX];
     memcpy(text, rest, sizeof rest);
     memcpy(text + sizeof rest, q->region, sizeof q->region);
@@ -114,6 +114,8 @@ static tb_code read_insights_ask(request *r, question *q, tb_error *err)
     if (!code) code = choose_account(r, p.account, &ask->scope.account, err);
     if (!code) code = tb_period_resolve(&p.times, request_now_us(r), &ask->period, err);
     if (!code) code = tb_insights_order_parse(p.sort, &ask->order, err);
+    if (!code && ask->order.measure == TB_INSIGHTS_CHANGE && ask->period.compare == TB_COMPARE_NONE)
+        code = tb_fail(err, TB_E_VALIDATION, "sort", "An order by change needs compare, such as compare=week.");
     if (code) return code;
     if (p.region.len) memcpy(q->region, p.region.data, p.region.len);
     ask->scope.zone = p.zone;

@@ -23,7 +23,7 @@ typedef struct reading {
     tb_series series, before;
     tb_region_summed *regions, *regions_before;
     size_t n_regions, n_regions_before;
-    tb_zone_sums zones;
+    tb_zone_sums zones, zones_before; /* the latter for an order by change: the same zones */
     uint32_t *order; /* of zones, as far as the page goes */
     page_row *page;
     size_t n_page, n_spark;
@@ -173,7 +173,7 @@ static tb_code order_zones(reading *r, size_t want, tb_error *err)
     ranked *first = malloc((want + 1) * sizeof *first);
     const tb_code code = key && first ? TB_OK : tb_no_memory(err);
     if (!code) {
-        tb_insights_order_keys(r->ask->order, r->zones.sums, n, key);
+        tb_insights_order_keys(r->ask->order, r->zones.sums, r->zones_before.sums, n, key);
         rank_first(key, n, first, want);
     }
     for (size_t i = 0; !code && i < want; i++)
@@ -193,13 +193,30 @@ static tb_zone_question question_of(const tb_insights_query *ask, const tb_perio
                               .shown = tb_insights_metrics()};
 }
 
+static bool is_by_change(const tb_insights_query *ask, const tb_period *p)
+{
+    return ask->order.measure == TB_INSIGHTS_CHANGE && p->before.count > 0;
+}
+
+/* The same zones, summed over the compared range. */
+static tb_zone_question question_before(tb_zone_question q)
+{
+    const tb_range range = q.range;
+    q.range = q.before;
+    q.before = range;
+    return q;
+}
+
 /* The zones that come first, to the end of the page. A deleted one is among them where it has something of either time,
  * so that zones add up to their account. */
 static tb_code rank_zones(reading *r, tb_error *err)
 {
     const tb_insights_order order = r->ask->order;
     const tb_zone_question q = question_of(r->ask, &r->period);
+    const tb_zone_question before = question_before(q);
     tb_code code = tb_store_zone_sums(r->store, &q, &r->zones, err);
+    if (!code && is_by_change(r->ask, &r->period))
+        code = tb_store_zone_sums(r->store, &before, &r->zones_before, err);
     if (code) return code;
     const size_t n = r->zones.n, end = (size_t)r->ask->page * (size_t)r->ask->top, want = end < n ? end : n;
     r->order = malloc((want + 1) * sizeof *r->order);
@@ -333,6 +350,7 @@ static void release(reading *r)
     free(r->regions);
     free(r->regions_before);
     tb_zone_sums_release(&r->zones);
+    tb_zone_sums_release(&r->zones_before);
     free(r->order);
     free(r->page);
     free(r->rows);
@@ -359,11 +377,13 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_a
 /* By the requested times: if hours have expired the query changes, which is slow. */
 tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err)
 {
-    const tb_zone_question q = question_of(ask, &ask->period);
+    const tb_zone_question q = question_of(ask, &ask->period), before = question_before(q);
     tb_code code = tb_store_read_begin(store, err);
     *ret_known = false;
     if (code) return code;
     code = tb_store_zone_sums_known(store, &q, ret_known, err);
+    if (!code && *ret_known && is_by_change(ask, &ask->period))
+        code = tb_store_zone_sums_known(store, &before, ret_known, err);
     tb_store_read_end(store);
     return code;
 }
