@@ -24,9 +24,55 @@ class Traffic(PlainCase):
 
     def test_controls_of_time_are_words(self):
         page = self.signed_in(path="/overview?range=30d")
-        page.named("button", "Zoom out")
         self.assertIn("Zoom out", page.text(".range"))
-        self.assertIn("compare with", page.text(".range"))
+        page.click(page.find(".range summary"))
+        self.assertEqual(self.texts(page, ".range label")[:4], ["First day (UTC)", "Last day (UTC)", "Compare with\nthe same weekdays before\nthe time directly before\nthe same time last year\nnothing",
+                                                               "One point each\nhour, day or month, as it suits\nhour\nday\nmonth"])
+
+    def test_the_bar_of_time_stays_where_it_is(self):
+        page = self.signed_in(path="/overview?range=30d")
+        place = "const {top, right, bottom} = document.querySelector('.range').getBoundingClientRect(); return [top, right, bottom]"
+        before = page.script(place)
+        page.click(page.find(".range summary"))
+        page.script("const one = document.querySelector('[name=compare]'); one.focus(); one.value = 'year'; one.dispatchEvent(new Event('change', {bubbles: true}))")
+        self.whole(page)
+        self.assertEqual(page.script("return [document.querySelector('.range details').open, document.activeElement.name]"), [True, "compare"], "the popover stays")
+        self.assertEqual(page.script(place), before)
+        page.keys("Escape")
+        for path in ("/overview", "/overview?range=24h", "/overview?from=2026-10-03T04:00Z&to=2026-10-03T09:00Z", "/zones?range=12m", "/zones/301?range=90d"):
+            self.open(page, path)
+            self.assertEqual(page.script(place)[1:], before[1:], path)
+        page.viewport(390)
+        page.click(page.find(".range summary"))
+        self.assertEqual(self.too_wide(page), [])
+        self.assertGreaterEqual(page.script("return document.querySelector('.pop-body').getBoundingClientRect().left"), 0)
+
+    def test_weekdays_stand_beside_weekdays(self):
+        for path, words, want in (("/overview?range=30d", {"from": "2026-10-06", "to": "2026-11-04"}, "before, 1 Sept to 30 Sept 2026"),
+                                  ("/overview?from=2026-11-03T20:00Z&to=2026-11-03T22:00Z", None, "before, 27 Oct, 20:00 to 22:00"),
+                                  ("/overview?from=2026-11-03T20:00Z&to=2026-11-03T22:00Z&compare=day", None, "before, 2 Nov, 20:00 to 22:00")):
+            page = self.signed_in(path=path)
+            self.assertIn(want, self.texts(page, "[data-chart=series] .key"))
+            if words:
+                answer = self.server.get("/insights?from=2026-10-06&to=2026-11-04&compare=week&by=day").json()
+                self.assertEqual(answer["compare"], {"from": "2026-09-01T00:00:00Z", "to": "2026-09-30T09:00:00Z"})
+                change = 100 * (answer["totals"]["TotalRequestsServed"] / answer["previous"]["TotalRequestsServed"] - 1)
+                self.assertIn(f"{change:+.1f} %", page.text("[data-figure=requests]"))
+
+    def test_zones_are_sorted_by_change_and_by_rate_of_errors(self):
+        answer = self.server.get("/insights?from=2026-10-06&to=2026-11-04&compare=week&top=100").json()["zones"]["items"]
+        change = {str(zone["id"]): zone["TotalRequestsServed"] / zone["previous"]["TotalRequestsServed"] for zone in answer}
+        rate = {str(zone["id"]): zone["Errors5xx"] / zone["TotalRequestsServed"] for zone in answer}
+        page = self.signed_in(path="/zones?range=30d")
+        ids = "return [...document.querySelectorAll('tr[data-zone]')].map(one => one.dataset.zone)"
+        for head, of in (("Change", change), ("5xx, of requests", rate)):
+            for way in (-1, 1):
+                page.click(page.named("button", head))
+                self.whole(page)
+                self.assertEqual(page.script(ids), sorted(of, key=lambda one: way * of[one]), head)
+        self.assertEqual(page.script("return document.querySelector('tr[data-zone=\"303\"] [data-field=Errors5xx]').textContent"), f"{100 * rate['303']:.2f} %")
+        self.open(page, "/overview?range=30d&top-sort=-TotalRequestsServed.change")
+        self.assertEqual(page.script(ids), sorted(change, key=lambda one: -change[one]))
 
     def test_one_tooltip_and_a_rule_through_all_charts(self):
         page = self.signed_in(path="/overview?range=30d")
@@ -36,12 +82,12 @@ class Traffic(PlainCase):
         self.assertEqual(page.script(shown), [1, 3])
         tip = self.texts(page, ".tip .row > span, .tip .when")
         self.assertIn("Wed, 7 Oct 2026", tip)
-        self.assertIn("Mon, 7 Sept 2026", tip)
+        self.assertIn("Wed, 2 Sept 2026", tip)
         self.assertIn("Change", tip)
 
     def test_rows_say_how_they_changed(self):
-        page = self.signed_in(path="/overview?range=30d&region-sort=-change")
-        for path, rows in (("/overview?range=30d&region-sort=-change", "tr[data-region]"), ("/zones?range=30d", "tr[data-zone]")):
+        page = self.signed_in(path="/overview?range=30d&region-sort=-TotalBandwidthUsed.change")
+        for path, rows in (("/overview?range=30d&region-sort=-TotalBandwidthUsed.change", "tr[data-region]"), ("/zones?range=30d", "tr[data-zone]")):
             self.open(page, path)
             heads = page.script("return [...document.querySelector(arguments[0]).closest('table').querySelectorAll('th')].map(one => one.textContent)", rows)
             changes = page.script("return [...document.querySelectorAll(arguments[0])].map(one => one.cells[arguments[1]].textContent)", rows, heads.index("Change"))
