@@ -1,7 +1,9 @@
 """What a view says in words and in money: names, reasons, empty places, and what stays of a table on a phone."""
 import base64
 import json
-import re
+import subprocess
+import tempfile
+from pathlib import Path
 
 from pages import ConsoleCase
 from pictures import DEARER, Fixtures
@@ -99,6 +101,24 @@ class Traffic(PlainCase):
                 self.assertEqual(number, sorted(number, reverse=True))
 
 
+class FirstPaint(PlainCase):
+    def test_a_page_whose_scripts_are_late_has_its_frame(self):
+        page = self.page()
+        page.uncached()
+        page.browser.cdp("Network.setBlockedURLs", urls=["*/js-*"])
+        try:
+            page.goto(self.server.url + "/console/overview")
+            self.assertEqual(self.texts(page, ".top .brand"), ["tollbook"])
+            page.wait("getComputedStyle(document.querySelector('.loading')).visibility === 'visible'")
+            bar, ground = page.script("return [document.querySelector('.top'), document.body].map(one => getComputedStyle(one).backgroundColor)")
+            self.assertNotEqual(bar, ground)
+            page.viewport(390)
+            self.assertEqual(self.too_wide(page), [])
+        finally:
+            page.browser.cdp("Network.setBlockedURLs", urls=[])
+        page.quiet("ERR_BLOCKED_BY_CLIENT")
+
+
 class Settings(PlainCase):
     def test_what_was_changed_comes_first(self):
         page = self.signed_in(path="/zones/301?tab=settings")
@@ -140,17 +160,18 @@ class Money(PlainCase):
 
 
 class Invoice(PlainCase):
-    def test_an_electronic_invoice_that_cannot_be_says_why(self):
+    def test_an_electronic_invoice_that_cannot_be_says_why_from_the_start(self):
         page = self.signed_in(path="/billing/2026-000010")
-        page.click(page.named("button", "UBL"))
-        page.wait("document.querySelector('#lacks-ubl')")
-        self.assertIn("This invoice cannot be UBL: Account 3 lacks seller.endpoint.scheme", page.text("#lacks-ubl"))
-        self.assertEqual(page.script("return [...document.querySelectorAll('.segments button:disabled')].map(one => one.textContent)"), ["UBL"])
-        page.click(page.named("button", "XRechnung"))
+        said = next(one["lacks"] for one in self.server.get("/billing/invoices/2026-000010/forms").json()["forms"] if one["form"] == "ubl")
+        self.assertIn("lacks seller.endpoint.scheme", said)
+        self.assertEqual(self.texts(page, "#lacks-ubl"), [f"No UBL: {said}"])
+        self.assertEqual(page.script("return [...document.querySelectorAll('.segments button:disabled')].map(one => [one.textContent, one.getAttribute('aria-describedby'), one.title])"),
+                         [["UBL", "lacks-ubl", said]])
+        page.click(page.named("link", "XRechnung"))
         self.assertIn(b"xrechnung_3.0", page.downloaded("2026-000010-xrechnung.xml"))
         self.assertEqual(page.script("return [...document.querySelectorAll('a.button[download]')].map(one => one.download)"),
-                         [f"2026-000010{end}" for end in (".pdf", ".csv", ".focus.csv", ".json")])
-        page.quiet("400")
+                         [f"2026-000010{end}" for end in (".pdf", "-xrechnung.xml", ".csv", ".focus.csv", ".json")])
+        page.quiet()
 
     def test_a_line_that_is_explained_comes_into_sight_zone_by_zone(self):
         page = self.signed_in(path="/billing/2026-000010")
@@ -169,27 +190,35 @@ class Invoice(PlainCase):
         self.assertEqual(shown, [[str(one["zone"]), one["bytes"]] for one in line["shares"]])
         self.assertEqual(self.texts(page, "[aria-label=Tiers] tbody td")[1:3], ["not reached", "11.2 TB"])
 
-    def pages(self, page):
-        paper = base64.b64decode(page.browser.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
-        return len(re.findall(rb"/Type /Page\b", paper))
+    def paper(self, page):
+        """How many pages it prints, and what each says."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "paper.pdf"
+            file.write_bytes(base64.b64decode(page.browser.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]))
+            text = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
+            subprocess.run(["pdftoppm", "-r", "20", "-gray", file, f"{folder}/page"], check=True)
+            corners = [one.read_bytes()[-1] for one in sorted(Path(folder).glob("page*.pgm"))]
+        return [part.split() for part in text.removesuffix("\f").split("\f")], corners
 
-    def test_paper_is_light_and_has_no_cut_frame_and_the_document_prints_itself(self):
-        page = self.signed_in(path="/billing/2026-000010")
-        page.wait("document.querySelector('iframe').src")
+    def test_an_invoice_prints_its_document_alone_and_light(self):
+        number = "2026-000010"
+        page = self.page()
+        page.goto(self.server.url + "/console/")
+        self.signed_in(path=f"/billing/{number}", page=page)
         page.script("document.documentElement.dataset.theme = 'dark'")
-        page.browser.cdp("Emulation.setEmulatedMedia", media="print")
-        try:
-            page.wait("matchMedia('print').matches")
-            look = page.script("return [getComputedStyle(document.documentElement).colorScheme, getComputedStyle(document.body).backgroundColor,"
-                               "document.querySelector('iframe').checkVisibility()]")
-        finally:
-            page.browser.cdp("Emulation.setEmulatedMedia", media="")
-            page.script("delete document.documentElement.dataset.theme")
-        self.assertEqual(look, ["light", "rgb(255, 255, 255)", False])
-        self.assertEqual(self.pages(page), 1)
-        print_ = page.named("link", "Print")
-        page.goto(page.script("return arguments[0].href", print_))
-        self.assertEqual(self.pages(page), 2, "its summary and its details")
+        page.scheme("dark")
+        pages, corners = self.paper(page)
+        document = self.server.get(f"/billing/invoices/{number}?format=html").body
+        (self.server.path / "alone.html").write_bytes(document)
+        page.scheme("light")
+        look = page.script("return [document.querySelector('#app').checkVisibility(), document.adoptedStyleSheets.length, getComputedStyle(document.querySelector('h1')).fontSize]")
+        self.assertEqual(look, [True, 0, "20px"], "the page is back")
+        page.goto((self.server.path / "alone.html").as_uri())
+        alone, _ = self.paper(page)
+        self.assertEqual(pages, alone, "as the document by itself")
+        self.assertEqual(len(pages), 2)
+        self.assertTrue(all(len(words) > 20 for words in pages), "none is blank")
+        self.assertEqual(set(corners), {255}, "light")
 
 
 class Words(PlainCase):
