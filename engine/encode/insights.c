@@ -94,6 +94,10 @@ tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *
     }
     if (takes_suffix(&text, ".rate")) ret->measure = TB_INSIGHTS_RATE;
     else if (takes_suffix(&text, ".change")) ret->measure = TB_INSIGHTS_CHANGE;
+    if (is_word(text, "charges")) {
+        ret->measure = TB_INSIGHTS_CHARGES;
+        return TB_OK;
+    }
     ret->field = -1;
     if (is_word(text, "name") && ret->measure == TB_INSIGHTS_VALUE) return TB_OK;
     for (int i = 0; i < N_TOTALS; i++) {
@@ -101,7 +105,7 @@ tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *
         if (is_word(text, totals[i].name) && (ret->measure == TB_INSIGHTS_VALUE || totals[i].shape == SUM)) return TB_OK;
     }
     return tb_fail(err, TB_E_VALIDATION, "sort",
-                   "sort is name or a field of totals, such as TotalBandwidthUsed, of sums also Errors5xx.rate or "
+                   "sort is name, charges or a field of totals, such as TotalBandwidthUsed, of sums also Errors5xx.rate or "
                    "TotalRequestsServed.change; a - before it turns the order round.");
 }
 
@@ -114,7 +118,7 @@ static figure ordered_by(tb_insights_order order)
 
 uint32_t tb_insights_order_metrics(tb_insights_order order)
 {
-    if (order.field < 0) return 0;
+    if (order.field < 0 || order.measure == TB_INSIGHTS_CHARGES) return 0;
     const figure f = ordered_by(order);
     return metrics_of(&f);
 }

@@ -3,6 +3,7 @@ import base64
 import json
 import subprocess
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 
 from pages import ConsoleCase
@@ -137,8 +138,17 @@ class Money(PlainCase):
         self.assertIn("Charges, October 2026", self.texts(page, "th"))
         line = self.server.get("/billing/invoices/2026-000010").json()["lines"][5]
         self.assertEqual(page.script("return document.querySelector('tr[data-zone=\"302\"] [data-field=MonthlyUsage]').dataset.value"), line["shares"][0]["exact"])
+        charges = {}
+        for line in self.server.get("/billing/invoices/2026-000010").json()["lines"]:
+            for zone, amount in [(one["zone"], one["exact"]) for one in line.get("shares", [])] or [(line["resource"].removeprefix("zone:"), line["exact"])]:
+                charges[str(zone)] = charges.get(str(zone), 0) + Decimal(amount)
+        ids = "return [...document.querySelectorAll('tr[data-zone]')].map(one => one.dataset.zone)"
+        for way in (-1, 1):
+            page.click(page.named("button", "Charges, October 2026"))
+            self.whole(page)
+            self.assertEqual(page.script(ids), sorted(charges, key=lambda one: way * charges[one]))
         self.open(page, "/zones?range=30d")
-        self.assertIn("November 2026 so far", self.texts(page, "th"))
+        self.assertIn("November 2026 so\u00a0far", self.texts(page, "th"))
         so_far = {str(one["PullZoneId"]): one["MonthlyUsage"] for one in self.server.get("/billing/summary").json()}
         shown = page.script("return Object.fromEntries([...document.querySelectorAll('tr[data-zone]')].map(row => [row.dataset.zone, row.querySelector('[data-field=MonthlyUsage]').dataset.value]))")
         self.assertEqual({zone: float(value) for zone, value in shown.items()}, so_far)

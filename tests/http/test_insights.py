@@ -7,6 +7,7 @@ import random
 import sys
 import unittest
 from collections import defaultdict
+from decimal import Decimal
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from pathlib import Path
@@ -108,6 +109,7 @@ class Insights(Case):
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
         cls.server.keys["many"] = cls.server.make_key(5, "User")
+        cls.server.keys["sees"] = cls.server.make_key(1, "SubuserAPIStatistics")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -431,6 +433,29 @@ class Insights(Case):
                              (1399, False) if most else (0, True))
         coming = {"from_": "2026-11-04T10:00:00Z", "to": "2026-11-04T12:00:00Z", "compare": "week"}
         self.assertEqual([zone["id"] for zone in self.ask(**coming, sort="TotalRequestsServed.change", top=3)["zones"]["items"]], [101, 102, 104])
+
+    def test_zones_are_ranked_by_their_charges(self):
+        def charges_of(month):
+            found = defaultdict(Decimal)
+            for line in json.loads(run("invoice", "--db", self.server.db, "--month", month, "--account", 1).stdout)["invoices"][0]["lines"]:
+                if line["resource"].startswith("zone:"):
+                    found[int(line["resource"][5:])] += Decimal(line["exact"])
+            return found
+
+        october, now = charges_of("2026-10"), charges_of("2026-11")
+        for zone in self.server.get("/billing/summary").json():
+            self.assertAlmostEqual(zone["MonthlyUsage"], float(now[zone["PullZoneId"]]), 9)
+        self.assertGreater(len(october), 20)
+        for words, charges in (({"from_": "2026-10-03", "to": "2026-10-31"}, october), ({"from_": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z"}, now),
+                               ({"from_": "2026-10-20"}, now)):
+            total = self.ask(**words)["zones"]["total"]
+            self.check_order({**words, "sort": "charges"}, lambda item: charges.get(item["id"]) or None, total)
+        self.assertEqual([zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", sort="charges", search="zone-1", top=100)["zones"]["items"]],
+                         sorted((zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", search="zone-1", top=100)["zones"]["items"]),
+                                key=lambda zone: (-october.get(zone, 0), zone)))
+        self.assertEqual(self.server.get("/insights?sort=charges", "sees").status, 403)
+        self.assertEqual(self.server.get("/insights?sort=charges", "operator").json()["Field"], "sort")
+        self.assertEqual(self.server.get("/insights?sort=charges&account=1", "operator").status, 200)
 
     # --- times ---
 

@@ -1,6 +1,7 @@
 /* Reads the answer of GET /insights. All zones (and accounts, where these are ranked) are summed by the metrics of the
  * sort order; only those of the page are read further: all totals, those of the compared range, and a spark. */
 #include "tollbook/statistics.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/retain.h"
 
 #include <stdlib.h>
@@ -173,16 +174,58 @@ static void rank_first(const tb_u128 *key, size_t n, ranked *first, size_t want)
     qsort(first, want, sizeof *first, by_rank);
 }
 
+static int by_amount(const void *a, const void *b)
+{
+    return tb_decimal_compare((*(const tb_zone_amount *const *)a)->amount, (*(const tb_zone_amount *const *)b)->amount);
+}
+
+static int by_zone(const void *a, const void *b)
+{
+    const tb_zone_amount *x = a, *y = b;
+    return x->zone < y->zone ? -1 : x->zone > y->zone;
+}
+
+/* The key of a charge is its place among all; 0: a zone without one, which comes last. */
+static tb_code charge_keys(const reading *r, const ranking *of, tb_u128 *key, tb_error *err)
+{
+    const tb_range range = r->period.range;
+    const int64_t end = (range.first + range.count) * (range.hourly ? 1 : 24), come = r->period.come;
+    const int64_t last_us = (end < come ? end : come) * TB_US_PER_HOUR - 1;
+    tb_zone_amount *list = NULL;
+    size_t n = 0, place = 0;
+    tb_code code = tb_zone_amounts_read(r->store, r->scope.account, tb_month_from_us(last_us), last_us, &list, &n, err);
+    if (code) return code;
+    const tb_zone_amount **sorted = malloc((n + 1) * sizeof *sorted);
+    size_t *places = calloc(n + 1, sizeof *places);
+    if (!sorted || !places) code = tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++)
+        sorted[i] = &list[i];
+    if (!code && n) qsort(sorted, n, sizeof(tb_zone_amount *), by_amount);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!i || by_amount(&sorted[i - 1], &sorted[i]) != 0) place++;
+        places[sorted[i] - list] = r->ask->order.ascending ? n + 1 - place : place;
+    }
+    for (size_t i = 0; !code && i < of->all.n; i++) {
+        const tb_zone_amount wanted = {.zone = of->all.zones[i].id}, *found = n ? bsearch(&wanted, list, n, sizeof *list, by_zone) : NULL;
+        key[i] = found ? places[found - list] : 0;
+    }
+    free(places);
+    free(sorted);
+    free(list);
+    return code;
+}
+
 static tb_code order_all(const reading *r, ranking *of, size_t want, tb_error *err)
 {
     const size_t n = of->all.n;
     tb_u128 *key = malloc((n + 1) * sizeof *key);
     ranked *first = malloc((want + 1) * sizeof *first);
-    const tb_code code = key && first ? TB_OK : tb_no_memory(err);
+    tb_code code = key && first ? TB_OK : tb_no_memory(err);
     if (!code) {
-        tb_insights_order_keys(r->ask->order, of->all.sums, of->before.sums, n, key);
-        rank_first(key, n, first, want);
+        if (r->ask->order.measure == TB_INSIGHTS_CHARGES) code = charge_keys(r, of, key, err);
+        else tb_insights_order_keys(r->ask->order, of->all.sums, of->before.sums, n, key);
     }
+    if (!code) rank_first(key, n, first, want);
     for (size_t i = 0; !code && i < want; i++)
         of->order[i] = first[i].at;
     free(key);

@@ -20,7 +20,7 @@ export function show(page) {
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
     {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
     sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed"), ...trafficColumns(["TotalBandwidthUsed"]),
-    ...(hasCharges ? [{id: "MonthlyUsage", name: chargesOf, kind: "decimal", sort: false, field: "MonthlyUsage",
+    ...(hasCharges ? [{id: "charges", name: chargesOf, kind: "decimal", field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
       title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of ${monthName(chargedMonth())} before tax`}] : []),
     ...trafficColumns(["CacheHitRate", "Errors5xx", "Errors4xx", "AverageOriginResponseTime"]),
@@ -31,7 +31,7 @@ export function show(page) {
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: hasCharges ? inCurrency(() => currency) : [], empty: "No zone yet. Your provider adds zones to this account."});
   page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
 
-  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"), page.range())});
+  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(hasCharges || !page.query.get("sort")?.endsWith("charges") ? page.query.get("sort") : null, page.range())});
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
