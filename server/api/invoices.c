@@ -18,9 +18,11 @@ void api_invoices(request *r)
 {
     tb_error err;
     tb_store *store = r->worker->store;
-    tb_code code = tb_store_read_begin(store, &err);
+    int64_t account;
+    tb_code code = api_account_asked(r, &account, &err);
+    if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = tb_account_invoices(store, r->account, request_text(r), &err);
+        code = tb_account_invoices(store, account, request_text(r), &err);
         tb_store_read_end(store);
     }
     if (code) request_fail_as(r, &err);
@@ -46,6 +48,7 @@ static bool number_of(const request *r, char number[24])
 
 typedef struct question {
     drawing how;
+    int64_t account;
     tb_shown shown;
     char number[24], file[40];
 } question;
@@ -63,7 +66,7 @@ static tb_code no_invoice(tb_error *err)
 
 static tb_code read_invoice(request *r, tb_store *store, tb_invoice *invoice, tb_error *err)
 {
-    const tb_code code = tb_store_invoice(store, r->account, question_of(r)->number, invoice, err);
+    const tb_code code = tb_store_invoice(store, question_of(r)->account, question_of(r)->number, invoice, err);
     return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
 }
 
@@ -121,7 +124,7 @@ void api_invoice(request *r)
     question *a = question_of(r);
     tb_error err;
     *a = (question){.shown.now_us = request_now_us(r)};
-    if (read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
+    if (api_account_asked(r, &a->account, &err) || read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
         request_fail_as(r, &err);
         return;
     }
@@ -177,11 +180,8 @@ void api_invoice_forms(request *r)
     question *a = question_of(r);
     tb_error err;
     *a = (question){.shown.now_us = request_now_us(r), .how = {put_forms, "application/json", true, NULL}};
-    if (number_of(r, a->number)) drawn_answer(r);
-    else {
-        (void)no_invoice(&err);
-        request_fail_as(r, &err);
-    }
+    if (api_account_asked(r, &a->account, &err) || (!number_of(r, a->number) && no_invoice(&err))) request_fail_as(r, &err);
+    else drawn_answer(r);
 }
 
 /* --- a line --- */
@@ -216,7 +216,7 @@ static void fail_line(request *r, tb_error *err)
 void api_invoice_explain(request *r)
 {
     char number[24];
-    int64_t line, day;
+    int64_t account, line, day;
     tb_error err = {.code = TB_E_NOT_FOUND};
     tb_store *store = r->worker->store;
     if (!number_of(r, number)) {
@@ -224,11 +224,11 @@ void api_invoice_explain(request *r)
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
-    tb_code code = read_day(r, &day, &err);
+    tb_code code = api_account_asked(r, &account, &err);
+    if (!code) code = read_day(r, &day, &err);
     if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = tb_explain_invoice_day(store, r->account, number, (uint32_t)line, day, request_text(r),
-                                      &err);
+        code = tb_explain_invoice_day(store, account, number, (uint32_t)line, day, request_text(r), &err);
         tb_store_read_end(store);
     }
     if (code)

@@ -23,7 +23,7 @@ export function show(page) {
     const rows = Object.entries(FORMS).map(([form, name]) => ({name, ...forms.find((one) => one.form === form)})), lacking = rows.filter((row) => row.lacks);
     fill(files, el("button", {type: "button", onclick: () => print()}, "Print"), rows.map(({form, name, file, lacks: lack}) => (lack
       ? el("button", {type: "button", disabled: true, title: lack, "aria-describedby": `lacks-${form}`}, name)
-      : el("a", {class: "button", href: `${path}?format=${form}`, download: file}, name))));
+      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name))));
     fill(lacks, lacking.map((row) => el("p", {class: "help", id: `lacks-${row.form}`}, `No ${row.name}: ${row.lacks}`)));
   }
 
@@ -44,7 +44,7 @@ export function show(page) {
     invoice = answer.data;
     whole.hidden = false;
     if (!paper.src) {
-      paper.src = `${path}?format=html`;
+      paper.src = page.file(path, {format: "html"});
       page.get(path, {query: {format: "html"}, accept: "text/html"}).then((html) => { if (html.ok) printsAs(html.data, page.signal); });
     }
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
