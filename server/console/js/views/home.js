@@ -67,7 +67,7 @@ export function show(page) {
           page.href("/operator/run", {month: monthBeside(summary.month, -1)}), "Month's run") : null]),
       summary?.incomplete.accounts ? item("unpriced", [`${count(summary.incomplete.accounts, "account")} cannot be rated whole: `, summary.incomplete.first.slice(0, 3).map((row, at) => [at ? ", " : "", customer(page, row)]), summary.incomplete.accounts > 3 ? " and more." : "."],
         page.href("/operator/accounts", {sort: "monthToDate"}), "Accounts") : null,
-      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: nobody is billed for it.`, intake, "Intake") : null,
+      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: it is not billed.`, intake, "Intake") : null,
       n("unpriced_locations") ? item("locations", `${count(n("unpriced_locations"), "edge location")} ${n("unpriced_locations") === 1 ? "has" : "have"} no region: the usage there has no price.`, intake, "Intake") : null,
       lateSources(sources, page.now()).slice(0, 3).map((one) => item("late", `${one.source}: nothing for ${duration((page.now() - Date.parse(one.newest)) / 1000)}.`, intake, "Intake"))];
     fill(todo, list.flat(Infinity));
