@@ -18,7 +18,7 @@ static const struct {
 #define TB_X(e, name, stats, zones, billing, ingest, op, keys)                                     \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
                                ((stats) | (op)) << TB_ACCESS_INSIGHTS |                            \
-                               (billing) << TB_ACCESS_BILLING |                                    \
+                               ((billing) | (op)) << TB_ACCESS_BILLING |                           \
                                ((billing) | (op)) << TB_ACCESS_WHAT_IF |                           \
                                (ingest) << TB_ACCESS_INGEST |                                      \
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS},

@@ -36,8 +36,8 @@ typedef enum tb_access {
     TB_ACCESS_ANY,  /* any valid key */
     TB_ACCESS_STATISTICS,
     TB_ACCESS_PULL_ZONES,
-    TB_ACCESS_BILLING,
-    TB_ACCESS_WHAT_IF, /* billing's roles, and the operator for all accounts */
+    TB_ACCESS_BILLING, /* and the operator for any account */
+    TB_ACCESS_WHAT_IF, /* billing's roles; the operator for all accounts */
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
     TB_ACCESS_KEYS, /* and the account's containers */

@@ -27,14 +27,16 @@ static tb_code read_forecast_params(request *r, question *q, tb_error *err)
 {
     params p = {TB_FORECAST_SEED, TB_FORECAST_PATHS};
     tb_text query = request_query(r);
+    int64_t account;
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
+    if (!code) code = api_account_asked(r, &account, err);
     if (code) return code;
     if (p.seed < 0 || p.seed > UINT32_MAX)
         return tb_fail(err, TB_E_VALIDATION, "seed", "seed must be 0 to 4294967295.");
     if (p.paths < 100 || p.paths > TB_FORECAST_PATHS)
         return tb_fail(err, TB_E_VALIDATION, "paths", "paths is 100 to %d.", TB_FORECAST_PATHS);
-    *q = (question){.account = r->account,
+    *q = (question){.account = account,
                     .now_us = request_now_us(r),
                     .seed = (uint64_t)p.seed,
                     .paths = (uint32_t)p.paths};

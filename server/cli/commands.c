@@ -348,6 +348,7 @@ cli_command cli_commands[] = {
      OPTIONS(console_options),
      .run = cli_console},
     {.name = "account list", .group = CLI_BILL, .operation = "account list"},
+    {.name = "account summary", .group = CLI_BILL, .operation = "account summary"},
     {.name = "book add", .group = CLI_BILL, .operation = "book add"},
     {.name = "book list", .group = CLI_BILL, .operation = "book list"},
     {.name = "book show", .group = CLI_BILL, .operation = "book show"},

@@ -31,8 +31,8 @@ def roles():
     names = ("statistics", "zones", "billing", "ingest", "operator", "keys")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
     # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
-    # operators about all.
-    return {role: found | ({"what_if"} if found & {"billing", "operator"} else set())
+    # operators about all; operators ask for the billing of any account.
+    return {role: found | ({"billing", "what_if"} if found & {"billing", "operator"} else set())
             | ({"insights"} if found & {"statistics", "operator"} else set())
             for role, found in opens.items()}
 

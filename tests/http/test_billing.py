@@ -129,6 +129,19 @@ class Billing(Case):
             self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
             self.refused(self.server.get(path, None), 401, "authentication.failed")
 
+    def test_an_operator_names_the_account(self):
+        """What the operator reads of an account is, byte for byte, what the account's own key reads."""
+        number = self.server.get("/billing/invoices", "user").json()["invoices"][0]["number"]
+        for path in ("/billing", "/billing/summary", "/billing/forecast?seed=1", "/billing/statement", "/billing/invoices",
+                     f"/billing/invoices/{number}?format=json", f"/billing/invoices/{number}/lines/1/explain?day=2026-10-03"):
+            more = "&" if "?" in path else "?"
+            self.assertEqual(self.server.get(f"{path}{more}account=1", "operator").body, self.server.get(path, "user").body, path)
+            self.assertEqual(self.server.get(f"{path}{more}account=1", "user").status, 200, path)
+            self.refused(self.server.get(f"{path}{more}account=2", "user"), 403, "authorization.forbidden", "account")
+            self.refused(self.server.get(path, "operator"), 400, "validation_error", "account")
+            self.assertEqual(self.server.get(f"{path}{more}account=999", "operator").status, 404, path)
+        self.assertEqual(self.server.get(f"/billing/invoices/{number}?account=2", "operator").status, 404)
+
     def test_billing_has_its_fields_and_figures(self):
         answer = self.server.get("/billing")
         model = answer.json()
