@@ -14,6 +14,7 @@ static const char *const compare_names[] = {"none", "previous", "year", "day", "
 typedef struct moments {
     int64_t from, end; /* end: the first instant behind */
     int64_t last;      /* the latest start that it allows */
+    const char *from_name, *to_name; /* of the parameters, for errors */
 } moments;
 
 static bool has_text(tb_text text)
@@ -56,23 +57,23 @@ static tb_code take_moments(const tb_period_query *q, int64_t now_us, moments *m
     tb_code code = TB_OK;
     m->end = m->last = now_us;
     if (has_text(q->to)) {
-        code = parse_moment(q->to, "to", &m->end, err);
+        code = parse_moment(q->to, m->to_name, &m->end, err);
         m->last = m->end;
         if (!code && is_whole_day(q->to)) m->end += TB_US_PER_DAY, m->last = m->end - 1;
     }
     m->from = (tb_day_from_us(m->end - 1) + 1 - DEFAULT_DAYS) * TB_US_PER_DAY;
-    if (!code && has_text(q->from)) code = parse_moment(q->from, "from", &m->from, err);
+    if (!code && has_text(q->from)) code = parse_moment(q->from, m->from_name, &m->from, err);
     return code;
 }
 
 static tb_code check_moments(const moments *m, int64_t now_us, tb_error *err)
 {
     if (m->from < 0)
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "from cannot be earlier than 1970.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "%s cannot be earlier than 1970.", m->from_name);
     if (tb_day_from_us(m->from) > tb_day_from_us(now_us))
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "from cannot be later than today.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "%s cannot be later than today.", m->from_name);
     if (m->from > m->last)
-        return tb_fail(err, TB_E_DATE_RANGE, "to", "to cannot be earlier than from.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->to_name, "%s cannot be earlier than %s.", m->to_name, m->from_name);
     return TB_OK;
 }
 
@@ -99,7 +100,7 @@ static tb_code check_width(const moments *m, tb_by by, tb_error *err)
     const int64_t points = by == TB_BY_HOUR ? (m->end - m->from) / TB_US_PER_HOUR
                            : by == TB_BY_DAY ? days : 0;
     if (days > TB_PERIOD_DAYS)
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "Ask for %d days at most.", TB_PERIOD_DAYS);
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "Ask for %d days at most.", TB_PERIOD_DAYS);
     if (points > TB_PERIOD_POINTS)
         return tb_fail(err, TB_E_DATE_RANGE, "from",
                        "That is more than %d points. Ask for a shorter time, or by %s.",
@@ -195,7 +196,7 @@ void tb_period_by_day(tb_period *p)
 tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_period *ret_period,
                           tb_error *err)
 {
-    moments m;
+    moments m = {.from_name = "from", .to_name = "to"};
     int by, compare;
     tb_code code = choose_word(query->by, by_names, 4, "by", &by, err);
     if (!code) code = choose_word(query->compare, compare_names, 5, "compare", &compare, err);
@@ -211,6 +212,18 @@ tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_perio
                               .come = (now_us + TB_US_PER_HOUR - 1) / TB_US_PER_HOUR,
                               .range = buckets_of(&m, chosen == TB_BY_HOUR, now_us)};
     take_before(ret_period);
+    return TB_OK;
+}
+
+tb_code tb_span_resolve(const tb_span_query *q, int64_t now_us, tb_range *ret_hours, tb_error *err)
+{
+    moments m = {.from_name = q->from_name, .to_name = q->to_name};
+    tb_code code = take_moments(&(tb_period_query){.from = q->from, .to = q->to}, now_us, &m, err);
+    if (!code) code = check_moments(&m, now_us, err);
+    if (!code) code = check_width(&m, TB_BY_MONTH, err);
+    if (code) return code;
+    const int64_t first = m.from / TB_US_PER_HOUR, last = (m.end - 1) / TB_US_PER_HOUR;
+    *ret_hours = (tb_range){first, last < first ? 1 : (uint32_t)(last - first + 1), true};
     return TB_OK;
 }
 

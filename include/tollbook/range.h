@@ -90,6 +90,13 @@ typedef struct tb_period {
 TB_MUST_USE tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us,
                                       tb_period *ret_period, tb_error *err);
 
+/* A span of hours, by the same rules of from and to; its end is not cut. err->field is one of the names. */
+typedef struct tb_span_query {
+    tb_text from, to;
+    const char *from_name, *to_name;
+} tb_span_query;
+TB_MUST_USE tb_code tb_span_resolve(const tb_span_query *query, int64_t now_us, tb_range *ret_hours, tb_error *err);
+
 /* The range that it is compared with, by hour where only a part of a day counts. */
 tb_range tb_period_before(const tb_period *period);
 /* Turns hours into the days that they touch, where hours are no longer stored. */

@@ -12,7 +12,6 @@
 #define PAGE_MAX    1000000
 #define SEARCH_MAX  255
 #define MANY_ZONES  300 /* more zones of an account make it a slow query */
-#define NO_ACCOUNT INT64_MIN /* none was asked for */
 #define MANY_HOURS  240 /* more hours, too */
 
 typedef struct params {
@@ -91,14 +90,13 @@ static tb_code check_bounds(const params *p, tb_error *err)
     return TB_OK;
 }
 
-/* A customer's key sees its own account; an operator's key names one, or sees the fleet. */
-static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
+tb_code api_choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
 {
-    *ret = r->account ? r->account : asked == NO_ACCOUNT ? TB_ALL : asked;
-    if (r->account && asked != NO_ACCOUNT && asked && asked != r->account)
+    *ret = r->account ? r->account : asked == API_NO_ACCOUNT ? TB_ALL : asked;
+    if (r->account && asked != API_NO_ACCOUNT && asked && asked != r->account)
         return tb_fail(err, TB_E_FORBIDDEN, "account", "This key sees account %" PRId64 " alone.",
                        r->account);
-    if (*ret > 0 || asked == NO_ACCOUNT) return TB_OK;
+    if (*ret > 0 || asked == API_NO_ACCOUNT) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "account", "account is the number of an account, such as account=1; "
                    "without it the answer is of all accounts.");
 }
@@ -131,14 +129,14 @@ _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.
 
 static tb_code read_insights_ask(request *r, question *q, tb_error *err)
 {
-    params p = {.zone = TB_ALL, .account = NO_ACCOUNT, .top = TOP_DEFAULT, .page = 1};
+    params p = {.zone = TB_ALL, .account = API_NO_ACCOUNT, .top = TOP_DEFAULT, .page = 1};
     const tb_text query = request_query(r);
     *q = (question){.ask.scope.zone = TB_ALL};
     tb_insights_query *ask = &q->ask;
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
     if (!code) code = check_bounds(&p, err);
-    if (!code) code = choose_account(r, p.account, &ask->scope.account, err);
+    if (!code) code = api_choose_account(r, p.account, &ask->scope.account, err);
     if (!code) code = tb_period_resolve(&p.times, request_now_us(r), &ask->period, err);
     if (!code) code = tb_insights_order_parse(p.sort, &ask->order, err);
     ask->scope.zone = p.zone;

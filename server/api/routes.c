@@ -70,6 +70,8 @@
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/insights", INSIGHTS, NO_BODY, "insights", api_insights, api_cached_done),
+    /* Which roles depends on the field: see why.c. */
+    ROW(GET, "/insights/why", ANY, NO_BODY, "why", api_why, api_cached_done),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
     ROW(GET, "/pullzone/count", PULL_ZONES, NO_BODY, "pullzone_count", api_pullzone_count, NULL),
     ROW(GET, "/pullzone/{id}", PULL_ZONES, NO_BODY, "pullzone", api_pullzone, NULL),

@@ -296,6 +296,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   openMenu(true);
   finder.field.focus();
+  finder.field.select();
 });
 
 function navigation(view) {

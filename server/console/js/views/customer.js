@@ -30,7 +30,7 @@ export function show(page) {
   const file = (number, form, name, end) => el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(number)}`, {account, format: form}), download: `${number}${end}`, "aria-label": `${number} as ${name}`}, name);
   const invoices = table({title: "Invoices", label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, search: false, sort: "-number", file: inCurrency(), empty: "No invoice yet. The month's run makes them.", columns: [
     {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: to(`/billing/${row.number}`)}, row.number)},
-    {id: "month", name: "Month", kind: "text", value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
+    {id: "month", name: "Month", kind: "text", wideOnly: true, value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
     {id: "state", name: "State", kind: "text", value: (row) => row.shown, cell: (row) => el("span", {class: row.shown === "overdue" ? "chip warn" : "chip"}, row.shown)},
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining && decimalCompare(row.remaining, "0") > 0 ? money(row.remaining, row.currency) : NOTHING)},
@@ -39,7 +39,7 @@ export function show(page) {
   const ledger = table({title: "Ledger", label: "Entries of the ledger", name: "ledger", key: "ledger-", page, search: false, file: [{id: "currency", name: "currency", value: () => seen.statement?.currency}], empty: "No entry yet.", columns: [
     {id: "time", name: "When", kind: "time", value: (row) => row.time, cell: (row) => day(row.time), title: (row) => time(row.time, page.zone)},
     {id: "kind", name: "Kind", kind: "text", value: (row) => spaced(row.kind)},
-    {id: "reference", name: "Reference", kind: "text", value: (row) => row.reference ?? "", title: (row) => row.reference, cell: (row) => (seen.numbers.has(row.reference) ? el("a", {href: to(`/billing/${row.reference}`)}, row.reference) : row.reference ?? NOTHING)},
+    {id: "reference", name: "Reference", kind: "text", wideOnly: true, value: (row) => row.reference ?? "", title: (row) => row.reference, cell: (row) => (seen.numbers.has(row.reference) ? el("a", {href: to(`/billing/${row.reference}`)}, row.reference) : row.reference ?? NOTHING)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, seen.statement.currency)},
     {id: "balance", name: "Balance", kind: "decimal", field: "balance", value: (row) => row.balance, cell: (row) => money(row.balance, seen.statement.currency)},
     {id: "note", name: "Note", kind: "text", wide: true, wideOnly: true, value: (row) => row.note ?? ""}]});
@@ -55,7 +55,7 @@ export function show(page) {
   const keys = table({title: "Keys", name: "keys", key: "key-", page, search: false, sort: "-id", empty: "No key yet.", columns: [
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
-    {id: "hint", name: "Begins with", kind: "text", value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
+    {id: "hint", name: "Begins with", kind: "text", wideOnly: true, value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));

@@ -10,7 +10,7 @@ import {inCurrency, rounded} from "../money.js";
 import {metrics, monthBeside, operation} from "../operator.js";
 import {table} from "../table.js";
 
-const TOP = 10, MINUTES = 10;
+const TOP = 10, LISTED = 6, MINUTES = 10;
 const LISTS = [["grown", "in money"], ["grown_percent", "in percent"], ["fallen", "who fell"]];
 
 const customer = (page, row) => el("a", {href: page.href(`/accounts/${row.account ?? row.id}`)}, row.name || `Account ${row.account ?? row.id}`);
@@ -50,6 +50,7 @@ export function show(page) {
     fill(which, LISTS.map(([id, name]) => el("button", {type: "button", "aria-pressed": String(id === chosen()), onclick: () => page.set({list: id === "grown" ? null : id})}, name)));
     grown.set(rows(chosen()));
     overdue.set(rows("most_overdue"));
+    if (summary.currencies.some((one) => one.overdue_accounts > LISTED)) overdue.foot(el("a", {href: page.href("/operator/accounts", {sort: "-overdue"})}, `All ${summary.currencies.reduce((sum, one) => sum + one.overdue_accounts, 0)} overdue`));
   }
 
   /* --- state --- */
@@ -57,7 +58,7 @@ export function show(page) {
   function drawState() {
     if (!figures) return;
     const all = reasons(figures);
-    fill(health, el("span", {class: all.length ? "chip warn" : "chip on"}, all.length ? "Look" : "Well"), " ", el("span", {data: {field: "health", value: all.map((one) => one.id).join(" ") || "well"}}, sentence(all)), " ", el("a", {href: page.href("/operator/health")}, "Health"));
+    fill(health, el("span", {class: all.length ? "chip warn" : "chip on"}, all.length ? "Needs a look" : "All well"), " ", el("span", {data: {field: "health", value: all.map((one) => one.id).join(" ") || "well"}}, sentence(all)), " ", el("a", {href: page.href("/operator/health")}, "Health"));
     const item = (id, text, href, to) => el("li", {data: {todo: id}}, text, " ", el("a", {href}, to)), n = (name) => figures[`tollbook_${name}`] ?? 0;
     const intake = page.href("/operator/intake");
     const list = [
@@ -79,7 +80,7 @@ export function show(page) {
   }
 
   async function read() {
-    const [found, came] = await Promise.all([operation(page, "account summary"), operation(page, "intake")]);
+    const [found, came] = await Promise.all([operation(page, "account summary", {top: LISTED}), operation(page, "intake")]);
     if (!page.failed(found)) summary = found.answer;
     if (!page.failed(came)) sources = came.answer.sources;
     draw();

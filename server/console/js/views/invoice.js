@@ -9,6 +9,7 @@ import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceT
 import {zoneNames} from "../names.js";
 import {printsAs} from "../paper.js";
 import {table} from "../table.js";
+import {monthSpans, whyButton, whyPanel} from "../why.js";
 
 const FORMS = {pdf: "PDF", ubl: "UBL", xrechnung: "XRechnung", csv: "CSV", focus: "FOCUS", json: "JSON"};
 
@@ -31,7 +32,8 @@ export function show(page) {
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const reason = whyPanel(page, {spans: () => (invoice?.kind === "invoice" && invoice.state !== "void" ? monthSpans(invoice.period.start.slice(0, 7)) : null), ids: ["charges"]});
+  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, reason.node, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
@@ -48,14 +50,15 @@ export function show(page) {
       page.get(path, {query: {format: "html"}, accept: "text/html"}).then((html) => { if (html.ok) printsAs(html.data, page.signal); });
     }
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
-    const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
+    const amount = (name, text, more) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)), more)];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
-      amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      amount("subtotal", "Without tax", invoice.kind === "invoice" ? whyButton(page, "charges", "This invoice") : null), amount("total", "Total"), amount("payable", "To be paid when issued"),
       [["replaces", "Replaces"], ["replacedBy", "Replaced by"]].map(([name, text]) => (listed?.[name] ? [el("dt", {}, text),
         el("dd", {}, el("a", {href: page.href(`/billing/${listed[name]}`)}, listed[name]))] : [])),
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
+    reason.update();
   });
   let loaded = load();
 
@@ -63,6 +66,7 @@ export function show(page) {
   function update() {
     const line = Number(page.query.get("line")) || 0, of = page.query.get("day") ?? "";
     const wanted = `${line} ${of} ${page.zone}`;
+    reason.update();
     if (wanted === shown) return;
     shown = wanted;
     if (lines.rows.length) lines.set(lines.rows);
