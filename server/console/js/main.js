@@ -21,7 +21,8 @@
  *                shown anew; quiet: neither
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
- * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.session   {role, account, name, offers, changes, version, ...}; page.offers("billing"); page.may("ledger enter"):
+ *                whether the key may change something with this operation. Show no button that it may not use
  * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
  * page.file(path, {format: "pdf"})   the address of a file of the API, for a link
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
@@ -74,6 +75,10 @@ const views = [
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
+
+  {group: "Access"},
+
+  {path: "/keys", title: "Keys", name: "Keys", needs: "keys", load: () => import("./views/keys.js")},
 ];
 
 const BASE = "/console";
@@ -83,6 +88,7 @@ let session = null, clockSkew = 0, current = null, parts = null, finder = null;
 let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
+const may = (operation) => session.changes.includes(operation);
 const open = () => views.filter((view) => view.load && offers(view.needs));
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
@@ -228,7 +234,7 @@ function ofAccount(path, options) {
 function pageOf(root, trouble, params, signal) {
   const wrong = troubles();
   const page = {
-    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, may, href, go,
     get account() { return account(); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
