@@ -70,6 +70,8 @@ const views = [
   {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/do", title: "Changes", name: "Changes", needs: "operator", load: () => import("./views/do.js")},
+  {path: "/do/:form", title: "Change", needs: "operator", load: () => import("./views/do.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
 ];
 

@@ -57,7 +57,8 @@ export function show(page) {
     let text = answer.out;
     try { text = JSON.stringify(JSON.parse(text), null, 2); } catch { /* as it is */ }
     fill(shown, el("h2", {}, name), el("pre", {tabindex: "0", "aria-label": `Price book ${name}`}, text),
-      el("div", {}, el("button", {type: "button", class: "quiet", onclick: () => { made.querySelector("textarea").value = text; made.querySelector("textarea").focus(); }}, "Start a new book from it")));
+      el("div", {class: "table-tools"}, el("a", {class: "button", href: page.href("/do/book", {from: name})}, "A copy with other prices"),
+        el("button", {type: "button", class: "quiet", onclick: () => { made.querySelector("textarea").value = text; made.querySelector("textarea").focus(); }}, "Start a new book from its text")));
   }
 
   /* --- two --- */

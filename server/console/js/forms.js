@@ -1,0 +1,80 @@
+/* Which operations have a form in the console: in which order and under which words. The fields, their help, their
+ * bounds and their defaults come from GET /operations; nothing of a form is written by hand.
+ *
+ * id          its address, /do/ID
+ * title, does what it is called, and what its last button says
+ * operation   the operation; fixed: arguments that it always has
+ * fields      the parameters that are seen at once, in order; others are under "More"; labels: other words than the name's
+ * minus       a parameter whose amount is typed without a sign and sent with one
+ * reference   the parameter that names the entry: it has a value of its own, so that a form that is sent twice enters once
+ * money       the account's balance and open documents are beside it
+ * undo        (given, answer) -> [words, id of a form, its query], or words alone
+ * document    a list of the catalogue, of which one object is changed; first: its fields that are seen at once
+ * Pure. */
+
+const back = (given) => (given.startsWith("-") ? given.slice(1) : `-${given}`);
+const takeBack = (given) => ["Take it back", "correction", {account: given.account, amount: back(given.amount), note: `takes back ${given.reference ?? "a credit"}`}];
+
+export const FORMS = [
+  {group: "Money"},
+  {id: "payment", title: "Record a payment", does: "Record the payment", operation: "ledger enter", fixed: {kind: "payment"}, money: true,
+    fields: ["account", "amount", "reference", "invoice", "note"], labels: {reference: "Bank's reference"}, undo: takeBack},
+  {id: "bank-list", title: "Record a bank's list of payments", does: "Record the payments", operation: "ledger import",
+    fields: ["payments", "map", "comma", "today"], labels: {payments: "The bank's file", map: "Its columns", comma: "Decimal comma", today: "As of today"},
+    undo: () => "Each payment is taken back by itself, with \"Correct a balance\"."},
+  {id: "charge", title: "Charge an amount", does: "Charge it", operation: "ledger enter", fixed: {kind: "adjustment"}, minus: "amount", money: true,
+    fields: ["account", "amount", "note"], reference: "reference", hidden: ["invoice"], undo: takeBack},
+  {id: "refund", title: "Pay money back", does: "Enter the refund", operation: "ledger enter", fixed: {kind: "adjustment"}, minus: "amount", money: true,
+    says: "For money that you sent back to a customer: it leaves the balance. An invoice that is wrong is made void instead.",
+    fields: ["account", "amount", "note"], reference: "reference", hidden: ["invoice"], undo: takeBack},
+  {id: "credit", title: "Grant credit", does: "Grant the credit", operation: "ledger credit", money: true, fields: ["account", "amount", "expires", "note"], labels: {expires: "Last day"},
+    reference: "reference", undo: takeBack},
+  {id: "correction", title: "Correct a balance", does: "Enter the correction", operation: "ledger enter", fixed: {kind: "adjustment"}, money: true,
+    fields: ["account", "amount", "note"], reference: "reference", hidden: ["invoice"], undo: takeBack},
+  {id: "grace", title: "Prepaid accounts: days of grace", does: "Set the days", operation: "ledger grace", fields: ["account", "days"],
+    undo: () => "Set the days that it had before."},
+
+  {group: "Customers"},
+  {id: "customer", title: "A customer", does: "Declare the customer", document: "accounts", first: ["id", "name", "currency", "terms_days", "prepaid"]},
+  {id: "contract", title: "A customer's contract", does: "Declare the contract", document: "accounts",
+    first: ["id", "contract.discount_percent", "contract.commit.monthly", "contract.commit.from", "contract.commit.to", "contract.minimum_monthly", "contract.book"]},
+  {id: "tax", title: "A customer's tax and address", does: "Declare it", document: "accounts",
+    first: ["id", "tax", "buyer.name", "buyer.street", "buyer.postal_code", "buyer.city", "buyer.country", "buyer.vat_id"]},
+  {id: "zone", title: "A pull zone", does: "Declare the zone", document: "zones", first: ["id", "account", "name", "type", "created", "hostnames"]},
+  {id: "balancer", title: "A load balancer", does: "Declare the load balancer", document: "load_balancers", first: ["id", "account", "zones", "created", "deleted"]},
+  {id: "shield", title: "A shield zone", does: "Declare the shield zone", document: "shield_zones", first: ["id", "account", "zone", "name"]},
+  {id: "seller", title: "The seller", does: "Declare the seller", document: "seller",
+    first: ["name", "street", "postal_code", "city", "country", "vat_id", "payment.iban", "terms_days"]},
+
+  {group: "Prices"},
+  {id: "book", title: "A price book", does: "Add the book", book: true, operation: "book add"},
+  {id: "activate", title: "Bring a shadow book into force", does: "Bring it into force", operation: "book activate", fields: ["book", "maxChange", "months"],
+    labels: {maxChange: "Most change, in percent", months: "Months compared"},
+    undo: () => "A book that is in force stays: a later book replaces it."},
+  {id: "drop", title: "Drop a shadow book", does: "Drop it", operation: "book drop", fields: ["book"], undo: () => "Add the book again."},
+
+  {group: "Alerts"},
+  {id: "evaluate", title: "Look at all alerts now", does: "Look now", operation: "alerts", fixed: {evaluate: true}, fields: [], hidden: ["resend", "on", "off", "limit", "account"], undo: () => ""},
+  {id: "alerts-on", title: "Send alerts from now on", does: "Send them", operation: "alerts", fixed: {on: true}, fields: [], hidden: ["resend", "evaluate", "off", "limit", "account"],
+    undo: () => ["Send no more", "alerts-off", {}]},
+  {id: "alerts-off", title: "Send no more alerts", does: "Send no more", operation: "alerts", fixed: {off: true}, fields: [], hidden: ["resend", "evaluate", "on", "limit", "account"],
+    undo: () => ["Send them again", "alerts-on", {}]},
+
+  {group: "What is kept"},
+  {id: "retain", title: "Delete old usage and logs", does: "Delete it", operation: "retain", fields: ["keepHours", "keepDays", "logs"], hidden: ["hours", "days"],
+    labels: {keepHours: "Keep hours for", keepDays: "Keep days for", logs: "Keep request logs for"}, undo: () => "What is deleted is gone: only a backup has it."},
+  {id: "forget", title: "Forget a customer who has left", does: "Forget the customer", operation: "forget", fields: ["account"], undo: () => "What is forgotten is gone."},
+  {id: "withdraw", title: "Withdraw an input", does: "Withdraw it", withdraw: true},
+];
+
+export const formOf = (id) => FORMS.find((one) => one.id === id) ?? null;
+
+/** The groups, each with the forms that a key may use: those whose operation the server lists. */
+export function groupsOf(operations) {
+  const known = new Set(operations.map((one) => one.name)), groups = [];
+  for (const row of FORMS) {
+    if (row.group) groups.push({name: row.group, forms: []});
+    else if (known.has(row.operation ?? "catalog change")) groups.at(-1).forms.push(row);
+  }
+  return groups.filter((one) => one.forms.length);
+}
