@@ -4,7 +4,7 @@ import json
 from decimal import Decimal
 
 from pages import BrowserCase, ConsoleCase, axe
-from harness import run
+from harness import hit, run
 
 BOOK = {"book": "b-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03"}},
@@ -212,6 +212,30 @@ class Changes(BrowserCase):
         self.press(page, "Remove it")
         self.done(page)
         self.assertEqual(self.operation("catalog-show")["out"], before)
+        page.quiet("401")
+
+    def test_an_input_is_withdrawn_after_a_look(self):
+        body = b"".join(hit(101, 40000 + i) for i in range(9)) + b"no line\n"
+        self.assertEqual(self.server.ask("POST", "/ingest/logs", "ingest", body).json()["accepted"], 9)
+        before = self.server.get("/statistics").json()["TotalRequestsServed"]
+        file = self.server.path / "wrong.log"
+        file.write_bytes(body)
+        page = self.signed_in("/operator/intake")
+        self.step(page.click, page.named("link", "Withdraw an input"))
+        self.step(page.type, self.field(page, "The input"), str(file))
+        self.step(self.press, page, "Preview")
+        self.previewed(page)
+        facts = "return [...document.querySelectorAll('.do-outcome dd')].map(one => one.textContent).slice(0, 4)"
+        self.assertEqual(page.script(facts), ["1", "10", "9", "1"])
+        self.assertEqual(self.server.get("/statistics").json()["TotalRequestsServed"], before)
+        self.step(self.press, page, "Withdraw it")
+        self.audited(self.done(page), "ingest --withdraw", source="wrong.log")
+        self.assertEqual(self.steps, 4)
+        self.assertEqual(self.server.get("/statistics").json()["TotalRequestsServed"], before - 9)
+        page.goto(f"{self.server.url}/console/do/withdraw")
+        page.type(self.field(page, "The input"), str(file))
+        self.press(page, "Preview")
+        page.wait("document.querySelector('.do-outcome').textContent.includes('not known')")
         page.quiet("401")
 
     def test_every_form_is_there_and_fits_a_phone(self):

@@ -79,7 +79,7 @@ export function fieldsOf(row, form, given = {}) {
   const seen = (form.fields ?? []).map((name) => left.find((one) => one.name === name)).filter(Boolean);
   return [...seen, ...left.filter((one) => !seen.includes(one))].map((one) => ({
     ...one, label: form.labels?.[one.name] ?? words(one.name), more: !seen.includes(one), isAccount: one.name === "account",
-    initial: given[one.name] ?? one.default ?? "", help: one.name === form.minus ? "in the account's currency, like 12.50, without a sign" : one.help}));
+    initial: given[one.name] ?? one.default ?? "", help: form.helps?.[one.name] ?? (one.name === form.minus ? "in the account's currency, like 12.50, without a sign" : one.help)}));
 }
 
 /** What is sent for what was typed: {given, query, body, problems: {name: text}}. A number that a double would round goes into the
@@ -217,8 +217,8 @@ export function differenceTable(list, heads = ["Now", "After"]) {
     el("tbody", {}, list.map((one) => el("tr", {data: {path: one.path}}, el("th", {scope: "row"}, one.path), cell(one.before), cell(one.after))))));
 }
 
-/** Where a form's preview and its outcome are: {node, clear(), wait(text), preview(content, does, run), refused(content), done(answer, content)}.
- *  run() is called once for the button; what it refuses puts the button back. */
+/** Where a form's preview and its outcome are: {node, clear(), wait(text), preview(content, does, run, below), refused(content),
+ *  done(answer, content)}. run() is called once for the button; false puts the button back. */
 export function outcomeView(page) {
   const node = el("div", {class: "view do-outcome", role: "status"});
   const section = (title, ...content) => el("section", {class: "panel"}, el("h2", {}, title), content);
@@ -226,15 +226,16 @@ export function outcomeView(page) {
     clear: () => fill(node),
     wait: (text) => fill(node, el("div", {class: "running"}, el("span", {}, text), el("progress", {"aria-label": text}))),
     refused: (content) => fill(node, section("It would be refused", content)),
-    preview(content, does, run) {
+    preview(content, does, run, below) {
       const button = el("button", {type: "button", class: "primary", onclick: async () => {
         button.disabled = true;
         if (!(await run())) button.disabled = false;
       }}, does);
-      fill(node, section("Preview: nothing is changed yet", content, el("div", {}, button)));
+      fill(node, section("Preview: nothing is changed yet", content, el("div", {}, button), below ?? null));
       button.scrollIntoView({block: "nearest"});
     },
     done(answer, content) {
+      node.closest(".beside")?.firstElementChild.setAttribute("hidden", ""); // it is done: the form is not sent again
       const entry = answer.entry === null ? "Nothing was changed."
         : ["It is ", el("a", {href: page.href("/operator/health", {entry: answer.entry})}, `entry ${answer.entry}`), " of the audit log."];
       fill(node, section("Done", el("div", {class: "notice"}, sentences(answer.said)), el("p", {data: {entry: answer.entry}}, entry), content));

@@ -48,7 +48,8 @@ const shown = (value) => String(value).replace("\u0001", "");
 function labelOf(path, above) {
   const words = path.filter((step) => typeof step === "string").map((step) => (path.includes("regions") && step === path.at(-1) ? regionText(step) : STEPS[step] ?? step.replaceAll("_", " "))).filter(Boolean);
   const from = above?.from ?? above?.from_millions, to = above?.to ?? above?.to_millions;
-  if (from !== undefined) words.push(`from ${shown(from)}${to === null || to === undefined ? " on" : ` to ${shown(to)}`}${above.from === undefined ? " million requests" : " GB"}`);
+  const unit = above?.from === undefined ? "million requests" : "GB";
+  if (from !== undefined) words.push(to === null || to === undefined ? `from ${shown(from)} ${unit} on` : `from ${shown(from)} to ${shown(to)} ${unit}`);
   return words.join(", ");
 }
 
@@ -121,8 +122,8 @@ export async function showBook(page, form) {
     const asks = el("div", {class: "view"}), shadow = el("input", {type: "checkbox", checked: true});
     const patch = JSON.parse(writeDocument(diff(base, {...book, book: base.book, effective_from: base.effective_from, supersedes: base.supersedes})));
     outcome.preview([differenceTable(differences(base, book), [from, book.book]),
-      el("label", {}, shadow, " as a shadow book: it is compared each month and bills nothing until it is brought into force"), asks], form.does,
-    () => run(text, book, shadow.checked));
+      el("label", {}, shadow, " as a shadow book: it is compared each month and bills nothing until it is brought into force")], form.does,
+    () => run(text, book, shadow.checked), asks);
     if (Object.keys(patch).length) whatIf(page, asks, {scenario: book.book, base: from, patch});
     else fill(asks, el("p", {class: "soft"}, "Its prices are those of the other book."));
   }
@@ -133,7 +134,6 @@ export async function showBook(page, form) {
       wrong(answer);
       return false;
     }
-    view.node.parentNode.hidden = true;
     outcome.done(answer, [el("p", {class: "table-tools"}, isShadow ? [el("a", {class: "button", href: page.href("/do/activate", {book: book.book})}, "Bring it into force"),
       el("a", {class: "button", href: page.href("/do/drop", {book: book.book})}, "Drop it again")]
       : el("span", {class: "soft"}, "A book that is in force stays: a later book replaces it.")), el("p", {}, el("a", {href: page.href("/operator/books")}, "Price books"))]);

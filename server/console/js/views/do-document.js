@@ -8,9 +8,16 @@ import {operation, sentences} from "../operator.js";
 import {at, withAt} from "../scenario.js";
 import {whatIf} from "./do-book.js";
 
-const LABELS = {id: "Number", account: "Customer", terms_days: "Days to pay", tax: "Tax", "contract.discount_percent": "Discount, in percent",
+const LABELS = {id: "Number", account: "Customer", terms_days: "Days to pay", tax: "Tax", "tax.category": "Kind of tax", "tax.rate": "Rate", "tax.reason": "Reason", "tax.reason_code": "Code of the reason", "contract.discount_percent": "Discount, in percent",
   "contract.minimum_monthly": "Least a month", "contract.commit.monthly": "Commit a month", "contract.commit.from": "First month", "contract.commit.to": "Last month",
   "contract.book": "Own price book", "buyer.vat_id": "VAT identifier", vat_id: "VAT identifier", "payment.iban": "IBAN", created: "Exists since", deleted: "Ended"};
+/* A tax that has a category, field by field; another is edited as it is written. */
+const TAX = [
+  {path: "tax.category", type: "string", usual: "", example: "S", help: "of EN 16931: S standard, Z zero, E exempt, AE reverse charge, K within the Union, G export, O not subject to VAT", choices: ["S", "Z", "E", "AE", "K", "G", "O"]},
+  {path: "tax.rate", type: "percent", usual: "", example: "19", help: "percent; of category S alone"},
+  {path: "tax.reason", type: "string", usual: "", example: "Reverse charge", help: "why there is no tax, as the invoice says it"},
+  {path: "tax.reason_code", type: "string", usual: "", example: "VATEX-EU-AE", help: "the same as a code of VATEX"}];
+
 const WORDS = {accounts: "customer", zones: "pull zone", load_balancers: "load balancer", shield_zones: "shield zone", seller: "seller"};
 const labelOf = (path) => LABELS[path] ?? path.replace(/[._]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
 
@@ -33,13 +40,15 @@ export async function showDocument(page, form) {
   }
   const isNew = before === undefined;
   const start = before ?? (list === "accounts" ? {id: await nextAccount(page)} : list === "zones" ? {created: new Date(page.now()).toISOString().replace(/\.\d+Z/, "Z")} : {});
-  const fields = [...form.first.map((path) => FIELDS[list].find((one) => one.path === path)), ...FIELDS[list].filter((one) => !form.first.includes(one.path))]
-    .filter((one) => isNew || one.path !== "id").map((one) => fieldOf(page, form, one, start));
+  const split = list === "accounts" && (start.tax === undefined || start.tax?.category !== undefined);
+  const known = FIELDS[list].flatMap((one) => (split && one.path === "tax" ? TAX : [one])), first = form.first.flatMap((path) => (split && path === "tax" ? TAX.map((one) => one.path) : [path]));
+  const fields = [...first.map((path) => known.find((one) => one.path === path)), ...known.filter((one) => !first.includes(one.path))]
+    .filter((one) => isNew || one.path !== "id").map((one) => fieldOf(page, first, one, start));
   const outcome = outcomeView(page), view = formView(page, fields, {submit: "Preview", onsubmit: preview, onchange: outcome.clear});
   const title = isNew ? `A new ${WORDS[list]}` : `${form.title}: ${before.name ?? textOf(before.id)}`;
   const remove = !isNew && !isPart && !isSeller ? el("button", {type: "button", class: "quiet", onclick: () => previewOf({remove: textOf(before.id)}, before, undefined)}, `Remove this ${WORDS[list]}`) : null;
   page.root.append(head(title), el("p", {class: "soft do-says"},
-    "It holds from now on, and for a new one for all earlier time. Whoever applies a whole catalogue from a file has to put it there too."),
+    "A change holds from now on; what is new holds for earlier time too. If you apply the catalogue from a file, change it there as well."),
   el("div", {class: "beside"}, el("div", {class: "view"}, el("section", {class: "panel"}, view.node, remove)), el("div", {class: "view"}, outcome.node)));
   page.title(title);
 
@@ -82,7 +91,8 @@ export async function showDocument(page, form) {
     const changes = differences(one, other);
     if (!changes.length) return outcome.refused(el("p", {}, "Nothing would change."));
     const asks = el("div", {class: "view"});
-    outcome.preview([differenceTable(changes), sentences(answer.said), asks], other === undefined ? "Remove it" : form.does, () => run(sent, body, one));
+    const said = answer.said.map((text) => text.replace(/ Nothing changed\.$/, ""));
+    outcome.preview([differenceTable(changes), sentences(said)], other === undefined ? "Remove it" : form.does, () => run(sent, body, one), asks);
     if (other && list === "accounts" && changes.some((row) => row.path.startsWith("contract."))) {
       whatIf(page, asks, {scenario: "contract", contracts: {[textOf(other.id)]: plain(other.contract ?? {})}}, textOf(other.id));
     }
@@ -96,7 +106,6 @@ export async function showDocument(page, form) {
       wrong(answer);
       return false;
     }
-    view.node.parentNode.hidden = true;
     const made = body === undefined ? null : textOf(readDocument(body).id);
     const undo = el("button", {type: "button", onclick: async () => {
       undo.disabled = true;
@@ -114,11 +123,11 @@ export async function showDocument(page, form) {
 /* A scenario's JSON, with numbers as they are. */
 const plain = (part) => JSON.parse(writeDocument(part));
 
-function fieldOf(page, form, one, document) {
+function fieldOf(page, first, one, document) {
   const asked = page.query.get(one.path), initial = textOf(at(document, one.path.split("."))) || (asked ?? "");
   const isFlag = /^true or false/.test(one.type);
   return {name: one.path, label: labelOf(one.path), help: `${one.help}${one.usual && !isFlag ? `; default: ${one.usual}` : ""}`, type: one.type, required: one.required, needs: one.needs,
-    choices: isFlag ? ["true", "false"] : one.choices, kind: "text", isLong: /^object/.test(one.type), isAccount: one.path === "account", example: one.example, more: !form.first.includes(one.path), initial};
+    choices: isFlag ? ["true", "false"] : one.choices, kind: "text", isLong: /^object/.test(one.type), isAccount: one.path === "account", example: one.example, more: !first.includes(one.path), initial};
 }
 
 /** The number behind the greatest of an account. */

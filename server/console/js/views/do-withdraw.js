@@ -56,7 +56,6 @@ export function showWithdrawal(page, form) {
       wrong(answer);
       return false;
     }
-    view.node.parentNode.hidden = true;
     outcome.done({said: [`${count(answer.data.lines, "line")} withdrawn.`], entry: answer.data.entry ?? null},
       [facts(answer.data), el("p", {class: "soft"}, "To take it back, take the same input in again."), el("p", {}, el("a", {href: page.href("/operator/intake")}, "Intake"))]);
     return true;

@@ -38,13 +38,18 @@ function showList(page, groups) {
       el("ul", {}, group.forms.map((one) => el("li", {}, el("a", {href: page.href(`/do/${one.id}`)}, one.title))))))));
 }
 
-function showOperation(page, form, row) {
-  const given = Object.fromEntries(page.query);
-  if (form.reference && !given[form.reference]) given[form.reference] = ownReference(page.now(), Math.random());
-  const fields = fieldsOf(row, form, given), outcome = outcomeView(page), beside = form.money ? panel("The account") : null;
+async function showOperation(page, form, row) {
+  const given = Object.fromEntries(page.query), fields = fieldsOf(row, form, given);
+  if (form.reference && !given[form.reference]) fields.find((one) => one.name === form.reference).initial = ownReference(page.now(), Math.random());
+  if (form.shadows) {
+    const listed = await operation(page, "book list");
+    if (page.failed(listed)) return;
+    fields.find((one) => one.name === form.shadows).choices = listed.answer.books.filter((one) => one.state === "shadow").map((one) => one.book);
+  }
+  const outcome = outcomeView(page), beside = form.money ? panel("The account") : null;
   const view = formView(page, fields, {submit: "Preview", onsubmit: preview, onchange: changed});
   page.root.append(pageHead(page, form.title, {above: el("a", {class: "soft", href: page.href("/do")}, "Changes")}),
-    el("p", {class: "soft do-says"}, form.says ?? (row.details.startsWith("See also") ? "" : row.details.replaceAll("\n", " "))),
+    el("p", {class: "soft do-says"}, form.says ?? ""),
     el("div", {class: "beside"}, el("div", {class: "view"}, el("section", {class: "panel"}, view.node)), el("div", {class: "view"}, outcome.node, beside)));
   if (beside) beside.hidden = true;
   let shown = "", before = null;
@@ -99,16 +104,17 @@ function showOperation(page, form, row) {
     outcome.wait("Trying it …");
     const answer = await operation(page, form.operation, sent.given, {body: sent.body, query: {...sent.query, dryRun: true}});
     if (!answer.ok) return wrong(answer);
-    const content = [balances(answer), table(answer.out, answer.answer), sentences(answer.said)];
-    if (answer.no && !/import/.test(form.operation)) outcome.refused(content);
+    const isKnown = answer.answer?.known === true; // of a ledger's entry: this reference is there already
+    const content = [isKnown ? null : balances(answer, "Balance now"), table(answer.out, answer.answer), sentences(answer.answer?.known === false ? answer.said.slice(1) : answer.said)];
+    if (isKnown || (answer.no && form.operation !== "ledger import")) outcome.refused(content);
     else outcome.preview(content, form.does, () => run(sent));
   }
 
-  /* Of a write that was taken back the words are those of a write that was done: the figures say more. */
-  function balances(answer) {
+  /* What an entry says of itself is as if it were entered: a preview has the figures instead. */
+  function balances(answer, now) {
     if (!form.money || answer.answer?.balance === undefined) return null;
     const currency = answer.answer.currency;
-    return el("dl", {class: "facts"}, el("dt", {}, "Balance now"), el("dd", {}, before ? money(before.balance, currency) : "–"),
+    return el("dl", {class: "facts"}, el("dt", {}, now), el("dd", {}, before ? money(before.balance, currency) : "–"),
       el("dt", {}, "Balance after"), el("dd", {}, figure("after", answer.answer.balance, money(answer.answer.balance, currency))));
   }
 
@@ -118,9 +124,8 @@ function showOperation(page, form, row) {
       wrong(answer);
       return false;
     }
-    view.node.hidden = true;
     const undo = form.undo?.(sent.given, answer.answer);
-    outcome.done(answer, [balances(answer), table(answer.out, answer.answer), answer.entry === null ? null : Array.isArray(undo)
+    outcome.done(answer, [balances(answer, "Balance before"), table(answer.out, answer.answer), answer.entry === null ? null : Array.isArray(undo)
       ? el("p", {}, el("a", {class: "button", href: page.href(`/do/${undo[1]}`, undo[2])}, undo[0])) : undo ? el("p", {class: "soft"}, undo) : null,
     el("p", {}, el("a", {href: page.href("/do")}, "Other changes"))]);
     shown = "";
