@@ -229,7 +229,7 @@ class Changes(BrowserCase):
         self.assertEqual(page.script(facts), ["1", "10", "9", "1"])
         self.assertEqual(self.server.get("/statistics").json()["TotalRequestsServed"], before)
         self.step(self.press, page, "Withdraw it")
-        self.audited(self.done(page), "ingest --withdraw", source="wrong.log")
+        self.audited(self.done(page), "ingest --withdraw", file="wrong.log", lines=10)
         self.assertEqual(self.steps, 4)
         self.assertEqual(self.server.get("/statistics").json()["TotalRequestsServed"], before - 9)
         page.goto(f"{self.server.url}/console/do/withdraw")
