@@ -233,6 +233,12 @@ bool tb_operation_writes(const tb_args *args)
     return false;
 }
 
+bool tb_operation_open(const tb_operation *operation, uint32_t roles, bool changes)
+{
+    const tb_access access = changes && operation->write_access ? operation->write_access : operation->access;
+    return tb_roles_open(roles, access);
+}
+
 /* Where flags decide, one call either reads or writes. */
 bool tb_operation_reads(const tb_args *args)
 {

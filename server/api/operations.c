@@ -5,6 +5,7 @@
  * every operation takes dryRun in the query: it is run, answered and taken back. */
 #include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,6 +26,7 @@ typedef struct op_work {
     bool written; /* the writer has it, or is next */
     bool dry;     /* the query's dryRun, of an operation that has no such parameter: what it writes is taken back */
     bool tried;   /* dry, and the operation has succeeded */
+    bool reads_only; /* the key may not make it write, and it can do without */
     char *texts;  /* of the query, decoded */
     char from[REQUEST_PEER_TEXT];
     /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one
@@ -138,12 +140,35 @@ static tb_code add_row(request *r, op_work *w, tb_error *err)
     return add_named(r, &w->args, p, err);
 }
 
+/* A key that is bound to an account asks for that one. Of another it hears that it does not exist. */
+static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
+{
+    char text[24];
+    const tb_param *p = r->account ? tb_param_find(args->operation, "account", 7) : NULL;
+    const tb_arg *given = p ? tb_arg_of(args, "account") : NULL;
+    if (given && given->number != r->account)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", given->number);
+    const int n = snprintf(text, sizeof text, "%" PRId64, r->account);
+    return p && !given ? tb_args_add(args, p, text, (size_t)n, err) : TB_OK;
+}
+
+static tb_code check_writing(const request *r, op_work *w, tb_error *err)
+{
+    const tb_operation *op = w->args.operation;
+    if (!tb_operation_writes(&w->args) || tb_operation_open(op, r->roles, true)) return TB_OK;
+    w->reads_only = op->unwritten != NULL;
+    if (w->reads_only) return TB_OK;
+    return tb_fail(err, TB_E_FORBIDDEN, NULL, "With %s this key may look, and change nothing.", op->name);
+}
+
 static tb_code read_args(request *r, op_work *w, tb_error *err)
 {
     tb_code code = add_row(r, w, err);
     if (!code) code = add_query(r, w, err);
     if (r->route->operation) w->dry = false;
     if (!code) code = add_body(r, w, err);
+    if (!code) code = bind_account(r, &w->args, err);
+    if (!code) code = check_writing(r, w, err);
     return code ? code : tb_args_end(&w->args, false, err);
 }
 
@@ -159,7 +184,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 static tb_ops ops_of(request *r, tb_store *store)
 {
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
-                    .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
+                    .account = r->account, .roles = r->roles, .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
                     .key_secret = work_of(r)->key_secret};
 }
 
@@ -260,7 +285,12 @@ static void fail_args(request *r, const op_work *w, const tb_error *err)
 static void begin(request *r, const tb_operation *operation)
 {
     tb_error err;
-    op_work *w = work_new(r, operation);
+    op_work *w = NULL;
+    if (!tb_operation_open(operation, r->roles, false)) {
+        request_fail(r, TB_E_FORBIDDEN, NULL, "This key may not run %s.", operation->name);
+        return;
+    }
+    w = work_new(r, operation);
     if (!w) {
         request_fail(r, TB_E_NOMEM, NULL, NULL);
     } else if (read_args(r, w, &err)) {
@@ -320,9 +350,12 @@ void api_operation_done(request *r)
         answer_done(r, w);
         return;
     }
+    const bool goes_on = !r->job.code && !w->written && tb_operation_goes_on(&w->args, &w->reply);
     if (r->job.code && unwritten) tb_reply_say(&w->reply, "%s: %s", unwritten, r->job.err.message);
+    if (goes_on && w->reads_only)
+        tb_reply_say(&w->reply, "%s: this key may change nothing.", w->args.operation->unwritten);
     if (r->job.code && !unwritten) fail_args(r, w, &r->job.err);
-    else if (!w->written && tb_operation_goes_on(&w->args, &w->reply)) submit_write(r, w);
+    else if (goes_on && !w->reads_only) submit_write(r, w);
     else answer_done(r, w);
 }
 
@@ -390,7 +423,7 @@ static void put_param(const tb_param *p, tb_buf *out)
     tb_buf_str(out, "}");
 }
 
-static void put_operation(const tb_operation *op, tb_buf *out)
+static void put_operation(const tb_operation *op, bool writes, tb_buf *out)
 {
     tb_buf_str(out, "{\"name\":");
     tb_json_string(out, op->name, strlen(op->name));
@@ -398,7 +431,7 @@ static void put_operation(const tb_operation *op, tb_buf *out)
     tb_json_string(out, op->summary, strlen(op->summary));
     tb_buf_str(out, ",\"details\":");
     tb_json_string(out, op->details, strlen(op->details));
-    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", op->write ? "true" : "false");
+    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", writes ? "true" : "false");
     for (size_t i = 0; i < op->n_params; i++) {
         if (i) tb_buf_str(out, ",");
         put_param(&op->params[i], out);
@@ -411,11 +444,13 @@ void api_operations(request *r)
 {
     const tb_operation *op;
     tb_buf *out = request_text(r);
+    bool first = true;
     tb_buf_str(out, "{\"operations\":[");
-    for (size_t i = 0, n = 0; (op = tb_operation_at(i)) != NULL; i++) {
-        if (!tb_roles_open(r->roles, op->access)) continue;
-        if (n++) tb_buf_str(out, ",");
-        put_operation(op, out);
+    for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
+        if (!tb_operation_open(op, r->roles, false)) continue;
+        if (!first) tb_buf_str(out, ",");
+        put_operation(op, op->write && tb_operation_open(op, r->roles, true), out);
+        first = false;
     }
     tb_buf_str(out, "]}");
     request_answer_text(r, 200, "application/json");

@@ -207,7 +207,7 @@ class Operations(Case):
                              {400: "validation_error", 404: "resource.not_found"}[status], field)
 
 
-ROW = re.compile(r'OPERATION\((\w+), "([^"]+)", \w+, "\w+", "([^"]+)", (\S+), (\S+)\)')
+ROW = re.compile(r'OPERATION\((\w+), "([^"]+)", \w+, \w+, "\w+", "([^"]+)", (\S+), (\S+)\)')
 TYPES = {"boolean": "boolean", "integer": "integer", "string": "string", "object": "object",
          "object or string": None}
 VALUES = {"boolean": "true", "integer": "1", "string": "2026-10"}

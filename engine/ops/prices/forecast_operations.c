@@ -56,7 +56,7 @@ static const tb_operation rows[] = {
          "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
          "the prices in force. With --backtest, --account is optional; the last 12 months are\n"
          "forecast as they stood at the start of their 1st, 6th, 11th, 16th and 21st day.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = forecast,
      .slow = true},

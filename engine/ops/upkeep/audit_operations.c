@@ -221,7 +221,7 @@ static const tb_operation rows[] = {
                 "entry. Key 0 stands for the command line with --db, where the system's user is beside it, and for\n"
                 "a bearer token where an address is. The entries are chained: `tollbook verify` finds one that was\n"
                 "changed or removed. Logs, usage and deployments are in their own tables instead.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = list_entries},
 };

@@ -74,12 +74,12 @@ export const FORMS = [
 
 export const formOf = (id) => FORMS.find((one) => one.id === id) ?? null;
 
-/** The groups, each with the forms that a key may use: those whose operation the server lists. */
-export function groupsOf(operations) {
-  const known = new Set(operations.map((one) => one.name)), groups = [];
+/** The groups, each with the forms that a key may use. may(operation): whether it may change something with it. */
+export function groupsOf(may) {
+  const groups = [];
   for (const row of FORMS) {
     if (row.group) groups.push({name: row.group, forms: []});
-    else if (known.has(row.operation ?? "catalog change")) groups.at(-1).forms.push(row);
+    else if (may(row.operation ?? "catalog change")) groups.at(-1).forms.push(row);
   }
   return groups.filter((one) => one.forms.length);
 }

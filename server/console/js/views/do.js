@@ -12,24 +12,17 @@ import {showDocument} from "./do-document.js";
 import {showWithdrawal} from "./do-withdraw.js";
 
 export function show(page) {
-  const form = page.params.form ? formOf(page.params.form) : null;
-  begin(page, form);
-}
-
-async function begin(page, form) {
-  const listed = await page.get("/operations");
-  if (page.failed(listed)) return;
-  const operations = listed.data.operations, groups = groupsOf(operations);
-  if (!page.params.form) return showList(page, groups);
-  if (!form || !groups.some((one) => one.forms.includes(form))) {
+  const groups = groupsOf(page.may), form = formOf(page.params.form);
+  if (!page.params.form) showList(page, groups);
+  else if (!form || !groups.some((one) => one.forms.includes(form))) {
     page.root.append(el("h1", {}, form ? "Not for this key" : "There is no such form"), el("p", {}, el("a", {href: page.href("/do")}, "All that can be changed here")));
-    return;
+  } else {
+    page.title(form.title);
+    if (form.document) showDocument(page, form);
+    else if (form.book) showBook(page, form);
+    else if (form.withdraw) showWithdrawal(page, form);
+    else showOperation(page, form);
   }
-  page.title(form.title);
-  if (form.document) showDocument(page, form);
-  else if (form.book) showBook(page, form);
-  else if (form.withdraw) showWithdrawal(page, form);
-  else showOperation(page, form, operations.find((one) => one.name === form.operation));
 }
 
 function showList(page, groups) {
@@ -38,8 +31,10 @@ function showList(page, groups) {
       el("ul", {}, group.forms.map((one) => el("li", {}, el("a", {href: page.href(`/do/${one.id}`)}, one.title))))))));
 }
 
-async function showOperation(page, form, row) {
-  const given = Object.fromEntries(page.query), fields = fieldsOf(row, form, given);
+async function showOperation(page, form) {
+  const operations = await page.get("/operations");
+  if (page.failed(operations)) return;
+  const given = Object.fromEntries(page.query), fields = fieldsOf(operations.data.operations.find((one) => one.name === form.operation), form, given);
   if (form.reference && !given[form.reference]) fields.find((one) => one.name === form.reference).initial = ownReference(page.now(), Math.random());
   if (form.shadows) {
     const listed = await operation(page, "book list");
