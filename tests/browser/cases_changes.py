@@ -26,11 +26,11 @@ class Changes(BrowserCase):
         run("invoice", "--db", server.db, "--month", "2026-09", "--finalize")
         server.start()
 
-    def signed_in(self, view, size=()):
+    def signed_in(self, view, size=(), key="operator"):
         page = self.page(*size)
         page.goto(f"{self.server.url}/console{view}")
         page.wait("document.querySelector('form#sign-in #key')")
-        page.type("#key", self.server.keys["operator"])
+        page.type("#key", self.server.keys.get(key, key))
         page.keys("Enter")
         page.wait("document.querySelector('.frame main h1')")
         self.steps = 0
@@ -250,6 +250,19 @@ class Changes(BrowserCase):
                 self.assertEqual(ConsoleCase.too_wide(page), [])
                 self.assertEqual(page.text(".trouble"), "")
         page.quiet("401", "404")  # a seller that is not declared yet
+
+    def test_a_key_sees_the_forms_that_it_may_use(self):
+        forms = "return [...document.querySelectorAll('.do-groups a')].map(one => one.getAttribute('href').split('/').at(-1))"
+        for role, menu in (("Finance", True), ("Support", False)):
+            made = self.server.ask("POST", "/keys", "operator", json.dumps({"Account": 0, "Roles": [role]}).encode(), Content_Type="application/json").json()
+            page = self.signed_in("/do", key=made["Key"])
+            named = page.script("return [...document.querySelectorAll('nav a')].some(one => one.textContent === 'Changes')")
+            self.assertEqual(named, menu, role)
+            if role == "Finance":
+                self.assertEqual(page.script(forms), ["payment", "bank-list", "charge", "refund", "credit", "correction", "grace"])
+                page.goto(f"{self.server.url}/console/do/zone")
+                page.wait("document.querySelector('h1').textContent === 'Not for this key'")
+            page.quiet("401")
 
     def test_old_usage_is_deleted_after_a_look(self):
         page = self.signed_in("/do/retain")
