@@ -22,7 +22,7 @@ tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err)
     if (r->account) return TB_OK;
     *ret_account = asked;
     if (asked > 0) return tb_store_need_account(r->worker->store, asked, err);
-    return tb_fail(err, TB_E_VALIDATION, "account", "An operator's key names an account, such as account=1.");
+    return tb_fail(err, TB_E_VALIDATION, "account", "A key that reads all accounts names one, such as account=1.");
 }
 
 /* Reads in one snapshot, answers after it. */

@@ -520,7 +520,7 @@ static const tb_operation rows[] = {
          "below zero, no usage where there was some, an account that begins to pay, and an hour with more than\n"
          "--hours times what is usual for its weekday. Usage that no account has is said first. The exit status\n"
          "is 1 where anything looks wrong.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = preview,
      .slow = true},

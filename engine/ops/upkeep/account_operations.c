@@ -341,7 +341,7 @@ static const tb_operation rows[] = {
                 "be rated, or that has usage without a price, says why; one that cannot be rated comes last when\n"
                 "they are sorted by it. Owed is what remains of invoices and debits, overdue what of it is past its due date:\n"
                 "`ledger aging` lists them.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = list_accounts,
      .slow = true},

@@ -136,6 +136,13 @@
                   " AND to_us=9223372036854775807")                                                \
     X(LIVE_SELLER, "SELECT id FROM declaration WHERE kind='seller'"                                \
                    " AND to_us=9223372036854775807")                                               \
+    /* by tb_declared_kind; the kinds of containers follow each other there as in their table */   \
+    X(DECLARED, "SELECT 0,1,document,'' FROM declaration WHERE kind='seller' AND to_us=9223372036854775807" \
+      " UNION ALL SELECT 1,id,document,'' FROM account WHERE deleted_us=9223372036854775807"       \
+      " UNION ALL SELECT 2,id,document,'' FROM zone WHERE deleted_us=9223372036854775807"          \
+      " UNION ALL SELECT 3,id,document,'' FROM balancer WHERE deleted_us=9223372036854775807"      \
+      " UNION ALL SELECT 4,id,document,'' FROM shield_zone WHERE deleted_us=9223372036854775807"   \
+      " UNION ALL SELECT 5+kind,account,document,id FROM container ORDER BY 1,2,4")                \
     X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id") \
     X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \
@@ -165,6 +172,7 @@
                       TB__FORGETS("t"))                                                            \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
+    X(FORGET_OWN_ALERTS, "DELETE FROM own_alert WHERE account=?1")                                 \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
@@ -264,8 +272,14 @@
              " ORDER BY id LIMIT ?2")                                                              \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
-      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM alert" \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM own_alert" \
+      " WHERE account>?1 UNION SELECT account FROM alert"                                          \
       " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
+    X(OWN_ALERTS, "SELECT '{\"alerts\":['||group_concat(document)||']}' FROM"                      \
+                  " (SELECT document FROM own_alert WHERE account=?1 ORDER BY id)")                \
+    X(OWN_ALERT_SET, "INSERT INTO own_alert VALUES(?1,?2,?3," TB__UNSEALED ") ON CONFLICT DO UPDATE SET" \
+                     " document=excluded.document")                                                \
+    X(OWN_ALERT_DROP, "DELETE FROM own_alert WHERE account=?1 AND id=?2 RETURNING 1")              \
     X(ALERTS_LAST, "SELECT " TB__C_alert("") " FROM alert a WHERE account=?1 AND id="              \
                    "(SELECT max(b.id) FROM alert b WHERE b.account=a.account AND b.alert=a.alert)" \
                    " ORDER BY alert")                                                              \

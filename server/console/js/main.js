@@ -21,7 +21,8 @@
  *                shown anew; quiet: neither
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
- * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.session   {role, account, name, offers, changes, version, ...}; page.offers("billing"); page.may("ledger enter"):
+ *                whether the key may change something with this operation. Show no button that it may not use
  * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
  * page.file(path, {format: "pdf"})   the address of a file of the API, for a link
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
@@ -44,7 +45,8 @@ import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
 
-/* path, title, what `offers` of the session it needs, load; name: its place in the navigation. A row
+/* path, title, what `offers` of the session it needs, load; name: its place in the navigation; changes: for keys that may change
+ * something alone. A row
  * whose load is null is not there yet. */
 const views = [
   {group: "Traffic"},
@@ -73,7 +75,13 @@ const views = [
   {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/do", title: "Changes", name: "Changes", needs: "operator", changes: true, load: () => import("./views/do.js")},
+  {path: "/do/:form", title: "Change", needs: "operator", changes: true, load: () => import("./views/do.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
+
+  {group: "Access"},
+
+  {path: "/keys", title: "Keys", name: "Keys", needs: "keys", load: () => import("./views/keys.js")},
 ];
 
 const BASE = "/console";
@@ -83,7 +91,9 @@ let session = null, clockSkew = 0, current = null, parts = null, finder = null;
 let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
-const open = () => views.filter((view) => view.load && offers(view.needs));
+const may = (operation) => session.changes.includes(operation);
+const isOpen = (view) => view.load && offers(view.needs) && (!view.changes || session.changes.length > 0);
+const open = () => views.filter(isOpen);
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
 const account = () => session?.account ?? (/^[1-9]\d{0,15}$/.test(query().get("account") ?? "") ? Number(query().get("account")) : null);
@@ -228,7 +238,7 @@ function ofAccount(path, options) {
 function pageOf(root, trouble, params, signal) {
   const wrong = troubles();
   const page = {
-    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
+    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, may, href, go,
     get account() { return account(); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
@@ -304,7 +314,7 @@ function navigation(view) {
   let last = null;
   for (const row of views) {
     if (row.group) last = {name: row.group, items: []}, lists.push(last);
-    else if (row.name && row.load && offers(row.needs)) {
+    else if (row.name && isOpen(row)) {
       const isHere = view && (view === row || view.under === row.path || view.path.startsWith(`${row.path}/`));
       last.items.push(el("li", {}, el("a", {href: href(row.path), "aria-current": isHere ? "page" : null}, row.name)));
     }

@@ -28,7 +28,9 @@ export function show(page) {
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
     empty: "No invoice yet. Your provider issues one after each month."});
   const reason = whyPanel(page, {spans: () => monthSpans(new Date(page.now()).toISOString().slice(0, 7)), ids: ["charges"]});
-  page.root.append(pageHead(page, "Billing", {account: true}), tiles, note, reason.node, el("section", {class: "panel"}, trend.node),
+  const changes = page.may("ledger enter") && page.account ? el("p", {class: "table-tools"}, [["payment", "Record a payment"], ["credit", "Grant credit"], ["charge", "Charge an amount"], ["refund", "Pay money back"]]
+    .map(([form, text]) => el("a", {class: "button", href: page.href(`/do/${form}`)}, text))) : null;
+  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, reason.node, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 
   const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};

@@ -7,6 +7,7 @@ import {accountNames, operation, sentences} from "../operator.js";
 import {table} from "../table.js";
 
 export function show(page) {
+  const mayChange = page.may("alerts");
   const result = el("div", {role: "status"});
   const when = (id, name) => ({id, name, kind: "time", value: (row) => row[id], cell: (row) => time(row[id], page.zone)});
   const text = (id, name, more = {}) => ({id, name, kind: "text", value: (row) => row[id], ...more});
@@ -25,11 +26,11 @@ export function show(page) {
     text("id", "ID"), text("type", "Type"), account,
     text("state", "State", {cell: (row) => el("span", {class: row.state === "failed" ? "chip warn" : "chip"}, row.state)}),
     {id: "attempts", name: "Tries", kind: "number", value: (row) => row.attempts}, {id: "status", name: "Answer", kind: "number", value: (row) => row.status || null},
-    {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null,
-      cell: (row) => (row.state === "waiting" ? "" : el("button", {type: "button", class: "quiet", onclick: () => act({resend: row.id})}, "Send again"))}],
+    !mayChange ? null : {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null,
+      cell: (row) => (row.state === "waiting" ? "" : el("button", {type: "button", class: "quiet", onclick: () => act({resend: row.id})}, "Send again"))}].filter(Boolean),
   empty: "No message. They are sent with: tollbook serve --alert-url URL --alert-secret-file FILE"});
   const evaluate = el("button", {type: "button", onclick: () => act({evaluate: true})}, "Look now");
-  page.root.append(pageHead(page, "Alerts", {beside: evaluate}), result, el("section", {class: "panel"}, alerts.node), el("section", {class: "panel"}, messages.node));
+  page.root.append(pageHead(page, "Alerts", {beside: mayChange ? evaluate : null}), result, el("section", {class: "panel"}, alerts.node), el("section", {class: "panel"}, messages.node));
 
   async function act(given) {
     evaluate.disabled = true;

@@ -75,6 +75,7 @@ export function show(page) {
   function drawEnding(month, rows, over) {
     const drafts = rows.filter(isDraft).length;
     if (!over) return fill(ending, el("h2", {}, "Make it final"), el("p", {}, `${monthName(month)} is not over. It can be made final from the next month's first day on, UTC.`));
+    if (!page.may("invoice")) return fill(ending, el("h2", {}, "Make it final"), el("p", {}, "A key of the role Finance or Operator makes invoices final."));
     if (!drafts) return fill(ending, el("h2", {}, "Make it final"), el("p", {}, "No draft is left: what has anything due is final."));
     return fill(ending, el("h2", {}, "Make it final"),
       el("p", {}, "Each draft gets its number, its place in the chain and its entry in the ledger. A final invoice never changes; it can be made void."),

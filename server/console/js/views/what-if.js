@@ -22,7 +22,7 @@ export function show(page) {
   const form = formView(page, {change, run, open: openFile, books: () => books, stored: isOperator ? openStored : null});
   const curves = isOperator ? curvesView(page) : null;
   const tools = el("span", {class: "table-tools"},
-    isOperator ? el("button", {type: "button", onclick: save}, "Save") : null,
+    page.may("scenario add") ? el("button", {type: "button", onclick: save}, "Save") : null,
     el("button", {type: "button", onclick: () => download(`${scenario().scenario}.json`, "application/json", `${JSON.stringify(scenario(), null, 2)}\n`)}, "Export"),
     linkButton());
   page.root.append(pageHead(page, "What if", {beside: el("span", {class: "soft"}, "Months gone by, billed again under other prices or usage. No invoice changes.")}),
