@@ -78,28 +78,52 @@ static bool is_word(tb_text text, const char *word)
     return strlen(word) == text.len && memcmp(word, text.data, text.len) == 0;
 }
 
+/* Takes the suffix from the text where it has it. */
+static bool takes_suffix(tb_text *text, const char *suffix)
+{
+    const size_t len = strlen(suffix);
+    if (text->len <= len || memcmp(text->data + text->len - len, suffix, len) != 0) return false;
+    text->len -= len;
+    return true;
+}
+
 tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err)
 {
-    *ret = (tb_insights_order){0, false};
+    *ret = (tb_insights_order){0};
     if (!text.data || !text.len) return TB_OK;
     if (text.data[0] == '-') {
-        *ret = (tb_insights_order){0, true};
+        ret->ascending = true;
         text = (tb_text){text.data + 1, text.len - 1};
     }
+    if (takes_suffix(&text, ".rate")) ret->measure = TB_INSIGHTS_RATE;
+    else if (takes_suffix(&text, ".change")) ret->measure = TB_INSIGHTS_CHANGE;
+    if (is_word(text, "charges")) {
+        ret->measure = TB_INSIGHTS_CHARGES;
+        return TB_OK;
+    }
     ret->field = -1;
-    if (is_word(text, "name")) return TB_OK;
+    if (is_word(text, "name") && ret->measure == TB_INSIGHTS_VALUE) return TB_OK;
     for (int i = 0; i < N_TOTALS; i++) {
         ret->field = i;
-        if (is_word(text, totals[i].name)) return TB_OK;
+        if (is_word(text, totals[i].name) && (ret->measure == TB_INSIGHTS_VALUE || totals[i].shape == SUM)) return TB_OK;
     }
     return tb_fail(err, TB_E_VALIDATION, "sort",
-                   "sort is name or a field of totals, such as TotalBandwidthUsed; a - before it turns "
-                   "the order round.");
+                   "sort is name, charges or a field of totals, such as TotalBandwidthUsed, of sums also Errors5xx.rate or "
+                   "TotalRequestsServed.change; a - before it turns the order round.");
+}
+
+static figure ordered_by(tb_insights_order order)
+{
+    figure f = totals[order.field];
+    if (order.measure == TB_INSIGHTS_RATE) f.shape = MEAN, f.b = TB_M_REQUESTS;
+    return f;
 }
 
 uint32_t tb_insights_order_metrics(tb_insights_order order)
 {
-    return order.field < 0 ? 0 : metrics_of(&totals[order.field]);
+    if (order.field < 0 || order.measure == TB_INSIGHTS_CHARGES) return 0;
+    const figure f = ordered_by(order);
+    return metrics_of(&f);
 }
 
 /* What a ratio is of; 0: of nothing, so that it is null. */
@@ -119,14 +143,28 @@ static double ratio_of(const figure *f, const tb_u128 sum[TB_METRIC_COUNT])
     return f->shape == HIT_RATE ? tb_hit_rate(sum[f->a], whole) : tb_mean(sum[f->a], whole);
 }
 
-/* Ratios are not below zero, and such doubles are ordered as their bits are. 0: of nothing. */
+/* Ratios are not below zero, and such doubles are ordered as their bits are. */
+static uint64_t bits_of(double ratio)
+{
+    uint64_t bits = 0;
+    if (ratio > 0) memcpy(&bits, &ratio, sizeof bits);
+    return bits;
+}
+
+/* 0: of nothing. */
 static tb_u128 ratio_key(const figure *f, bool ascending, const tb_u128 sum[TB_METRIC_COUNT])
 {
     if (whole_of(f, sum) == 0) return 0;
-    const double ratio = ratio_of(f, sum);
-    uint64_t bits = 0;
-    if (ratio > 0) memcpy(&bits, &ratio, sizeof bits);
+    const uint64_t bits = bits_of(ratio_of(f, sum));
     return (tb_u128)(ascending ? UINT64_MAX - bits : bits) + 1;
+}
+
+/* Zones that had nothing before come above all ratios, the largest first. */
+static tb_u128 change_key(bool ascending, tb_u128 now, tb_u128 before)
+{
+    if (!now && !before) return 0;
+    const tb_u128 key = before ? (tb_u128)bits_of((double)now / (double)before) + 1 : UINT64_MAX + now;
+    return ascending ? ~key : key;
 }
 
 static void ratio_keys(const figure *f, bool ascending, const tb_u128 *sums, size_t n, tb_u128 *keys)
@@ -140,12 +178,19 @@ static void ratio_keys(const figure *f, bool ascending, const tb_u128 *sums, siz
     }
 }
 
-void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t n, tb_u128 *ret_keys)
+void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, const tb_u128 *before, size_t n,
+                            tb_u128 *ret_keys)
 {
-    const figure *f = order.field < 0 ? NULL : &totals[order.field];
-    if (f && f->shape != SUM) return ratio_keys(f, order.ascending, sums, n, ret_keys);
+    if (order.field < 0) {
+        memset(ret_keys, 0, n * sizeof *ret_keys);
+        return;
+    }
+    const figure f = ordered_by(order);
+    if (f.shape != SUM) return ratio_keys(&f, order.ascending, sums, n, ret_keys);
     for (size_t i = 0; i < n; i++)
-        ret_keys[i] = !f ? 0 : order.ascending ? ~sums[i] : sums[i];
+        if (order.measure == TB_INSIGHTS_CHANGE)
+            ret_keys[i] = change_key(order.ascending, sums[i], before ? before[i] : 0);
+        else ret_keys[i] = order.ascending ? ~sums[i] : sums[i];
 }
 
 /* --- JSON --- */

@@ -9,7 +9,7 @@
 #define MONTHS_FROM  (400 * TB_US_PER_DAY)
 
 static const char *const by_names[] = {"auto", "hour", "day", "month"};
-static const char *const compare_names[] = {"none", "previous", "year"};
+static const char *const compare_names[] = {"none", "previous", "year", "day", "week"};
 
 typedef struct moments {
     int64_t from, end; /* end: the first instant behind */
@@ -137,6 +137,13 @@ static tb_range months_earlier(tb_range r, bool year)
     return (tb_range){first, (uint32_t)(end_months_before(end, months) - first), false};
 }
 
+/* As few steps earlier as it takes to end before the range begins. */
+static tb_range steps_earlier(tb_range r, int64_t step)
+{
+    const int64_t steps = (r.count + step - 1) / step;
+    return (tb_range){r.first - steps * step, r.count, r.hourly};
+}
+
 static tb_range compared(const tb_period *p)
 {
     const tb_range r = p->range;
@@ -144,7 +151,9 @@ static tb_range compared(const tb_period *p)
     const bool year = p->compare == TB_COMPARE_YEAR;
     if (p->compare == TB_COMPARE_NONE) return (tb_range){.hourly = r.hourly};
     if (p->by == TB_BY_MONTH) return months_earlier(r, year);
-    if (!year) return (tb_range){r.first - r.count, r.count, r.hourly};
+    if (p->compare == TB_COMPARE_DAY) return steps_earlier(r, unit);
+    if (p->compare == TB_COMPARE_WEEK) return steps_earlier(r, 7 * unit);
+    if (!year) return steps_earlier(r, r.count);
     const int64_t first = day_months_before(r.first / unit, 12) * unit + r.first % unit;
     return (tb_range){first, r.count, r.hourly};
 }
@@ -190,7 +199,7 @@ tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_perio
     moments m = {.from_name = "from", .to_name = "to"};
     int by, compare;
     tb_code code = choose_word(query->by, by_names, 4, "by", &by, err);
-    if (!code) code = choose_word(query->compare, compare_names, 3, "compare", &compare, err);
+    if (!code) code = choose_word(query->compare, compare_names, 5, "compare", &compare, err);
     if (!code) code = take_moments(query, now_us, &m, err);
     if (!code) code = check_moments(&m, now_us, err);
     if (code) return code;

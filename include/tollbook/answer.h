@@ -62,17 +62,28 @@ uint32_t tb_insights_metrics(void);
 
 /* --- order --- */
 
+typedef enum tb_insights_measure {
+    TB_INSIGHTS_VALUE,
+    TB_INSIGHTS_RATE,  /* FIELD.rate: of a request */
+    TB_INSIGHTS_CHANGE, /* FIELD.change: relative to the compared range; what is new comes before all others */
+    TB_INSIGHTS_CHARGES /* charges: of the month in which the range ends */
+} tb_insights_measure;
+
 typedef struct tb_insights_order {
     int field;      /* of the table of totals; -1: the name */
     bool ascending; /* "-FIELD": smallest first; of names, last first */
+    tb_insights_measure measure; /* other than the value: of sums alone */
 } tb_insights_order;
-/* "TotalBandwidthUsed", "-CacheHitRate", "name"; absent: TotalRequestsServed. TB_E_VALIDATION, field sort. */
+/* "TotalBandwidthUsed", "-CacheHitRate", "Errors5xx.rate", "TotalRequestsServed.change", "charges", "name"; absent:
+ * TotalRequestsServed. TB_E_VALIDATION, field sort. */
 TB_MUST_USE tb_code tb_insights_order_parse(tb_text text, tb_insights_order *ret, tb_error *err);
 /* The metrics that it depends on. */
 uint32_t tb_insights_order_metrics(tb_insights_order order);
-/* The sort keys of n zones: the larger key comes first. sums: of those metrics, zone by zone. A ratio with
- * denominator 0 comes last in both directions. */
-void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t n, tb_u128 *ret_keys);
+/* The sort keys of n zones: the larger key comes first. sums: of those metrics, zone by zone; before: the same of the
+ * compared range, read for a change alone. Not for charges. A ratio with denominator 0 comes last in both directions, and so does a zone
+ * with nothing in both ranges. */
+void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, const tb_u128 *before, size_t n,
+                            tb_u128 *ret_keys);
 
 /* --- the answer's JSON --- */
 

@@ -56,6 +56,7 @@ void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);
+void api_invoice_forms(request *r);
 
 /* whatif.c */
 void api_whatif(request *r);

@@ -28,6 +28,7 @@ IDS = {
     "/pullzone/?/safehop/statistics": ("101", "201"),
     "/loadbalancer/?/usage": ("7", "8"),
     "/billing/invoices/?": ("2026-000001", "2026-000002"),
+    "/billing/invoices/?/forms": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/v2/pullzones/?/logs": ("101", "201"),

@@ -6,7 +6,7 @@ import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull, NOTHING} from "./format.js";
 import {addMonths, ask as asked, monthsBetween, write, zoomTo} from "./range.js";
-import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
+import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rate, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
 import {spansOf, whyButton, whyPanel} from "./why.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
@@ -108,18 +108,27 @@ export function board(page, options = {}) {
   return {node, update};
 }
 
-/** Columns of traffic that tables of zones and regions share. */
+/** Columns of traffic that tables of zones and regions share; errors as a part of the requests. Their ids are the API's orders. */
 export function trafficColumns(ids) {
-  return FIGURES.filter((one) => ids.includes(one.total)).map((one) => ({id: one.total, name: one.name, kind: "number", field: one.total,
+  return FIGURES.filter((one) => ids.includes(one.total)).map((one) => (one.isError ? {id: `${one.total}.rate`, name: `${one.name.replace("Errors ", "")}, of requests`, kind: "number",
+    value: (row) => rate(row[one.total], row.TotalRequestsServed), cell: (row) => figure(one.total, row[one.total], tileText(one, row).text, tileText(one, row).full)} : {id: one.total, name: one.name, kind: "number", field: one.total,
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
 }
 
-/** How a figure of a row changed against the time before; total: which figure. */
-export function changeColumn(total) {
+/** The page writes "-field" for the largest first; the API's order is that without a "-". Without a comparison nothing changed. */
+export function serverSort(text, {compare}) {
+  const usual = "-TotalRequestsServed", sort = text && !(compare === "none" && text.endsWith(".change")) ? text : usual;
+  const descending = sort.startsWith("-"), field = sort.replace(/^-/, "");
+  return descending === (field === "name") ? `-${field}` : field;
+}
+
+/** How a figure of a row changed against the time before; total: which figure; to(row, members): where its reason is shown. */
+export function changeColumn(total, to = null) {
   const one = FIGURES.find((figure) => figure.total === total);
-  return {id: "change", name: "Change", kind: "number",
-    value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) || null),
-    cell: (row) => (row.previous ? changeText(one, row, row.previous).text : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
+  const shown = (row, text) => (to ? el("a", {class: "delta", href: to(row, {why: one.id}), "aria-label": `${text}: why did ${row.name} change?`}, text) : text);
+  return {id: `${total}.change`, name: "Change", kind: "number",
+    value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) ? Infinity : null),
+    cell: (row) => (row.previous ? shown(row, changeText(one, row, row.previous).text) : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
 }
 
 export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",

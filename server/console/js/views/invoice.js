@@ -3,35 +3,29 @@
 
 import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
-import {announce, download, el, figure, fill} from "../dom.js";
+import {announce, el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
 import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
+import {printsAs} from "../paper.js";
 import {table} from "../table.js";
 import {monthSpans, whyButton, whyPanel} from "../why.js";
 
-/* A document's form, its name on screen, the end of its file's name. An electronic invoice may lack something, which the server says. */
-const FORMS = [["pdf", "PDF", ".pdf"], ["ubl", "UBL", "-ubl.xml", true], ["xrechnung", "XRechnung", "-xrechnung.xml", true], ["csv", "CSV", ".csv"],
-  ["focus", "FOCUS", ".focus.csv"], ["json", "JSON", ".json"]];
+const FORMS = {pdf: "PDF", ubl: "UBL", xrechnung: "XRechnung", csv: "CSV", focus: "FOCUS", json: "JSON"};
 
 export function show(page) {
   const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
-  const lacks = el("div", {role: "status"});
-  const files = el("p", {class: "segments"}, el("a", {class: "button", href: page.file(path, {format: "html"}), target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
-    const file = `${page.params.number}${end}`;
-    return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
-      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name);
-  }));
+  const files = el("p", {class: "segments"}), lacks = el("div", {});
 
-  async function save(button, form, name, file) {
-    const answer = await page.get(path, {query: {format: form}, accept: "application/xml"});
-    if (answer.ok) return download(file, "application/xml", answer.data);
-    if (answer.status !== 400) return page.failed(answer);
-    button.disabled = true;
-    lacks.append(el("p", {class: "notice", id: `lacks-${form}`}, `This invoice cannot be ${name}: ${answer.message}`));
-    button.setAttribute("aria-describedby", `lacks-${form}`);
+  /* An electronic invoice may lack something: its button says what, and does nothing. */
+  function drawForms(forms) {
+    const rows = Object.entries(FORMS).map(([form, name]) => ({name, ...forms.find((one) => one.form === form)})), lacking = rows.filter((row) => row.lacks);
+    fill(files, el("button", {type: "button", onclick: () => print()}, "Print"), rows.map(({form, name, file, lacks: lack}) => (lack
+      ? el("button", {type: "button", disabled: true, title: lack, "aria-describedby": `lacks-${form}`}, name)
+      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name))));
+    fill(lacks, lacking.map((row) => el("p", {class: "help", id: `lacks-${row.form}`}, `No ${row.name}: ${row.lacks}`)));
   }
 
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
@@ -45,12 +39,16 @@ export function show(page) {
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
-  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true}), page.get(`${path}/forms`)]).then(([answer, list, forms]) => {
     missing.hidden = answer.status !== 404;
-    if (page.failed(answer) || page.failed(list)) return;
+    if (page.failed(answer) || page.failed(list) || page.failed(forms)) return;
+    drawForms(forms.data.forms);
     invoice = answer.data;
     whole.hidden = false;
-    if (!paper.src) paper.src = page.file(path, {format: "html"});
+    if (!paper.src) {
+      paper.src = page.file(path, {format: "html"});
+      page.get(path, {query: {format: "html"}, accept: "text/html"}).then((html) => { if (html.ok) printsAs(html.data, page.signal); });
+    }
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
     const amount = (name, text, more) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)), more)];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
