@@ -121,6 +121,20 @@ class Why(ConsoleCase):
             self.assertEqual(page.script("return document.querySelectorAll('.why-panel tbody a').length"), 0)
             page.quiet("sandboxed")  # the document's frame runs no script, ours neither
 
+    def test_which_account_grew_and_why(self):
+        page = self.signed_in("operator", "/overview?from=2026-10-01&to=2026-10-07&compare=previous&why=bandwidth")
+        spans = {"from_": "2026-10-01", "to": "2026-10-07", "against_from": "2026-09-24", "against_to": "2026-09-30"}
+        self.says(page, self.why("operator", field="bytes", by="account", **spans))
+        first = page.script(PARTS)[0]["part"]
+        self.click(page, ".why-panel tbody tr:first-child a")
+        self.assertIn(f"account={first}", page.script("return location.search"))
+        self.says(page, self.why("operator", field="bytes", by="zone", account=first, **spans))
+        self.open(page, "/overview")
+        self.click(page, "tr[data-account='1'] a.delta[href*='by=month']")  # of the month so far, against as much of the month before
+        self.says(page, self.why("operator", field="bytes", by="zone", account=1, from_="2026-11-01", to="2026-11-04T09:00Z",
+                                 against_from="2026-10-01", against_to="2026-10-04T09:00Z"))
+        page.quiet()
+
     def test_it_fits_and_is_accessible(self):
         page = self.signed_in("user", "/overview?range=30d&why=bandwidth")
         for width in (360, 1440, 2560):

@@ -122,12 +122,14 @@ export function serverSort(text, {compare}) {
   return descending === (field === "name") ? `-${field}` : field;
 }
 
-/** How a figure of a row changed against the time before; total: which figure. */
-export function changeColumn(total) {
+/** How a figure of a row changed against the time before; total: which figure; to(row, members): where its reason is shown. */
+export function changeColumn(total, to = null) {
   const one = FIGURES.find((figure) => figure.total === total);
+  const shown = (row, text) => (to ? el("a", {class: "delta", href: to(row, {why: one.id}), "aria-label": `${text}: why did ${row.name} change?`}, text) : text);
   return {id: `${total}.change`, name: "Change", kind: "number",
     value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) ? Infinity : null),
-    cell: (row) => (row.previous && (Number(row[total]) || Number(row.previous[total])) ? changeText(one, row, row.previous).text : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
+    cell: (row) => (row.previous && (Number(row[total]) || Number(row.previous[total])) ? shown(row, changeText(one, row, row.previous).text) : NOTHING),
+    title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
 }
 
 export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",

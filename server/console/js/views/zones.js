@@ -19,7 +19,7 @@ export function show(page) {
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
     {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
-    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed"), ...trafficColumns(["TotalBandwidthUsed"]),
+    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed", (row, why) => page.href(`/zones/${row.id}`, why)), ...trafficColumns(["TotalBandwidthUsed"]),
     ...(hasCharges ? [{id: "charges", name: chargesOf, kind: "decimal", field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
       title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of ${monthName(chargedMonth())} before tax`}] : []),
