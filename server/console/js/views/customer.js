@@ -5,7 +5,7 @@ import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {count, day, decimalCompare, money, month, NOTHING, time, toMs} from "../format.js";
-import {formOf} from "../forms.js";
+import {formsOf} from "../forms.js";
 import {inCurrency, rounded, stateOf} from "../money.js";
 import {operation} from "../operator.js";
 import {ask as asked} from "../range.js";
@@ -13,10 +13,6 @@ import {table} from "../table.js";
 import {changeText, FIGURES, tileText} from "../traffic.js";
 
 const ZONES = 10;
-/* A form of forms.js, what its link says, and what of the account its address holds beside `account`. */
-const itself = (id) => ({id});
-const ACTIONS = [["payment", "Record a payment"], ["credit", "Grant credit"], ["charge", "Charge an amount"], ["refund", "Pay money back"],
-  ["contract", "Contract", itself], ["tax", "Tax and address", itself], ["customer", "Change the customer", itself], ["zone", "Add a zone"]];
 const box = (list) => el("section", {class: "panel"}, list.node);
 const spaced = (text) => text.replaceAll("_", " ");
 
@@ -27,9 +23,9 @@ export function show(page) {
   const head = pageHead(page, title, {range: true, compare: () => true, account: false, above: el("a", {href: page.href("/operator/accounts", {account: null})}, "Accounts /"), beside: chips});
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Money"}), traffic = el("div", {class: "tiles money", role: "group", "aria-label": "Traffic"});
   const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
-  const can = ACTIONS.filter(([id]) => page.may(formOf(id).operation ?? "catalog change"));
-  const actions = el("p", {class: "table-tools", role: "group", "aria-label": "Actions", hidden: !can.length}, can.map(([id, text, of]) => el("a", {class: "button", href: to(`/do/${id}`, of?.(account))}, text)),
-    page.offers("keys") ? el("a", {class: "button", href: to("/keys")}, "Keys") : null);
+  const changes = formsOf(page.may, "account");
+  const actions = changes.length ? el("section", {class: "panel", "aria-label": "Changes"}, el("p", {class: "table-tools"}, changes.map((one) => el("a", {class: "button", href: to(`/do/${one.id}`)}, one.entry ?? one.title)),
+    page.offers("keys") ? el("a", {class: "button", href: to("/keys")}, "Make or revoke a key") : null)) : null;
 
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
@@ -66,7 +62,7 @@ export function show(page) {
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
-  const body = el("div", {class: "view"}, links, tiles, actions, el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
+  const body = el("div", {class: "view"}, links, tiles, actions ?? "", el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
     box(ledger), el("div", {class: "columns"}, contract, box(credits)), el("div", {class: "columns"}, box(keys), box(alerts)));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such account. ", el("a", {href: page.href("/operator/accounts", {account: null})}, "All accounts"));
   page.root.append(head, missing, body);
