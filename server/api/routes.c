@@ -70,6 +70,8 @@
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/insights", INSIGHTS, NO_BODY, "insights", api_insights, api_cached_done),
+    /* Which roles depends on the field: see why.c. */
+    ROW(GET, "/insights/why", ANY, NO_BODY, "why", api_why, api_cached_done),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
     ROW(GET, "/pullzone/count", PULL_ZONES, NO_BODY, "pullzone_count", api_pullzone_count, NULL),
     ROW(GET, "/pullzone/{id}", PULL_ZONES, NO_BODY, "pullzone", api_pullzone, NULL),
@@ -94,6 +96,7 @@ const route api_routes[] = {
         api_drawn_done),
     ROW(GET, "/billing/invoices", BILLING, NO_BODY, "invoices", api_invoices, NULL),
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, api_drawn_done),
+    ROW(GET, "/billing/invoices/{id}/forms", BILLING, NO_BODY, "invoice_forms", api_invoice_forms, api_drawn_done),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",
         api_invoice_explain, NULL),
     OPERATION(GET, "/billing/alerts", WHAT_IF, NO_BODY, "alerts", "alert list", NULL, NULL),

@@ -29,7 +29,7 @@ export function show(page) {
 
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => to(`/zones/${row.id}`, why))]});
   const file = (number, form, name, end) => el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(number)}`, {account, format: form}), download: `${number}${end}`, "aria-label": `${number} as ${name}`}, name);
   const invoices = table({title: "Invoices", label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, search: false, sort: "-number", file: inCurrency(), empty: "No invoice yet. The month's run makes them.", columns: [
     {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: to(`/billing/${row.number}`)}, row.number)},

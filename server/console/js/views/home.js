@@ -24,7 +24,8 @@ export function show(page) {
   const which = el("span", {class: "segments", role: "group", "aria-label": "Which"});
   const grown = table({title: "Who grew", label: "Customers whose charges changed most", name: "grown", key: "grown-", page, search: false, tools: [which], file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "No charges changed.", columns: [named, amount("charges", "This month"), {...amount("previous", "Before"), wideOnly: true}, amount("change", "Change"),
-      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => (row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
+      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => el("a", {class: "delta", href: page.href("/overview", {account: row.account, range: null, from: `${summary.month}-01`, to: new Date(page.now()).toISOString().slice(0, 10), by: "month", why: "bandwidth"}),
+        "aria-label": `Why did ${row.name} change?`}, row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
   const overdue = table({title: "Overdue", label: "Customers with most overdue", name: "overdue", key: "overdue-", page, search: false, file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "Nothing is overdue.", columns: [named, amount("overdue", "Overdue"), amount("owed", "Owed")]});
 
@@ -68,7 +69,7 @@ export function show(page) {
           page.href("/operator/run", {month: monthBeside(summary.month, -1)}), "Month's run") : null]),
       summary?.incomplete.accounts ? item("unpriced", [`${count(summary.incomplete.accounts, "account")} cannot be rated whole: `, summary.incomplete.first.slice(0, 3).map((row, at) => [at ? ", " : "", customer(page, row)]), summary.incomplete.accounts > 3 ? " and more." : "."],
         page.href("/operator/accounts", {sort: "monthToDate"}), "Accounts") : null,
-      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: nobody is billed for it.`, intake, "Intake") : null,
+      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: it is not billed.`, intake, "Intake") : null,
       n("unpriced_locations") ? item("locations", `${count(n("unpriced_locations"), "edge location")} ${n("unpriced_locations") === 1 ? "has" : "have"} no region: the usage there has no price.`, intake, "Intake") : null,
       lateSources(sources, page.now()).slice(0, 3).map((one) => item("late", `${one.source}: nothing for ${duration((page.now() - Date.parse(one.newest)) / 1000)}.`, intake, "Intake"))];
     fill(todo, list.flat(Infinity));
@@ -99,10 +100,10 @@ export function show(page) {
   const regions = table({title: "Regions", name: "regions", key: "region-", page, search: false, sort: "-TotalBandwidthUsed",
     empty: "No region had traffic in this time.", rowData: (row) => ({region: row.id}),
     columns: [{id: "name", name: "Region", kind: "text", value: (row) => row.name ?? row.id, title: () => "Show this region alone",
-      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, region: row.id, show: page.query.get("show")}))]});
   const accounts = table({title: "Most traffic", name: "top-accounts", key: "top-", page, search: false, rowData: (row) => ({account: row.id}), empty: "No account had traffic in this time.",
     columns: [{id: "name", name: "Customer", kind: "text", value: (row) => row.name, title: (row) => `${row.name}, account ${row.id}`, cell: (row) => customer(page, row)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, account: row.id}))]});
   const filter = el("span", {});
   const below = el("div", {class: "columns"}, el("section", {class: "panel"}, accounts.node), el("section", {class: "panel"}, regions.node));
   const traffic = board(page, {below: [below], query: () => ({rank: "accounts", top: TOP, sort: "TotalBandwidthUsed", region: page.query.get("region")}),
