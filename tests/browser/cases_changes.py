@@ -98,6 +98,28 @@ class Changes(BrowserCase):
         self.assertEqual(Decimal(self.operation("ledger", account=1)["answer"]["balance"]), before)
         page.quiet("401")
 
+    def test_from_the_customers_page_and_the_bill_to_its_forms(self):
+        page = self.signed_in("/accounts/1")
+        page.wait("document.querySelector('[aria-label=Changes] a')")
+        page.click(page.named("link", "Record a payment"))
+        page.wait("document.querySelector('.open-items button')")
+        self.assertEqual(page.script("return document.querySelector('[name=account]').value"), "1")
+        page.wait("document.querySelector('.account-said').textContent === 'acme'")
+        page.goto(f"{self.server.url}/console/billing?account=1")
+        page.click(page.named("link", "Grant credit"))
+        page.wait("document.querySelector('[name=expires]')")
+        self.fill(page, "Amount", "25")
+        self.fill(page, "Last day", "2026-12-31")
+        self.press(page, "Preview")
+        self.previewed(page)
+        self.press(page, "Grant the credit")
+        self.audited(self.done(page), "ledger credit", account=1, amount="25", expires="2026-12-31")
+        self.assertIn("25.00\xa0USD for account 1", page.text(".do-outcome .notice"))
+        page.goto(f"{self.server.url}/console/zones/101")
+        page.click(page.named("link", "Change"))
+        page.wait("document.querySelector('h1').textContent === 'Pull zone: acme-video'")
+        page.quiet("401")
+
     def test_a_refusal_is_at_its_field_and_nothing_is_done_twice(self):
         page = self.signed_in("/do/charge")
         self.press(page, "Preview")

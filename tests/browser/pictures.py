@@ -24,7 +24,7 @@ VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=3
                   "/zones/303?tab=safehop&range=30d", "/zones/301?tab=settings", "/logs?zone=301", "/events?shield=31",
                   "/containers?app=checkout", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
          "billing": ["/billing", "/what-if"],
-         "operator": ["/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
+         "operator": ["/overview", "/accounts/3", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
                       "/operator/run", "/operator/alerts", "/operator/health", "/keys"],
          "admin": ["/keys"], "finance": ["/keys"], "support": ["/keys"]}
 

@@ -131,7 +131,7 @@ function accountInput(page, id, value) {
   async function find() {
     const text = input.value.trim();
     if (!text) return tell();
-    const found = await operation(page, "account list", {search: text, limit: 8});
+    const found = await operation(page, "account list", {names: true, search: text, limit: 8});
     if (!found.ok || page.signal.aborted) return;
     rows = found.answer.accounts;
     fill(choices, rows.map((one) => el("option", {value: String(one.account)}, one.name)));

@@ -1,7 +1,7 @@
 /* One object of the catalogue: its fields, what would change, and the change. All else stays as it is declared. */
 
 import {pageHead} from "../controls.js";
-import {el, fill} from "../dom.js";
+import {el} from "../dom.js";
 import {differences, differenceTable, formView, numeral, outcomeView, placeOf, readDocument, textOf, valueOf, writeDocument} from "../form.js";
 import {FIELDS} from "../fields.js";
 import {operation, sentences} from "../operator.js";
@@ -22,10 +22,10 @@ const WORDS = {accounts: "customer", zones: "pull zone", load_balancers: "load b
 const labelOf = (path) => LABELS[path] ?? path.replace(/[._]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
 
 export async function showDocument(page, form) {
-  const list = form.document, isSeller = list === "seller", id = isSeller ? "1" : page.query.get("id");
-  const isPart = list === "accounts" && form.id !== "customer";
+  const list = form.document, isSeller = list === "seller", isPart = list === "accounts" && form.id !== "customer";
+  const id = isSeller ? "1" : page.query.get("id") ?? (isPart ? page.query.get("account") : null);
   const head = (title) => pageHead(page, title, {above: el("a", {class: "soft", href: page.href("/do")}, "Changes")});
-  if (isPart && !id) return choose(page, form, head(form.title));
+  if (isPart && !id) return void page.root.append(head(form.title), el("section", {class: "panel"}, chooser(page, form)));
   let before, was = "none";
   if (id) {
     const found = await operation(page, "catalog show", {list}, {query: isSeller ? {} : {id}});
@@ -49,7 +49,8 @@ export async function showDocument(page, form) {
   const remove = !isNew && !isPart && !isSeller ? el("button", {type: "button", class: "quiet", onclick: () => previewOf({remove: textOf(before.id)}, before, undefined)}, `Remove this ${WORDS[list]}`) : null;
   page.root.append(head(title), el("p", {class: "soft do-says"},
     "A change holds from now on; what is new holds for earlier time too. If you apply the catalogue from a file, change it there as well."),
-  el("div", {class: "beside"}, el("div", {class: "view"}, el("section", {class: "panel"}, view.node, remove)), el("div", {class: "view"}, outcome.node)));
+  el("div", {class: "beside"}, el("div", {class: "view"}, el("section", {class: "panel"}, view.node, remove),
+    isNew && !isSeller ? el("details", {class: "panel more"}, el("summary", {}, `Change a ${WORDS[list]} that is there`), chooser(page, form)) : null), el("div", {class: "view"}, outcome.node)));
   page.title(title);
 
   function fieldsOfDocument(values) {
@@ -132,13 +133,18 @@ function fieldOf(page, first, one, document) {
 
 /** The number behind the greatest of an account. */
 async function nextAccount(page) {
-  const found = await operation(page, "account list", {sort: "account", descending: true, limit: 1});
+  const found = await operation(page, "account list", {names: true, sort: "account", descending: true, limit: 1});
   return numeral(String(BigInt(found.ok && found.answer.accounts.length ? found.answer.accounts[0].account : 0) + 1n));
 }
 
-/* Whose: an account in the address. */
-function choose(page, form, head) {
-  const view = formView(page, [{name: "id", label: "Customer", help: "by number or name", kind: "number", isAccount: true, required: true, initial: ""}],
-    {submit: "Go on", onsubmit: async () => page.set({id: (await view.values()).id.trim()})});
-  fill(page.root, head, el("section", {class: "panel"}, view.node));
+/* Which one: its number goes into the address. */
+function chooser(page, form) {
+  const isAccount = form.document === "accounts";
+  const view = formView(page, [{name: "id", label: isAccount ? "Customer" : "Its number", help: isAccount ? "by number or name" : "", kind: "number", isAccount, required: true, initial: ""}],
+    {submit: "Go on", onsubmit: async () => {
+      const id = (await view.values()).id.trim();
+      if (/^[1-9]\d*$/.test(id)) page.set({id});
+      else view.wrong({id: "This is no number."});
+    }});
+  return view.node;
 }

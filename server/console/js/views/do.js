@@ -28,7 +28,7 @@ export function show(page) {
 function showList(page, groups) {
   page.root.append(pageHead(page, "Changes", {beside: el("span", {class: "soft"}, "Each is previewed first, and noted in the audit log.")}),
     el("div", {class: "do-groups"}, groups.map((group) => el("section", {class: "panel"}, el("h2", {}, group.name),
-      el("ul", {}, group.forms.map((one) => el("li", {}, el("a", {href: page.href(`/do/${one.id}`)}, one.title))))))));
+      el("ul", {}, group.forms.map((one) => el("li", {}, el("a", {href: page.href(`/do/${one.id}`)}, one.entry ?? one.title))))))));
 }
 
 async function showOperation(page, form) {
@@ -120,6 +120,8 @@ async function showOperation(page, form) {
       return false;
     }
     const undo = form.undo?.(sent.given, answer.answer);
+    const entered = answer.answer; // of a ledger's entry: what it says has a number without a currency
+    if (entered?.known === false) answer.said[0] = `Entered: ${money(sent.given.amount, entered.currency)} for account ${entered.account}${sent.given.reference ? `, reference "${sent.given.reference}"` : ""}.`;
     outcome.done(answer, [balances(answer, "Balance before"), table(answer.out, answer.answer), answer.entry === null ? null : Array.isArray(undo)
       ? el("p", {}, el("a", {class: "button", href: page.href(`/do/${undo[1]}`, undo[2])}, undo[0])) : undo ? el("p", {class: "soft"}, undo) : null,
     el("p", {}, el("a", {href: page.href("/do")}, "Other changes"))]);
