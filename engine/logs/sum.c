@@ -51,8 +51,7 @@ const char *tb_log_value_name(tb_log_value value)
     return names[value];
 }
 
-/* The shortest round step that makes at most TB_LOG_POINTS_MAX points. */
-static int64_t choose_step(int64_t span_ms)
+int64_t tb_log_step_ms(int64_t span_ms)
 {
     static const int steps_s[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600};
     size_t i = 0;
@@ -69,7 +68,7 @@ tb_logsum *tb_logsum_new(const tb_logsum_ask *ask)
     tb_logsum *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->ask = *ask;
-    s->step_ms = choose_step(ask->to_ms - ask->from_ms);
+    s->step_ms = tb_log_step_ms(ask->to_ms - ask->from_ms);
     s->first_ms = ask->from_ms - (ask->from_ms % s->step_ms + s->step_ms) % s->step_ms;
     s->n_points = (size_t)((ask->to_ms - 1 - s->first_ms) / s->step_ms) + 1;
     s->points = calloc(s->n_points, sizeof *s->points);

@@ -212,8 +212,11 @@ typedef enum tb_log_value {
 
 const char *tb_log_value_name(tb_log_value value);
 
-#define TB_LOG_POINTS_MAX 120 /* most points of a summary that the filter's time gives, but for one cut in two */
+#define TB_LOG_POINTS_MAX 120 /* most points of a time that begins with one; else one more */
 #define TB_LOG_TOP_MAX    100 /* most values of each kind */
+
+/* The length of a point: the shortest round one that makes at most TB_LOG_POINTS_MAX of them. */
+int64_t tb_log_step_ms(int64_t span_ms);
 
 typedef struct tb_logsum_ask {
     int64_t from_ms, to_ms; /* to is exclusive */

@@ -42,7 +42,7 @@ import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
 
-/* path, title, what `offers` of the session it needs, load; name: its place in the navigation. A row
+/* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation. A row
  * whose load is null is not there yet. */
 const views = [
   {group: "Traffic"},
@@ -50,7 +50,7 @@ const views = [
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", or: "operator", load: () => import("./views/logs.js")},
 
   {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
@@ -80,7 +80,8 @@ let session = null, clockSkew = 0, current = null, parts = null;
 let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
-const open = () => views.filter((view) => view.load && offers(view.needs));
+const isOffered = (view) => offers(view.needs) || Boolean(view.or && offers(view.or));
+const open = () => views.filter((view) => view.load && isOffered(view));
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
 
@@ -280,7 +281,7 @@ function navigation(view) {
   let last = null;
   for (const row of views) {
     if (row.group) last = {name: row.group, items: []}, lists.push(last);
-    else if (row.name && row.load && offers(row.needs)) {
+    else if (row.name && row.load && isOffered(row)) {
       const isHere = view && (view === row || view.path.startsWith(`${row.path}/`));
       last.items.push(el("li", {}, el("a", {href: href(row.path), "aria-current": isHere ? "page" : null}, row.name)));
     }
