@@ -58,7 +58,7 @@ int64_t tb_log_step_ms(int64_t span_ms)
     while (i + 1 < sizeof steps_s / sizeof *steps_s && span_ms > INT64_C(1000) * steps_s[i] * TB_LOG_POINTS_MAX)
         i++;
     int64_t step_ms = INT64_C(1000) * steps_s[i];
-    while (span_ms / step_ms > TB_LOG_POINTS_MAX)
+    while (span_ms > step_ms * TB_LOG_POINTS_MAX)
         step_ms *= 2;
     return step_ms;
 }
