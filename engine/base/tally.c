@@ -22,7 +22,7 @@ void tb__tally_release(tb__tally *t)
 }
 
 /* The value's slot, or the free one where it belongs. */
-static tb__tally_entry *slot_of(const tb__tally *t, uint64_t key, tb_text value)
+static tb__tally_entry *value_slot(const tb__tally *t, uint64_t key, tb_text value)
 {
     for (size_t i = key & (t->n_slots - 1);; i = (i + 1) & (t->n_slots - 1)) {
         tb__tally_entry *e = &t->slot[i];
@@ -119,7 +119,7 @@ tb_code tb__tally_add(tb__tally *t, tb_text value, uint64_t count, uint64_t byte
     tb_code code = TB_OK;
     if (!t->n_slots && (code = grow_slots(t, err)) != TB_OK) return code;
     const uint64_t key = XXH3_64bits_withSeed(value.data, value.len, t->seed);
-    tb__tally_entry *e = slot_of(t, key, value);
+    tb__tally_entry *e = value_slot(t, key, value);
     if (e->count) {
         e->count += count;
         e->bytes += bytes;
@@ -130,7 +130,7 @@ tb_code tb__tally_add(tb__tally *t, tb_text value, uint64_t count, uint64_t byte
     if (!code && 2 * (t->n + 1) > t->n_slots) code = grow_slots(t, err);
     if (!code) code = grow_text(t, value.len, err);
     if (code) return code;
-    e = slot_of(t, key, value);
+    e = value_slot(t, key, value);
     *e = (tb__tally_entry){key, count, bytes, (uint32_t)t->len, (uint32_t)value.len};
     if (value.len) memcpy(t->text + t->len, value.data, value.len);
     t->len += value.len;

@@ -51,24 +51,12 @@ const char *tb_log_value_name(tb_log_value value)
     return names[value];
 }
 
-int64_t tb_log_step_ms(int64_t span_ms)
-{
-    static const int steps_s[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600};
-    size_t i = 0;
-    while (i + 1 < sizeof steps_s / sizeof *steps_s && span_ms > INT64_C(1000) * steps_s[i] * TB_LOG_POINTS_MAX)
-        i++;
-    int64_t step_ms = INT64_C(1000) * steps_s[i];
-    while (span_ms > step_ms * TB_LOG_POINTS_MAX)
-        step_ms *= 2;
-    return step_ms;
-}
-
 tb_logsum *tb_logsum_new(const tb_logsum_ask *ask)
 {
     tb_logsum *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->ask = *ask;
-    s->step_ms = tb_log_step_ms(ask->to_ms - ask->from_ms);
+    s->step_ms = tb_step_ms(ask->to_ms - ask->from_ms, TB_LOG_POINTS_MAX);
     s->first_ms = ask->from_ms - (ask->from_ms % s->step_ms + s->step_ms) % s->step_ms;
     s->n_points = (size_t)((ask->to_ms - 1 - s->first_ms) / s->step_ms) + 1;
     s->points = calloc(s->n_points, sizeof *s->points);

@@ -215,9 +215,6 @@ const char *tb_log_value_name(tb_log_value value);
 #define TB_LOG_POINTS_MAX 120 /* most points of a time that begins with one; else one more */
 #define TB_LOG_TOP_MAX    100 /* most values of each kind */
 
-/* The length of a point: the shortest round one that makes at most TB_LOG_POINTS_MAX of them. */
-int64_t tb_log_step_ms(int64_t span_ms);
-
 typedef struct tb_logsum_ask {
     int64_t from_ms, to_ms; /* to is exclusive */
     uint32_t values;        /* which ones are counted, a bit each */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/tally.h"
+#include "tollbook/calendar.h"
 #include "tollbook/requestlog.h"
 
 #define NOON INT64_C(1793707200000) /* 2026-11-03T12:00:00Z */
@@ -185,14 +186,14 @@ END_TEST
 START_TEST(points_are_at_most_so_many_and_round)
 {
     for (int64_t span_ms = 1; span_ms < INT64_C(100) * 86400000; span_ms += 1 + span_ms / 7) {
-        const int64_t step_ms = tb_log_step_ms(span_ms);
+        const int64_t step_ms = tb_step_ms(span_ms, TB_LOG_POINTS_MAX);
         ck_assert_int_eq(step_ms % 1000, 0);
         ck_assert_int_le(span_ms, step_ms * TB_LOG_POINTS_MAX);
         if (step_ms <= 3600000) ck_assert_int_eq(3600000 % step_ms, 0);
     }
-    ck_assert_int_eq(tb_log_step_ms(TB_LOG_KEPT_MS), 3600000);
-    ck_assert_int_eq(tb_log_step_ms(3600000), 30000);
-    ck_assert_int_eq(tb_log_step_ms(3600001), 60000);
+    ck_assert_int_eq(tb_step_ms(TB_LOG_KEPT_MS, TB_LOG_POINTS_MAX), 3600000);
+    ck_assert_int_eq(tb_step_ms(3600000, TB_LOG_POINTS_MAX), 30000);
+    ck_assert_int_eq(tb_step_ms(3600001, TB_LOG_POINTS_MAX), 60000);
 }
 END_TEST
 

@@ -8,13 +8,12 @@
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
-#include "tollbook/requestlog.h"
 
 #define LOOKED_AT 500000 /* lines at most, the newest */
 #define TOP       10     /* reasons and sources that are named */
 #define DRAWN     5      /* reasons that have numbers of their own over time */
 #define AT_ONCE   4096   /* lines between two looks at the clock */
-#define KEPT_US   (TB_LOG_KEPT_MS * 1000)
+#define POINTS    120    /* over time, at most */
 #define LEAST_US  INT64_C(1000000)
 
 typedef struct search {
@@ -40,7 +39,7 @@ static bool is_text(const char *wanted, const char *text)
 }
 
 /* Readers of JSON stumble over a NUL: it is shown as other bytes are that are no text (U+FFFD). */
-static void put_line(const tb_refused_line *l, bool first, tb_reply *reply)
+static void put_refused_line(const tb_refused_line *l, bool first, tb_reply *reply)
 {
     char at[21] = {0}, text[TB_REJECT_TEXT_MAX];
     const size_t n = l->line.len < sizeof text ? l->line.len : sizeof text;
@@ -70,7 +69,7 @@ static void count_line(search *s, const tb_refused_line *l)
     const tb_text reason = {l->line.reason, strlen(l->line.reason)}, source = {l->source, strlen(l->source)};
     s->code = tb__tally_add(&s->reasons, reason, 1, 0, s->err);
     if (!s->code) s->code = tb__tally_add(&s->sources, source, 1, 0, s->err);
-    if (s->found >= s->skip && s->found - s->skip < s->limit) put_line(l, s->found == s->skip, s->reply);
+    if (s->found >= s->skip && s->found - s->skip < s->limit) put_refused_line(l, s->found == s->skip, s->reply);
     s->found++;
 }
 
@@ -84,7 +83,7 @@ static void draw_line(search *s, const tb_refused_line *l)
         if (s->drawn[i].len == len && memcmp(s->drawn[i].data, l->line.reason, len) == 0) point[1 + i]++;
 }
 
-static bool take_line(void *ctx, const tb_refused_line *l)
+static bool look_at_line(void *ctx, const tb_refused_line *l)
 {
     search *s = ctx;
     if (s->looked_at == LOOKED_AT) {
@@ -107,7 +106,7 @@ static tb_code pass(search *s, bool texts, tb_error *err)
 {
     s->looked_at = 0;
     s->err = err;
-    tb_code code = tb_store_refused_lines(s->ops->store, s->from_us, s->to_us, texts, take_line, s, err);
+    tb_code code = tb_store_refused_lines(s->ops->store, s->from_us, s->to_us, texts, look_at_line, s, err);
     if (!code) code = s->code;
     if (!code && s->stopped) code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
     return code;
@@ -173,10 +172,10 @@ static tb_code read_search(const tb_ops *ops, const tb_args *args, search *s, tb
 {
     const tb_arg *reason = tb_arg_of(args, "reason"), *source = tb_arg_of(args, "source"), *contains = tb_arg_of(args, "contains");
     tb_code code = read_moment(args, "to", ops->now_us + LEAST_US, &s->to_us, err);
-    if (!code) code = read_moment(args, "from", ops->now_us - KEPT_US, &s->from_us, err);
+    if (!code) code = read_moment(args, "from", ops->now_us - TB_REJECT_KEPT_US, &s->from_us, err);
     if (code) return code;
-    if (s->from_us < ops->now_us - KEPT_US) s->from_us = ops->now_us - KEPT_US;
-    if (s->to_us > ops->now_us + KEPT_US) s->to_us = ops->now_us + KEPT_US;
+    if (s->from_us < ops->now_us - TB_REJECT_KEPT_US) s->from_us = ops->now_us - TB_REJECT_KEPT_US;
+    if (s->to_us > ops->now_us + TB_REJECT_KEPT_US) s->to_us = ops->now_us + TB_REJECT_KEPT_US;
     if (s->to_us <= s->from_us)
         return tb_fail(err, TB_E_VALIDATION, "to", "to is after from, and both are within the last 72 hours.");
     s->reason = reason ? reason->text.data : NULL;
@@ -184,7 +183,7 @@ static tb_code read_search(const tb_ops *ops, const tb_args *args, search *s, tb
     s->contains = contains ? contains->text.data : NULL;
     s->skip = (uint64_t)tb_arg_of(args, "offset")->number;
     s->limit = (uint64_t)tb_arg_of(args, "limit")->number;
-    s->step_us = tb_log_step_ms((s->to_us - s->from_us) / 1000) * 1000;
+    s->step_us = tb_step_ms((s->to_us - s->from_us + 999) / 1000, POINTS) * 1000;
     s->first_us = s->from_us - s->from_us % s->step_us;
     s->n_points = (size_t)((s->to_us - 1 - s->first_us) / s->step_us) + 1;
     return TB_OK;
