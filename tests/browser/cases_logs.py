@@ -29,7 +29,7 @@ def lines():
     return "".join(out) + "".join(line(102, NOW_MS - n * 60000, "HIT", 200, "/", "DE") for n in range(1, 9))
 
 
-class Site(Server):
+class LogSite(Server):
     def make(self, log):
         run("init", "--db", self.db)
         run("apply", "--db", self.db, "-", stdin=json.dumps(CATALOG).encode())
@@ -44,7 +44,7 @@ class Site(Server):
 class LogsCase(ConsoleCase):
     """Steps of a person are counted: each click, each choice."""
 
-    served = Site
+    served = LogSite
     steps = 0
 
     def press(self, page, element):
@@ -99,9 +99,9 @@ class Journeys(LogsCase):
 
     def test_a_refused_line_and_why(self):
         page = self.signed_in("operator", "/operator/intake")
-        self.press(page, page.named("link", "Logs"))
+        self.press(page, page.named("link", "The lines of the last 72 hours"))
         self.press(page, page.script("return [...document.querySelectorAll('[data-kind=reason] .top-value')].find(one => one.dataset.count === '1')"))
-        self.assertEqual(self.query(page), {"reason": "wrong number of columns: 12 or 15 expected"})
+        self.assertEqual(self.query(page), {"tab": "refused", "last": "3d", "reason": "wrong number of columns: 12 or 15 expected"})
         self.assertEqual(self.total(page, "lines"), 1)
         self.press(page, page.find(".entries tbody button"))
         facts = page.script("return [...document.querySelectorAll('.unfolded dd')].map(one => one.textContent)")

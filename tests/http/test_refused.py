@@ -119,7 +119,7 @@ class Many(Case):
 
     @classmethod
     def setUpClass(cls):
-        class Refusing(Server):
+        class RefusingMany(Server):
             def make(self, log):
                 keys = super().make(log)
                 for n in range(6):
@@ -129,7 +129,7 @@ class Many(Case):
                                    env={**ENVIRONMENT, "TOLLBOOK_NOW": iso(NOW_S - 6 * HOUR + n * HOUR)})
                 return keys
 
-        cls.server = Refusing(log=None)
+        cls.server = RefusingMany(log=None)
 
     def test_what_is_too_much_is_said(self):
         answer = self.server.ask("POST", "/operations/refused", "operator", b'{"limit": 1}', Content_Type="application/json").json()

@@ -175,7 +175,12 @@ function requests(page) {
       else sum.set(answer.data);
     });
     page.poll(path(), {query, seconds: SECONDS, signal: AbortSignal.any([page.signal, stop.signal])}, (answer) => {
-      if (page.failed(answer)) return answer.status === 404 || answer.status === 400 || answer.status === 403 ? stop.abort() : undefined;
+      if (page.failed(answer)) {
+        if (![400, 403, 404].includes(answer.status)) return;
+        stop.abort();
+        sum.set(null);
+        return;
+      }
       list.merge(answer.data.data, answer.data.pagination.hasMore);
     });
   }
