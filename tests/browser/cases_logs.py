@@ -33,7 +33,7 @@ class LogSite(Server):
     def make(self, log):
         run("init", "--db", self.db)
         run("apply", "--db", self.db, "-", stdin=json.dumps(CATALOG).encode())
-        run("ingest", "--db", self.db, "-", stdin=lines().encode())
+        run("ingest", "--db", self.db, "-", stdin=log)
         bad = self.path / "edge-7.log"
         bad.write_text("HIT|999|1793782800000|1|101|-|-|/|DE|-|-|DE\n" * 3 + "no line of a log <img src=x>\n" + hit(101, 99).decode())
         run("ingest", "--db", self.db, bad, expect=None)
@@ -41,10 +41,15 @@ class LogSite(Server):
                 (("user", 1, "User"), ("operator", 0, "Operator"), ("empty", 3, "User"))}
 
 
+def site():
+    """A server for each class: a zone answers 30 requests in ten seconds."""
+    return LogSite(log=lines().encode())
+
+
 class LogsCase(ConsoleCase):
     """Steps of a person are counted: each click, each choice."""
 
-    served = LogSite
+    served = staticmethod(site)
     steps = 0
 
     def press(self, page, element):
@@ -70,6 +75,8 @@ class LogsCase(ConsoleCase):
 
 
 class Journeys(LogsCase):
+    served = staticmethod(lambda: site())
+
     def test_502s_from_germany_yesterday(self):
         page = self.signed_in(path="/zones")
         self.press(page, page.named("link", "Logs"))  # of the zone with the most requests
@@ -115,6 +122,8 @@ class Journeys(LogsCase):
 
 
 class Explorer(LogsCase):
+    served = staticmethod(lambda: site())
+
     def test_what_it_shows_is_the_apis(self):
         page = self.signed_in(path="/logs?zone=101&status=404&last=3d")
         asked = self.query(page)
@@ -167,6 +176,8 @@ class Explorer(LogsCase):
         self.assertEqual((self.total(page, "requests"), self.total(page, "5xx")), (60, 20))
         self.assertEqual(page.script("return document.querySelector('[aria-label=\"One hour\"]').selectedOptions[0].textContent"), "10:00 to 11:00")
 
+
+class Looks(LogsCase):
     def test_values_that_lines_lack_are_no_filter_and_markup_is_text(self):
         page = self.signed_in("operator", "/logs")
         self.assertIn("no line of a log <img src=x>", page.text(".entries"))

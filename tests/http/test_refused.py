@@ -34,7 +34,7 @@ class Refused(Case):
 
         class Refusing(Server):
             def make(self, log):
-                keys = super().make(log)
+                keys = super().make(None)
                 for second in sorted(NOW_S - rng.randrange(80 * HOUR) for _ in range(14)):
                     source = self.path / f"edge-{rng.randrange(3)}.log"
                     lines = []
@@ -52,7 +52,7 @@ class Refused(Case):
                                    env={**ENVIRONMENT, "TOLLBOOK_NOW": iso(second)})
                 return keys
 
-        cls.server = Refusing(log=None)
+        cls.server = Refusing(log=b"refused lines of many hours")
 
     def ask(self, key="operator", expect=200, **given):
         answer = self.server.ask("POST", "/operations/refused", key, json.dumps(given).encode(), Content_Type="application/json")
@@ -121,7 +121,7 @@ class Many(Case):
     def setUpClass(cls):
         class RefusingMany(Server):
             def make(self, log):
-                keys = super().make(log)
+                keys = super().make(None)
                 for n in range(6):
                     source = self.path / f"{n}.log"
                     source.write_text(f"{n}\n" * 100001)
@@ -129,7 +129,7 @@ class Many(Case):
                                    env={**ENVIRONMENT, "TOLLBOOK_NOW": iso(NOW_S - 6 * HOUR + n * HOUR)})
                 return keys
 
-        cls.server = RefusingMany(log=None)
+        cls.server = RefusingMany(log=b"too many refused lines")
 
     def test_what_is_too_much_is_said(self):
         answer = self.server.ask("POST", "/operations/refused", "operator", b'{"limit": 1}', Content_Type="application/json").json()
