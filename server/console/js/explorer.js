@@ -4,7 +4,7 @@
  *   const e = explorer({page, label: "Requests over time", unit: "request", kinds, series(data), totals(data), pick, picked});
  *   e.set(data);   data: {stepSeconds, points: [{at, ...}], top: {kind: {exact, values: [{value, ...}]}}}
  *
- * kinds: [{id, name, filter, say(value, data), isList}]   filter: the member of the address that a click sets; isList: it holds
+ * kinds: [{id, name, filter, say(value), isList}]   filter: the member of the address that a click sets; isList: it holds
  *              several values, with commas between them
  * series(data) -> [{name, values, colour}]   the last one lies at the bottom
  * totals(data) -> [{id, name, value, text, title}]
@@ -49,7 +49,7 @@ export function explorer({page, label, unit, kinds, series, totals, pick, picked
     const more = distinct > values.length ? `${number(distinct)} in all` : exact ? null : `each may be up to ${number(missed)} more`;
     return el("section", {class: "value-list", "aria-label": kind.name, data: {kind: kind.id}}, el("h3", {}, kind.name, more ? el("span", {class: "soft small"}, ` ${more}`) : null),
       values.map((row) => {
-        const n = row[`${unit}s`], said = row.value === "" ? "none" : kind.say ? kind.say(row.value, data) : row.value;
+        const n = row[`${unit}s`], said = row.value === "" ? "none" : kind.say ? kind.say(row.value) : row.value;
         const title = `${row.value || "none"}: ${count(n, unit)}, ${percent(100 * n / all)}${row.bytes === undefined ? "" : `, ${bytesFull(row.bytes)}`}`;
         return el("button", {type: "button", class: "top-value", title, disabled: row.value === "", "aria-pressed": String(isOn(kind, row.value, had)), data: {value: row.value, count: String(n)},
           style: {"--share": `${100 * n / all}%`}, onclick: () => page.set(clicked(kind, row.value, page.query.get(kind.filter)))},

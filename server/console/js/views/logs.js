@@ -29,11 +29,17 @@ const FILTERS = [
 const LASTS = [{id: "1h", name: "1 h", ms: HOUR}, {id: "today", name: "Today", day: 0}, {id: "yesterday", name: "Yesterday", day: 1},
   {id: "24h", name: "24 h", ms: DAY}, {id: "3d", name: "3 d", ms: KEPT_MS}];
 
+/* On a narrow place a URL loses its host, not its path. */
+function hostAndPath(url) {
+  const [, host, path] = /^([^/]*)(.*)$/s.exec(url);
+  return host && path ? [el("span", {class: "host"}, host), el("span", {class: "path"}, path)] : url;
+}
+
 const KINDS = [
   {id: "status", name: "Status", filter: "status", isList: true},
   {id: "country", name: "Country", filter: "country", isList: true, say: countryName},
   {id: "cacheStatus", name: "Cache", filter: "cacheStatus", isList: true},
-  {id: "url", name: "URL", filter: "urlContains", say: (url, {top}) => (top.host.distinct === 1 && url.startsWith(`${top.host.values[0].value}/`) ? url.slice(top.host.values[0].value.length) : url)},
+  {id: "url", name: "URL", filter: "urlContains", say: hostAndPath},
   {id: "userAgent", name: "User agent", filter: "userAgentContains"},
   {id: "host", name: "Host", filter: "urlContains"},
   {id: "edgeLocation", name: "Edge location", filter: "edgeLocation"},
