@@ -49,7 +49,7 @@ test("a long operation is asked again with its next until it is done", async () 
   assert.deepEqual(page.calls.map((call) => call.body), [{book: "b"}, {book: "b", next: "n1"}, {book: "b", next: "n2"}]);
   assert.equal(page.calls[0].path, "/operations/book-activate");
   assert.equal(whole.path, "/operations/book-activate"); // an error under this path is over
-  assert.deepEqual([whole.out, whole.said, whole.answer, whole.no, steps], ["onetwothree", ["one", "two", "three"], {a: 1}, true, [1, 2]]);
+  assert.deepEqual([whole.out, whole.said, whole.answer, whole.no, steps], ["onetwothree", ["one", "two", "three"], {a: 1}, true, [1, 2, 3]]);
 });
 
 test("it stops where it is told to, and at an error", async () => {

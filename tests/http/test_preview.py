@@ -194,7 +194,7 @@ class Preview(Case):
         self.assertEqual(rows[ODD]["odd_hour"], "The hour 2026-10-17T13:00:00Z has 21000000 bytes, more than "
                          "10 times its usual.")
         self.assertIn("without a price", rows[UNPRICED]["unpriced"])
-        self.assertRegex(rows[NO_BOOK]["unpriced"], rf"^Traffic of pull zone {1000 + NO_BOOK} in EU, \d+ bytes, is without a price\. No EUR price book is in "
+        self.assertRegex(rows[NO_BOOK]["unpriced"], rf"^Traffic of pull zone {1000 + NO_BOOK} in EU, [\d.]+ GB, is without a price\. No EUR price book is in "
                          r"force from 2026-10-01T00:00:00Z to 2026-11-01T00:00:00Z: add one\. And 1 more without a price: `invoice` lists them\.$")
         self.assertEqual(rows[GONE]["no_usage"], "It has no usage; last month it had.")
         begins = [row for row in self.whole["rows"] if "new" in rows[row["account"]]]

@@ -60,16 +60,25 @@ static void note_credit(void *ctx, const tb_invoice *note)
     if (!n->err.code) (void)!put_document(g, note, &n->err);
 }
 
-/* "31 days", "5 hours", "77 bytes". */
+/* "31 days", "5 hours", "12.5 GB", "77 bytes": exact in each unit. */
 static void put_quantity(tb_buf *out, const tb_unpriced *u)
 {
+    static const struct {
+        const char *unit, *shown;
+        tb_i128 size;
+        int places;
+    } units[] = {{"second", "day", 86400, 0}, {"second", "hour", 3600, 0}, {"byte", "GB", 1000000000, 9}};
     char text[TB_DECIMAL_TEXT_MAX + 1];
-    const bool is_time = strcmp(u->unit, "second") == 0;
-    const int seconds = is_time && u->quantity % 86400 == 0 ? 86400 : is_time && u->quantity % 3600 == 0 ? 3600 : 1;
-    const tb_i128 quantity = u->quantity / seconds;
-    *tb_decimal_put(text, tb_decimal_from_int(quantity)) = 0;
-    tb_buf_fmt(out, "%s %s%s", text, seconds == 86400 ? "day" : seconds == 3600 ? "hour" : u->unit,
-               quantity == 1 ? "" : "s");
+    const char *unit = u->unit;
+    tb_decimal quantity = tb_decimal_from_int(u->quantity);
+    for (size_t i = 0; i < sizeof units / sizeof *units && unit == u->unit; i++) {
+        if (strcmp(u->unit, units[i].unit) != 0 || u->quantity < units[i].size) continue;
+        if (!units[i].places && u->quantity % units[i].size) continue;
+        quantity = units[i].places ? (tb_decimal){u->quantity, units[i].places} : tb_decimal_from_int(u->quantity / units[i].size);
+        unit = units[i].shown;
+    }
+    *tb_decimal_put(text, quantity) = 0;
+    tb_buf_fmt(out, "%s %s%s", text, unit, strcmp(text, "1") == 0 || strcmp(unit, "GB") == 0 ? "" : "s");
 }
 
 void tb__unpriced_say(tb_buf *out, const tb_unpriced *u)

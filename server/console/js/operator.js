@@ -3,7 +3,7 @@
 import {el, inCode} from "./dom.js";
 
 /** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
- * answer and may return false to end it. body: a document as text; the arguments go into the address then.
+ * answer, step(n, data), and may return false to end it. body: a document as text; the arguments go into the address then.
  * {ok: true, path, answer, out, said: [sentences], no, stopped} or the API's error. */
 export async function operation(page, name, given = {}, {body, step, signal} = {}) {
   const path = `/operations/${name.replaceAll(" ", "-")}`;
@@ -17,8 +17,9 @@ export async function operation(page, name, given = {}, {body, step, signal} = {
     const {answer, out, said, no} = reply.data;
     Object.assign(whole, {answer: answer ?? whole.answer, out: whole.out + out, said: [...whole.said, ...said], no: whole.no || no});
     next = reply.data.next;
+    const goesOn = !step || step(steps, reply.data) !== false;
     if (!next) return whole;
-    if (step && step(steps) === false) return {...whole, stopped: true};
+    if (!goesOn) return {...whole, stopped: true};
   }
 }
 
