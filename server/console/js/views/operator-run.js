@@ -44,7 +44,7 @@ export function show(page) {
 
   const link = (row, text) => el("a", {href: page.href("/overview", {account: row.account})}, text);
   const columns = [
-    {id: "choose", name: "", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (canChoose(row)
+    {id: "choose", name: "Final", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (canChoose(row)
       ? el("label", {class: "pick"}, el("input", {type: "checkbox", checked: chooses(row), "aria-label": `Make ${row.name} final`, onchange: (event) => choose([row], event.currentTarget.checked)})) : "")},
     {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account, cell: (row) => link(row, String(row.account))},
     {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => link(row, row.name)},
@@ -212,7 +212,7 @@ export function show(page) {
   /* --- the documents: to download, to send, to make void --- */
 
   const archive = (name, list) => download(name, "application/zip", new Blob(zip(list.map((one) => ({name: one.name, bytes: fromBase64(one.base64)})))));
-  const state = el("p", {role: "status"});
+  const state = el("p", {role: "status"}), sending = el("p");
 
   function drawFiles() {
     const final = rows.filter((row) => row.state === "final");
@@ -220,8 +220,12 @@ export function show(page) {
     fill(state);
     fill(files, el("h2", {}, `${count(final.length, "document")}, ${moneyOf(final)}`),
       el("p", {class: "segments"}, ARCHIVES.map(([form, name]) => el("button", {type: "button", onclick: (event) => saveAll(event.currentTarget, form)}, `All as ${name} (ZIP)`))), state,
-      el("p", {}, "A webhook gets ", el("code", {}, "invoice.finalized"), " for each, and ", el("a", {href: page.href("/operator/alerts")}, "Alerts"),
-        " shows what arrived and sends it again. To mail them, have them as files: ", el("code", {}, `tollbook invoice --db FILE --month ${shownMonth} --format pdf --out mail`)));
+      sending, el("p", {}, "To mail them, have them as files: ", el("code", {}, `tollbook invoice --db FILE --month ${shownMonth} --format pdf --out mail`)));
+    if (final.length) operation(page, "alerts", {limit: 1}).then((answer) => {
+      if (!answer.ok) return;
+      fill(sending, answer.answer.messagesOn ? ["The webhook gets ", el("code", {}, "invoice.finalized"), " for each; ", el("a", {href: page.href("/operator/alerts")}, "Alerts"), " shows what arrived, and sends it again."]
+        : ["No webhook is told of them. One is with: ", el("code", {}, "tollbook serve --alert-url URL --alert-secret-file FILE")]);
+    });
   }
 
   async function saveAll(button, form) {
