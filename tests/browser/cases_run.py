@@ -119,6 +119,13 @@ class MonthsRun(BrowserCase):
 
     def test_3_all_that_is_left_is_one_run_and_says_by_name_what_failed(self):
         page = self.run_of(OCTOBER)
+        page.type("input[type=search]", "acme")
+        page.wait("document.querySelectorAll('tr[data-account]').length === 2")
+        page.click(page.named("button", "Choose all"))  # of what the search shows
+        self.assertIn("No draft is chosen.", page.text("main"))
+        page.clear("input[type=search]")
+        page.type("input[type=search]", "nordlicht")
+        page.wait("document.querySelectorAll('tr[data-account]').length === 1")
         page.click(page.named("button", "Choose all"))
         page.click(page.named("button", "Make 1 draft final …"))
         page.type("main form input[pattern]", OCTOBER)

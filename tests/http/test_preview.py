@@ -219,6 +219,14 @@ class Preview(Case):
             self.assertEqual(reply["answer"][name], self.whole[name])
         self.assertTrue(reply["no"])
 
+    def test_a_next_that_is_none_is_refused(self):
+        sums = "0 " * 24
+        for text in ("1", "9 8 7 6 5", "9 8 7 6 5 x ", "9 8 7 6 5 1 USD ", f"9 8 7 6 5 1 DOLLAR {sums}", f"9 8 7 6 5 1 USD {sums[2:]}",
+                     f"9 8 7 6 5 1 USD 1e5 {sums[2:]}7", f"9 8 7 6 5 1 USD 1.{'0' * 90}1 {sums[2:]}7"):
+            answer = self.server.ask("POST", "/operations/preview", "operator", json.dumps({"month": MONTHS[1], "next": text}).encode(),
+                                     **{"Content-Type": "application/json"})
+            self.assertEqual((answer.status, answer.json().get("Field")), (400, "next"), text)
+
     def test_times_and_account(self):
         one = self.post(month=MONTHS[1], account=ODD, hours="25")["answer"]
         self.assertEqual([row["account"] for row in one["rows"]], [ODD])

@@ -6,6 +6,7 @@ import {announce, download, el, figure, fill, inCode} from "../dom.js";
 import {change, count, money, month as monthName} from "../format.js";
 import {inCurrency, rounded} from "../money.js";
 import {monthBeside, operation, sentences, working} from "../operator.js";
+import {searchRows} from "../rows.js";
 import {canChoose, gaps, inShort, isChosen, isIncomplete, lookFirst, namesOf, oddities, stateOf, sums, totalRows} from "../run.js";
 import {table} from "../table.js";
 import {fromBase64, zip} from "../zip.js";
@@ -59,7 +60,7 @@ export function show(page) {
       el("button", {type: "button", class: "quiet", "aria-label": `${row.invoice} as PDF`, onclick: (event) => save(event.currentTarget, row)}, row.invoice),
       el("button", {type: "button", class: "quiet", "aria-label": `Make ${row.invoice} void`, onclick: (event) => makeVoid(event.currentTarget, row)}, "Void")])},
   ];
-  const all = (name, is) => el("button", {type: "button", class: "quiet", onclick: () => choose(choosable(), is)}, name);
+  const all = (name, is) => el("button", {type: "button", class: "quiet", onclick: () => choose(searchRows(choosable(), columns, page.query.get("search") ?? ""), is)}, name); // of those that the search shows
   const t = table({label: "Invoices of the month", name: "run", page, columns, rowData: (row) => ({account: row.account, state: stateOf(row)}), tools: [all("Choose all", true), all("None", false)],
     file: [...inCurrency(), {id: "last", name: "currency before", value: (row) => row.last?.currency}, {id: "difference", name: "difference", value: (row) => row.difference}, {id: "missing", name: "missing", value: (row) => row.missing.join(" ")}],
     empty: "No account has anything in this month. Usage comes in with: tollbook ingest --db FILE access.log"});
@@ -203,7 +204,7 @@ export function show(page) {
     const made = list.filter((row) => row.state === "final"), failed = list.filter((row) => row.state !== "final" && stateOf(row) !== "nothing");
     const other = said.filter((text) => /^account \d+|^shadow|came in while/.test(text));
     fill(outcome, el("div", {class: "notice"},
-      el("p", {}, el("strong", {}, `${count(made.length, "invoice")} made final: ${moneyOf(made)}. `), made.length ? "Their documents are below." : ""),
+      el("p", {}, made.length ? [el("strong", {}, `${count(made.length, "invoice")} made final: ${moneyOf(made)}.`), " Their documents are below."] : el("strong", {}, "No invoice was made final.")),
       failed.length ? el("p", {class: "warned"}, `${count(failed.length, "draft")} not made final${isStopped ? ", as you stopped" : ""}: ${namesOf(failed, 10)}.`) : null,
       sentences(other)));
     outcome.scrollIntoView?.({block: "nearest"});
