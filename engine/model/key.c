@@ -17,7 +17,7 @@ static const struct {
 } table[TB_ROLE_COUNT] = {
 #define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin)                \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
-                               (billing) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
+                               ((billing) | (reads)) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS |             \
                                ((stats) | (reads)) << TB_ACCESS_INSIGHTS |                         \
                                ((billing) | (reads)) << TB_ACCESS_WHAT_IF |                        \

@@ -93,7 +93,8 @@ void api_readyz(request *r)
         request_fail_as(r, &err); /* logs it; the answer is set below */
         request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
     } else if (s->options.usage &&
-               (!usage_servers_up(s->options.usage, &err) || tb_store_usage_look(r->worker->store, &err))) {
+               (!usage_servers_up(s->options.usage, &err) || !usage_servers_store_rows(s->options.usage, &err) ||
+                tb_store_usage_look(r->worker->store, &err))) {
         request_fail_verbatim(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");

@@ -23,6 +23,8 @@ typedef struct usage_shard {
     bool abandoned; /* it may still run statements that were given up */
     char why[USAGE_WHY_MAX];
     int64_t failed_s;
+    char full[USAGE_WHY_MAX]; /* why it stores nothing; "": it stores rows */
+    int64_t full_us;          /* when it last said so */
     _Atomic unsigned losses; /* how often it was lost */
     _Atomic uint64_t statements, failures, sent_bytes, received_bytes, busy_us;
 } usage_shard;
@@ -67,9 +69,8 @@ typedef struct usage_reply {
 
 /* Sets the handle up for a request to a shard, which fills in reply. */
 void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long limit_ms, usage_reply *reply);
-/* true: ClickHouse answered. Else ret_why tells why not; *ret_closed: the server will most likely answer no other
- * statement. */
-bool usage_judge(CURLcode rc, const usage_reply *reply, bool *ret_closed, char ret_why[USAGE_WHY_MAX]);
+/* true: ClickHouse answered. Else ret_why tells why not, and *ret_refuses what it will most likely refuse, too. */
+bool usage_judge(CURLcode rc, const usage_reply *reply, usage_refuses *ret_refuses, char ret_why[USAGE_WHY_MAX]);
 /* "a.example:8123 (shard 1 of 2)". */
 void usage_name(const usage_servers *s, size_t shard, char *out, size_t size);
 /* Notes a shard's state; why NULL: it answers. */

@@ -9,29 +9,29 @@
 /* Numbers of dbms/src/Common/ErrorCodes.cpp. */
 static const struct {
     unsigned code;
-    bool closed; /* it refuses every statement */
+    usage_refuses refuses;
     const char *remedy;
 } known[] = {
-    {81, false, "Start tollbook serve again: it makes its database where that is missing."},
-    {60, false, "Start tollbook serve again: it makes its tables where they are missing."},
-    {159, false, "Ask for less, or allow more with --usage-timeout-ms."},
-    {160, false, "Ask for less, or give the server more processors."},
-    {164, true, "Its user may only read: give it the right to write, and to create tables."},
-    {192, true, "Look at the user in the file of --usage-credentials."},
-    {193, true, "Look at the password in the file of --usage-credentials."},
-    {194, true, "It asks for a password: give one with --usage-credentials."},
-    {195, true, "Allow this machine's address in the server's <networks>."},
-    {202, false, "Raise max_concurrent_queries, or ask for less at a time."},
-    {241, false, "Raise max_memory_usage, or give the server more memory."},
-    {242, false, "Its table can only be read: look at the server's log and its Keeper."},
-    {243, false, "Make room on its disk; what was refused can be sent again."},
-    {252, false,
+    {81, USAGE_REFUSES_NOTHING, "Start tollbook serve again: it makes its database where that is missing."},
+    {60, USAGE_REFUSES_NOTHING, "Start tollbook serve again: it makes its tables where they are missing."},
+    {159, USAGE_REFUSES_NOTHING, "Ask for less, or allow more with --usage-timeout-ms."},
+    {160, USAGE_REFUSES_NOTHING, "Ask for less, or give the server more processors."},
+    {164, USAGE_REFUSES_ALL, "Its user may only read: give it the right to write, and to create tables."},
+    {192, USAGE_REFUSES_ALL, "Look at the user in the file of --usage-credentials."},
+    {193, USAGE_REFUSES_ALL, "Look at the password in the file of --usage-credentials."},
+    {194, USAGE_REFUSES_ALL, "It asks for a password: give one with --usage-credentials."},
+    {195, USAGE_REFUSES_ALL, "Allow this machine's address in the server's <networks>."},
+    {202, USAGE_REFUSES_NOTHING, "Raise max_concurrent_queries, or ask for less at a time."},
+    {241, USAGE_REFUSES_NOTHING, "Raise max_memory_usage, or give the server more memory."},
+    {242, USAGE_REFUSES_ROWS, "Its table can only be read: look at the server's log and its Keeper."},
+    {243, USAGE_REFUSES_ROWS, "Make room on its disk; what was refused can be sent again."},
+    {252, USAGE_REFUSES_NOTHING,
      "It merges too slowly: send larger batches, raise --usage-gather-ms, and look at its disk. What was refused can be "
      "sent again."},
-    {291, true, "Allow its user the database."},
-    {394, false, "Send the same again."},
-    {497, true, "Give its user the rights on the database."},
-    {516, true, "Look at the file of --usage-credentials."},
+    {291, USAGE_REFUSES_ALL, "Allow its user the database."},
+    {394, USAGE_REFUSES_NOTHING, "Send the same again."},
+    {497, USAGE_REFUSES_ALL, "Give its user the rights on the database."},
+    {516, USAGE_REFUSES_ALL, "Look at the file of --usage-credentials."},
 };
 
 /* Finds a text in bytes without a terminator. */
@@ -68,7 +68,7 @@ static void make_plain(char *text)
         if ((unsigned char)*text < ' ' || *text == 127) *text = ' ';
 }
 
-bool usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE_WHY_MAX])
+usage_refuses usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE_WHY_MAX])
 {
     static const char begin[] = "Code: ";
     unsigned code = 0;
@@ -81,7 +81,7 @@ bool usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE
     if (!numbered) {
         snprintf(ret_why, USAGE_WHY_MAX, "it answers HTTP %ld: %.*s. Look at its log.", status, (int)n, sentence);
         make_plain(ret_why);
-        return true;
+        return USAGE_REFUSES_ALL;
     }
     size_t i = 0;
     while (i < sizeof known / sizeof *known && known[i].code != code)
@@ -90,5 +90,5 @@ bool usage_refusal(long status, const char *text, size_t len, char ret_why[USAGE
     snprintf(ret_why, USAGE_WHY_MAX, "code %u, %.*s. %s", code, (int)n, sentence,
              found ? known[i].remedy : "Look at its log.");
     make_plain(ret_why);
-    return found && known[i].closed;
+    return found ? known[i].refuses : USAGE_REFUSES_NOTHING;
 }

@@ -64,11 +64,11 @@ void usage_prepare(const usage_servers *s, CURL *curl, const char *url, long lim
     if (s->options.ca) curl_easy_setopt(curl, CURLOPT_CAINFO, s->options.ca);
 }
 
-static bool judge_failure(CURLcode rc, const usage_reply *reply, bool *ret_closed, char ret_why[USAGE_WHY_MAX])
+static bool judge_failure(CURLcode rc, const usage_reply *reply, usage_refuses *ret_refuses, char ret_why[USAGE_WHY_MAX])
 {
     if (rc == CURLE_WRITE_ERROR && reply->answer && reply->answer->failed) {
         snprintf(ret_why, USAGE_WHY_MAX, "its answer is longer than there is room for. Ask for less.");
-        *ret_closed = false;
+        *ret_refuses = USAGE_REFUSES_NOTHING;
         return false;
     }
     const bool tls = rc == CURLE_SSL_CONNECT_ERROR || rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CERTPROBLEM ||
@@ -80,24 +80,25 @@ static bool judge_failure(CURLcode rc, const usage_reply *reply, bool *ret_close
     if (tls) remedy = "Look at its certificate, at --usage-ca, and whether the port is that of HTTPS.";
     snprintf(ret_why, USAGE_WHY_MAX, "%s. %s", curl_easy_strerror(rc), remedy);
     /* A slow server need not be away: the watch's probe tells. */
-    *ret_closed = rc != CURLE_OPERATION_TIMEDOUT && rc != CURLE_ABORTED_BY_CALLBACK && rc != CURLE_OUT_OF_MEMORY;
+    const bool closed = rc != CURLE_OPERATION_TIMEDOUT && rc != CURLE_ABORTED_BY_CALLBACK && rc != CURLE_OUT_OF_MEMORY;
+    *ret_refuses = closed ? USAGE_REFUSES_ALL : USAGE_REFUSES_NOTHING;
     return false;
 }
 
-bool usage_judge(CURLcode rc, const usage_reply *reply, bool *ret_closed, char ret_why[USAGE_WHY_MAX])
+bool usage_judge(CURLcode rc, const usage_reply *reply, usage_refuses *ret_refuses, char ret_why[USAGE_WHY_MAX])
 {
     long status = 0;
-    *ret_closed = false;
+    *ret_refuses = USAGE_REFUSES_NOTHING;
     curl_easy_getinfo(reply->curl, CURLINFO_RESPONSE_CODE, &status);
     if ((rc == CURLE_OK || rc == CURLE_WRITE_ERROR) && status && !reply->ours) {
         snprintf(ret_why, USAGE_WHY_MAX, "it is no ClickHouse server: HTTP %ld, and no header of ClickHouse's. Look at the host and the "
                  "port.", status);
-        *ret_closed = true;
+        *ret_refuses = USAGE_REFUSES_ALL;
         return false;
     }
     if (rc == CURLE_OK && status == 200 && reply->bounded) return true;
     if (rc == CURLE_OK && status == 200) rc = CURLE_PARTIAL_FILE;
-    if (rc != CURLE_OK) return judge_failure(rc, reply, ret_closed, ret_why);
-    *ret_closed = usage_refusal(status, reply->message, reply->message_len, ret_why);
+    if (rc != CURLE_OK) return judge_failure(rc, reply, ret_refuses, ret_why);
+    *ret_refuses = usage_refusal(status, reply->message, reply->message_len, ret_why);
     return false;
 }

@@ -11,6 +11,7 @@
 
 #define URL_MAX       ((size_t)4 << 20)
 #define CHECK_EVERY_US 10000 /* how often is checked whether the answer is still wanted */
+#define FULL_US       30000000
 #define BRIEF         "buffer_size=1048576"
 #define BRIEF_END     1048576 /* an answer of this length may be cut, or end in an error message */
 
@@ -89,6 +90,16 @@ void usage_note(usage_servers *s, size_t shard, const char *why, bool gone)
     if (changed) say_change(s, shard, why);
 }
 
+/* Notes whether a shard took rows; why: it stores none. */
+static void note_rows(usage_servers *s, size_t shard, const char *why)
+{
+    usage_shard *to = &s->shard[shard];
+    pthread_mutex_lock(&s->lock);
+    snprintf(to->full, sizeof to->full, "%s", why);
+    to->full_us = mono_us();
+    pthread_mutex_unlock(&s->lock);
+}
+
 static bool is_away(usage_servers *s, size_t shard, char ret_why[USAGE_WHY_MAX])
 {
     pthread_mutex_lock(&s->lock);
@@ -125,6 +136,20 @@ bool usage_servers_up(usage_servers *s, tb_error *err)
             (void)fail_away(s, shard, why, err);
             return false;
         }
+    return true;
+}
+
+bool usage_servers_store_rows(usage_servers *s, tb_error *err)
+{
+    char why[USAGE_WHY_MAX];
+    for (size_t shard = 0; shard < s->address.shards; shard++) {
+        const usage_shard *of = &s->shard[shard];
+        pthread_mutex_lock(&s->lock);
+        const bool full = of->full[0] && mono_us() - of->full_us < FULL_US;
+        if (full) memcpy(why, of->full, sizeof why);
+        pthread_mutex_unlock(&s->lock);
+        if (full) return fail_away(s, shard, why, err) == TB_OK;
+    }
     return true;
 }
 
@@ -252,12 +277,14 @@ static void count_statement(statement *st, const usage_reply *reply, int64_t beg
 static tb_code conclude(statement *st, CURLcode rc, const usage_reply *reply, tb_error *err)
 {
     char why[USAGE_WHY_MAX];
-    bool closed = false;
-    if (usage_judge(rc, reply, &closed, why)) return TB_OK;
+    usage_refuses refuses;
+    const bool ok = usage_judge(rc, reply, &refuses, why);
+    if (st->of->len) note_rows(st->s, st->of->shard, !ok && refuses == USAGE_REFUSES_ROWS ? why : "");
+    if (ok) return TB_OK;
     if (rc == CURLE_ABORTED_BY_CALLBACK && is_away(st->s, st->of->shard, why)) return fail_away(st->s, st->of->shard, why, err);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
         return tb_fail(err, TB_E_STOPPED, NULL, "The answer is not needed any more.");
-    usage_note(st->s, st->of->shard, why, closed);
+    usage_note(st->s, st->of->shard, why, refuses == USAGE_REFUSES_ALL);
     if (rc == CURLE_OPERATION_TIMEDOUT) usage_watch_probe(st->s);
     return fail_away(st->s, st->of->shard, why, err);
 }

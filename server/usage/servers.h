@@ -68,5 +68,8 @@ size_t usage_servers_shards(const usage_servers *s);
 void usage_servers_read(usage_servers *s, size_t shard, usage_shard_figures *ret);
 /* Whether all servers are up. err, which may be NULL: names one that is not, and why (TB_E_AWAY). */
 bool usage_servers_up(usage_servers *s, tb_error *err);
+/* Whether all servers store rows. False for half a minute after one refused an INSERT because its disk is full or
+ * read-only, or until it takes one: after that time a load balancer may send it batches again. */
+bool usage_servers_store_rows(usage_servers *s, tb_error *err);
 
 #endif

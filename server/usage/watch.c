@@ -95,14 +95,14 @@ static bool begin_task(watch *w, size_t shard, bool is_probe)
 static void note_probe(const task *e, CURLcode rc)
 {
     char why[USAGE_WHY_MAX];
-    bool closed = false;
-    const bool ok = usage_judge(rc, &e->reply, &closed, why);
+    usage_refuses refuses;
+    const bool ok = usage_judge(rc, &e->reply, &refuses, why);
     if (ok && (e->answer.len != 2 || memcmp(e->answer.data, "1\n", 2) != 0))
         usage_note(e->s, e->shard, "it answers SELECT 1 with something else. Look at the host and the port.", true);
     else if (ok)
         usage_note(e->s, e->shard, NULL, false);
     else
-        usage_note(e->s, e->shard, why, closed || rc == CURLE_OPERATION_TIMEDOUT);
+        usage_note(e->s, e->shard, why, refuses == USAGE_REFUSES_ALL || rc == CURLE_OPERATION_TIMEDOUT);
 }
 
 static void take_ended(watch *w)
@@ -122,9 +122,9 @@ static void take_ended(watch *w)
             w->probing[e->shard] = false;
         } else {
             char why[USAGE_WHY_MAX];
-            bool closed = false;
+            usage_refuses refuses;
             w->killing[e->shard] = false;
-            if (!usage_judge(rc, &e->reply, &closed, why)) {
+            if (!usage_judge(rc, &e->reply, &refuses, why)) {
                 set_abandoned(w->s, e->shard);
                 w->paused[e->shard] = true;
             }

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -11,6 +12,7 @@ import unittest
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 from clickhouse import PROGRAM, ClickHouse
 from harness import CATALOG, ENVIRONMENT, LOG, PATIENCE, SOURCE, TOLLBOOK
@@ -56,22 +58,43 @@ class Scaling(unittest.TestCase):
                     raise
                 time.sleep(0.02)
 
+    def shards(self, folder):
+        """Two servers with the configuration that the page's lines write; their HTTP ports."""
+        page = (SOURCE / "docs/scaling.md").read_text()
+        lines = next(text for text in re.findall(r"```console\n(.*?)```", page, re.S) if "users.xml" in text)
+        writes, starts = lines.split("clickhouse-server --config-file", 1)
+        self.assertEqual(starts.count("shard"), 2)
+        subprocess.run(["bash", "-ec", writes], cwd=folder, check=True, timeout=PATIENCE)
+        ports = []
+        for n in "89":
+            config = folder / f"shard{n}.xml"
+            text = config.read_text()
+            for port in ("123", "000", "009"):
+                ports.append(free_port())
+                text = text.replace(f"port>{n}{port}<", f"port>{ports[-1]}<")
+            config.write_text(text)
+            server = subprocess.Popen([PROGRAM, f"--config-file={config}"], cwd=folder, env=ENVIRONMENT,
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(server.wait)
+            self.addCleanup(server.kill)
+            self.ask(SimpleNamespace(port=ports[-3], process=server), {})
+        return ports[0], ports[3]
+
     def test_two_shards_from_nothing(self):
-        shards = [ClickHouse(), ClickHouse()]
-        for shard in shards:
-            self.addCleanup(shard.close)
         text = re.search(r"```sh\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S).group(1)
         self.assertLessEqual(len(text.splitlines()), 10)
-        for old, new in (("8123", shards[0].port), ("9123", shards[1].port), ("8080", free_port())):
+        folder = tempfile.mkdtemp(prefix="tollbook-scaling-")
+        self.addCleanup(shutil.rmtree, folder)
+        shards = self.shards(Path(folder))
+        for old, new in (("8123", shards[0]), ("9123", shards[1]), ("8080", free_port())):
             text = text.replace(f"127.0.0.1:{old}", f"127.0.0.1:{new}")
-        with tempfile.TemporaryDirectory(prefix="tollbook-scaling-") as folder:
-            (Path(folder) / "catalog.json").write_text(json.dumps(CATALOG))
-            (Path(folder) / "access.log").write_bytes(LOG)
-            path = f"{Path(TOLLBOOK).parent}:{os.environ['PATH']}"
-            sql = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S)[1]
-            text += "".join(sql.replace("127.0.0.1:8123", f"127.0.0.1:{shard.port}") for shard in shards)
-            done = subprocess.run(["bash", "-ec", "trap 'kill $!' EXIT\n" + text], cwd=folder, capture_output=True,
-                                  env={**ENVIRONMENT, "PATH": path}, timeout=PATIENCE, check=False)
+        (Path(folder) / "catalog.json").write_text(json.dumps(CATALOG))
+        (Path(folder) / "access.log").write_bytes(LOG)
+        path = f"{Path(TOLLBOOK).parent}:{os.environ['PATH']}"
+        sql = re.findall(r"```sh\n(.*?)```", (SOURCE / "docs/scaling.md").read_text(), re.S)[1]
+        text += "".join(sql.replace("127.0.0.1:8123", f"127.0.0.1:{port}") for port in shards)
+        done = subprocess.run(["bash", "-ec", "trap 'kill $!' EXIT\n" + text], cwd=folder, capture_output=True,
+                              env={**ENVIRONMENT, "PATH": path}, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
         rows = re.findall(r"^(\d+)\t\d+\t2026-11-03 12:00:00\t(\d+)\t\d+$", done.stdout.decode(), re.M)
         self.assertEqual({zone: sum(int(n) for z, n in rows if z == zone) for zone, _ in rows}, {"101": 40, "102": 40, "201": 40})

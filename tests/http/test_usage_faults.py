@@ -146,14 +146,20 @@ class Faults(Case):
         """The server is there, and takes no rows."""
         for code, remedy in REFUSED.items():
             body = self.body()
-            with self.subTest(code=code), self.fault(1, code):
+            with self.subTest(code=code), self.fault(1, code) as fake:
                 refused = self.post(body)
                 self.refused(refused, 503, "usage.away")
                 self.assertIn("retry-after", refused.headers)
                 self.assertIn("(shard 1 of 2)", refused.json()["Message"])
                 self.assertIn(f"code {code}, it is so. {remedy}", refused.json()["Message"])
-                self.assertEqual(self.ready().status, 200)
-            self.post_all(body)
+                ready = self.ready()
+                if code == 243: # until it stores rows again
+                    self.refused(ready, 503, "usage.away")
+                    self.assertIn(f"(shard 1 of 2): code 243, it is so. {remedy}", ready.json()["Message"])
+                else:
+                    self.assertEqual(ready.status, 200)
+                fake.heal()
+                self.post_all(body)
             self.stored_is_sent()
 
     def test_3_batches_wait_for_its_return(self):

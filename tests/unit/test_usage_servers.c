@@ -116,10 +116,10 @@ END_TEST
 
 /* --- refusals --- */
 
-static void expect_refusal(const char *text, bool closed, const char *why)
+static void expect_refusal(const char *text, usage_refuses refuses, const char *why)
 {
     char said[USAGE_WHY_MAX];
-    ck_assert_msg(usage_refusal(500, text, strlen(text), said) == closed, "%s", text);
+    ck_assert_msg(usage_refusal(500, text, strlen(text), said) == refuses, "%s", text);
     ck_assert_str_eq(said, why);
 }
 
@@ -127,20 +127,20 @@ START_TEST(a_refusal_is_its_first_sentence_and_a_remedy)
 {
     expect_refusal("Code: 243. DB::Exception: Cannot reserve 1.00 MiB, not enough space. "
                    "(NOT_ENOUGH_SPACE) (version 22)",
-                   false,
+                   USAGE_REFUSES_ROWS,
                    "code 243, Cannot reserve 1.00 MiB, not enough space. Make room on its disk; "
                    "what was refused can be sent again.");
     expect_refusal(
         "Code: 516, e.displayText() = DB::Exception: default: Authentication failed, e.what() = "
         "DB::Exception",
-        true, "code 516, default: Authentication failed. Look at the file of --usage-credentials.");
-    expect_refusal("Code: 81. DB::Exception: Database t doesn't exist (version 22)", false,
+        USAGE_REFUSES_ALL, "code 516, default: Authentication failed. Look at the file of --usage-credentials.");
+    expect_refusal("Code: 81. DB::Exception: Database t doesn't exist (version 22)", USAGE_REFUSES_NOTHING,
                    "code 81, Database t doesn't exist. Start tollbook serve again: it makes its "
                    "database where that is missing.");
-    expect_refusal("Code: 999. DB::Exception: Odd\nmore", false, "code 999, Odd. Look at its log.");
-    expect_refusal("Code: x", true, "it answers HTTP 500: Code: x. Look at its log.");
-    expect_refusal("<html>\x1b[2J\x7f", true, "it answers HTTP 500: <html> [2J . Look at its log.");
-    expect_refusal("", true, "it answers HTTP 500: . Look at its log.");
+    expect_refusal("Code: 999. DB::Exception: Odd\nmore", USAGE_REFUSES_NOTHING, "code 999, Odd. Look at its log.");
+    expect_refusal("Code: x", USAGE_REFUSES_ALL, "it answers HTTP 500: Code: x. Look at its log.");
+    expect_refusal("<html>\x1b[2J\x7f", USAGE_REFUSES_ALL, "it answers HTTP 500: <html> [2J . Look at its log.");
+    expect_refusal("", USAGE_REFUSES_ALL, "it answers HTTP 500: . Look at its log.");
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(a_long_refusal_is_cut)
     memset(text, 'w', sizeof text);
     memset(shown, 'w', 130);
     shown[130] = '\0';
-    ck_assert(usage_refusal(502, text, sizeof text, said));
+    ck_assert_int_eq(usage_refusal(502, text, sizeof text, said), USAGE_REFUSES_ALL);
     ck_assert_ptr_nonnull(strstr(said, shown));
     ck_assert_ptr_null(strstr(strstr(said, shown) + 1, shown));
 }

@@ -166,6 +166,7 @@
     X(FORGET_KEYS, "UPDATE key SET name='' WHERE account=?1 AND name<>''")                         \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
+    X(FORGET_OWN_ALERTS, "DELETE FROM own_alert WHERE account=?1")                                 \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
@@ -265,8 +266,14 @@
              " ORDER BY id LIMIT ?2")                                                              \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
-      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM alert" \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM own_alert" \
+      " WHERE account>?1 UNION SELECT account FROM alert"                                          \
       " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
+    X(OWN_ALERTS, "SELECT '{\"alerts\":['||group_concat(document)||']}' FROM"                      \
+                  " (SELECT document FROM own_alert WHERE account=?1 ORDER BY id)")                \
+    X(OWN_ALERT_SET, "INSERT INTO own_alert VALUES(?1,?2,?3," TB__UNSEALED ") ON CONFLICT DO UPDATE SET" \
+                     " document=excluded.document")                                                \
+    X(OWN_ALERT_DROP, "DELETE FROM own_alert WHERE account=?1 AND id=?2 RETURNING 1")              \
     X(ALERTS_LAST, "SELECT " TB__C_alert("") " FROM alert a WHERE account=?1 AND id="              \
                    "(SELECT max(b.id) FROM alert b WHERE b.account=a.account AND b.alert=a.alert)" \
                    " ORDER BY alert")                                                              \

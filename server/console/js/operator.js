@@ -79,7 +79,7 @@ export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)))
 export async function accountNames(page) {
   const names = new Map();
   for (let number = 1; page.offers("operator"); number++) {
-    const found = await operation(page, "account list", {limit: 1000, page: number});
+    const found = await operation(page, "account list", {names: true, limit: 1000, page: number});
     if (!found.ok) break;
     for (const row of found.answer.accounts) names.set(row.account, row.name);
     if (names.size >= found.answer.total || !found.answer.accounts.length) break;

@@ -46,7 +46,7 @@ export function show(page) {
   }
 
   function draw() {
-    form.set({scenario: scenario(), base: document_, span: span(), account: page.query.get("account")});
+    form.set({scenario: scenario(), base: document_, span: span()});
     const isOld = asked && asked !== JSON.stringify(question());
     place.classList.toggle("old", Boolean(isOld));
     if (!running) fill(state, isOld ? el("p", {class: "notice"}, "The scenario has changed since this answer. ", el("button", {type: "button", class: "primary", onclick: run}, "Run again")) : "");
