@@ -174,6 +174,7 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     }
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
     tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
+    if (reply->entry) tb_buf_fmt(out, ",\"entry\":%" PRId64, reply->entry);
     tb_buf_str(out, "}");
 }
 
@@ -323,7 +324,9 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     if (!code) code = check_reply(reply, err);
     if (code || tb_store_changes(ops->store) == before) return code;
     if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, reply, err);
-    return reply->settled ? TB_OK : tb__audit(&at, args, err);
+    if (reply->settled) return TB_OK;
+    code = tb__audit(&at, args, err);
+    return code ? code : tb_store_audit_newest(at.store, &reply->entry, err);
 }
 
 tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err)

@@ -235,6 +235,8 @@ cli_command cli_commands[] = {
      .run = cli_init},
     {.name = "setup", .group = CLI_SET_UP, .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
     {.name = "apply", .group = CLI_SET_UP, .operation = "apply"},
+    {.name = "catalog show", .group = CLI_SET_UP, .operation = "catalog show"},
+    {.name = "catalog change", .group = CLI_SET_UP, .operation = "catalog change"},
     {.name = "key create", .group = CLI_SET_UP, .operation = "key create", OPTIONS(key_create_options)},
     {.name = "key list", .group = CLI_SET_UP, .operation = "key list"},
     {.name = "key revoke", .group = CLI_SET_UP, .operation = "key revoke"},

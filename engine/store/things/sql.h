@@ -136,6 +136,13 @@
                   " AND to_us=9223372036854775807")                                                \
     X(LIVE_SELLER, "SELECT id FROM declaration WHERE kind='seller'"                                \
                    " AND to_us=9223372036854775807")                                               \
+    /* by tb_declared_kind; the kinds of containers follow each other there as in their table */   \
+    X(DECLARED, "SELECT 0,1,document,'' FROM declaration WHERE kind='seller' AND to_us=9223372036854775807" \
+      " UNION ALL SELECT 1,id,document,'' FROM account WHERE deleted_us=9223372036854775807"       \
+      " UNION ALL SELECT 2,id,document,'' FROM zone WHERE deleted_us=9223372036854775807"          \
+      " UNION ALL SELECT 3,id,document,'' FROM balancer WHERE deleted_us=9223372036854775807"      \
+      " UNION ALL SELECT 4,id,document,'' FROM shield_zone WHERE deleted_us=9223372036854775807"   \
+      " UNION ALL SELECT 5+kind,account,document,id FROM container ORDER BY 1,2,4")                \
     X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id") \
     X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \

@@ -4,6 +4,7 @@ import {chart} from "../chart.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
+import {formsOf} from "../forms.js";
 import {inCurrency, monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
@@ -26,7 +27,9 @@ export function show(page) {
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
     empty: "No invoice yet. Your provider issues one after each month."});
-  page.root.append(pageHead(page, "Billing", {account: true}), tiles, note, el("section", {class: "panel"}, trend.node),
+  const forms = page.session.account === null ? formsOf(page.may, "account").filter((one) => one.money) : [];
+  const changes = forms.length ? el("p", {class: "table-tools"}, forms.map((one) => el("a", {class: "button", href: page.href(`/do/${one.id}`)}, one.title))) : null;
+  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 
   const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};

@@ -5,6 +5,7 @@ import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead, panel} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {count, day, decimalCompare, money, month, NOTHING, time, toMs} from "../format.js";
+import {formsOf} from "../forms.js";
 import {inCurrency, rounded, stateOf} from "../money.js";
 import {operation} from "../operator.js";
 import {ask as asked} from "../range.js";
@@ -22,7 +23,8 @@ export function show(page) {
   const head = pageHead(page, title, {range: true, compare: () => true, account: false, above: el("a", {href: page.href("/operator/accounts", {account: null})}, "Accounts /"), beside: chips});
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Money"}), traffic = el("div", {class: "tiles money", role: "group", "aria-label": "Traffic"});
   const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
-  const actions = el("section", {class: "panel", "aria-label": "Actions", data: {place: "actions"}, hidden: true});
+  const changes = formsOf(page.may, "account");
+  const actions = changes.length ? el("section", {class: "panel", "aria-label": "Changes"}, el("p", {class: "table-tools"}, changes.map((one) => el("a", {class: "button", href: to(`/do/${one.id}`)}, one.entry ?? one.title)))) : null;
 
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
@@ -59,7 +61,7 @@ export function show(page) {
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
-  const body = el("div", {class: "view"}, links, actions, tiles, el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
+  const body = el("div", {class: "view"}, links, actions ?? "", tiles, el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
     box(ledger), el("div", {class: "columns"}, contract, box(credits)), el("div", {class: "columns"}, box(keys), box(alerts)));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such account. ", el("a", {href: page.href("/operator/accounts", {account: null})}, "All accounts"));
   page.root.append(head, missing, body);
