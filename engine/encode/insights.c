@@ -342,6 +342,14 @@ static void put_rows(tb_buf *out, const tb_insights_row *rows, size_t n)
     tb_buf_str(out, "]");
 }
 
+static void put_page(tb_buf *out, const tb_insights *in, const char *name, const tb_insights_page *page)
+{
+    tb_buf_fmt(out, ",\"%s\":{\"total\":%" PRId64 ",\"page\":%" PRId64 ",\"per_page\":%" PRId64 ",\"items\":", name,
+               page->total, in->page, in->per_page);
+    put_rows(out, page->items, page->n);
+    tb_buf_str(out, "}");
+}
+
 tb_code tb_insights_encode(const tb_insights *in, tb_buf *out, tb_error *err)
 {
     static const char *const by_names[] = {"auto", "hour", "day", "month"};
@@ -365,9 +373,8 @@ tb_code tb_insights_encode(const tb_insights *in, tb_buf *out, tb_error *err)
     else tb_buf_str(out, "null");
     tb_buf_str(out, ",\"regions\":");
     put_rows(out, in->regions, in->n_regions);
-    tb_buf_fmt(out, ",\"zones\":{\"total\":%" PRId64 ",\"page\":%" PRId64 ",\"per_page\":%" PRId64
-               ",\"items\":", in->total_zones, in->page, in->per_page);
-    put_rows(out, in->zones, in->n_zones);
-    tb_buf_str(out, "}}");
+    put_page(out, in, "zones", &in->zones);
+    if (in->ranks_accounts) put_page(out, in, "accounts", &in->accounts);
+    tb_buf_str(out, "}");
     return tb_buf_check(out, err);
 }

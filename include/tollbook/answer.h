@@ -76,8 +76,8 @@ void tb_insights_order_keys(tb_insights_order order, const tb_u128 *sums, size_t
 /* --- the answer's JSON --- */
 
 typedef struct tb_insights_row {
-    const char *code; /* a region's; NULL: a zone */
-    int64_t id;       /* a zone's */
+    const char *code; /* a region's; NULL: a zone or an account */
+    int64_t id;       /* a zone's or an account's */
     const char *name;
     bool deleted;
     const tb_u128 *sum, *before; /* before NULL: nothing to compare with */
@@ -85,12 +85,21 @@ typedef struct tb_insights_row {
     size_t n_spark;
 } tb_insights_row;
 
+/* A page of zones or accounts. */
+typedef struct tb_insights_page {
+    const tb_insights_row *items;
+    size_t n;
+    int64_t total; /* of all pages */
+} tb_insights_page;
+
 typedef struct tb_insights {
     tb_period period;
     const tb_series *series, *before; /* before NULL: nothing to compare with */
-    const tb_insights_row *regions, *zones;
-    size_t n_regions, n_zones;
-    int64_t total_zones, page, per_page;
+    const tb_insights_row *regions;
+    size_t n_regions;
+    tb_insights_page zones, accounts;
+    bool ranks_accounts; /* false: accounts are not shown */
+    int64_t page, per_page;
 } tb_insights;
 
 TB_MUST_USE tb_code tb_insights_encode(const tb_insights *insights, tb_buf *out, tb_error *err);

@@ -61,10 +61,15 @@ typedef struct tb_insights_query {
     tb_insights_order order;
     tb_text search;
     int64_t top, page; /* 1 to TB_INSIGHTS_TOP; from 1 on */
+    bool ranks_accounts; /* of the fleet, beside its zones */
 } tb_insights_query;
 
+/* Checks a scope in the caller's snapshot. A zone without its account (TB_ALL) gets it. TB_E_NOT_FOUND: no such
+ * account; other errors as in tb_store_scope_check. */
+TB_MUST_USE tb_code tb_insights_scope(tb_store *store, tb_scope *scope, tb_error *err);
+
 /* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C library's).
- * TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
+ * TB_E_NOT_FOUND: no such account. TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
  * explicitly that have expired (retain.h); where auto chose them the answer is by day. */
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);

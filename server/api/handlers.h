@@ -36,6 +36,8 @@ void api_purge_url_done(request *r);
 void api_balancer_usage(request *r);
 
 /* billing.c */
+/* The account that the request asks about: a customer's key has its own, an operator's names one, such as account=7. */
+TB_MUST_USE tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err);
 void api_billing(request *r);
 void api_billing_summary(request *r);
 

@@ -16,9 +16,11 @@ void api_invoices(request *r)
 {
     tb_error err;
     tb_store *store = r->worker->store;
-    tb_code code = tb_store_read_begin(store, &err);
+    int64_t account;
+    tb_code code = api_account_asked(r, &account, &err);
+    if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = tb_account_invoices(store, r->account, request_text(r), &err);
+        code = tb_account_invoices(store, account, request_text(r), &err);
         tb_store_read_end(store);
     }
     if (code) request_fail_as(r, &err);
@@ -44,6 +46,7 @@ static bool number_of(const request *r, char number[24])
 
 typedef struct question {
     drawing how;
+    int64_t account;
     tb_shown shown;
     char number[24];
 } question;
@@ -63,7 +66,7 @@ static tb_code put_form(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
     tb_invoice invoice;
     tb_shown shown = question_of(r)->shown;
-    tb_code code = tb_store_invoice(store, r->account, question_of(r)->number, &invoice, err);
+    tb_code code = tb_store_invoice(store, question_of(r)->account, question_of(r)->number, &invoice, err);
     if (code) return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
     shown.store = store;
     if (shown.form == TB_SHOWN_PDF) shown.printer = drawn_printer();
@@ -102,7 +105,7 @@ void api_invoice(request *r)
     question *a = question_of(r);
     tb_error err;
     *a = (question){.shown.now_us = request_now_us(r)};
-    if (read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
+    if (api_account_asked(r, &a->account, &err) || read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
         request_fail_as(r, &err);
         return;
     }
@@ -144,7 +147,7 @@ static void fail_line(request *r, tb_error *err)
 void api_invoice_explain(request *r)
 {
     char number[24];
-    int64_t line, day;
+    int64_t account, line, day;
     tb_error err = {.code = TB_E_NOT_FOUND};
     tb_store *store = r->worker->store;
     if (!number_of(r, number)) {
@@ -152,11 +155,11 @@ void api_invoice_explain(request *r)
         return;
     }
     if (!router_id(r->id, &line) || line > UINT32_MAX) line = 0; /* which no invoice has */
-    tb_code code = read_day(r, &day, &err);
+    tb_code code = api_account_asked(r, &account, &err);
+    if (!code) code = read_day(r, &day, &err);
     if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = tb_explain_invoice_day(store, r->account, number, (uint32_t)line, day, request_text(r),
-                                      &err);
+        code = tb_explain_invoice_day(store, account, number, (uint32_t)line, day, request_text(r), &err);
         tb_store_read_end(store);
     }
     if (code)

@@ -77,9 +77,10 @@ class Operator(BrowserCase):
         page.wait("document.querySelectorAll('tbody tr').length === 2")
         page.goto(f"{self.server.url}/console/operator/books?first=b-2026&second=b-2027")
         page.wait("[...document.querySelectorAll('td')].some(cell => cell.textContent === 'bandwidth.premium.EU')")
-        page.script("window.confirm = () => true")
-        page.click(page.named("button", "Drop"))
-        page.wait("document.querySelector('.notice') && !document.querySelector('main').textContent.includes('Drop')")
+        page.click(page.named("link", "Drop"))
+        page.click(page.named("button", "Preview"))
+        page.click(page.named("button", "Drop it"))
+        page.wait("document.querySelector('.do-outcome [data-entry]')")
         self.assertEqual(len(self.operation("book-list")["answer"]["books"]), 1)
         page.quiet("401", "400")
 

@@ -460,11 +460,83 @@ class Insights(Case):
         self.assertEqual(self.server.get("/insights?account=2").status, 403)
         self.assertEqual(self.server.get("/insights?account=1").body, self.server.get("/insights").body)
         self.assertEqual(self.server.get("/insights", "ingest").status, 403)
-        self.assertEqual(self.server.get("/insights", "operator").json()["Field"], "account")
+        for account in (0, -1):
+            self.assertEqual(self.server.get(f"/insights?account={account}", "operator").json()["Field"], "account")
         self.assertEqual(self.server.get("/insights?account=1", "operator").body,
                          self.server.get("/insights").body)
         self.assertEqual(self.server.get("/insights?account=77", "operator").status, 404)
         self.assertEqual(self.server.get("/insights", "billing").status, 403)
+
+    # --- the fleet ---
+
+    def fleet(self, begin, end, region=None):
+        """Rows of buckets by account."""
+        by_account = defaultdict(list)
+        for zone, rows in self.rows.items():
+            account = 1 if 101 <= zone <= 130 else {201: 2, 301: 4}.get(zone, 5)
+            by_account[account] += [row for row in rows if begin <= row["hour"] < end
+                                    and region in (None, row["region"])]
+        return by_account
+
+    def test_without_account_an_operator_sees_the_fleet(self):
+        self.assertGreater(int(self.waits), 0, "something waits in runs")
+        names = {1: "acme", 2: "borealis", 3: "empty", 4: "old", 5: "many"}
+        for _ in range(20):
+            begin = (CLOCK - timedelta(days=self.dice.randrange(1, 40))).replace(hour=0)
+            end = min(TODAY_END, begin + timedelta(days=self.dice.randrange(1, 30)))
+            region = self.dice.choice([None, None, "DE", "SG"])
+            words = {"from_": begin.date(), "to": (end - timedelta(days=1)).date(), "rank": "accounts", "top": 100,
+                     "by": "day", **({"region": region} if region else {})}
+            got = self.ask("operator", compare="previous", **words)
+            before = [datetime.fromisoformat(got["compare"][side]) for side in ("from", "to")]
+            rows, was = self.fleet(begin, end, region), self.fleet(*before, region)
+            self.assertEqual(got["totals"], totals_of(sum(rows.values(), [])))
+            self.assertEqual(got["previous"], totals_of(sum(was.values(), [])))
+            for name, metric in (("RequestsServed", "requests"), ("BandwidthUsed", "bytes")):
+                want = [sum(row[metric] for row in sum(rows.values(), [])
+                            if f"{row['hour']:%Y-%m-%dT00:00:00Z}" == at) for at in got["points"]["at"]]
+                self.assertEqual(got["points"][name], want)
+            everywhere = self.fleet(begin, end), self.fleet(*before)
+            for code in [region] if region else EDGES:
+                now, then = ([row for rows in of.values() for row in rows if row["region"] == code]
+                             for of in everywhere)
+                shown = [r for r in got["regions"] if r["id"] == code]
+                if any(row["requests"] or row["origin_bytes"] for row in now + then):
+                    self.assertEqual({k: shown[0][k] for k in totals_of(now)}, totals_of(now), code)
+                    self.assertEqual(shown[0]["previous"], totals_of(then), code)
+            accounts = got["accounts"]["items"]
+            self.assertEqual(got["accounts"]["total"], 5)
+            self.assertEqual({a["id"]: a["name"] for a in accounts}, names)
+            for a in accounts:
+                want = totals_of(rows[a["id"]])
+                self.assertEqual({k: a[k] for k in want}, want, (a["id"], words))
+                self.assertEqual(a["previous"], totals_of(was[a["id"]]))
+                self.assertEqual(sum(a["spark"]), want["TotalRequestsServed"])
+            self.assertEqual([a["id"] for a in accounts],
+                             sorted(names, key=lambda i: (-totals_of(rows[i])["TotalRequestsServed"], i)))
+            total = sum(z["TotalRequestsServed"] for page in range(1, 7) for z in
+                        self.ask("operator", **{**words, "page": page})["zones"]["items"])
+            self.assertEqual(total, got["totals"]["TotalRequestsServed"])
+
+    def test_accounts_are_ranked_paged_and_found(self):
+        def ids(**words):
+            return [a["id"] for a in self.ask("operator", rank="accounts", **words)["accounts"]["items"]]
+        self.assertEqual(ids(sort="name"), [1, 2, 3, 5, 4])
+        self.assertEqual(ids(sort="-name", top=2, page=2), [3, 2])
+        self.assertEqual(ids(search="AL"), [2])
+        self.assertEqual(ids(search="4"), [4])
+        self.assertEqual(ids(search="nothing of that"), [])
+        self.assertNotIn("accounts", self.ask("operator"))
+        self.assertNotIn("accounts", self.ask("operator", rank="zones"))
+        zone = self.ask("operator", zone=201)  # its account is found
+        self.assertEqual(zone, self.ask("operator", zone=201, account=2))
+        for key, query in (("user", "rank=accounts"), ("operator", "rank=accounts&account=1"),
+                           ("operator", "rank=accounts&zone=101"), ("operator", "rank=regions")):
+            answer = self.server.get("/insights?" + query, key)
+            self.assertEqual((answer.status, answer.json()["Field"]), (400, "rank"), query)
+        self.assertEqual(self.server.get("/insights?zone=999", "operator").error, "pullZone.not_found")
+        expired = self.server.get("/insights?from=2024-09-30&to=2024-10-01&by=hour", "operator")
+        self.assertEqual((expired.status, expired.json()["Field"]), (400, "by"))
 
     def test_the_tag_is_good_until_something_changes(self):
         first = self.server.get("/insights?compare=year")

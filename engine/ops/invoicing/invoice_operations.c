@@ -611,7 +611,8 @@ static const tb_operation rows[] = {
                 "printed is a whole document or nothing. Usage that no account owns is named on\n"
                 "standard error. With --server the running server does the work, one group of\n"
                 "accounts after the other, and the same is printed.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
+     .write_access = TB_ACCESS_MONEY,
      TB__PARAMS(params),
      .read = read_invoices,
      .write = write_invoices,

@@ -663,7 +663,7 @@ static const tb_operation rows[] = {
          "begins to pay, and an hour with more than --hours times what is usual for its weekday. What a document\n"
          "lacks to be legal (as invoice --check) is listed apart. Usage that no account has is said first, then\n"
          "totals by currency beside the month before. The exit status is 1 where anything looks wrong or lacks.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = preview,
      .slow = true},

@@ -9,7 +9,7 @@ import {addMonths, ask as asked, monthsBetween, write, zoomTo} from "./range.js"
 import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
- * is nothing; f gets each new answer; below: what else stands there once an account is chosen. {node, update()} */
+ * is nothing; f gets each new answer; below: what else stands there. {node, update()} */
 export function board(page, options = {}) {
   const group = {};
   const zoom = (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}));
@@ -98,12 +98,6 @@ export function board(page, options = {}) {
   }
 
   function update() {
-    if (node.contains(tiles) !== Boolean(page.account)) fill(node, hint, page.account ? parts : []);
-    if (!page.account) {
-      hint.hidden = false;
-      fill(hint, "Give an account's number above, or choose one under ", el("a", {href: page.href("/operator/accounts")}, "Accounts"), ".");
-      return;
-    }
     if (JSON.stringify(question()) !== shown) load();
     else if (data) draw();
   }

@@ -1,27 +1,18 @@
 /* What stands at the head of a view: its name, and the time it shows. */
 
+import {accountChoice} from "./accounts.js";
 import {el, fill} from "./dom.js";
 import {day, knownZone, localZone, time} from "./format.js";
 import * as range from "./range.js";
 import {copyLink} from "./table.js";
 
 /** The head of a view: its name, what goes beside it, and the range picker where range is true; compare() says
- * whether the view compares. */
+ * whether the view compares; account: an operator chooses one there, as where range is true. */
 export function pageHead(page, title, options = {}) {
   const head = el("header", {class: "page-head"},
-    el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null, options.range ? accountChoice(page) : null),
+    el("div", {class: "page-title"}, options.above ?? null, el("h1", {}, title), options.beside ?? null, options.account ?? options.range ? accountChoice(page) : null),
     options.range ? rangePicker(page, options) : null);
   return head;
-}
-
-/** For the operator's keys: whose account. */
-function accountChoice(page) {
-  if (page.session.account) return null;
-  const field = el("input", {type: "number", min: 1, name: "account", value: page.account ?? "", required: true, "aria-label": "Account"});
-  return el("form", {class: "account-choice", onsubmit: (event) => {
-    event.preventDefault();
-    page.set({account: field.value});
-  }}, "account ", field, el("button", {type: "submit"}, "Show"));
 }
 
 const icon = (text, label, onclick, disabled = false) => el("button", {type: "button", class: "icon", "aria-label": label, title: label, onclick, disabled}, text);

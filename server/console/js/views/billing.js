@@ -4,6 +4,7 @@ import {chart} from "../chart.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
 import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
+import {formsOf} from "../forms.js";
 import {inCurrency, monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
@@ -13,6 +14,7 @@ const DAY = 86400000;
 const box = (list) => el("section", {class: "panel"}, list.node);
 
 export function show(page) {
+  if (!page.account) return void page.root.append(pageHead(page, "Billing", {account: true}), el("p", {class: "empty"}, "Find a customer above: a bill is of one account."));
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
@@ -25,7 +27,9 @@ export function show(page) {
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
     empty: "No invoice yet. Your provider issues one after each month."});
-  page.root.append(pageHead(page, "Billing"), tiles, note, el("section", {class: "panel"}, trend.node),
+  const forms = page.session.account === null ? formsOf(page.may, "account").filter((one) => one.money) : [];
+  const changes = forms.length ? el("p", {class: "table-tools"}, forms.map((one) => el("a", {class: "button", href: page.href(`/do/${one.id}`)}, one.title))) : null;
+  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
 
   const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};
@@ -44,7 +48,7 @@ export function show(page) {
     const [next] = open, isLate = next && stateOf(next, page.now()) === "overdue";
     fill(tiles,
       next ? tile(next.due ? `${isLate ? "Overdue since" : "Due"} ${day(next.due)}` : "To be paid", "due", next.remaining, money(next.remaining, next.currency).replace("\u00a0", " "), next.number,
-        [el("a", {href: `/billing/invoices/${encodeURIComponent(next.number)}?format=pdf`, download: `${next.number}.pdf`}, `${next.number} as PDF`),
+        [el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(next.number)}`, {format: "pdf"}), download: `${next.number}.pdf`}, `${next.number} as PDF`),
           open.length > 1 ? `, and ${open.length - 1} more` : ""]) : null,
       tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
@@ -87,7 +91,7 @@ export function show(page) {
     seen.forecast = data;
     if (!page.offers("statistics") || asked === data.month) return;
     asked = data.month;
-    page.poll("/insights", {query: {from: `${data.month}-01`, by: "day", top: 1}, seconds: 60}, (answer) => {
+    page.poll("/insights", {query: {account: page.account, from: `${data.month}-01`, by: "day", top: 1}, seconds: 60}, (answer) => {
       if (!answer.ok) return;
       seen.points = answer.data.points;
       draw();

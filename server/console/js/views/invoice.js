@@ -18,10 +18,10 @@ export function show(page) {
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
   const lacks = el("div", {role: "status"});
-  const files = el("p", {class: "segments"}, el("a", {class: "button", href: `${path}?format=html`, target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
+  const files = el("p", {class: "segments"}, el("a", {class: "button", href: page.file(path, {format: "html"}), target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
     const file = `${page.params.number}${end}`;
     return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
-      : el("a", {class: "button", href: `${path}?format=${form}`, download: file}, name);
+      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name);
   }));
 
   async function save(button, form, name, file) {
@@ -48,7 +48,7 @@ export function show(page) {
     if (page.failed(answer) || page.failed(list)) return;
     invoice = answer.data;
     whole.hidden = false;
-    if (!paper.src) paper.src = `${path}?format=html`;
+    if (!paper.src) paper.src = page.file(path, {format: "html"});
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
     const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),

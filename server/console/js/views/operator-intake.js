@@ -29,7 +29,7 @@ export function show(page) {
     ...[["accepted", "Accepted"], ["rejected", "Refused"], ["segments", "Segments"]].map(([id, name]) => (
       {id, name, kind: "number", field: id, value: (row) => row[id], cell: (row) => number(row[id])}))],
   empty: "Nothing came in yet. Take in a log: tollbook ingest --db FILE requests.log"});
-  page.root.append(pageHead(page, "Intake"), tiles, cures, el("section", {class: "panel"}, sources.node), el("section", {class: "panel"}, refused.node), el("section", {class: "panel"}, unowned.node), facts);
+  page.root.append(pageHead(page, "Intake", {beside: page.may("catalog change") ? el("a", {class: "button", href: page.href("/do/withdraw")}, "Withdraw an input") : null}), tiles, cures, el("section", {class: "panel"}, sources.node), el("section", {class: "panel"}, refused.node), el("section", {class: "panel"}, unowned.node), facts);
   let locations = [], said = null;
 
   async function list() {

@@ -12,6 +12,7 @@ import {table} from "../table.js";
 import {fromBase64, zip} from "../zip.js";
 
 const ARCHIVES = [["pdf", "PDF"], ["ubl", "UBL"], ["xrechnung", "XRechnung"], ["csv", "CSV"]];
+const NAMED = 3; // accounts of which a field is missing
 const STATES = {stopped: "cannot be made final", odd: "draft", draft: "draft", nothing: "nothing is due"};
 
 export function show(page) {
@@ -43,9 +44,10 @@ export function show(page) {
       {id: "difference", name: "Difference", kind: "decimal", sort: false, wideOnly: true, value: (row) => row.difference, cell: (row) => money(row.difference, row.currency)},
       {id: "change", name: "Change", kind: "number", sort: false, csv: false, value: (row) => change(row.now, row.before).text}]});
 
-  const link = (row, text) => el("a", {href: page.href("/overview", {account: row.account})}, text);
+  const may = page.may("invoice"), mayDeclare = page.may("catalog change");
+  const link = (row, text) => el("a", {href: page.href(`/accounts/${row.account}`, {account: null})}, text);
   const columns = [
-    {id: "choose", name: "Final", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (canChoose(row)
+    may && {id: "choose", name: "Final", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (canChoose(row)
       ? el("label", {class: "pick"}, el("input", {type: "checkbox", checked: chooses(row), "aria-label": `Make ${row.name} final`, onchange: (event) => choose([row], event.currentTarget.checked)})) : "")},
     {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account, cell: (row) => link(row, String(row.account))},
     {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => link(row, row.name)},
@@ -58,10 +60,10 @@ export function show(page) {
     {id: "before", name: "Month before", kind: "decimal", wideOnly: true, value: (row) => row.last?.total, cell: (row) => money(row.last?.total, row.last?.currency)},
     {id: "document", name: "Document", kind: "text", value: (row) => row.invoice ?? STATES[stateOf(row)], cell: (row) => (row.state !== "final" ? row.invoice ?? STATES[stateOf(row)] : [
       el("button", {type: "button", class: "quiet", "aria-label": `${row.invoice} as PDF`, onclick: (event) => save(event.currentTarget, row)}, row.invoice),
-      el("button", {type: "button", class: "quiet", "aria-label": `Make ${row.invoice} void`, onclick: (event) => makeVoid(event.currentTarget, row)}, "Void")])},
-  ];
+      may ? el("button", {type: "button", class: "quiet", "aria-label": `Make ${row.invoice} void`, onclick: (event) => makeVoid(event.currentTarget, row)}, "Void") : null])},
+  ].filter(Boolean);
   const all = (name, is) => el("button", {type: "button", class: "quiet", onclick: () => choose(searchRows(choosable(), columns, page.query.get("search") ?? ""), is)}, name); // of those that the search shows
-  const t = table({label: "Invoices of the month", name: "run", page, columns, rowData: (row) => ({account: row.account, state: stateOf(row)}), tools: [all("Choose all", true), all("None", false)],
+  const t = table({label: "Invoices of the month", name: "run", page, columns, rowData: (row) => ({account: row.account, state: stateOf(row)}), tools: may ? [all("Choose all", true), all("None", false)] : [],
     file: [...inCurrency(), {id: "last", name: "currency before", value: (row) => row.last?.currency}, {id: "difference", name: "difference", value: (row) => row.difference}, {id: "missing", name: "missing", value: (row) => row.missing.join(" ")}],
     empty: "No account has anything in this month. Usage comes in with: tollbook ingest --db FILE access.log"});
   page.root.append(pageHead(page, "The month's run", {beside: choice}), waiting, outcome, unowned, tiles, el("section", {class: "panel"}, totals.node),
@@ -126,8 +128,10 @@ export function show(page) {
     fill(lacking, el("h2", {}, `${count(lack.length, "document")} ${lack.length === 1 ? "is" : "are"} no legal invoice${lack.length === 1 ? "" : "s"}`),
       drafts.length ? el("p", {class: "soft"}, "Drafts can be made final all the same, as statements. What is declared before that stands in them.") : null,
       el("ul", {class: "remarks"}, gaps(drafts).map((one) => el("li", {data: {field: "missing", value: one.field}}, el("strong", {}, `${one.text[0].toUpperCase()}${one.text.slice(1)}`),
-        one.isSeller ? ": declare " : `, of ${count(one.rows.length, "account")} (${namesOf(one.rows)}): declare `, el("code", {}, one.field),
-        one.isSeller ? " in the catalogue, once for all." : " in the catalogue.")),
+        one.isSeller ? ": declare " : [`, of ${count(one.rows.length, "account")} (`, one.rows.slice(0, NAMED).map((row, at) => [at ? ", " : "",
+          mayDeclare ? el("a", {href: page.href("/do/tax", {account: row.account}), "aria-label": `Declare it for ${row.name}`}, row.name) : row.name]),
+        one.rows.length > NAMED ? ` and ${one.rows.length - NAMED} more): declare ` : "): declare "], el("code", {}, one.field),
+        one.isSeller ? [" in the catalogue, ", mayDeclare ? el("a", {href: page.href("/do/seller")}, "once for all") : "once for all", "."] : " in the catalogue.")),
       final ? el("li", {}, `${count(final, "final document")} lack${final === 1 ? "s" : ""} some of it. To mend one, declare what is missing, make it void and make the month final again.`) : null));
   }
 
@@ -137,13 +141,14 @@ export function show(page) {
     const list = chosen(), held = choosable().filter((row) => !chooses(row)), stopped = rows.filter((row) => stateOf(row) === "stopped");
     const head = el("h2", {}, "Make it final");
     if (!over) return fill(ending, head, el("p", {}, `${monthName(shownMonth)} is not over. It can be made final from the next month's first day on, UTC.`));
+    if (!may) return fill(ending, head, el("p", {}, "A key of the role Finance or Operator makes invoices final."));
     if (!choosable().length && !stopped.length) return fill(ending, head, el("p", {}, "No draft is left: what has anything due is final."));
     return fill(ending, head,
       el("ul", {class: "remarks"},
         el("li", {}, list.length ? `${count(list.length, "draft")} chosen, ${moneyOf(list)} with tax.` : "No draft is chosen."),
         list.length ? legalCheck(list) : null,
         held.length ? el("li", {}, `${count(held.length, "draft")} not chosen, ${moneyOf(held)}: ${namesOf(held)}. Drafts that look wrong are never chosen for you.`) : null,
-        stopped.map((row) => el("li", {class: "warned"}, `${row.name} cannot be made final. `, inCode(oddities(row)[0].text)))),
+        stopped.map((row) => el("li", {class: "warned"}, `${row.name} cannot be made final. `, inCode(oddities(row)[0].text), page.may("book add") ? [" ", el("a", {href: page.href("/do/book")}, "Add a price book")] : ""))),
       list.length ? el("div", {}, el("button", {type: "button", class: "primary", onclick: () => askAgain(list)}, `Make ${count(list.length, "draft")} final …`)) : null);
   }
 

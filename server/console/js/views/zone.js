@@ -38,7 +38,7 @@ export function show(page) {
   /* A key that may see statistics alone, such as the operator's, gets these. */
   const isWhole = page.offers("zones"), offered = isWhole ? TABS : TABS.slice(0, 1);
   const tab = () => (offered.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
-  const head = pageHead(page, title, {range: true, compare: () => tab() === "traffic", above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
+  const head = pageHead(page, title, {range: true, compare: () => tab() === "traffic", above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links, page.may("catalog change") ? el("a", {class: "button", href: page.href("/do/zone", {id: page.params.id})}, "Change") : null]});
   page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
 

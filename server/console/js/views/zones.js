@@ -41,7 +41,6 @@ export function show(page) {
 
   function update() {
     readCharges();
-    if (!page.account) return t.say("Give an account's number above, or choose one under Accounts.");
     if (!list.isOther(JSON.stringify(query(1)))) return t.set(list.rows);
     t.wait();
     page.poll("/insights", {query: moving, seconds: 60, signal: list.begin()}, (answer) => {
