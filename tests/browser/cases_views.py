@@ -6,7 +6,7 @@ import statistics
 from pages import ConsoleCase, axe
 from pictures import DEARER, VIEWS, Fixtures
 
-OPENED = ["/overview?account=3&range=30d", "/zones?account=3", "/zones/301?account=3", "/what-if?account=3"]  # by an operator
+OPENED = ["/overview?account=3&range=30d", "/zones?account=3", "/zones/301?account=3", "/what-if?account=3", "/billing?account=3"]  # by an operator
 NARROW, WIDE = 360, 2560
 WEIGHT, REQUESTS = 150_000, 24  # bytes of the first view over the wire, and in how many answers
 SOON = 300  # ms from an answer of the server to what it says on screen
