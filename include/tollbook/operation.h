@@ -188,6 +188,7 @@ typedef struct tb_reply {
     bool made;      /* something new was created: HTTP's 201 */
     bool keys;      /* the keys in force have changed; the reply may hold a key's text and is wiped at its end */
     tb_buf next;    /* the continuation; empty: it is done */
+    int64_t entry;  /* the audit log's entry of what was written; 0: none */
     bool settled;   /* read found nothing to write; or write undid all of it, or wrote its own entry of the audit
                      * log */
     const tb_arg *about; /* the document that an error is about, if there are several; NULL: unknown */
@@ -199,8 +200,8 @@ typedef struct tb_reply {
 
 void tb_reply_init(tb_reply *reply);
 void tb_reply_release(tb_reply *reply);
-/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, and
- * "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
+/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, "entry":17 where it
+ * was noted in the audit log, and "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
  * front. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
 /* Adds a line to `said`; a warning also to `warned`. */

@@ -149,6 +149,16 @@ typedef struct tb_refused_kind {
 typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
 TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
                                      tb_error *err);
+/* Refused lines that were taken in within [from_us, to_us), the newest first, while `each` returns true. Those whose text
+ * has expired are not among them. The argument lives during the call. */
+typedef struct tb_refused_line {
+    tb_refused line; /* zone 0; text NULL unless it was asked for */
+    int64_t added_us;
+    const char *source;
+} tb_refused_line;
+typedef bool (*tb_refused_line_fn)(void *ctx, const tb_refused_line *line);
+TB_MUST_USE tb_code tb_store_refused_lines(tb_store *store, int64_t from_us, int64_t to_us, bool texts,
+                                           tb_refused_line_fn each, void *ctx, tb_error *err);
 /* Lists the sources of the newest TB_SOURCES_SEGMENTS segments, at most `most`, the source of the newest segment
  * first. The argument lives during the call. */
 #define TB_SOURCES_SEGMENTS 2000
@@ -290,6 +300,17 @@ typedef struct tb_unnamed {
 TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                                      void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                                      size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);
+/* An object that is declared now: neither a region nor a hostname. */
+typedef struct tb_declared {
+    tb_declared_kind kind;
+    int64_t id;        /* of a registry, an application or a limit: its account */
+    tb_text document;  /* canonical JSON */
+} tb_declared;
+/* Calls `each` for every object that is declared now, by kind, ascending. `each` must not use the store. */
+TB_MUST_USE tb_code tb_store_declared(tb_store *store, void (*each)(void *ctx, const tb_declared *one), void *ctx,
+                                      tb_error *err);
+/* The declared regions, ascending by id; NULL and 0 where the built-in table is in force. Free with free(). */
+TB_MUST_USE tb_code tb_store_declared_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err);
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
  * TB_E_CATALOG: a zone or balancer would change its account. */
 TB_MUST_USE tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog,

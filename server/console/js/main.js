@@ -45,7 +45,8 @@ import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
 
-/* path, title, what `offers` of the session it needs, load; name: its place in the navigation. A row
+/* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation; changes: for
+ * keys that may change something alone. A row
  * whose load is null is not there yet. */
 const views = [
   {group: "Traffic"},
@@ -53,7 +54,7 @@ const views = [
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", or: "operator", load: () => import("./views/logs.js")},
 
   {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
@@ -74,6 +75,8 @@ const views = [
   {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/do", title: "Changes", name: "Changes", needs: "operator", changes: true, load: () => import("./views/do.js")},
+  {path: "/do/:form", title: "Change", needs: "operator", changes: true, load: () => import("./views/do.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
 
   {group: "Access"},
@@ -89,7 +92,8 @@ let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which 
 
 const offers = (name) => !name || session.offers.includes(name);
 const may = (operation) => session.changes.includes(operation);
-const open = () => views.filter((view) => view.load && offers(view.needs));
+const isOpen = (view) => view.load && (offers(view.needs) || Boolean(view.or && offers(view.or))) && (!view.changes || session.changes.length > 0);
+const open = () => views.filter(isOpen);
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
 const account = () => session?.account ?? (/^[1-9]\d{0,15}$/.test(query().get("account") ?? "") ? Number(query().get("account")) : null);
@@ -302,6 +306,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   openMenu(true);
   finder.field.focus();
+  finder.field.select();
 });
 
 function navigation(view) {
@@ -309,7 +314,7 @@ function navigation(view) {
   let last = null;
   for (const row of views) {
     if (row.group) last = {name: row.group, items: []}, lists.push(last);
-    else if (row.name && row.load && offers(row.needs)) {
+    else if (row.name && isOpen(row)) {
       const isHere = view && (view === row || view.under === row.path || view.path.startsWith(`${row.path}/`));
       last.items.push(el("li", {}, el("a", {href: href(row.path), "aria-current": isHere ? "page" : null}, row.name)));
     }
