@@ -7,7 +7,6 @@
 
 #include "tollbook/calendar.h"
 
-#include <gsl/gsl_rng.h>
 #include <string.h>
 
 #define PATHS_LEAST 500
@@ -30,6 +29,12 @@ const char *tb_forecast_method_reason(tb_forecast_method method)
     return methods[method].reason;
 }
 
+/* A day's piece in a part of the month; part: its first element of `more`. */
+typedef struct piece {
+    size_t day, part;
+    int64_t us;
+} piece;
+
 typedef struct making {
     const tb_forecast_input *in;
     tb_forecast *f;
@@ -37,6 +42,8 @@ typedef struct making {
     tb__ahead ahead;
     tb__outlook outlook[TB_USAGE_COLUMNS];
     tb__rater *rater;
+    piece *pieces; /* by day */
+    size_t n_pieces;
     tb_i128 *more;                   /* of one path, by part and column */
     tb_i128 *come[TB_USAGE_COLUMNS]; /* by path; NULL: nothing comes */
     tb_i128 *bytes, *net, *gross;    /* by path */
@@ -153,29 +160,44 @@ static tb_code take_columns(making *m)
     return TB_OK;
 }
 
+/* Which piece of each day lies in each part. */
+static tb_code cut_days(making *m)
+{
+    const tb_bill_input *month = m->in->month;
+    m->pieces = tb__arena_take(&m->arena, (m->ahead.n + month->n_parts) * sizeof *m->pieces);
+    if (!m->pieces) return tb_no_memory(m->err);
+    for (size_t d = 0; d < m->ahead.n; d++) {
+        int64_t to = (m->ahead.first_day + (int64_t)d + 1) * TB_US_PER_DAY, from = to - m->ahead.share_us[d];
+        for (size_t p = 0; p < month->n_parts; p++) {
+            int64_t us = overlap(from, to, month->parts[p].from_us, month->parts[p].to_us);
+            if (us) m->pieces[m->n_pieces++] = (piece){d, p * TB_USAGE_COLUMNS, us};
+        }
+    }
+    return TB_OK;
+}
+
 /* The usage of a path's first days to the parts of the month, by time; the part still to come of it.
  * by_day: adds it there to each day's; NULL: nowhere. */
 static tb_i128 spend(making *m, int c, size_t n, tb_i128 *by_day)
 {
-    tb_i128 sum = 0;
+    int64_t sum = 0; /* of days within TB_FORECAST_DAY_MAX */
     const int64_t *days = m->days[c];
-    const tb_bill_input *month = m->in->month;
-    for (size_t d = 0; d < n; d++) {
-        int64_t share = m->ahead.share_us[d];
-        if (!share || !days[d]) continue;
-        int64_t to = (m->ahead.first_day + (int64_t)d + 1) * TB_US_PER_DAY, from = to - share;
-        for (size_t p = 0; p < month->n_parts; p++) {
-            int64_t us = overlap(from, to, month->parts[p].from_us, month->parts[p].to_us);
-            if (!us) continue;
-            tb_i128 units =
-                us == TB_US_PER_DAY ? (tb_i128)days[d] : (tb_i128)days[d] * us / TB_US_PER_DAY;
-            m->more[p * TB_USAGE_COLUMNS + (size_t)c] += units;
-            sum += units;
-            if (by_day) by_day[d] += units;
+    for (size_t i = 0; i < m->n_pieces && m->pieces[i].day < n;) {
+        const size_t part = m->pieces[i].part;
+        int64_t used = 0;
+        for (; i < m->n_pieces && m->pieces[i].part == part && m->pieces[i].day < n; i++) {
+            const piece *at = &m->pieces[i];
+            int64_t units = days[at->day];
+            if (at->us != TB_US_PER_DAY) units = (int64_t)((tb_i128)units * at->us / TB_US_PER_DAY);
+            used += units;
+            if (by_day) by_day[at->day] += units;
         }
+        m->more[part + (size_t)c] += used;
+        sum += used;
     }
     return sum;
 }
+_Static_assert(TB_FORECAST_AHEAD_MAX < INT64_MAX / TB_FORECAST_DAY_MAX, "a path's days have a sum");
 
 static void clear_more(making *m)
 {
@@ -277,17 +299,14 @@ static tb_code run_path(making *m, const tb__draw *draw, size_t path)
 
 static tb_code run_paths(making *m)
 {
+    tb__random random;
     tb__draw draw;
     tb_code code = begin_funds(m);
-    gsl_rng *rng = code ? NULL : gsl_rng_alloc(gsl_rng_mt19937);
-    if (code) return code;
-    if (!rng) return tb_no_memory(m->err);
-    gsl_rng_set(rng, (unsigned long)m->in->seed);
+    tb__random_seed(&random, (uint32_t)m->in->seed);
     for (size_t path = 0; !code && path < m->f->paths; path++) {
-        tb__draw_path(rng, &draw);
+        tb__draw_path(&random, &draw);
         code = run_path(m, &draw, path);
     }
-    gsl_rng_free(rng);
     return code;
 }
 
@@ -321,10 +340,18 @@ static void sort_out(making *m)
 static void count_over(making *m)
 {
     tb_forecast *f = m->f;
-    for (size_t i = 0; i < m->in->n_limits && i < TB_FORECAST_LIMITS; i++)
+    for (size_t i = 0; i < m->in->n_limits && i < TB_FORECAST_LIMITS; i++) {
+        f->limits[f->n_limits++] = m->in->limits[i];
         for (uint32_t path = 0; path < f->paths; path++)
             f->over[i] += tb_decimal_compare((tb_decimal){m->gross[path], f->minor_digits},
                                              m->in->limits[i]) > 0;
+    }
+}
+
+tb_code tb_forecast_probability(const tb_forecast *forecast, size_t i, tb_decimal *ret, tb_error *err)
+{
+    return tb_decimal_divide((tb_decimal){forecast->over[i], 0}, 1, forecast->paths, TB_FORECAST_PROBABILITY_SCALE,
+                             TB_HALF_UP, ret, err);
 }
 
 static void describe(making *m)
@@ -359,10 +386,11 @@ static tb_code make_forecast(making *m)
     look_ahead(m);
     count_so_far(m);
     code = fit_all(m);
-    if (!code) code = tb__rater_new(m->in, &m->arena, m->arena.alloc, &m->rater, m->f, m->err);
+    if (!code) code = tb__rater_new(m->in, m->outlook, &m->arena, &m->rater, m->f, m->err);
     if (code) return code;
     fewer_paths(m);
-    code = take_columns(m);
+    code = cut_days(m);
+    if (!code) code = take_columns(m);
     if (!code && m->in->singles)
         code = tb__singles(m->in->history, m->ahead.n, m->f->bytes_so_far, m->f, m->err);
     if (!code) code = run_paths(m);

@@ -133,18 +133,14 @@ static void lasts(tb_buf *out, const tb_forecast *f)
     tb_buf_str(out, "}");
 }
 
-tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
+static void put_method(tb_buf *out, const tb_forecast *f)
 {
-    tb_date date = tb_date_from_day(tb_month_first_day(f->month));
-    tb_buf_fmt(out, "{\"account\":%lld,\"month\":\"%04d-%02d\"", (long long)f->account, date.year,
-               date.month);
-    text(out, "currency", f->currency);
-    text(out, "book", f->book);
-    moment(out, "usage_until", f->from_us);
     text(out, "method", tb_forecast_method_name(f->method));
     text(out, "reason", tb_forecast_method_reason(f->method));
-    tb_buf_fmt(out, ",\"seed\":%llu,\"generator\":\"" TB_FORECAST_GENERATOR "\",\"paths\":%lu",
-               (unsigned long long)f->seed, (unsigned long)f->paths);
+}
+
+static void put_figures(tb_buf *out, const tb_forecast *f)
+{
     tb_buf_str(out, ",\"money\":{\"net\":{");
     spread(out, &f->net, f->minor_digits);
     tb_buf_str(out, "},\"gross\":{");
@@ -155,6 +151,47 @@ tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
     spread(out, &f->bytes, 0);
     by_day(out, f);
     tb_buf_str(out, "}");
+}
+
+void tb_forecast_figures_json(const tb_forecast *f, tb_buf *out)
+{
+    text(out, "currency", f->currency);
+    put_method(out, f);
+    put_figures(out, f);
+    tb_buf_fmt(out, ",\"complete\":%s", f->complete ? "true" : "false");
+}
+
+static tb_code put_above(tb_buf *out, const tb_forecast *f, tb_error *err)
+{
+    char text[TB_DECIMAL_TEXT_MAX + 1];
+    tb_decimal probability;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < f->n_limits; i++) {
+        *tb_decimal_put(text, f->limits[i]) = 0;
+        tb_buf_fmt(out, "%s{\"amount\":\"%s\",", i ? "," : ",\"above\":[", text);
+        code = tb_forecast_probability(f, i, &probability, err);
+        if (code) break;
+        *tb_decimal_put_fixed(text, probability, TB_FORECAST_PROBABILITY_SCALE) = 0;
+        tb_buf_fmt(out, "\"paths\":%lu,\"probability\":\"%s\"}", (unsigned long)f->over[i], text);
+    }
+    if (f->n_limits) tb_buf_str(out, "]");
+    return code;
+}
+
+tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
+{
+    tb_date date = tb_date_from_day(tb_month_first_day(f->month));
+    tb_buf_fmt(out, "{\"account\":%lld,\"month\":\"%04d-%02d\"", (long long)f->account, date.year,
+               date.month);
+    text(out, "currency", f->currency);
+    text(out, "book", f->book);
+    moment(out, "usage_until", f->from_us);
+    put_method(out, f);
+    tb_buf_fmt(out, ",\"seed\":%llu,\"generator\":\"" TB_FORECAST_GENERATOR "\",\"paths\":%lu",
+               (unsigned long long)f->seed, (unsigned long)f->paths);
+    put_figures(out, f);
+    tb_code code = put_above(out, f, err);
+    if (code) return code;
     lasts(out, f);
     all_usage(out, f);
     unpriced(out, f);

@@ -22,7 +22,6 @@
 #define ERROR_THIRD   1.5    /* times the third largest, where that is more */
 #define WEIGHT_LEAST  0.02   /* of the best law's */
 #define ERROR_LEAST   1e-4   /* of the level: no law is better than that */
-#define LOG_MOST      40
 #define WIDER_KNOWN   15 /* weight of the prior, in spans */
 #define WIDER_BEFORE  24
 #define WIDER_LEAST   1.05
@@ -77,42 +76,6 @@ static void list_laws(const tb__series *s, tb__following *f)
     add_laws(f, &naive, 1, false);
 }
 
-static double next_level(const tb__law *law, const tb__state *state)
-{
-    if (law->rho < 1) return state->mean + law->rho * (state->level - state->mean);
-    return state->level + law->phi * state->slope;
-}
-
-static void move(const tb__follower *f, tb__state *state, double error)
-{
-    state->level = next_level(&f->law, state) + f->alpha * error;
-    state->slope = f->law.phi * state->slope + f->beta * error;
-    if (!f->law.logs && state->level < 0) state->level = 0;
-}
-
-static double from_log(double value)
-{
-    return exp(value < LOG_MOST ? value : LOG_MOST);
-}
-
-double tb__law_day(const tb__series *s, const tb__follower *f, tb__state *state, size_t t,
-                   double error)
-{
-    int weekday = tb__weekday(s, t);
-    double season = s->season[weekday];
-    if (f->law.naive) {
-        double *day = &state->week[weekday];
-        *day += error;
-        if (*day < 0) *day = 0;
-        return *day;
-    }
-    double level = next_level(&f->law, state);
-    double value =
-        f->law.logs ? season * from_log(level + error) : (level > 0 ? level : 0) * season + error;
-    move(f, state, f->law.logs ? error : error * season / s->season_square);
-    return value;
-}
-
 /* --- the past --- */
 
 /* Gains after t + 1 days: those of a mean, or of a line by least squares, until the law's own are
@@ -145,16 +108,17 @@ static double learn(const tb__series *s, tb__follower *f, size_t t)
     double season = s->season[tb__weekday(s, t)], n = (double)t + 1;
     if (f->law.naive) return learn_naive(s, state, t);
     set_gains(f, t);
-    double level = next_level(&f->law, state);
+    double level = tb__law_level(&f->law, state);
     if (f->law.logs) {
         double value = log(s->base[t] / season);
         if (f->law.rho < 1) state->mean += (value - state->mean) / n;
-        move(f, state, value - level);
+        tb__law_move(&f->law, f->alpha, f->beta, state, value - level);
         return value - level;
     }
     double error = s->base[t] - level * season;
     if (f->law.rho < 1) state->mean += (s->base[t] - state->mean) / n;
-    move(f, state, t ? error * season / s->season_square : s->base[t] / fmax(season, 0.2));
+    tb__law_move(&f->law, f->alpha, f->beta, state,
+                 t ? error * season / s->season_square : s->base[t] / fmax(season, 0.2));
     return error;
 }
 
@@ -183,7 +147,7 @@ static void foretell(rolling *r, size_t k, size_t t)
     double sum = 0;
     int i = 0;
     for (size_t h = 1; i < HORIZONS; h++) {
-        sum += tb__law_day(r->s, f, &state, t + h, 0);
+        sum += tb__law_day(r->s, f, &state, tb__weekday(r->s, t + h), 0);
         for (; i < HORIZONS && r->horizon[i] == h; i++)
             r->foretold[k][i][t] = sum;
         if (i < HORIZONS && !is_origin(r, i, t)) return;

@@ -2,15 +2,15 @@
 #ifndef TOLLBOOK_ADVICE_MODEL_H
 #define TOLLBOOK_ADVICE_MODEL_H
 
+#include "advice/random.h"
 #include "advice/series.h"
 #include "base/arena.h"
 #include "tollbook/forecast.h"
 
-#include <gsl/gsl_rng.h>
-
 #define TB__BLOCK       7
 #define TB__BLOCKS_NEXT ((TB_FORECAST_AHEAD_MAX + TB__BLOCK - 1) / TB__BLOCK)
-#define TB__RANDOM_BITS 30
+
+#define TB__FROM_BITS   8
 
 /* The days to come: day d is day `first_day + d`, of which `share` microseconds are still to come.
  */
@@ -31,6 +31,7 @@ typedef struct tb__outlook {
     const tb__series *series; /* NULL for PLAIN */
     const tb__follower *law[TB__LAWS_MAX];
     double below[TB__LAWS_MAX];
+    uint8_t from[1 << TB__FROM_BITS]; /* the law of the least number that begins with these bits */
     size_t n_laws;
     double middle, up, down;
     int64_t *noise; /* PLAIN: whole days */
@@ -45,7 +46,7 @@ TB_MUST_USE tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const 
 typedef struct tb__draw {
     uint32_t law, level, next[TB__BLOCKS_NEXT], day[TB_FORECAST_AHEAD_MAX];
 } tb__draw;
-void tb__draw_path(gsl_rng *rng, tb__draw *draw);
+void tb__draw_path(tb__random *random, tb__draw *draw);
 
 /* The days to come on one path; values are not negative. */
 void tb__outlook_path(const tb__outlook *outlook, const tb__ahead *ahead, const tb__draw *draw,
@@ -55,10 +56,10 @@ void tb__outlook_path(const tb__outlook *outlook, const tb__ahead *ahead, const 
 
 typedef struct tb__rater tb__rater;
 /* Prepares the month of the input: all values that do not depend on the path. Lives in the arena;
- * tb__rater_release frees its other memory. Sets unpriced, complete and minor_digits of *forecast. */
-TB_MUST_USE tb_code tb__rater_new(const tb_forecast_input *input, tb__arena *arena,
-                                  const tb_alloc *alloc, tb__rater **ret, tb_forecast *forecast,
-                                  tb_error *err);
+ * tb__rater_release frees its other memory.
+ * outlook: usage that neither is there nor comes is left out. Sets unpriced, complete and minor_digits of *forecast. */
+TB_MUST_USE tb_code tb__rater_new(const tb_forecast_input *input, const tb__outlook outlook[TB_USAGE_COLUMNS],
+                                  tb__arena *arena, tb__rater **ret, tb_forecast *forecast, tb_error *err);
 void tb__rater_release(tb__rater *rater); /* NULL is allowed */
 size_t tb__rater_lines(const tb__rater *rater);
 /* more: usage to come by part and column: more[part * TB_USAGE_COLUMNS + column]. */

@@ -31,7 +31,7 @@ static double unit_part(uint32_t random)
 static size_t law_of(const tb__outlook *o, uint32_t random)
 {
     double at = unit_part(random);
-    size_t k = 0;
+    size_t k = o->from[random >> (TB__RANDOM_BITS - TB__FROM_BITS)];
     while (k + 1 < o->n_laws && o->below[k] <= at)
         k++;
     return k;
@@ -92,12 +92,14 @@ static double raw_path(const tb__outlook *o, size_t ahead, const tb__draw *draw,
     const tb__follower *f = o->law[law_of(o, draw->law)];
     tb__state state = f->end;
     double sum = 0, factor = new_level(s, unit_part(draw->level));
+    int weekday = tb__weekday(s, s->n);
     for (size_t d = 0; d < ahead; d += TB__BLOCK) {
         size_t from = block_of(s, d, draw->next[d / TB__BLOCK]);
         size_t other = place(draw->next[d / TB__BLOCK], s->n - TB__BLOCK + 1);
         for (size_t i = d; i < ahead && i < d + TB__BLOCK; i++) {
             size_t at = from + i - d;
-            double value = tb__law_day(s, f, &state, s->n + i, f->error[at]);
+            double value = tb__law_day(s, f, &state, weekday, f->error[at]);
+            weekday = weekday == 6 ? 0 : weekday + 1;
             value += s->excess[other + i - d] + s->monthly[s->n + i];
             ret[i] = value > 0 ? value * factor : 0;
             sum += ret[i];
@@ -149,6 +151,13 @@ static void keep_used(tb__outlook *o, const tb__following *all)
         o->law[o->n_laws] = &all->law[k];
         sum += all->law[k].weight;
         o->below[o->n_laws++] = sum;
+    }
+    for (uint32_t i = 0; i < 1u << TB__FROM_BITS; i++) {
+        const double at = unit_part(i << (TB__RANDOM_BITS - TB__FROM_BITS));
+        size_t k = i ? o->from[i - 1] : 0;
+        while (k + 1 < o->n_laws && o->below[k] <= at)
+            k++;
+        o->from[i] = (uint8_t)k;
     }
 }
 
@@ -207,19 +216,18 @@ tb_code tb__outlook_make(const uint64_t *days, size_t n_days, const tb__ahead *a
 
 /* --- paths --- */
 
-void tb__draw_path(gsl_rng *rng, tb__draw *draw)
+void tb__draw_path(tb__random *random, tb__draw *draw)
 {
-    draw->law = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-    draw->level = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-    for (size_t i = 0; i < TB__BLOCKS_NEXT; i++)
-        draw->next[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
-    for (size_t i = 0; i < TB_FORECAST_AHEAD_MAX; i++)
-        draw->day[i] = (uint32_t)gsl_rng_uniform_int(rng, 1ul << TB__RANDOM_BITS);
+    uint32_t numbers[2 + TB__BLOCKS_NEXT + TB_FORECAST_AHEAD_MAX];
+    _Static_assert(sizeof numbers == sizeof *draw, "numbers alone");
+    tb__random_fill(random, numbers, sizeof numbers / sizeof *numbers);
+    memcpy(draw, numbers, sizeof numbers);
 }
 
+/* Of a value that is not negative. */
 static int64_t whole(double value)
 {
-    return value < (double)TB_FORECAST_DAY_MAX ? (int64_t)floor(value + 0.5) : TB_FORECAST_DAY_MAX;
+    return value < (double)TB_FORECAST_DAY_MAX ? (int64_t)(value + 0.5) : TB_FORECAST_DAY_MAX;
 }
 
 /* All days by one factor: money follows usage wherever in the month it falls. */

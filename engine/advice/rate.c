@@ -5,6 +5,7 @@
  * minimum. The bill of a path is then the lines of its usage, the fees and the rounding of the
  * month before, raised to the minimum; taxes are tb_bill_sum's on that sum. */
 #include "advice/model.h"
+#include "billing/amounts.h"
 
 #include <string.h>
 
@@ -24,6 +25,8 @@ struct tb__rater {
     tb_bill_balancer *balancers;
     tb_decimal fixed, minimum;
     tb_bill_rater *amounts;
+    bool is_checked; /* the first path's bill was, and the others differ in usage alone */
+    size_t lines;    /* of bytes: one for each of volume's regions, and one for each other entry */
     int minor_digits;
     tb_rounding rounding;
     const tb_alloc *alloc;
@@ -59,14 +62,21 @@ static tb_code sum_entry(part_sums *sums, const tb_bill_bytes *e, tb_error *err)
 typedef struct building {
     tb__rater *r;
     const tb_forecast_input *in;
+    const tb__outlook *outlook; /* by column */
     uint32_t part;
     int64_t end_us; /* of the part: nothing is forecast for parts that are over */
     tb_error *err;
 } building;
 
+static bool is_needed(const building *b, tb_charge charge, int region, tb_i128 there)
+{
+    return there || !b->outlook[tb_usage_column(charge, (tb_billing_region)region)].nothing;
+}
+
 static void entry(building *b, tb_charge charge, int region, tb_i128 there)
 {
     size_t i = b->r->input.n_bytes++;
+    b->r->lines += charge != TB_CHARGE_VOLUME;
     b->r->bytes[i] = (tb_bill_bytes){.zone = 1,
                                      .part = b->part,
                                      .charge = charge,
@@ -128,6 +138,8 @@ static tb_code part_entries(building *b, const part_sums *sums)
     for (int region = 0; region < TB_BILLING_REGION_COUNT; region++)
         premium(b, sums, region);
     for (int region = 0; region < TB_BILLING_REGION_COUNT; region++) {
+        b->r->lines++;
+        if (!is_needed(b, TB_CHARGE_VOLUME, region, sums->volume[region])) continue;
         entry(b, TB_CHARGE_VOLUME, region, sums->volume[region]);
         if (to_come(b)) all_of_it(b);
     }
@@ -140,8 +152,8 @@ static tb_code part_entries(building *b, const part_sums *sums)
     return code;
 }
 
-static tb_code make_bytes(tb__rater *r, const tb_forecast_input *in, tb__arena *arena,
-                          tb_error *err)
+static tb_code make_bytes(tb__rater *r, const tb_forecast_input *in, const tb__outlook *outlook,
+                          tb__arena *arena, tb_error *err)
 {
     const tb_bill_input *month = in->month;
     size_t most = month->n_parts * TB_BILLING_REGION_COUNT * (101 + 1 + 2);
@@ -153,7 +165,7 @@ static tb_code make_bytes(tb__rater *r, const tb_forecast_input *in, tb__arena *
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < month->n_bytes; i++)
         code = sum_entry(&sums[month->bytes[i].part], &month->bytes[i], err);
-    building b = {.r = r, .in = in, .err = err};
+    building b = {.r = r, .in = in, .outlook = outlook, .err = err};
     for (; !code && b.part < month->n_parts; b.part++) {
         b.end_us = month->parts[b.part].to_us;
         code = part_entries(&b, &sums[b.part]);
@@ -265,21 +277,21 @@ static tb_code rate_minimum(tb__rater *r, const tb_forecast_input *in, tb_error 
     return TB_OK;
 }
 
-tb_code tb__rater_new(const tb_forecast_input *input, tb__arena *arena, const tb_alloc *alloc,
-                      tb__rater **ret, tb_forecast *forecast, tb_error *err)
+tb_code tb__rater_new(const tb_forecast_input *input, const tb__outlook outlook[TB_USAGE_COLUMNS],
+                      tb__arena *arena, tb__rater **ret, tb_forecast *forecast, tb_error *err)
 {
     tb__rater *r = tb__arena_take(arena, sizeof *r);
     if (!r) return tb_no_memory(err);
     *r = (tb__rater){
-        .input = *input->month, .month = input->month, .alloc = alloc, .forecast = forecast};
+        .input = *input->month, .month = input->month, .alloc = arena->alloc, .forecast = forecast};
     r->input.n_bytes = r->input.n_optimizers = r->input.n_balancers = 0;
     r->input.running = true; /* the minimum is ours */
     r->input.n_tax = 0;      /* and tax is on the whole */
     tb_code code = rate_fixed(r, input, err);
     if (!code) code = rate_minimum(r, input, err);
-    if (!code) code = make_bytes(r, input, arena, err);
+    if (!code) code = make_bytes(r, input, outlook, arena, err);
     if (!code) code = make_balancers(r, input, arena, err);
-    if (!code) code = tb_bill_rater_new(alloc, &r->amounts, err);
+    if (!code) code = tb_bill_rater_new(arena->alloc, &r->amounts, err);
     if (!code) *ret = r;
     return code;
 }
@@ -291,7 +303,7 @@ void tb__rater_release(tb__rater *rater)
 
 size_t tb__rater_lines(const tb__rater *rater)
 {
-    return rater->input.n_bytes + rater->input.n_balancers;
+    return rater->lines + rater->input.n_balancers;
 }
 
 /* --- a path --- */
@@ -311,6 +323,8 @@ static tb_code sum_up(const tb__rater *r, tb_decimal usage, bool minimum, tb_i12
     tb_code code = tb_decimal_add(usage, r->fixed, &net, err);
     if (code) return code;
     if (minimum && tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
+    *ret_net = *ret_gross = net.mantissa;
+    if (!r->month->n_tax) return TB_OK;
     tb_bill_line line = {.amount = net, .exact = net};
     tb_bill_taxed tax[TB_BILL_TAXES_MAX];
     tb_bill whole = {.lines = &line,
@@ -334,8 +348,10 @@ static tb_code rate_path(tb__rater *r, const tb_i128 *more, bool minimum, tb_i12
         r->bytes[i].bytes = usage_of(&r->byte_shares[i], more);
     for (size_t i = 0; i < r->input.n_balancers; i++)
         r->balancers[i].requests = usage_of(&r->balancer_shares[i], more);
-    tb_code code = tb_bill_subtotal(r->amounts, &r->input, &usage, &unpriced, err);
+    tb_code code = r->is_checked ? tb__bill_subtotal_again(r->amounts, &r->input, &usage, &unpriced, err)
+                                 : tb_bill_subtotal(r->amounts, &r->input, &usage, &unpriced, err);
     if (code) return code;
+    r->is_checked = true;
     if (unpriced) r->forecast->complete = false;
     return sum_up(r, usage, minimum, ret_net, ret_gross, err);
 }

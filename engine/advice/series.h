@@ -4,6 +4,8 @@
 
 #include "tollbook/forecast.h"
 
+#include <math.h>
+
 #define TB__DAYS_ALL   (TB_FORECAST_DAYS + TB_FORECAST_AHEAD_MAX)
 #define TB__FIT_DAYS   28 /* of history: with fewer nothing is followed */
 #define TB__TREND_DAYS 56 /* with fewer no line is fitted to them */
@@ -79,9 +81,39 @@ typedef struct tb__following {
 TB_MUST_USE tb_code tb__follow(const tb__series *s, size_t ahead, const tb_alloc *alloc,
                                tb__following *ret, tb_error *err);
 
-/* The day to come with such an error, monthly terms left out; *state moves on by a day. t: its
- * place in the series. */
-double tb__law_day(const tb__series *s, const tb__follower *f, tb__state *state, size_t t,
-                   double error);
+/* --- a law's days to come; inlined, as most of a forecast's time is spent here --- */
+
+#define TB__LOG_MOST 40
+
+static inline double tb__law_level(const tb__law *law, const tb__state *state)
+{
+    if (law->rho < 1) return state->mean + law->rho * (state->level - state->mean);
+    return state->level + law->phi * state->slope;
+}
+
+static inline void tb__law_move(const tb__law *law, double alpha, double beta, tb__state *state, double error)
+{
+    state->level = tb__law_level(law, state) + alpha * error;
+    state->slope = law->phi * state->slope + beta * error;
+    if (!law->logs && state->level < 0) state->level = 0;
+}
+
+/* The day to come with such an error, monthly terms left out; *state moves on by a day. */
+static inline double tb__law_day(const tb__series *s, const tb__follower *f, tb__state *state, int weekday,
+                                 double error)
+{
+    const double season = s->season[weekday];
+    if (f->law.naive) {
+        double *day = &state->week[weekday];
+        *day += error;
+        if (*day < 0) *day = 0;
+        return *day;
+    }
+    const double level = tb__law_level(&f->law, state), sum = level + error;
+    const double value = f->law.logs ? season * exp(sum < TB__LOG_MOST ? sum : TB__LOG_MOST)
+                                     : (level > 0 ? level : 0) * season + error;
+    tb__law_move(&f->law, f->alpha, f->beta, state, f->law.logs ? error : error * season / s->season_square);
+    return value;
+}
 
 #endif

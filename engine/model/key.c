@@ -15,13 +15,14 @@ static const struct {
     const char *name;
     uint32_t opens; /* bit a: tb_access a */
 } table[TB_ROLE_COUNT] = {
-#define TB_X(e, name, stats, zones, billing, ingest, op, keys)                                     \
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin)                \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
-                               ((stats) | (op)) << TB_ACCESS_INSIGHTS |                            \
-                               (billing) << TB_ACCESS_BILLING |                                    \
-                               ((billing) | (op)) << TB_ACCESS_WHAT_IF |                           \
-                               (ingest) << TB_ACCESS_INGEST |                                      \
-                               (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS},
+                               ((billing) | (reads)) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
+                               (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS |             \
+                               ((stats) | (reads)) << TB_ACCESS_INSIGHTS |                         \
+                               ((billing) | (reads)) << TB_ACCESS_WHAT_IF |                        \
+                               (reads) << TB_ACCESS_READ | (money) << TB_ACCESS_MONEY |            \
+                               (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ},
     TB_ROLES(TB_X)
 #undef TB_X
 };
@@ -43,7 +44,7 @@ bool tb_role_parse(const char *name, tb_role *ret_role)
 
 tb_code tb_role_read(const char *name, tb_role *ret_role, tb_error *err)
 {
-    char words[256], list[280], meant[TB_MEANT_MAX];
+    char words[320], list[360], meant[TB_MEANT_MAX];
     size_t used = 0;
     if (tb_role_parse(name, ret_role)) return TB_OK;
     for (int r = 0; r < TB_ROLE_COUNT && used < sizeof words; r++)
@@ -52,23 +53,34 @@ tb_code tb_role_read(const char *name, tb_role *ret_role, tb_error *err)
                    tb_meant(words, "", name, strlen(name), meant), tb_words(words, list, sizeof list));
 }
 
-bool tb_roles_open(uint32_t roles, tb_access access)
+static uint32_t opened_by(uint32_t roles)
 {
-    if (access == TB_ACCESS_NONE || access == TB_ACCESS_ANY) return true;
     uint32_t opens = 0;
     for (int r = 0; r < TB_ROLE_COUNT; r++)
         if (roles >> r & 1) opens |= table[r].opens;
-    return (unsigned)access < TB_ACCESS_COUNT && opens >> access & 1;
+    return opens;
+}
+
+bool tb_roles_open(uint32_t roles, tb_access access)
+{
+    if (access == TB_ACCESS_NONE || access == TB_ACCESS_ANY) return true;
+    return (unsigned)access < TB_ACCESS_COUNT && opened_by(roles) >> access & 1;
+}
+
+bool tb_roles_within(uint32_t roles, uint32_t above)
+{
+    return (opened_by(roles) & ~opened_by(above)) == 0;
 }
 
 const char *tb_roles_refusal(int64_t account, uint32_t roles)
 {
-    const uint32_t own = UINT32_C(1) << TB_ROLE_OPERATOR;
-    const uint32_t operators = own | UINT32_C(1) << TB_ROLE_INGEST;
-    if (account == 0 && (roles & ~operators))
-        return "A key of account 0, the operator, has only the roles Ingest and Operator.";
+    const uint32_t ingest = UINT32_C(1) << TB_ROLE_INGEST;
+    const uint32_t own = UINT32_C(1) << TB_ROLE_OPERATOR | UINT32_C(1) << TB_ROLE_FINANCE |
+                         UINT32_C(1) << TB_ROLE_SUPPORT;
+    if (account == 0 && (roles & ~(own | ingest)))
+        return "A key of account 0, the operator, has only the roles Ingest, Operator, Finance and Support.";
     if (account != 0 && (roles & own))
-        return "Only a key of account 0 has the role Operator, which makes keys for every account.";
+        return "Only a key of account 0 has the roles Operator, Finance and Support, which read every account.";
     return NULL;
 }
 

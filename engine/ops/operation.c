@@ -14,12 +14,12 @@
 #include "tollbook/json.h"
 
 static const tb__operations *const groups[] = {
-    &tb__account_operations,  &tb__alert_operations,
+    &tb__account_operations,  &tb__summary_operations,    &tb__alert_operations,
     &tb__audit_operations,    &tb__begin_operations,      &tb__book_operations,       &tb__catalog_operations,
     &tb__forecast_operations, &tb__forget_operations,     &tb__general_ledger_operations,
     &tb__intake_operations,   &tb__invoice_operations,  &tb__key_operations,        &tb__ledger_operations,
-    &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
-    &tb__preview_operations,  &tb__receivable_operations, &tb__refused_operations, &tb__retain_operations,
+    &tb__own_alert_operations, &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
+    &tb__preview_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__retain_operations,
     &tb__scenario_operations, &tb__setup_operations,      &tb__size_operations,
     &tb__solve_operations,    &tb__view_operations,       &tb__whatif_operations,
 };
@@ -174,6 +174,7 @@ void tb_reply_json(const tb_reply *reply, tb_buf *out)
     }
     tb_buf_fmt(out, ",\"no\":%s,\"next\":", reply->no ? "true" : "false");
     tb_json_string(out, reply->next.data ? reply->next.data : "", reply->next.len);
+    if (reply->entry) tb_buf_fmt(out, ",\"entry\":%" PRId64, reply->entry);
     tb_buf_str(out, "}");
 }
 
@@ -230,6 +231,12 @@ bool tb_operation_writes(const tb_args *args)
         word += len + (word[len] == '|');
     }
     return false;
+}
+
+bool tb_operation_open(const tb_operation *operation, uint32_t roles, bool changes)
+{
+    const tb_access access = changes && operation->write_access ? operation->write_access : operation->access;
+    return tb_roles_open(roles, access);
 }
 
 /* Where flags decide, one call either reads or writes. */
@@ -317,7 +324,9 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     if (!code) code = check_reply(reply, err);
     if (code || tb_store_changes(ops->store) == before) return code;
     if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, reply, err);
-    return reply->settled ? TB_OK : tb__audit(&at, args, err);
+    if (reply->settled) return TB_OK;
+    code = tb__audit(&at, args, err);
+    return code ? code : tb_store_audit_newest(at.store, &reply->entry, err);
 }
 
 tb_code tb__put_accounts(tb_buf *out, const int64_t *accounts, size_t n, tb_error *err)

@@ -26,6 +26,7 @@ extern const tb__operations tb__intake_operations;
 extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__own_alert_operations;
 extern const tb__operations tb__payment_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__prepaid_operations;
@@ -37,6 +38,7 @@ extern const tb__operations tb__scenario_operations;
 extern const tb__operations tb__setup_operations;
 extern const tb__operations tb__size_operations;
 extern const tb__operations tb__solve_operations;
+extern const tb__operations tb__summary_operations;
 extern const tb__operations tb__view_operations;
 extern const tb__operations tb__whatif_operations;
 

@@ -35,7 +35,6 @@ bool tb_anomaly_find(const uint64_t hours[TB_ANOMALY_SPAN], tb_decimal times, tb
 /* --- looking --- */
 
 #define TB_ALERT_ACCOUNTS   50 /* that one look takes */
-#define TB_ALERT_PATHS      2000
 #define TB_ALERT_EVERY_US   (INT64_C(60) * 1000000)   /* accounts that have changed, at most so often */
 #define TB_ALERT_ALL_US     (INT64_C(3600) * 1000000) /* all of them, at least so often */
 

@@ -30,10 +30,16 @@ typedef struct tb_alert_state {
  * only these. free(). */
 TB_MUST_USE tb_code tb_store_alert_accounts(tb_store *store, int64_t after, int64_t limit,
                                             int64_t **ret_accounts, size_t *ret_n, tb_error *err);
-/* An account's alerts as declared now; none if there is no such account. */
+/* An account's alerts: those declared now, and behind them its own; none if there is no such account. An own alert with
+ * a declared id, or past TB_ALERTS_MAX, is left out. */
 TB_MUST_USE tb_code tb_store_alert_rules(tb_store *store, int64_t account,
                                          tb_alert_rule ret_rules[TB_ALERTS_MAX], size_t *ret_n,
                                          tb_error *err);
+/* Sets an own alert, in place of one with its id. document: an element of the catalogue's `alerts`. TB_E_VALIDATION: it
+ * is not valid, its id is declared, or the account has TB_ALERTS_MAX alerts. */
+TB_MUST_USE tb_code tb_store_own_alert_set(tb_store *store, int64_t account, const char *document, tb_error *err);
+/* TB_E_NOT_FOUND */
+TB_MUST_USE tb_code tb_store_own_alert_drop(tb_store *store, int64_t account, const char *id, tb_error *err);
 /* The newest state of each alert of an account, ascending by alert. free(). */
 TB_MUST_USE tb_code tb_store_alerts_last(tb_store *store, int64_t account, tb_alert_state **ret_states,
                                          size_t *ret_n, tb_error *err);

@@ -166,6 +166,7 @@ typedef struct tb_alert_rule {
     char id[TB_ALERT_ID_MAX + 1];
     tb_alert_kind kind;
     tb_decimal limit, probability;
+    bool own; /* set by the account's people, not declared in the catalogue */
 } tb_alert_rule;
 
 TB_API_END

@@ -164,7 +164,9 @@ typedef struct tb_forecast {
     tb_forecast_spread single[TB_FORECAST_SINGLE_COUNT]; /* all bytes, so far and to come */
     /* Mantissas with minor_digits: net of tax, and with it. */
     tb_forecast_spread net, gross;
-    uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each given limit */
+    tb_decimal limits[TB_FORECAST_LIMITS]; /* as given */
+    size_t n_limits;
+    uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each of them */
     bool complete; /* false: some usage has no price and is not in the money */
     tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
     size_t n_unpriced;
@@ -180,8 +182,15 @@ typedef struct tb_forecast {
 TB_MUST_USE tb_code tb_forecast_make(const tb_forecast_input *input, const tb_alloc *alloc,
                                      tb_forecast *ret_forecast, tb_error *err);
 
+#define TB_FORECAST_PROBABILITY_SCALE 6
+/* How likely the month, with tax, exceeds the i-th limit: the share of paths that do, rounded half up. */
+TB_MUST_USE tb_code tb_forecast_probability(const tb_forecast *forecast, size_t i, tb_decimal *ret, tb_error *err);
+
 /* Amounts and quantities are decimal text. One object, no line end. */
 TB_MUST_USE tb_code tb_forecast_json(const tb_forecast *forecast, tb_buf *out, tb_error *err);
+/* The members of it that matter in a list of accounts, each with a comma in front: currency, method, reason, money,
+ * bytes, complete. */
+void tb_forecast_figures_json(const tb_forecast *forecast, tb_buf *out);
 /* "premium", "volume", "override", "unpriced", "load_balancer". */
 const char *tb_usage_product_name(int column);
 /* The billing region's name, "" where it does not apply. */

@@ -8,23 +8,28 @@
 
 TB_API_BEGIN
 
-/* X(ENUM, name, opens statistics, opens pull zones, opens billing, opens ingest, is operator's,
- * opens keys) */
+/* X(ENUM, name, opens statistics, pull zones, billing, ingest, what is the operator's alone, the account's page and
+ * containers, reading of all accounts, money of all accounts, keys and alerts). The order is stored: new roles come
+ * last. */
 #define TB_ROLES(X)                                                                                \
-    X(USER, "User", 1, 1, 1, 0, 0, 1)                                                              \
-    X(USER_API, "UserApi", 1, 1, 1, 0, 0, 1)                                                       \
-    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0, 0)                                \
-    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0, 0)                                       \
-    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0, 0)                                               \
-    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0, 0)                                        \
-    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0, 0)                                 \
-    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0, 0)                                        \
-    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0, 0)                                      \
-    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0, 0)                                             \
-    X(INGEST, "Ingest", 0, 0, 0, 1, 0, 0)                                                          \
-    X(OPERATOR, "Operator", 0, 0, 0, 1, 1, 0)                                                      
+    X(USER, "User", 1, 1, 1, 0, 0, 1, 0, 0, 0)                                                     \
+    X(USER_API, "UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0)                                              \
+    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0)                       \
+    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0)                              \
+    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0)                                      \
+    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0)                               \
+    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0)                        \
+    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0)                               \
+    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0)                             \
+    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0)                                    \
+    X(INGEST, "Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0)                                                 \
+    X(OPERATOR, "Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1)                                             \
+    X(FINANCE, "Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0)                                               \
+    X(SUPPORT, "Support", 0, 0, 0, 0, 0, 0, 1, 0, 0)                                               \
+    X(CUSTOMER_ADMIN, "CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1)
+
 typedef enum tb_role {
-#define TB_X(e, name, stats, zones, billing, ingest, op, keys) TB_ROLE_##e,
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin) TB_ROLE_##e,
     TB_ROLES(TB_X)
 #undef TB_X
         TB_ROLE_COUNT
@@ -36,12 +41,16 @@ typedef enum tb_access {
     TB_ACCESS_ANY,  /* any valid key */
     TB_ACCESS_STATISTICS,
     TB_ACCESS_PULL_ZONES,
-    TB_ACCESS_BILLING,
-    TB_ACCESS_WHAT_IF, /* billing's roles, and the operator for all accounts */
+    TB_ACCESS_BILLING, /* and those that read all accounts, for any */
+    TB_ACCESS_WHAT_IF, /* billing's roles, and those that read all accounts */
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
-    TB_ACCESS_KEYS, /* and the account's containers */
-    TB_ACCESS_INSIGHTS, /* statistics' roles, and the operator for any account */
+    TB_ACCESS_KEYS, /* the account's page, GET /apikey, and its containers */
+    TB_ACCESS_INSIGHTS, /* statistics' roles, and those that read all accounts */
+    TB_ACCESS_READ,  /* all accounts, without changing anything: Operator, Finance, Support */
+    TB_ACCESS_MONEY, /* the ledger and invoices: Operator, Finance */
+    TB_ACCESS_ADMIN, /* keys and alerts are changed: of all accounts by Operator, of its own by CustomerAdmin */
+    TB_ACCESS_ADMIN_READ, /* the same are looked at: these, and those that read all accounts */
     TB_ACCESS_COUNT
 } tb_access;
 
@@ -53,9 +62,12 @@ TB_MUST_USE tb_code tb_role_read(const char *name, tb_role *ret_role, tb_error *
 /* Whether a set of roles (bit r = role r) opens `access`. */
 bool tb_roles_open(uint32_t roles, tb_access access);
 
-/* Account 0 is the operator: its keys have the roles Ingest or Operator only, and Operator, which can make keys for
- * every account, is for account 0 only. NULL where the roles suit the account, else a sentence that names the valid
- * ones. */
+/* Whether `roles` open nothing that `above` do not open. */
+bool tb_roles_within(uint32_t roles, uint32_t above);
+
+/* Account 0 is the operator: its keys have the roles Ingest, Operator, Finance and Support only, and the last three,
+ * which read every account, are for account 0 only. NULL where the roles suit the account, else a sentence that names
+ * the valid ones. */
 const char *tb_roles_refusal(int64_t account, uint32_t roles);
 
 #define TB_KEY_HASH 32
@@ -63,6 +75,7 @@ const char *tb_roles_refusal(int64_t account, uint32_t roles);
 #define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */
 #define TB_KEY_SECRET 32 /* bytes of the secret under which keys are sealed */
 #define TB_KEY_NONCE  24 /* random bytes a seal is made with */
+#define TB_KEY_NAME_MAX 64 /* bytes */
 #define TB_KEY_SEALED (TB_KEY_NONCE + 16 + TB_KEY_TEXT)
 
 typedef struct tb_key {
@@ -71,6 +84,7 @@ typedef struct tb_key {
     uint32_t roles;
     uint8_t hash[TB_KEY_HASH];
     char hint[8];       /* the first characters, to tell keys apart in lists */
+    char name[TB_KEY_NAME_MAX + 1]; /* what it is for; "": not said */
     int64_t created_us;
     int64_t revoked_us; /* INT64_MAX while it is valid */
     bool has_sealed;

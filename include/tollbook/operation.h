@@ -58,7 +58,10 @@ typedef struct tb_operation {
     const char *name;    /* "ledger pay"; "ledger-pay" on the wire */
     const char *summary; /* one sentence without its point */
     const char *details; /* further paragraphs of its help, or "" */
-    tb_access access;    /* the role that a key needs */
+    /* Which roles may run it, and which may also make it write; write_access TB_ACCESS_NONE: the same. A key of
+     * CustomerAdmin is bound to its account, so an operation open to it has a parameter "account", which the server
+     * fills, or minds ops->account. */
+    tb_access access, write_access;
     const tb_param *params;
     size_t n_params;
     /* An operation may have both: `read` leaves its results in reply->state for `write`. */
@@ -156,6 +159,8 @@ typedef struct tb_ops {
     tb_store *store;
     int64_t now_us;
     int64_t key;      /* id of the caller's key; 0: the command line, or a program */
+    int64_t account;  /* the only account that the caller may see and change; 0: all */
+    uint32_t roles;   /* of a caller with an account */
     const char *from; /* the caller, an address or "user eva"; NULL: this process */
     /* Called at intervals while it works; false ends it with TB_E_STOPPED. May be NULL. */
     bool (*step)(void *ctx, uint64_t done, uint64_t total);
@@ -183,6 +188,7 @@ typedef struct tb_reply {
     bool made;      /* something new was created: HTTP's 201 */
     bool keys;      /* the keys in force have changed; the reply may hold a key's text and is wiped at its end */
     tb_buf next;    /* the continuation; empty: it is done */
+    int64_t entry;  /* the audit log's entry of what was written; 0: none */
     bool settled;   /* read found nothing to write; or write undid all of it, or wrote its own entry of the audit
                      * log */
     const tb_arg *about; /* the document that an error is about, if there are several; NULL: unknown */
@@ -194,8 +200,8 @@ typedef struct tb_reply {
 
 void tb_reply_init(tb_reply *reply);
 void tb_reply_release(tb_reply *reply);
-/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, and
- * "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
+/* The reply as one JSON object: {"out":...,"said":[...],"answer":{...},"no":false,"next":"..."}, "entry":17 where it
+ * was noted in the audit log, and "files":[{"name":...,"base64":...}] where there are any; where it is refused, "ErrorKey", "Field" and "Message" in
  * front. */
 void tb_reply_json(const tb_reply *reply, tb_buf *out);
 /* Adds a line to `said`; a warning also to `warned`. */
@@ -206,6 +212,8 @@ void tb_reply_warn(tb_reply *reply, const char *fmt, ...) TB_PRINTF(2, 3);
  *
  * Whether these arguments make it write. */
 bool tb_operation_writes(const tb_args *args);
+/* Whether a key with these roles may run it; changes: and make it write. */
+bool tb_operation_open(const tb_operation *operation, uint32_t roles, bool changes);
 bool tb_operation_reads(const tb_args *args);
 /* Whether writing follows what was read. */
 bool tb_operation_goes_on(const tb_args *args, const tb_reply *reply);

@@ -16,7 +16,7 @@ typedef struct tb_kept {
     int64_t hours, days;
 } tb_kept;
 
-/* What is kept of an account. */
+/* What is kept of an account; TB_ALL: of every account. */
 TB_MUST_USE tb_code tb_store_kept(tb_store *store, int64_t account, tb_kept *ret_kept,
                                   tb_error *err);
 

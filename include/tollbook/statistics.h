@@ -61,10 +61,15 @@ typedef struct tb_insights_query {
     tb_insights_order order;
     tb_text search;
     int64_t top, page; /* 1 to TB_INSIGHTS_TOP; from 1 on */
+    bool ranks_accounts; /* of the fleet, beside its zones */
 } tb_insights_query;
 
+/* Checks a scope in the caller's snapshot. A zone without its account (TB_ALL) gets it. TB_E_NOT_FOUND: no such
+ * account; other errors as in tb_store_scope_check. */
+TB_MUST_USE tb_code tb_insights_scope(tb_store *store, tb_scope *scope, tb_error *err);
+
 /* Appends the answer, read in the caller's snapshot, with the columns' memory from alloc (NULL: the C library's).
- * TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
+ * TB_E_NOT_FOUND: no such account. TB_E_ZONE_NOT_FOUND: not a zone of the account. TB_E_VALIDATION: no such region. TB_E_DATE_RANGE: hours are requested
  * explicitly that have expired (retain.h); where auto chose them the answer is by day. */
 TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                                    tb_buf *out, tb_error *err);
@@ -72,6 +77,29 @@ TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask
 /* Whether the sums that zones are ranked by are kept (tb_store_zone_sums_known), so that the answer takes about a
  * millisecond. In no transaction. */
 TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err);
+
+/* The answer of GET /insights/why: the change of a figure between two spans, split. */
+
+#define TB_WHY_TOP            100  /* parts, at most */
+#define TB_WHY_FLEET_ACCOUNTS 1000 /* whose bills are compared at once */
+
+typedef struct tb_why_query {
+    tb_scope scope;
+    int field;
+    tb_why_by by;
+    tb_range now, before; /* hours; of charges whole months */
+    int64_t top;          /* 1 to TB_WHY_TOP */
+    int64_t now_us;
+    char currency[4];     /* charges of the fleet: those in it alone; "": all have one */
+} tb_why_query;
+
+/* Whether the field, the split and the spans suit each other. Pure. TB_E_VALIDATION, or TB_E_DATE_RANGE. */
+TB_MUST_USE tb_code tb_why_check(const tb_why_query *ask, tb_error *err);
+/* Appends the answer, read in the caller's snapshot. Charges are net: the lines of each month's valid invoice, or else
+ * of its bill as it is now, volume by its shares. What belongs to no zone (or region) has the key "". Errors: of the
+ * scope, as in tb_insights_in; TB_E_DATE_RANGE: hours that have expired; of bills; TB_E_VALIDATION, field currency: the
+ * fleet is billed in several; field account: it has more than TB_WHY_FLEET_ACCOUNTS. */
+TB_MUST_USE tb_code tb_why_in(tb_store *store, const tb_why_query *ask, tb_buf *out, tb_error *err);
 
 /* A month's usage without an account, read from the store and reported in sentences beside the
  * invoices. It is billed once its zone or load balancer is declared. */

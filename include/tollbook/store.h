@@ -300,6 +300,17 @@ typedef struct tb_unnamed {
 TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                                      void (*each)(void *ctx, const tb_unnamed *one), void *ctx,
                                      size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err);
+/* An object that is declared now: neither a region nor a hostname. */
+typedef struct tb_declared {
+    tb_declared_kind kind;
+    int64_t id;        /* of a registry, an application or a limit: its account */
+    tb_text document;  /* canonical JSON */
+} tb_declared;
+/* Calls `each` for every object that is declared now, by kind, ascending. `each` must not use the store. */
+TB_MUST_USE tb_code tb_store_declared(tb_store *store, void (*each)(void *ctx, const tb_declared *one), void *ctx,
+                                      tb_error *err);
+/* The declared regions, ascending by id; NULL and 0 where the built-in table is in force. Free with free(). */
+TB_MUST_USE tb_code tb_store_declared_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err);
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
  * TB_E_CATALOG: a zone or balancer would change its account. */
 TB_MUST_USE tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog,

@@ -8,7 +8,8 @@
 
 TB_API_BEGIN
 
-/* The scope of sums. Unlike tb_view it can name a location without a region. */
+/* The scope of sums. Unlike tb_view it can name a location without a region. Account TB_ALL, with zone TB_ALL: the
+ * fleet, which is the sum of all accounts. */
 typedef struct tb_scope {
     int64_t account;
     int64_t zone;       /* TB_ALL, or a zone of that account */
@@ -69,6 +70,9 @@ typedef struct tb_zone_sums {
 TB_MUST_USE tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *question,
                                        tb_zone_sums *ret_sums, tb_error *err);
 void tb_zone_sums_release(tb_zone_sums *sums);
+/* The same of all accounts; search is a part of the name or of the number. */
+TB_MUST_USE tb_code tb_store_account_sums(tb_store *store, const tb_zone_question *question,
+                                          tb_zone_sums *ret_sums, tb_error *err);
 /* Whether they are cached, and so cost only a copy. In a snapshot. */
 TB_MUST_USE tb_code tb_store_zone_sums_known(tb_store *store, const tb_zone_question *question, bool *ret_known,
                                              tb_error *err);
@@ -88,6 +92,7 @@ typedef struct tb_zone_ids {
 
 /* Appends the name of each with a zero behind it. */
 TB_MUST_USE tb_code tb_store_zone_names(tb_store *store, const tb_zone_ids *zones, tb_buf *out, tb_error *err);
+TB_MUST_USE tb_code tb_store_account_names(tb_store *store, const tb_zone_ids *accounts, tb_buf *out, tb_error *err);
 
 /* An account's pull zones as declared now, page by page. The cost of a page depends only on its own
  * zones. */

@@ -7,6 +7,7 @@
 
 typedef struct question {
     drawing how;
+    int64_t account;
     int64_t first, last;
     tb_shown_form form;
     tb_print_options pages;
@@ -38,7 +39,7 @@ static tb_code put_statement(request *r, tb_store *store, tb_buf *out, tb_error 
     tb_account_reading reading;
     tb_code code = tb_store_read_begin(store, err);
     if (code) return code;
-    code = tb_account_read(store, r->account, a->first, a->last, &reading, err);
+    code = tb_account_read(store, a->account, a->first, a->last, &reading, err);
     tb_store_read_end(store);
     if (code) return code;
     code = tb_account_show(&reading.statement, a->form, &a->pages, out, err);
@@ -51,11 +52,11 @@ void api_account_statement(request *r)
     question *a = (question *)(void *)r->work;
     tb_error err;
     *a = (question){.first = INT64_MIN, .last = tb_day_from_us(request_now_us(r))};
-    if (read_account_range(r, a, &err)) {
+    if (api_account_asked(r, &a->account, &err) || read_account_range(r, a, &err)) {
         request_fail_as(r, &err);
         return;
     }
     a->how = (drawing){put_statement, tb_shown_media_type(a->form),
-                       a->form == TB_SHOWN_HTML || a->form == TB_SHOWN_PDF};
+                       a->form == TB_SHOWN_HTML || a->form == TB_SHOWN_PDF, NULL};
     drawn_answer(r);
 }

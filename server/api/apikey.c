@@ -34,7 +34,13 @@ static tb_code read_key_params(request *r, params *p, tb_error *err)
     return TB_OK;
 }
 
-/* secret: NULL if there is none. */
+/* Whether the caller may read the key's text: that of a key of CustomerAdmin would give others its rights. */
+static bool may_read(const request *r, const tb_key *key)
+{
+    return !tb_roles_open(key->roles, TB_ACCESS_ADMIN) || tb_roles_open(r->roles, TB_ACCESS_ADMIN);
+}
+
+/* secret: NULL if the text is not shown. */
 static void put_key(const uint8_t *secret, const tb_key *key, tb_buf *out)
 {
     char text[TB_KEY_TEXT + 1];
@@ -60,7 +66,7 @@ static tb_code put_page(request *r, const params *p, tb_error *err)
     tb_buf_str(out, "{\"Items\":[");
     for (size_t i = 0; i < page.n; i++) {
         if (i) tb_buf_str(out, ",");
-        put_key(worker_secret(r->worker), &page.list[i], out);
+        put_key(may_read(r, &page.list[i]) ? worker_secret(r->worker) : NULL, &page.list[i], out);
     }
     bool more = page.n && skip + (int64_t)page.n < page.total;
     tb_buf_fmt(out, "],\"CurrentPage\":%" PRId64 ",\"TotalItems\":%" PRId64

@@ -1,10 +1,29 @@
 /* GET /billing and /billing/summary: the running month through the one rating function, the ledger,
  * and the account's catalogue entry. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/handlers.h"
+#include "http/query.h"
+#include "tollbook/billsource.h"
 #include "tollbook/monthbill.h"
+
+tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err)
+{
+    static const query_spec specs[] = {{"account", QUERY_INT, 0}};
+    const tb_text query = request_query(r);
+    int64_t asked = 0;
+    *ret_account = r->account;
+    tb_code code = query_parse(query.data, query.len, specs, 1, &asked, r->scratch, err);
+    if (code) return code;
+    if (r->account && asked && asked != r->account)
+        return tb_fail(err, TB_E_FORBIDDEN, "account", "This key sees account %" PRId64 " alone.", r->account);
+    if (r->account) return TB_OK;
+    *ret_account = asked;
+    if (asked > 0) return tb_store_need_account(r->worker->store, asked, err);
+    return tb_fail(err, TB_E_VALIDATION, "account", "A key that reads all accounts names one, such as account=1.");
+}
 
 /* Reads in one snapshot, answers after it. */
 static void answer_with(request *r, tb_code (*read)(tb_store *store, int64_t account,
@@ -13,9 +32,11 @@ static void answer_with(request *r, tb_code (*read)(tb_store *store, int64_t acc
     tb_error err;
     tb_store *store = r->worker->store;
     tb_buf *out = request_text(r);
-    tb_code code = tb_store_read_begin(store, &err);
+    int64_t account;
+    tb_code code = api_account_asked(r, &account, &err);
+    if (!code) code = tb_store_read_begin(store, &err);
     if (!code) {
-        code = read(store, r->account, request_now_us(r), out, &err);
+        code = read(store, account, request_now_us(r), out, &err);
         tb_store_read_end(store);
     }
     if (code)

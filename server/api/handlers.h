@@ -9,6 +9,12 @@
 
 /* insights.c */
 void api_insights(request *r);
+#define API_NO_ACCOUNT INT64_MIN /* none was asked for */
+/* A customer's key sees its own account; an operator's key names one, or sees the fleet (TB_ALL). */
+TB_MUST_USE tb_code api_choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err);
+
+/* why.c */
+void api_why(request *r);
 void api_cached_done(request *r); /* cached.c */
 /* statistics.c */
 void api_statistics(request *r);
@@ -36,6 +42,8 @@ void api_purge_url_done(request *r);
 void api_balancer_usage(request *r);
 
 /* billing.c */
+/* The account that the request asks about: a customer's key has its own, an operator's names one, such as account=7. */
+TB_MUST_USE tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err);
 void api_billing(request *r);
 void api_billing_summary(request *r);
 
@@ -48,6 +56,7 @@ void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);
+void api_invoice_forms(request *r);
 
 /* whatif.c */
 void api_whatif(request *r);

@@ -37,6 +37,7 @@ static void release_ingest(void *kept)
 typedef struct params {
     tb_text format, map, region, on_error, source;
     int64_t zone, entry;
+    bool dry;
     piece_params piece;
 } params;
 
@@ -57,6 +58,7 @@ static const query_spec specs[] = {
     {"rungs", QUERY_TEXT, offsetof(params, piece.rungs)},
     {"final", QUERY_BOOL, offsetof(params, piece.final)},
     {"entry", QUERY_INT, offsetof(params, entry)},
+    {"dryRun", QUERY_BOOL, offsetof(params, dry)},
 };
 
 static bool is(tb_text text, const char *word)
@@ -146,6 +148,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
                                r->scratch, err);
     in->source = p.source;
     in->entry = p.entry;
+    in->dry = p.dry;
     if (code == TB_OK && kind == TB_BATCH_LOG) {
         const tb_log_spec spec = {p.format, p.map, p.region, p.zone};
         code = tb_log_layout_init(&in->options.layout, &spec, err);

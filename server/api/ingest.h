@@ -24,6 +24,8 @@ typedef struct api_ingest {
     unsigned tries;
     bool cells; /* the body is cells */
     bool taken; /* the writer had it */
+    bool dry;   /* the parameter dryRun of a withdrawal: its first round is answered and taken back */
+    bool tried; /* it was */
     bool compacting; /* pending rows are compacted first */
     feed_withdrawn round; /* that was withdrawn last */
     int64_t entry; /* the parameter: a withdrawal goes on with the undo that this entry tells of */

@@ -1,10 +1,14 @@
 /* Operations over HTTP: POST /operations/{name}, and the rows of the route table that name one. The arguments are the
  * query's and the body's members, or the body is the operation's document. An operation that reads is a slow query, one
  * that writes a job of the writer; one that does both is first the one, then the other. Under a path of its own the
- * answer is the operation's JSON; under /operations it is the reply, with the text that a command line prints. */
+ * answer is the operation's JSON; under /operations it is the reply, with the text that a command line prints. There
+ * every operation takes dryRun in the query: it is run, answered and taken back. */
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/handlers.h"
 #include "http/marks.h"
@@ -20,6 +24,9 @@ typedef struct op_work {
     tb_args args;
     tb_reply reply;
     bool written; /* the writer has it, or is next */
+    bool dry;     /* the query's dryRun, of an operation that has no such parameter: what it writes is taken back */
+    bool tried;   /* dry, and the operation has succeeded */
+    bool reads_only; /* the key may not make it write, and it can do without */
     char *texts;  /* of the query, decoded */
     char from[REQUEST_PEER_TEXT];
     /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one
@@ -65,11 +72,19 @@ static const tb_param *document_of(const tb_operation *operation)
     return NULL;
 }
 
+static tb_code read_dry(tb_text value, bool *ret, tb_error *err)
+{
+    if (query_bool(value.data, value.len, ret)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "dryRun", "It is not true or false.");
+}
+
 /* Unknown parameters are ignored, as everywhere. */
 static tb_code add_param(void *ctx, tb_text name, tb_text value, tb_error *err)
 {
-    tb_args *args = ctx;
+    op_work *w = ctx;
+    tb_args *args = &w->args;
     const tb_param *p = tb_param_find(args->operation, name.data, name.len);
+    if (!p && name.len == 6 && strncasecmp(name.data, "dryRun", 6) == 0) return read_dry(value, &w->dry, err);
     if (!p || p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED) return TB_OK;
     if (p->kind != TB_PARAM_FLAG) return tb_args_add(args, p, value.data, value.len, err);
     bool truth;
@@ -84,7 +99,7 @@ static tb_code add_query(request *r, op_work *w, tb_error *err)
     if (query.len == 0) return TB_OK;
     w->texts = malloc(query.len);
     if (!w->texts) return tb_no_memory(err);
-    return query_each(query.data, query.len, w->texts, add_param, &w->args, err);
+    return query_each(query.data, query.len, w->texts, add_param, w, err);
 }
 
 static tb_code add_body(request *r, op_work *w, tb_error *err)
@@ -125,11 +140,35 @@ static tb_code add_row(request *r, op_work *w, tb_error *err)
     return add_named(r, &w->args, p, err);
 }
 
+/* A key that is bound to an account asks for that one. Of another it hears that it does not exist. */
+static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
+{
+    char text[24];
+    const tb_param *p = r->account ? tb_param_find(args->operation, "account", 7) : NULL;
+    const tb_arg *given = p ? tb_arg_of(args, "account") : NULL;
+    if (given && given->number != r->account)
+        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", given->number);
+    const int n = snprintf(text, sizeof text, "%" PRId64, r->account);
+    return p && !given ? tb_args_add(args, p, text, (size_t)n, err) : TB_OK;
+}
+
+static tb_code check_writing(const request *r, op_work *w, tb_error *err)
+{
+    const tb_operation *op = w->args.operation;
+    if (!tb_operation_writes(&w->args) || tb_operation_open(op, r->roles, true)) return TB_OK;
+    w->reads_only = op->unwritten != NULL;
+    if (w->reads_only) return TB_OK;
+    return tb_fail(err, TB_E_FORBIDDEN, NULL, "With %s this key may look, and change nothing.", op->name);
+}
+
 static tb_code read_args(request *r, op_work *w, tb_error *err)
 {
     tb_code code = add_row(r, w, err);
     if (!code) code = add_query(r, w, err);
+    if (r->route->operation) w->dry = false;
     if (!code) code = add_body(r, w, err);
+    if (!code) code = bind_account(r, &w->args, err);
+    if (!code) code = check_writing(r, w, err);
     return code ? code : tb_args_end(&w->args, false, err);
 }
 
@@ -145,7 +184,7 @@ static bool go_on(void *ctx, uint64_t done, uint64_t total)
 static tb_ops ops_of(request *r, tb_store *store)
 {
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
-                    .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
+                    .account = r->account, .roles = r->roles, .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
                     .key_secret = work_of(r)->key_secret};
 }
 
@@ -185,6 +224,14 @@ static tb_code run_write(write_job *job, tb_store *store, tb_error *err)
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
     tb_code code = tb_operation_write(&ops, &w->args, &w->reply, err);
+    if (!code && w->dry && (w->reply.next.len || (w->reply.keys && w->reply.made)))
+        code = tb_fail(err, TB_E_VALIDATION, "dryRun", "It cannot be tried: it works in steps, or makes a key.");
+    if (!code && w->dry) {
+        w->tried = true;
+        w->reply.entry = 0;
+        w->reply.made = false;
+        return tb_fail(err, TB_E_STOPPED, NULL, NULL); /* so that the writer takes it back */
+    }
     if (!code) job->changed_keys = w->reply.keys;
     return code;
 }
@@ -238,7 +285,12 @@ static void fail_args(request *r, const op_work *w, const tb_error *err)
 static void begin(request *r, const tb_operation *operation)
 {
     tb_error err;
-    op_work *w = work_new(r, operation);
+    op_work *w = NULL;
+    if (!tb_operation_open(operation, r->roles, false)) {
+        request_fail(r, TB_E_FORBIDDEN, NULL, "This key may not run %s.", operation->name);
+        return;
+    }
+    w = work_new(r, operation);
     if (!w) {
         request_fail(r, TB_E_NOMEM, NULL, NULL);
     } else if (read_args(r, w, &err)) {
@@ -294,9 +346,16 @@ void api_operation_done(request *r)
 {
     op_work *w = work_of(r);
     const char *unwritten = w->written ? w->args.operation->unwritten : NULL;
+    if (w->tried) {
+        answer_done(r, w);
+        return;
+    }
+    const bool goes_on = !r->job.code && !w->written && tb_operation_goes_on(&w->args, &w->reply);
     if (r->job.code && unwritten) tb_reply_say(&w->reply, "%s: %s", unwritten, r->job.err.message);
+    if (goes_on && w->reads_only)
+        tb_reply_say(&w->reply, "%s: this key may change nothing.", w->args.operation->unwritten);
     if (r->job.code && !unwritten) fail_args(r, w, &r->job.err);
-    else if (!w->written && tb_operation_goes_on(&w->args, &w->reply)) submit_write(r, w);
+    else if (goes_on && !w->reads_only) submit_write(r, w);
     else answer_done(r, w);
 }
 
@@ -315,29 +374,64 @@ void api_operation(request *r)
 
 /* --- the list of operations --- */
 
+/* "table|json" as ["table","json"] */
+static void put_choices(const char *words, tb_buf *out)
+{
+    tb_buf_str(out, ",\"choices\":[");
+    for (const char *word = words; *word;) {
+        const size_t len = strcspn(word, "|");
+        if (word != words) tb_buf_str(out, ",");
+        tb_json_string(out, word, len);
+        word += len + (word[len] == '|');
+    }
+    tb_buf_str(out, "]");
+}
+
+/* What a form needs to know of a value before it is sent. */
+static void put_bounds(const tb_param *p, tb_buf *out)
+{
+    if (p->value && p->kind != TB_PARAM_CHOICE) {
+        tb_buf_str(out, ",\"value\":");
+        tb_json_string(out, p->value, strlen(p->value));
+    }
+    if (p->kind == TB_PARAM_CHOICE) put_choices(p->value, out);
+    if (p->kind == TB_PARAM_NUMBER) tb_buf_fmt(out, ",\"minimum\":%" PRId64 ",\"maximum\":%" PRId64, p->min, p->max);
+    if (p->kind == TB_PARAM_TEXT) tb_buf_fmt(out, ",\"minLength\":%" PRId64 ",\"maxLength\":%" PRId64, p->min, p->max);
+    if (p->otherwise) {
+        tb_buf_str(out, ",\"default\":");
+        tb_json_string(out, p->otherwise, strlen(p->otherwise));
+    }
+    if (p->secret) tb_buf_str(out, ",\"secret\":true");
+}
+
 static void put_param(const tb_param *p, tb_buf *out)
 {
-    static const char *const kinds[] = {
-        [TB_PARAM_FLAG] = "boolean", [TB_PARAM_NUMBER] = "integer", [TB_PARAM_TEXT] = "string",
-        [TB_PARAM_CHOICE] = "string", [TB_PARAM_MONTH] = "string", [TB_PARAM_DOCUMENT] = "object",
-        [TB_PARAM_NAMED] = "object or string",
-        [TB_PARAM_FOLDER] = "string",
+    static const struct {
+        const char *type, *kind;
+    } kinds[] = {
+        [TB_PARAM_FLAG] = {"boolean", "flag"},       [TB_PARAM_NUMBER] = {"integer", "number"},
+        [TB_PARAM_TEXT] = {"string", "text"},        [TB_PARAM_CHOICE] = {"string", "choice"},
+        [TB_PARAM_MONTH] = {"string", "month"},      [TB_PARAM_DOCUMENT] = {"object", "document"},
+        [TB_PARAM_NAMED] = {"object or string", "named"}, [TB_PARAM_FOLDER] = {"string", "folder"},
     };
     char spelled[64];
     tb_param_wire(p, spelled);
-    tb_buf_fmt(out, "{\"name\":\"%s\",\"type\":\"%s\",\"required\":%s,\"repeats\":%s,\"help\":", spelled,
-               kinds[p->kind], p->required ? "true" : "false", p->repeats ? "true" : "false");
+    tb_buf_fmt(out, "{\"name\":\"%s\",\"type\":\"%s\",\"kind\":\"%s\",\"required\":%s,\"repeats\":%s,\"help\":", spelled,
+               kinds[p->kind].type, kinds[p->kind].kind, p->required ? "true" : "false", p->repeats ? "true" : "false");
     tb_json_string(out, p->help, strlen(p->help));
+    put_bounds(p, out);
     tb_buf_str(out, "}");
 }
 
-static void put_operation(const tb_operation *op, tb_buf *out)
+static void put_operation(const tb_operation *op, bool writes, tb_buf *out)
 {
     tb_buf_str(out, "{\"name\":");
     tb_json_string(out, op->name, strlen(op->name));
     tb_buf_str(out, ",\"summary\":");
     tb_json_string(out, op->summary, strlen(op->summary));
-    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", op->write ? "true" : "false");
+    tb_buf_str(out, ",\"details\":");
+    tb_json_string(out, op->details, strlen(op->details));
+    tb_buf_fmt(out, ",\"writes\":%s,\"parameters\":[", writes ? "true" : "false");
     for (size_t i = 0; i < op->n_params; i++) {
         if (i) tb_buf_str(out, ",");
         put_param(&op->params[i], out);
@@ -345,14 +439,18 @@ static void put_operation(const tb_operation *op, tb_buf *out)
     tb_buf_str(out, "]}");
 }
 
+/* Those that the caller's roles may run. */
 void api_operations(request *r)
 {
     const tb_operation *op;
     tb_buf *out = request_text(r);
+    bool first = true;
     tb_buf_str(out, "{\"operations\":[");
     for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
-        if (i) tb_buf_str(out, ",");
-        put_operation(op, out);
+        if (!tb_operation_open(op, r->roles, false)) continue;
+        if (!first) tb_buf_str(out, ",");
+        put_operation(op, op->write && tb_operation_open(op, r->roles, true), out);
+        first = false;
     }
     tb_buf_str(out, "]}");
     request_answer_text(r, 200, "application/json");

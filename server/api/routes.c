@@ -59,10 +59,10 @@
         .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
     }
 
-/* A path of its own for an operation: the answer is the operation's JSON. */
-#define OPERATION(m, path, body_, name_, operation_, fixed_, fills_)                               \
+/* A path of its own for an operation: the answer is the operation's JSON. Its access is the operation's. */
+#define OPERATION(m, path, who, body_, name_, operation_, fixed_, fills_)                          \
     {                                                                                              \
-        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_OPERATOR, .body = ROUTE_##body_,  \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .body = ROUTE_##body_,     \
         .name = name_, .operation = operation_, .fixed = fixed_, .fills = fills_,                  \
         .handle = api_operation_named, .finish = api_operation_done                                \
     }
@@ -70,6 +70,8 @@
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/insights", INSIGHTS, NO_BODY, "insights", api_insights, api_cached_done),
+    /* Which roles depends on the field: see why.c. */
+    ROW(GET, "/insights/why", ANY, NO_BODY, "why", api_why, api_cached_done),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
     ROW(GET, "/pullzone/count", PULL_ZONES, NO_BODY, "pullzone_count", api_pullzone_count, NULL),
     ROW(GET, "/pullzone/{id}", PULL_ZONES, NO_BODY, "pullzone", api_pullzone, NULL),
@@ -94,8 +96,12 @@ const route api_routes[] = {
         api_drawn_done),
     ROW(GET, "/billing/invoices", BILLING, NO_BODY, "invoices", api_invoices, NULL),
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, api_drawn_done),
+    ROW(GET, "/billing/invoices/{id}/forms", BILLING, NO_BODY, "invoice_forms", api_invoice_forms, api_drawn_done),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",
         api_invoice_explain, NULL),
+    OPERATION(GET, "/billing/alerts", WHAT_IF, NO_BODY, "alerts", "alert list", NULL, NULL),
+    OPERATION(POST, "/billing/alerts", ADMIN, JSON, "alerts_set", "alert set", NULL, NULL),
+    OPERATION(DELETE, "/billing/alerts/{id}", ADMIN, NO_BODY, "alerts_drop", "alert drop", NULL, NULL),
     ROW(POST, "/billing/what-if", WHAT_IF, JSON, "what_if", api_whatif, api_whatif_done),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
     ROW(POST, "/ingest/cells", INGEST, BYTES, "ingest_cells", api_ingest_cells, api_ingest_done),
@@ -130,21 +136,22 @@ const route api_routes[] = {
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
     FIGURES("/metrics", "metrics", api_metrics),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
-    OPERATION(POST, "/catalog", JSON, "catalog", "apply", NULL, NULL),
-    OPERATION(POST, "/books", JSON, "books_add", "book add", NULL, NULL),
-    OPERATION(DELETE, "/books/{id}", NO_BODY, "books_drop", "book drop", NULL, NULL),
-    OPERATION(POST, "/books/{id}/activate", NO_BODY, "books_activate", "book activate", NULL, NULL),
-    OPERATION(GET, "/invoices/late", NO_BODY, "invoices_late", "invoice", "late", NULL),
-    OPERATION(POST, "/invoices/{id}/void", NO_BODY, "invoices_void", "invoice", NULL, "void"),
-    ROW(GET, "/operations", OPERATOR, NO_BODY, "operations", api_operations, NULL),
-    ROW(POST, "/operations/{id}", OPERATOR, JSON, "operation", api_operation, api_operation_done),
-    OPERATION(POST, "/ledger", JSON, "ledger", "ledger enter", NULL, NULL),
+    OPERATION(POST, "/catalog", OPERATOR, JSON, "catalog", "apply", NULL, NULL),
+    OPERATION(POST, "/books", OPERATOR, JSON, "books_add", "book add", NULL, NULL),
+    OPERATION(DELETE, "/books/{id}", OPERATOR, NO_BODY, "books_drop", "book drop", NULL, NULL),
+    OPERATION(POST, "/books/{id}/activate", OPERATOR, NO_BODY, "books_activate", "book activate", NULL, NULL),
+    OPERATION(GET, "/invoices/late", READ, NO_BODY, "invoices_late", "invoice", "late", NULL),
+    OPERATION(POST, "/invoices/{id}/void", MONEY, NO_BODY, "invoices_void", "invoice", NULL, "void"),
+    /* Open to all roles that may run any operation; each operation has its own access. */
+    ROW(GET, "/operations", ADMIN_READ, NO_BODY, "operations", api_operations, NULL),
+    ROW(POST, "/operations/{id}", ADMIN_READ, JSON, "operation", api_operation, api_operation_done),
+    OPERATION(POST, "/ledger", MONEY, JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
-    OPERATION(GET, "/keys", NO_BODY, "keys_list", "key list", NULL, NULL),
-    OPERATION(POST, "/keys", JSON, "keys_create", "key create", NULL, NULL),
-    OPERATION(DELETE, "/keys/{id}", NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
+    OPERATION(GET, "/keys", ADMIN_READ, NO_BODY, "keys_list", "key list", NULL, NULL),
+    OPERATION(POST, "/keys", ADMIN, JSON, "keys_create", "key create", NULL, NULL),
+    OPERATION(DELETE, "/keys/{id}", ADMIN, NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
     /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
     ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
     SIGN_IN("/console/session", "sign_in", api_sign_in),

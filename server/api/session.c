@@ -13,30 +13,22 @@
 #include "tollbook/calendar.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
+#include "tollbook/operation.h"
 #include "tollbook/billsource.h"
 
 #define COOKIE_MAX 192
 
-/* The parts of the console, by the routes that they show: a session with access to one of a part's routes is offered
- * it. Rows of one part are adjacent. */
+/* The parts of the console, by the access that they need. Rows of one part are adjacent. */
 static const struct {
-    const char *offer, *route;
+    const char *offer;
+    tb_access access;
 } offers[] = {
-    {"statistics", "statistics"}, {"statistics", "insights"},
-    {"zones", "pullzones"},       {"logs", "logs_v2"},
-    {"events", "shield_events"},  {"billing", "billing"},       {"whatif", "what_if"},
-    {"containers", "mc_apps"},    {"limits", "mc_limits"},    {"operator", "operations"},
+    {"statistics", TB_ACCESS_STATISTICS}, {"statistics", TB_ACCESS_INSIGHTS}, {"zones", TB_ACCESS_PULL_ZONES},
+    {"logs", TB_ACCESS_PULL_ZONES},       {"events", TB_ACCESS_PULL_ZONES},   {"billing", TB_ACCESS_BILLING},
+    {"whatif", TB_ACCESS_WHAT_IF},        {"containers", TB_ACCESS_KEYS},     {"limits", TB_ACCESS_KEYS},
+    {"operator", TB_ACCESS_READ},         {"keys", TB_ACCESS_ADMIN_READ},
 };
 #define OFFERS (sizeof offers / sizeof *offers)
-
-static bool is_offered(const request *r, size_t i, uint32_t roles)
-{
-    const server *s = r->worker->server;
-    size_t at = 0;
-    while (at < s->n_routes && strcmp(s->routes[at].name, offers[i].route) != 0)
-        at++;
-    return at < s->n_routes && tb_roles_open(roles, s->routes[at].access);
-}
 
 /* --- the session --- */
 
@@ -53,11 +45,25 @@ static void put_offers(const request *r, const session *s, tb_buf *out)
     int64_t limits[TB_LIMIT_COUNT];
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < OFFERS; i++) {
-        if ((last && strcmp(offers[i].offer, last) == 0) || !is_offered(r, i, s->roles)) continue;
+        if ((last && strcmp(offers[i].offer, last) == 0) || !tb_roles_open(s->roles, offers[i].access)) continue;
         /* Limits are offered only to accounts that have some. */
         if (strcmp(offers[i].offer, "limits") == 0 && tb_store_limits(r->worker->store, s->account, limits, NULL)) continue;
         tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
         last = offers[i].offer;
+    }
+    tb_buf_str(out, "]");
+}
+
+/* The operations with which the session's key may change something. */
+static void put_changes(const session *s, tb_buf *out)
+{
+    const tb_operation *op;
+    bool first = true;
+    tb_buf_str(out, ",\"changes\":[");
+    for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
+        if (!op->write || !tb_operation_open(op, s->roles, true)) continue;
+        tb_buf_fmt(out, "%s\"%s\"", first ? "" : ",", op->name);
+        first = false;
     }
     tb_buf_str(out, "]");
 }
@@ -86,10 +92,13 @@ static void answer_session(request *r, const session *s)
         role++;
     tb_buf_fmt(out, "{\"role\":\"%s\"", tb_role_name(role));
     put_holder(r, s, out);
+    if (s->key > 0) tb_buf_fmt(out, ",\"key\":%" PRId64, s->key);
+    else tb_buf_str(out, ",\"key\":null");
     put_moment(out, "now", request_now_us(r));
     put_moment(out, "expires", s->until_us);
     tb_buf_str(out, ",\"version\":\"" TB_VERSION "\"");
     put_offers(r, s, out);
+    put_changes(s, out);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }
@@ -166,7 +175,7 @@ static void sign_in_with(request *r, tb_text text)
         return;
     }
     size_t offer = 0;
-    while (offer < OFFERS && !is_offered(r, offer, s.roles))
+    while (offer < OFFERS && !tb_roles_open(s.roles, offers[offer].access))
         offer++;
     if (offer == OFFERS) {
         request_fail(r, TB_E_FORBIDDEN, "key",

@@ -15,7 +15,11 @@ tb_code api_withdraw_take(request *r, tb_store *store, tb_error *err)
     char origin[REQUEST_PEER_TEXT];
     const feed_who who = {r->key, origin, in->entry};
     request_peer_text(r, origin);
-    return feed_withdraw_take(in->withdrawing, &in->body, store, &who, &in->round, err);
+    tb_code code = feed_withdraw_take(in->withdrawing, &in->body, store, &who, &in->round, err);
+    if (code || !in->dry) return code;
+    in->tried = true;
+    in->round.entry = 0;
+    return tb_fail(err, TB_E_STOPPED, NULL, NULL); /* so that the writer takes it back */
 }
 
 static tb_code read_source(api_ingest *in, tb_error *err)
@@ -36,6 +40,8 @@ static void submit_withdraw(request *r, tb_batch_kind kind)
     tb_error err;
     tb_code code = api_ingest_prepare(r, kind, &err);
     if (!code) code = read_source(api_ingest_of(r), &err);
+    if (!code && api_ingest_of(r)->dry && r->worker->server->options.usage)
+        code = tb_fail(&err, TB_E_VALIDATION, "dryRun", "Usage on servers cannot be taken back: withdraw it without a try.");
     if (code) {
         request_fail_as(r, &err);
         return;
@@ -119,7 +125,7 @@ void api_withdraw_done(request *r)
 {
     api_ingest *in = api_ingest_of(r);
     const feed_withdrawn *done = &in->withdrawn;
-    if (r->job.code != TB_OK) {
+    if (r->job.code != TB_OK && !in->tried) {
         say_withdrawn(done, &r->job.err);
         request_fail_at(r, &r->job.err);
         return;
@@ -129,7 +135,7 @@ void api_withdraw_done(request *r)
         return;
     }
     feed_withdrawn_add(&in->withdrawn, &in->round);
-    if (done->more) {
+    if (done->more && !in->tried) {
         in->taken = false;
         r->job.run = parse_next;
         request_submit_parse(r);
@@ -146,6 +152,7 @@ void api_withdraw_done(request *r)
     tb_buf_fmt(out, ",\"named\":%" PRIu64 ",\"batch\":", done->named);
     if (done->named) tb_json_string(out, done->batch, strlen(done->batch));
     else tb_buf_str(out, "null");
+    if (in->tried) tb_buf_fmt(out, ",\"more\":%s", done->more ? "true" : "false");
     if (done->entry) tb_buf_fmt(out, ",\"entry\":%" PRId64, done->entry);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");

@@ -61,7 +61,8 @@ class Site(Server):
         run("import", "--db", self.db, "-", stdin=events())
         return {name: self.make_key(account, role) for name, account, role in (
             ("user", 1, "User"), ("billing", 1, "SubuserBilling"), ("other", 2, "User"), ("empty", 3, "User"),
-            ("nasty", 4, "User"), ("ingest", 1, "Ingest"), ("sender", 2, "Ingest"), ("operator", 0, "Operator"))}
+            ("nasty", 4, "User"), ("ingest", 1, "Ingest"), ("sender", 2, "Ingest"), ("operator", 0, "Operator"),
+            ("admin", 1, "CustomerAdmin"), ("finance", 0, "Finance"), ("support", 0, "Support"))}
 
     def make_key_over_http(self):
         """A key of account 1 that the running server knows: {Id, Key, ...}."""

@@ -24,8 +24,10 @@ VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=3
                   "/zones/303?tab=safehop&range=30d", "/zones/301?tab=settings", "/logs?zone=301", "/logs?zone=301&last=yesterday&show=cache&status=2xx", "/events?shield=31",
                   "/containers?app=checkout", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
          "billing": ["/billing", "/what-if"],
-         "operator": ["/logs", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
-                      "/operator/run", "/operator/alerts", "/operator/health"]}
+         "operator": ["/overview", "/accounts/3", "/logs", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
+                      "/operator/run", "/operator/alerts", "/do", "/do/payment?account=3", "/do/zone?account=3", "/do/tax?id=3", "/do/book", "/do/withdraw",
+                      "/operator/health", "/keys"],
+         "admin": ["/keys"], "finance": ["/keys", "/do"], "support": ["/keys"]}
 
 
 class Fixtures(Server):
@@ -48,7 +50,8 @@ class Fixtures(Server):
             subprocess.run([TOLLBOOK, "invoice", "--db", self.db, "--account", "3", "--month", f"2026-{month:02}", "--finalize"], check=True,
                            capture_output=True, env={**ENVIRONMENT, "TOLLBOOK_NOW": f"2026-{month + 1:02}-01T06:00:00Z"})
         run("ledger", "pay", "--db", self.db, "--account", 3, "--amount", "985.65", "--reference", "bank-2026-10")
-        return {"user": self.make_key(3, "User"), "billing": self.make_key(3, "SubuserBilling"), "operator": self.make_key(0, "Operator")}
+        return {"user": self.make_key(3, "User"), "billing": self.make_key(3, "SubuserBilling"), "operator": self.make_key(0, "Operator"),
+                "admin": self.make_key(3, "CustomerAdmin"), "finance": self.make_key(0, "Finance"), "support": self.make_key(0, "Support")}
 
 
 def chunks(data):

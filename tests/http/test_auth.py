@@ -14,6 +14,8 @@ def routes():
         yield row["method"], own, access, row["errors"]
 
 
+# Roles that read every account: only account 0 has them.
+OPERATORS = ("Operator", "Finance", "Support")
 ROUTES = [row for row in routes() if row[2] not in ("none", "any")]
 # The console's rows, of which some want a header of their own: test_console.py.
 OPEN = [target for _, target, access, _ in routes()
@@ -26,14 +28,14 @@ PULL_ZONE = ("optimizer/statistics", "originshield/queuestatistics", "safehop/st
 def roles():
     """The columns of the table in key.h: name -> what it opens."""
     text = (SOURCE / "include/tollbook/key.h").read_text()
-    rows = re.findall(r'X\(\w+, "(\w+)", ([01]), ([01]), ([01]), ([01]), ([01]), ([01])\)',
-                      text)
-    names = ("statistics", "zones", "billing", "ingest", "operator", "keys")
+    rows = re.findall(r'X\(\w+, "(\w+)"' + ", ([01])" * 9 + r"\)", text)
+    names = ("statistics", "zones", "billing", "ingest", "operator", "keys", "read", "money", "admin")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
     # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
-    # operators about all.
-    return {role: found | ({"what_if"} if found & {"billing", "operator"} else set())
-            | ({"insights"} if found & {"statistics", "operator"} else set())
+    # those that read all accounts about all.
+    return {role: found | ({"billing", "what_if"} if found & {"billing", "read"} else set())
+            | ({"insights"} if found & {"statistics", "read"} else set())
+            | ({"admin_read"} if found & {"admin", "read"} else set())
             for role, found in opens.items()}
 
 
@@ -43,8 +45,7 @@ class Auth(Case):
         super().setUpClass()
         cls.server.stop()  # keys of every role are made while nothing holds the lock
         for role in roles():
-            # Operator makes keys for every account, so it is the role of account 0 alone.
-            cls.server.keys[role] = cls.server.make_key(0 if role == "Operator" else 1, role)
+            cls.server.keys[role] = cls.server.make_key(0 if role in OPERATORS else 1, role)
         cls.server.keys["several"] = cls.server.make_key(1, "SubuserStatistics", "Ingest")
         cls.server.start()
 
@@ -66,7 +67,7 @@ class Auth(Case):
     # holds: auth.access-key, auth.balancer, auth.containers
     def test_every_route_and_role(self):
         table = roles()
-        self.assertEqual(len(table), 12)
+        self.assertEqual(len(table), 15)
         self.assertGreater(len(ROUTES), 24)
         self.assertLessEqual({access for _, _, access, _ in ROUTES}, set.union(*table.values()))
         with self.server.wire() as wire:

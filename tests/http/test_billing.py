@@ -68,6 +68,7 @@ class Billing(Case):
         run("invoice", "--db", db, "--month", "2026-10", "--finalize")
         run("ledger", "pay", "--db", db, "--account", 1, "--amount", "100", "--reference", "wire 1")
         server.keys["billing"] = server.make_key(1, "SubuserBilling")
+        server.keys["admin"] = server.make_key(1, "CustomerAdmin")
         server.keys["agreed"] = server.make_key(3, "User")
         server.keys["zones"] = server.make_key(1, "SubuserPullZones")
         server.start()
@@ -124,10 +125,23 @@ class Billing(Case):
         self.refused(self.usage(key="billing"), 403, "authorization.forbidden")
         for path in ("/billing", "/billing/summary", "/billing/forecast", "/billing/invoices",
                      "/billing/invoices/2026-000001",
-                     "/billing/invoices/2026-000001/lines/1/explain"):
+                     "/billing/invoices/2026-000001/forms", "/billing/invoices/2026-000001/lines/1/explain"):
             self.assertEqual(self.server.get(path, "billing").status, 200, path)
             self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
             self.refused(self.server.get(path, None), 401, "authentication.failed")
+
+    def test_an_operator_names_the_account(self):
+        """What the operator reads of an account is, byte for byte, what the account's own key reads."""
+        number = self.server.get("/billing/invoices", "user").json()["invoices"][0]["number"]
+        for path in ("/billing", "/billing/summary", "/billing/forecast?seed=1", "/billing/statement", "/billing/invoices",
+                     f"/billing/invoices/{number}?format=json", f"/billing/invoices/{number}/lines/1/explain?day=2026-10-03"):
+            more = "&" if "?" in path else "?"
+            self.assertEqual(self.server.get(f"{path}{more}account=1", "operator").body, self.server.get(path, "user").body, path)
+            self.assertEqual(self.server.get(f"{path}{more}account=1", "user").status, 200, path)
+            self.refused(self.server.get(f"{path}{more}account=2", "user"), 403, "authorization.forbidden", "account")
+            self.refused(self.server.get(path, "operator"), 400, "validation_error", "account")
+            self.assertEqual(self.server.get(f"{path}{more}account=999", "operator").status, 404, path)
+        self.assertEqual(self.server.get(f"/billing/invoices/{number}?account=2", "operator").status, 404)
 
     def test_billing_has_its_fields_and_figures(self):
         answer = self.server.get("/billing")
@@ -155,6 +169,29 @@ class Billing(Case):
                          run("forecast", "--db", self.server.db, "--account", 1, "--seed", 7,
                              "--paths", 500).stdout)
         self.assertEqual(self.server.get("/billing/forecast", "other").json()["account"], 2)
+
+    def test_alerts_are_seen_by_the_account_and_set_by_its_administrator(self):
+        def call(method, path, key, body=None):
+            return self.server.ask(method, path, key, json.dumps(body).encode() if body else b"", Content_Type="application/json")
+        budget = {"id": "budget", "kind": "forecast", "above": "500.00", "probability": "0.5"}
+        self.assertEqual(call("POST", "/billing/alerts", "admin", budget).status, 200)
+        listed = {"account": 1, "currency": "USD", "messagesOn": False, "alerts": [
+            {"id": "budget", "kind": "forecast", "above": "500", "probability": "0.5", "own": True, "raised": None, "seen": None}]}
+        for path, key in (("/billing/alerts", "admin"), ("/billing/alerts", "user"), ("/billing/alerts", "billing"),
+                          ("/billing/alerts?account=1", "operator")):
+            self.assertEqual(self.server.get(path, key).json(), listed, (path, key))
+        self.assertEqual(self.server.get("/billing/alerts", "other").json()["alerts"], [])
+        for key in ("user", "billing"):
+            self.refused(call("POST", "/billing/alerts", key, budget), 403, "authorization.forbidden")
+            self.refused(call("DELETE", "/billing/alerts/budget", key), 403, "authorization.forbidden")
+        self.refused(self.server.get("/billing/alerts", "zones"), 403, "authorization.forbidden")
+        self.assertEqual(call("POST", "/billing/alerts", "admin", {**budget, "account": 2}).status, 404)
+        self.refused(call("POST", "/billing/alerts", "admin", {**budget, "above": "a lot"}), 400, "validation_error", "above")
+        self.refused(call("DELETE", "/billing/alerts/other", "admin"), 404, "resource.not_found")
+        self.assertEqual(call("POST", "/billing/alerts", "operator", {**budget, "account": 2}).status, 200)
+        self.assertEqual(call("DELETE", "/billing/alerts/budget?account=2", "operator").status, 204)
+        self.assertEqual(call("DELETE", "/billing/alerts/budget", "admin").status, 204)
+        self.assertEqual(self.server.get("/billing/alerts").json()["alerts"], [])
 
     def test_forecast_refuses_what_it_cannot_draw(self):
         for query, field in (("seed=-1", "seed"), ("seed=4294967296", "seed"), ("seed=x", "seed"),
@@ -221,6 +258,19 @@ class Billing(Case):
             self.refused(answer, 400, "validation_error")
             self.assertEqual(answer.json()["Field"], field)
 
+    def test_a_form_has_its_file_name_and_what_an_invoice_lacks_is_said_beforehand(self):
+        path = "/billing/invoices/2026-000001"
+        forms = self.server.get(f"{path}/forms").json()["forms"]
+        self.assertEqual({one["form"]: one["file"] for one in forms}, {form: f"2026-000001{end}" for form, end in (
+            ("json", ".json"), ("csv", ".csv"), ("html", ".html"), ("focus", ".focus.csv"), ("pdf", ".pdf"), ("ubl", "-ubl.xml"),
+            ("xrechnung", "-xrechnung.xml"))})
+        for one in forms:
+            answer = self.server.get(f"{path}?format={one['form']}")
+            self.assertEqual((answer.status, answer.json()["Message"]) if answer.status == 400 else (200, None), (400 if one["lacks"] else 200, one["lacks"]))
+            if answer.status == 200:
+                self.assertEqual(answer.headers["content-disposition"], f'inline; filename="{one["file"]}"')
+        self.assertEqual({one["form"] for one in forms if one["lacks"]}, {"ubl", "xrechnung"})
+
     def test_a_statement_is_what_the_command_line_prints(self):
         query = "from=2026-11-01&to=2026-11-30"
         answer = self.server.get(f"/billing/statement?{query}")
@@ -251,6 +301,7 @@ class Billing(Case):
 
     def test_another_accounts_invoice_is_like_none(self):
         for path in ("/billing/invoices/2026-000002", "/billing/invoices/2026-000009",
+"/billing/invoices/2026-000002/forms", "/billing/invoices/x/forms",
                      "/billing/invoices/x", "/billing/invoices/" + "9" * 60,
                      "/billing/invoices/2026-000002/lines/1/explain",
                      "/billing/invoices/2026-000001/lines/99/explain",

@@ -43,7 +43,8 @@ class Console(Case):
         cls.secret = cls.server.path / "secret"
         cls.secret.touch(0o600)
         cls.secret.write_bytes(b"s" * 32)
-        for role in ("SubuserBilling", "SubuserStatistics", "UserApi"):
+        cls.server.keys["Support"] = cls.server.make_key(0, "Support")
+        for role in ("SubuserBilling", "SubuserStatistics", "UserApi", "CustomerAdmin"):
             cls.server.keys[role] = cls.server.make_key(1, role)
         cls.visitors = 0
         cls.start()
@@ -192,19 +193,19 @@ class Console(Case):
         self.assertEqual(flags, [*FLAGS, f"Max-Age={HALF_DAY}"])
         session = answer.json()
         self.assertEqual(session, {
-            "role": "User", "account": 1, "name": "acme", "now": harness.NOW, "expires": "2026-11-04T21:00:00Z",
+            "role": "User", "account": 1, "name": "acme", "key": session["key"], "now": harness.NOW, "expires": "2026-11-04T21:00:00Z",
             "version": session["version"],
-            "offers": ["statistics", "zones", "logs", "events", "billing", "whatif", "containers"]})
+            "offers": ["statistics", "zones", "logs", "events", "billing", "whatif", "containers"], "changes": []})
         self.assertEqual(self.session({"Cookie": f"a=b; {text}; c=d"}).json(), session)
 
     def test_what_is_offered_is_what_the_routes_open(self):
         shown = {"statistics": ("/statistics", "/insights?from=2026-11-03&to=2026-11-04"), "zones": ("/pullzone",),
                  "logs": ("/v2/pullzones/101/logs",), "events": ("/shield/event-logs/41/11-03-2026",),
-                 "billing": ("/billing",), "containers": ("/mc/apps",), "operator": ("/operations",)}
-        for key in ("user", "operator", "SubuserBilling", "SubuserStatistics"):
+                 "billing": ("/billing",), "containers": ("/mc/apps",), "operator": ("/invoices/late",), "keys": ("/keys",)}
+        for key in ("user", "operator", "Support", "CustomerAdmin", "SubuserBilling", "SubuserStatistics"):
             cookie = self.cookie(key)
             session = self.session(cookie).json()
-            self.assertEqual(session["account"], None if key == "operator" else 1)
+            self.assertEqual(session["account"], None if key in ("operator", "Support") else 1)
             for offer, targets in shown.items():
                 asked = [self.ask("GET", target, cookie) for target in targets]
                 is_open = any(a.status != 403 and a.headers["content-type"] and not (

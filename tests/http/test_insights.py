@@ -7,7 +7,9 @@ import random
 import sys
 import unittest
 from collections import defaultdict
+from decimal import Decimal
 from datetime import datetime, timedelta, timezone
+from fractions import Fraction
 from pathlib import Path
 from urllib.parse import quote
 
@@ -107,6 +109,7 @@ class Insights(Case):
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
         cls.server.keys["many"] = cls.server.make_key(5, "User")
+        cls.server.keys["sees"] = cls.server.make_key(1, "SubuserAPIStatistics")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -206,6 +209,10 @@ class Insights(Case):
 
     def expected_before(self, begin, end, by, compare):
         first, stop = begin - (end - begin), begin
+        if compare in ("day", "week") and by != "month":
+            while begin - first < end - begin or (begin - first) % timedelta(days=7 if compare == "week" else 1):
+                first -= timedelta(hours=1)
+            stop = first + (end - begin)
         if by == "month":
             last = end - timedelta(days=1)
             months = (last.year - begin.year) * 12 + last.month - begin.month + 1
@@ -268,7 +275,7 @@ class Insights(Case):
             if by != "hour":
                 begin = begin.replace(hour=0)
             end = min(begin + self.dice.randrange(1, 200) * unit, TODAY_END)
-            self.check_view(begin, end, by, self.dice.choice(["previous", "year"]),
+            self.check_view(begin, end, by, self.dice.choice(["previous", "year", "day", "week"]),
                             self.dice.choice([None, None, 101, 103, 130]),
                             self.dice.choice([None, None, *EDGES]))
 
@@ -285,6 +292,8 @@ class Insights(Case):
                             ({"from_": "2026-10-29"}, ("2026-10-22T00:00:00Z", "2026-10-28T09:00:00Z")),
                             ({"from_": "2026-10-29", "compare": "year"},
                              ("2025-10-29T00:00:00Z", "2025-11-04T09:00:00Z")),
+                            ({"from_": "2026-10-06", "compare": "week"},
+                             ("2026-09-01T00:00:00Z", "2026-09-30T09:00:00Z")),
                             ({"from_": "2026-11-04", "to": "2026-11-04"},
                              ("2026-11-03T00:00:00Z", "2026-11-03T09:00:00Z")),
                             ({"from_": "2026-10-28", "to": "2026-11-03"},
@@ -376,6 +385,8 @@ class Insights(Case):
                     self.assertEqual((answer["total"], answer["page"], answer["per_page"]), (29, page, 5))
                     got += [item["id"] for item in answer["items"]]
                 self.assertEqual(got, want, sign + field)
+        self.check_order({**time, "sort": "Errors5xx.rate"}, lambda item: Fraction(item["Errors5xx"], item["TotalRequestsServed"])
+                         if item["TotalRequestsServed"] else None)
         names = sorted((item["name"].lower(), item["id"]) for item in items)
         got = self.ask(**time, sort="name", top=100)["zones"]["items"]
         self.assertEqual([(item["name"].lower(), item["id"]) for item in got], names)
@@ -385,6 +396,66 @@ class Insights(Case):
         self.assertEqual({item["id"] for item in got["items"]},
                          {item["id"] for item in items if "zone-1" in item["name"]})
         self.assertEqual(self.ask(**time, search="%_nobody")["zones"]["items"], [])
+
+    def check_order(self, words, value, total=29):
+        """Of all pages of an order and of its reverse; value(item) None: last in both."""
+        items = self.ask(**words, top=100)["zones"]["items"]
+        for sign in ("", "-"):
+            def rank(item):
+                of = value(item)
+                return (of is None, 0 if of is None else of if sign else -of, item["id"])
+            got = []
+            for page in range(1, (total + 6) // 7 + 1):
+                answer = self.ask(**{**words, "sort": sign + words["sort"]}, top=7, page=page)["zones"]
+                self.assertEqual(answer["total"], total)
+                got += [item["id"] for item in answer["items"]]
+            self.assertEqual(got, [item["id"] for item in sorted(items, key=rank)], words)
+        return items
+
+    def test_zones_are_ranked_by_their_change(self):
+        news, gone, same = 0, 0, 0
+        for compare, words in (("week", {"from_": "2026-10-30", "to": "2026-11-04"}), ("day", {"from_": "2026-11-03T03:00:00Z", "to": "2026-11-03T19:00:00Z", "by": "hour"}),
+                               ("previous", {"from_": "2026-10-01", "to": "2026-10-31", "by": "month"})):
+            for field in ("TotalRequestsServed", "TotalBandwidthUsed", "Errors4xx"):
+                def change(item):
+                    now, before = item[field], item["previous"][field]
+                    return Fraction(now, before) if before else 10**30 + now if now else None
+                total = self.ask(**words, compare=compare)["zones"]["total"]
+                items = self.check_order({**words, "compare": compare, "sort": field + ".change"}, change, total)
+                news += sum(not item["previous"][field] and item[field] > 0 for item in items)
+                gone += sum(item["previous"][field] > 0 and not item[field] for item in items)
+                same += sum(not item["previous"][field] and not item[field] for item in items)
+        self.assertTrue(news and gone and same, (news, gone, same))
+        many = {"from_": "2026-11-01", "to": "2026-11-02", "by": "month", "compare": "previous"}
+        for sort, most in (("TotalRequestsServed.change", True), ("-TotalRequestsServed.change", False)):
+            first = self.ask("many", **many, sort=sort, top=1)["zones"]["items"][0]
+            self.assertEqual((first["TotalRequestsServed"], first["previous"]["TotalRequestsServed"] > 0),
+                             (1399, False) if most else (0, True))
+        coming = {"from_": "2026-11-04T10:00:00Z", "to": "2026-11-04T12:00:00Z", "compare": "week"}
+        self.assertEqual([zone["id"] for zone in self.ask(**coming, sort="TotalRequestsServed.change", top=3)["zones"]["items"]], [101, 102, 104])
+
+    def test_zones_are_ranked_by_their_charges(self):
+        def charges_of(month):
+            found = defaultdict(Decimal)
+            for line in json.loads(run("invoice", "--db", self.server.db, "--month", month, "--account", 1).stdout)["invoices"][0]["lines"]:
+                if line["resource"].startswith("zone:"):
+                    found[int(line["resource"][5:])] += Decimal(line["exact"])
+            return found
+
+        october, now = charges_of("2026-10"), charges_of("2026-11")
+        for zone in self.server.get("/billing/summary").json():
+            self.assertAlmostEqual(zone["MonthlyUsage"], float(now[zone["PullZoneId"]]), 9)
+        self.assertGreater(len(october), 20)
+        for words, charges in (({"from_": "2026-10-03", "to": "2026-10-31"}, october), ({"from_": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z"}, now),
+                               ({"from_": "2026-10-20"}, now)):
+            total = self.ask(**words)["zones"]["total"]
+            self.check_order({**words, "sort": "charges"}, lambda item: charges.get(item["id"]) or None, total)
+        self.assertEqual([zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", sort="charges", search="zone-1", top=100)["zones"]["items"]],
+                         sorted((zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", search="zone-1", top=100)["zones"]["items"]),
+                                key=lambda zone: (-october.get(zone, 0), zone)))
+        self.assertEqual(self.server.get("/insights?sort=charges", "sees").status, 403)
+        self.assertEqual(self.server.get("/insights?sort=charges", "operator").json()["Field"], "sort")
+        self.assertEqual(self.server.get("/insights?sort=charges&account=1", "operator").status, 200)
 
     # --- times ---
 
@@ -405,7 +476,9 @@ class Insights(Case):
         for query, field, key in (
                 ("from=yesterday", "from", "validation_error"), ("to=2026-13-01", "to", "validation_error"),
                 ("by=week", "by", "validation_error"), ("compare=last", "compare", "validation_error"),
-                ("sort=Total", "sort", "validation_error"), ("sort=-", "sort", "validation_error"),
+                ("sort=Total", "sort", "validation_error"), ("sort=name.change&compare=week", "sort", "validation_error"),
+                ("sort=CacheHitRate.rate", "sort", "validation_error"), ("sort=.change&compare=week", "sort", "validation_error"),
+                ("sort=TotalRequestsServed.change", "sort", "validation_error"), ("sort=-", "sort", "validation_error"),
                 ("top=0", "top", "validation_error"), ("top=101", "top", "validation_error"),
                 ("page=0", "page", "validation_error"), ("zone=x", "zone", "validation_error"),
                 ("region=ZZ9", "region", "validation_error"),
@@ -460,11 +533,83 @@ class Insights(Case):
         self.assertEqual(self.server.get("/insights?account=2").status, 403)
         self.assertEqual(self.server.get("/insights?account=1").body, self.server.get("/insights").body)
         self.assertEqual(self.server.get("/insights", "ingest").status, 403)
-        self.assertEqual(self.server.get("/insights", "operator").json()["Field"], "account")
+        for account in (0, -1):
+            self.assertEqual(self.server.get(f"/insights?account={account}", "operator").json()["Field"], "account")
         self.assertEqual(self.server.get("/insights?account=1", "operator").body,
                          self.server.get("/insights").body)
         self.assertEqual(self.server.get("/insights?account=77", "operator").status, 404)
         self.assertEqual(self.server.get("/insights", "billing").status, 403)
+
+    # --- the fleet ---
+
+    def fleet(self, begin, end, region=None):
+        """Rows of buckets by account."""
+        by_account = defaultdict(list)
+        for zone, rows in self.rows.items():
+            account = 1 if 101 <= zone <= 130 else {201: 2, 301: 4}.get(zone, 5)
+            by_account[account] += [row for row in rows if begin <= row["hour"] < end
+                                    and region in (None, row["region"])]
+        return by_account
+
+    def test_without_account_an_operator_sees_the_fleet(self):
+        self.assertGreater(int(self.waits), 0, "something waits in runs")
+        names = {1: "acme", 2: "borealis", 3: "empty", 4: "old", 5: "many"}
+        for _ in range(20):
+            begin = (CLOCK - timedelta(days=self.dice.randrange(1, 40))).replace(hour=0)
+            end = min(TODAY_END, begin + timedelta(days=self.dice.randrange(1, 30)))
+            region = self.dice.choice([None, None, "DE", "SG"])
+            words = {"from_": begin.date(), "to": (end - timedelta(days=1)).date(), "rank": "accounts", "top": 100,
+                     "by": "day", **({"region": region} if region else {})}
+            got = self.ask("operator", compare="previous", **words)
+            before = [datetime.fromisoformat(got["compare"][side]) for side in ("from", "to")]
+            rows, was = self.fleet(begin, end, region), self.fleet(*before, region)
+            self.assertEqual(got["totals"], totals_of(sum(rows.values(), [])))
+            self.assertEqual(got["previous"], totals_of(sum(was.values(), [])))
+            for name, metric in (("RequestsServed", "requests"), ("BandwidthUsed", "bytes")):
+                want = [sum(row[metric] for row in sum(rows.values(), [])
+                            if f"{row['hour']:%Y-%m-%dT00:00:00Z}" == at) for at in got["points"]["at"]]
+                self.assertEqual(got["points"][name], want)
+            everywhere = self.fleet(begin, end), self.fleet(*before)
+            for code in [region] if region else EDGES:
+                now, then = ([row for rows in of.values() for row in rows if row["region"] == code]
+                             for of in everywhere)
+                shown = [r for r in got["regions"] if r["id"] == code]
+                if any(row["requests"] or row["origin_bytes"] for row in now + then):
+                    self.assertEqual({k: shown[0][k] for k in totals_of(now)}, totals_of(now), code)
+                    self.assertEqual(shown[0]["previous"], totals_of(then), code)
+            accounts = got["accounts"]["items"]
+            self.assertEqual(got["accounts"]["total"], 5)
+            self.assertEqual({a["id"]: a["name"] for a in accounts}, names)
+            for a in accounts:
+                want = totals_of(rows[a["id"]])
+                self.assertEqual({k: a[k] for k in want}, want, (a["id"], words))
+                self.assertEqual(a["previous"], totals_of(was[a["id"]]))
+                self.assertEqual(sum(a["spark"]), want["TotalRequestsServed"])
+            self.assertEqual([a["id"] for a in accounts],
+                             sorted(names, key=lambda i: (-totals_of(rows[i])["TotalRequestsServed"], i)))
+            total = sum(z["TotalRequestsServed"] for page in range(1, 7) for z in
+                        self.ask("operator", **{**words, "page": page})["zones"]["items"])
+            self.assertEqual(total, got["totals"]["TotalRequestsServed"])
+
+    def test_accounts_are_ranked_paged_and_found(self):
+        def ids(**words):
+            return [a["id"] for a in self.ask("operator", rank="accounts", **words)["accounts"]["items"]]
+        self.assertEqual(ids(sort="name"), [1, 2, 3, 5, 4])
+        self.assertEqual(ids(sort="-name", top=2, page=2), [3, 2])
+        self.assertEqual(ids(search="AL"), [2])
+        self.assertEqual(ids(search="4"), [4])
+        self.assertEqual(ids(search="nothing of that"), [])
+        self.assertNotIn("accounts", self.ask("operator"))
+        self.assertNotIn("accounts", self.ask("operator", rank="zones"))
+        zone = self.ask("operator", zone=201)  # its account is found
+        self.assertEqual(zone, self.ask("operator", zone=201, account=2))
+        for key, query in (("user", "rank=accounts"), ("operator", "rank=accounts&account=1"),
+                           ("operator", "rank=accounts&zone=101"), ("operator", "rank=regions")):
+            answer = self.server.get("/insights?" + query, key)
+            self.assertEqual((answer.status, answer.json()["Field"]), (400, "rank"), query)
+        self.assertEqual(self.server.get("/insights?zone=999", "operator").error, "pullZone.not_found")
+        expired = self.server.get("/insights?from=2024-09-30&to=2024-10-01&by=hour", "operator")
+        self.assertEqual((expired.status, expired.json()["Field"]), (400, "by"))
 
     def test_the_tag_is_good_until_something_changes(self):
         first = self.server.get("/insights?compare=year")
@@ -472,8 +617,9 @@ class Insights(Case):
         self.assertEqual((again.status, again.body), (304, b""))
         tags = {self.server.get("/insights?" + words).headers["etag"] for words in (
             "compare=year", "compare=previous", "search=a", "search=b", "region=DE", "region=NY", "zone=101",
-            "top=21", "page=2", "sort=name", "sort=-name", "by=hour", "from=2026-11-01")}
-        self.assertEqual(len(tags), 13)
+            "top=21", "page=2", "sort=name", "sort=-name", "by=hour", "from=2026-11-01", "compare=week", "compare=day",
+            "sort=Errors5xx", "sort=Errors5xx.rate", "sort=Errors5xx.change&compare=week")}
+        self.assertEqual(len(tags), 18)
 
 
 if __name__ == "__main__":

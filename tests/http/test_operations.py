@@ -14,7 +14,7 @@ class Operations(Case):
 
     def test_the_reply_holds_what_a_command_line_prints(self):
         listed = self.ask("key-list", {"format": "table"}).json()
-        self.assertEqual(listed["out"].split("\n")[0], "id\taccount\troles\tkey\tcreated\trevoked")
+        self.assertEqual(listed["out"].split("\n")[0], "id\taccount\troles\tkey\tcreated\trevoked\tname")
         self.assertEqual(listed["answer"], self.server.get("/keys", "operator").json())
         self.assertEqual((listed["said"], listed["no"], listed["next"]), ([], False, ""))
         self.assertEqual(json.loads(self.ask("key-list").json()["out"]), listed["answer"])
@@ -121,6 +121,85 @@ class Operations(Case):
             else:
                 self.assertEqual(answer.status, 200, number)
 
+    def test_the_list_says_what_a_form_needs(self):
+        listed = {one["name"]: one for one in self.server.get("/operations", "operator").json()["operations"]}
+        enter = {one["name"]: one for one in listed["ledger enter"]["parameters"]}
+        self.assertEqual(enter["kind"]["choices"], ["payment", "adjustment"])
+        self.assertEqual((enter["account"]["kind"], enter["account"]["minimum"], enter["account"]["maximum"]), ("number", 1, 2**63 - 1))
+        self.assertEqual((enter["reference"]["kind"], enter["reference"]["minLength"], enter["reference"]["maxLength"]), ("text", 1, 63))
+        activate = {one["name"]: one for one in listed["book activate"]["parameters"]}
+        self.assertEqual((activate["maxChange"]["default"], activate["maxChange"]["value"]), ("10", "PERCENT"))
+        self.assertEqual({name for name, one in listed.items() if any("choices" in p and p["kind"] != "choice" for p in one["parameters"])}, set())
+        self.assertIn("--shadow", listed["book add"]["details"])
+        for name, one in listed.items():
+            told = self.server.ask("POST", "/operations/" + name.replace(" ", "-"), "user", b"{}")
+            self.assertEqual(told.status, 403, name)
+
+    def balance(self, account):
+        return self.ask("ledger", {"account": account}).json()["answer"]["balance"]
+
+    def test_what_is_tried_is_taken_back(self):
+        paid = {"account": 2, "kind": "payment", "amount": "12.50", "reference": "try 1"}
+        before, entries = self.balance(2), len(self.ask("audit", {}).json()["answer"]["entries"])
+        tried = self.ask("ledger-enter?dryRun=true", paid)
+        self.assertEqual((tried.status, tried.json()["answer"]["known"], tried.json()["answer"]["balance"]), (200, False, "12.5"))
+        self.assertNotIn("entry", tried.json())
+        self.assertEqual(self.balance(2), before)
+        self.assertEqual(len(self.ask("audit", {}).json()["answer"]["entries"]), entries)
+        self.refused(self.ask("ledger-enter?dryRun=true", {**paid, "amount": "-1"}), 400, "validation_error", "amount")
+        self.refused(self.ask("ledger-enter?dryRun=yes!", paid), 400, "validation_error", "dryRun")
+        done = self.ask("ledger-enter?dryRun=false", paid).json()
+        noted = self.ask("audit", {"after": done["entry"] - 1}).json()["answer"]["entries"]
+        self.assertEqual((noted[0]["id"], noted[0]["operation"], noted[0]["arguments"]["reference"]), (done["entry"], "ledger enter", "try 1"))
+        self.assertNotIn("entry", self.ask("ledger-enter", paid).json(), "the same again leaves no entry")
+        self.refused(self.ask("key-create?dryRun=true", {"Account": 1, "Roles": ["User"]}), 400, "validation_error", "dryRun")
+        made = self.ask("key-create", {"Account": 1, "Roles": ["User"]}).json()["answer"]
+        self.assertEqual(self.ask("key-revoke?dryRun=true", {"id": made["Id"]}).status, 200)
+        self.assertEqual(self.server.ask("GET", "/user", made["Key"]).status, 200, "the key still works")
+        own = {"account": 2, "kind": "payment", "amount": "1", "reference": "own path"}
+        self.assertEqual(self.server.ask("POST", "/ledger?dryRun=true", "operator", json.dumps(own).encode()).status, 200)
+        self.assertIn("own path", self.ask("ledger", {"account": 2}).json()["out"], "a path of its own ignores it")
+
+    def test_one_object_of_the_catalogue_changes(self):
+        def whole():
+            return json.loads(self.ask("catalog-show", {}).json()["out"])
+
+        before = whole()
+        same = self.ask("apply", before).json()
+        self.assertEqual((same["answer"]["changed"], same["answer"]["deleted"]), (0, 0))
+        account = {"id": 70, "name": "new", "tax": {"VAT": 19.10}}
+        tried = self.ask("catalog-change?list=accounts&dryRun=true&was=none", account).json()
+        self.assertEqual((tried["answer"]["accountsAdded"], tried["answer"]["dryRun"]), (1, True))
+        self.assertEqual(whole(), before)
+        self.assertEqual(self.ask("catalog-change?list=accounts&was=none", account).json()["answer"]["accountsAdded"], 1)
+        self.refused(self.ask("catalog-change?list=accounts&was=none", account), 400, "validation_error", "was")
+        zone = {"id": 7001, "account": 70, "name": "new-zone", "created": "2026-11-01T00:00:00Z"}
+        self.assertEqual(self.ask("catalog-change?list=zones", zone).json()["answer"]["zonesAdded"], 1)
+        after = whole()
+        self.assertEqual([one for one in after["accounts"] if one not in before["accounts"]], [account])
+        self.assertEqual([one for one in after["zones"] if one not in before["zones"]], [zone])
+        shown = self.ask("catalog-show", {"list": "accounts", "id": 70}).json()["answer"]
+        self.assertEqual(shown["document"], account)
+        changed = {**account, "contract": {"discount_percent": "5"}}
+        self.refused(self.ask("catalog-change?list=accounts&was=" + "0" * 64, changed), 400, "validation_error", "was")
+        self.assertEqual(self.ask("catalog-change?list=accounts&was=" + shown["sha256"], changed).json()["answer"]["changed"], 1)
+        self.refused(self.ask("catalog-change?list=accounts", {**account, "contract": {"discount_percent": "x"}}), 400,
+                     "catalog.invalid", "contract.discount_percent")
+        self.refused(self.ask("catalog-change?list=zones", {**zone, "account": 71}), 400, "catalog.invalid", "account")
+        self.refused(self.ask("catalog-change?list=accounts&remove=70"), 400, "catalog.invalid", None)  # its zone is left
+        self.assertEqual(self.ask("catalog-change?list=zones&remove=7001").json()["answer"]["deletions"],
+                         [{"list": "zones", "id": 7001, "name": "new-zone"}])
+        self.assertEqual(self.ask("catalog-change?list=accounts&remove=70").json()["answer"]["deleted"], 1)
+        self.assertEqual(whole(), before)
+        for target, document, status, field in (
+                ("catalog-change?list=accounts&remove=70", None, 404, "remove"), ("catalog-change?list=accounts", None, 400, "document"),
+                ("catalog-change?list=accounts&remove=1", {"id": 1, "name": "x"}, 400, "remove"), ("catalog-change", {"id": 1, "name": "x"}, 400, "list"),
+                ("catalog-show?id=1", None, 400, "list"), ("catalog-show?list=accounts&id=70", None, 404, "id")):
+            with self.subTest(target=target):
+                self.refused(self.ask(target, document), status, {400: "validation_error", 404: "resource.not_found"}[status], field)
+        for bad in ([], {"name": "x"}, {"id": "7", "name": "x"}, {"id": 0, "name": "x"}):
+            self.refused(self.ask("catalog-change?list=accounts", bad), 400, "catalog.invalid")
+
     def test_bad_input_is_refused_by_its_name(self):
         for target, document, status, field in self.BAD:
             with self.subTest(target=target, document=document):
@@ -128,7 +207,7 @@ class Operations(Case):
                              {400: "validation_error", 404: "resource.not_found"}[status], field)
 
 
-ROW = re.compile(r'OPERATION\((\w+), "([^"]+)", \w+, "\w+", "([^"]+)", (\S+), (\S+)\)')
+ROW = re.compile(r'OPERATION\((\w+), "([^"]+)", \w+, \w+, "\w+", "([^"]+)", (\S+), (\S+)\)')
 TYPES = {"boolean": "boolean", "integer": "integer", "string": "string", "object": "object",
          "object or string": None}
 VALUES = {"boolean": "true", "integer": "1", "string": "2026-10"}

@@ -80,6 +80,19 @@ class Served(Case):
         self.assertEqual(self.post("/ingest/logs", body, "ingest").json()["accepted"], 5)
         self.assertEqual(self.post("/ingest/logs/withdraw", gzip.compress(body)).json()["segments"], 1)
 
+    def test_what_is_tried_is_taken_back(self):
+        body = self.lines(7) + b"no line\n"
+        self.post("/ingest/logs", body, "ingest")
+        entries = len(self.entries())
+        tried = self.post("/ingest/logs/withdraw?dryRun=true", body).json()
+        self.assertEqual((tried["segments"], tried["lines"], tried["accepted"], tried["rejected"], tried["more"]), (1, 8, 7, 1, False))
+        self.assertNotIn("entry", tried)
+        self.assertEqual((self.total(), len(self.entries())), (self.before + 7, entries))
+        self.assertEqual(self.post("/ingest/logs/withdraw?dryRun=true", self.lines(1)).json()["segments"], 0)
+        done = self.post("/ingest/logs/withdraw", body).json()
+        self.assertEqual((done["accepted"], self.total()), (7, self.before))
+        self.refused(self.post("/ingest/logs/withdraw?dryRun=2", body), 400, "validation_error", "dryRun")
+
     def test_lines_that_wait(self):
         bodies = []
         for _ in range(4):  # few lines of several zones: they wait together

@@ -9,7 +9,6 @@
 #include "advice/model.h"
 #include "tollbook/calendar.h"
 
-#include <gsl/gsl_rng.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +147,7 @@ static void print_paths(size_t rounds, uint64_t seed)
     static const int used[] = {0, 5, 6, 10, TB_USAGE_REQUESTS};
     tb_error err;
     tb__arena arena;
+    static const tb__outlook outlook[TB_USAGE_COLUMNS]; /* something comes everywhere */
     tb__rater *rater = NULL;
     tb_forecast f = {.account = 1};
     tb_i128 *net = calloc(rounds, sizeof *net), gross;
@@ -157,7 +157,7 @@ static void print_paths(size_t rounds, uint64_t seed)
                                .rounding = {-3, 2}};
     state = seed;
     tb__arena_init(&arena, NULL);
-    must(tb__rater_new(&input, &arena, NULL, &rater, &f, &err), &err);
+    must(tb__rater_new(&input, outlook, &arena, &rater, &f, &err), &err);
     for (size_t i = 0; net && i < rounds; i++) {
         tb_i128 more[2 * TB_USAGE_COLUMNS] = {0};
         for (int p = 0; p < 2; p++)
@@ -203,10 +203,10 @@ static void draw_series(size_t paths, uint64_t seed)
             ahead.share_us[d] = TB_US_PER_DAY;
         tb__arena_init(&arena, NULL);
         must(tb__outlook_make(days, (size_t)known, &ahead, &arena, &outlook, &err), &err);
-        gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-        gsl_rng_set(rng, seed);
+        tb__random random;
+        tb__random_seed(&random, (uint32_t)seed);
         for (size_t i = 0; i < paths; i++) {
-            tb__draw_path(rng, &draw);
+            tb__draw_path(&random, &draw);
             tb__outlook_path(&outlook, &ahead, &draw, path);
             sum[i] = 0;
             for (long d = 0; d < n; d++)
@@ -217,7 +217,6 @@ static void draw_series(size_t paths, uint64_t seed)
         print_number(s.p50);
         print_number(s.p95);
         putchar('\n');
-        gsl_rng_free(rng);
         tb__arena_release(&arena);
     }
     free(sum);

@@ -18,7 +18,7 @@ from script import random_seed  # noqa: E402
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 LIBRARIES = os.environ.get("TB_LIBRARIES", "").split()
-PARTS = ("start", "fit", "single", "clean", "laws", "outlook", "forecast", "forecast_json", "rate", "spread")
+PARTS = ("start", "fit", "single", "clean", "laws", "outlook", "forecast", "forecast_json", "random", "rate", "spread")
 VARIANTS = (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O3", "-march=native"), ("clang", "-O0"),
             ("clang", "-O3", "-march=native"))
 PATHS, FORECASTS = 2000, 12

@@ -13,9 +13,15 @@ static uint32_t bit(tb_role role)
 START_TEST(operator_keys_belong_to_account_0_alone)
 {
     const uint32_t user = 1u << TB_ROLE_USER, ingest = 1u << TB_ROLE_INGEST,
-                   operators = 1u << TB_ROLE_OPERATOR;
+                   operators = 1u << TB_ROLE_OPERATOR, finance = 1u << TB_ROLE_FINANCE,
+                   support = 1u << TB_ROLE_SUPPORT, admin = 1u << TB_ROLE_CUSTOMER_ADMIN;
     ck_assert_ptr_null(tb_roles_refusal(0, ingest | operators));
+    ck_assert_ptr_null(tb_roles_refusal(0, finance | support));
     ck_assert_ptr_null(tb_roles_refusal(1, user | ingest));
+    ck_assert_ptr_null(tb_roles_refusal(1, admin));
+    ck_assert_ptr_nonnull(tb_roles_refusal(0, admin));
+    ck_assert_ptr_nonnull(tb_roles_refusal(1, finance));
+    ck_assert_ptr_nonnull(tb_roles_refusal(1, support | user));
     ck_assert_ptr_nonnull(tb_roles_refusal(0, user));
     ck_assert_ptr_nonnull(tb_roles_refusal(1, operators));
     ck_assert_ptr_nonnull(tb_roles_refusal(1, user | operators));
@@ -81,25 +87,43 @@ START_TEST(role_names_are_case_sensitive_and_whole)
 }
 END_TEST
 
-/* Contract 0.1, spelled out a second time. */
+/* Whom CustomerAdmin may make keys for (issue 42, section 5). */
+START_TEST(a_customers_admin_is_above_its_accounts_roles_and_no_others)
+{
+    const uint32_t admin = bit(TB_ROLE_CUSTOMER_ADMIN), user = bit(TB_ROLE_USER);
+    for (int r = 0; r < TB_ROLE_COUNT; r++) {
+        const bool foreign = r == TB_ROLE_INGEST || r == TB_ROLE_OPERATOR || r == TB_ROLE_FINANCE ||
+                             r == TB_ROLE_SUPPORT;
+        ck_assert_int_eq(tb_roles_within(bit((tb_role)r), admin), !foreign);
+        ck_assert_int_eq(tb_roles_within(bit((tb_role)r) | admin, user), 0);
+    }
+    ck_assert(!tb_roles_within(user | bit(TB_ROLE_INGEST), admin));
+    ck_assert(tb_roles_within(0, 0));
+}
+END_TEST
+
+/* Contract 0.1, and section 5 of issue 42, spelled out a second time. */
 START_TEST(roles_open_what_the_contract_says)
 {
     static const struct {
         const char *name;
-        bool statistics, zones, billing, ingest, operator_, keys;
+        bool statistics, zones, billing, ingest, operator_, keys, reads, money, admin;
     } rows[] = {
-        {"User", 1, 1, 1, 0, 0, 1},
-        {"UserApi", 1, 1, 1, 0, 0, 1},
-        {"SubuserAPIStatistics", 1, 0, 0, 0, 0, 0},
-        {"SubuserStatistics", 1, 0, 0, 0, 0, 0},
-        {"SubuserManage", 1, 1, 0, 0, 0, 0},
-        {"SubuserAPIManage", 1, 1, 0, 0, 0, 0},
-        {"SubuserAPIPullZones", 0, 1, 0, 0, 0, 0},
-        {"SubuserPullZones", 0, 1, 0, 0, 0, 0},
-        {"SubuserAPIBilling", 0, 0, 1, 0, 0, 0},
-        {"SubuserBilling", 0, 0, 1, 0, 0, 0},
-        {"Ingest", 0, 0, 0, 1, 0, 0},
-        {"Operator", 0, 0, 0, 1, 1, 0},
+        {"User", 1, 1, 1, 0, 0, 1, 0, 0, 0},
+        {"UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0},
+        {"SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0},
+        {"SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0},
+        {"Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0},
+        {"Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1},
+        {"Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0},
+        {"Support", 0, 0, 0, 0, 0, 0, 1, 0, 0},
+        {"CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1},
     };
     ck_assert_uint_eq(sizeof rows / sizeof *rows, TB_ROLE_COUNT);
     for (size_t i = 0; i < TB_ROLE_COUNT; i++) {
@@ -107,12 +131,17 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert(tb_role_parse(rows[i].name, &role));
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_STATISTICS), rows[i].statistics);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_PULL_ZONES), rows[i].zones);
-        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing || rows[i].operator_);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_WHAT_IF),
-                         rows[i].billing || rows[i].operator_);
+                         rows[i].billing || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INGEST), rows[i].ingest);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_OPERATOR), rows[i].operator_);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_KEYS), rows[i].keys);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_READ), rows[i].reads);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_MONEY), rows[i].money);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_ADMIN), rows[i].admin);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_ADMIN_READ), rows[i].admin || rows[i].reads);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INSIGHTS), rows[i].statistics || rows[i].reads);
     }
 }
 END_TEST
@@ -203,6 +232,7 @@ int main(void)
     tcase_add_test(t, a_masked_key_shows_its_beginning);
     tcase_add_test(t, every_role_is_found_by_its_name);
     tcase_add_test(t, role_names_are_case_sensitive_and_whole);
+    tcase_add_test(t, a_customers_admin_is_above_its_accounts_roles_and_no_others);
     tcase_add_test(t, roles_open_what_the_contract_says);
     tcase_add_test(t, a_set_of_roles_opens_what_any_of_them_opens);
     tcase_add_test(t, no_roles_open_only_what_asks_for_none);

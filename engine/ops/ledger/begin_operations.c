@@ -98,7 +98,8 @@ static const tb_operation rows[] = {
          "moment, and due then where no day is given. The same again changes nothing. Until the "
          "first document is\n"
          "final, balances and month can be given anew: what was entered before is taken back.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
+     .write_access = TB_ACCESS_MONEY,
      TB__PARAMS(params),
      .read = show_begin,
      .write = set_begin,

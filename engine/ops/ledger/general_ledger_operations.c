@@ -503,7 +503,7 @@ static const tb_operation rows[] = {
      .details = "What was used and had no invoice at the month's end is accrued, net, on its last day, and\n"
                 "reversed on the first of the next month. Debits equal credits in each entry. Codes are\n"
                 "those of the price book (\"ledger_codes\") in force at the month's end.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(export_params),
      .read = export_month,
      .slow = true},
@@ -511,7 +511,7 @@ static const tb_operation rows[] = {
      .summary = "Close a month: it takes no entries any more, and its export does not change",
      .details = "What `ledger accrue` would enter is entered first. An entry dated in a closed month is refused, whichever way\n"
                 "it comes. --reopen takes the newest closing back.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_MONEY,
      TB__PARAMS(close_params),
      .read = prepare_closing,
      .write = close_month,

@@ -263,20 +263,20 @@ static const tb_operation rows[] = {
      .summary = "List an account's invoices, payments and adjustments, and the balance",
      .details = "See also: ledger pay, ledger adjust, ledger credit, ledger statement, ledger aging,\n"
                 "ledger accrue, ledger grace, ledger begin, ledger import, ledger export, ledger close.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(list_params),
      .read = list_entries},
     {.name = "ledger statement",
      .summary = "Print an account's statement, with its balance before and after",
      .details = "A statement is for the customer: what was invoiced, credited and paid from one day to\n"
                 "another. Balances in the account's favour are positive.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(statement_params),
      .read = show_statement},
     {.name = "ledger enter",
      .summary = "Enter a payment or an adjustment of the balance",
      .details = "",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_MONEY,
      TB__PARAMS(enter_params),
      .write = enter},
     {.name = "ledger credit",
@@ -284,7 +284,7 @@ static const tb_operation rows[] = {
      .details = "Credit is money in the balance that the account's invoices draw when they are made final,\n"
                 "after tax, the credit with the oldest last day first. What a void invoice drew is given\n"
                 "back. What is left behind the last day expires.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_MONEY,
      TB__PARAMS(credit_params),
      .write = grant},
 };

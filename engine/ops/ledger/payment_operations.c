@@ -569,7 +569,7 @@ static const tb_operation rows[] = {
                 "that the file names, else to the one account called like its payer. The status is 1 where\n"
                 "rows are unmatched; these are listed, and nothing of them is kept. The same file again\n"
                 "changes nothing: a row is known by the bank's id, or by its cells.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_MONEY,
      TB__PARAMS(import_params),
      .write = import_file},
 };

@@ -249,7 +249,7 @@ static const tb_operation rows[] = {
          "month is made final they are taken back by one entry, and its invoice stands for them. The same\n"
          "again changes nothing. What is left of credits behind their last day goes by an entry\n"
          "`credit_expired`, whoever they belong to. `serve` does all of it daily, just after midnight.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_MONEY,
      TB__PARAMS(accrue_params),
      .slow = true,
      .write = accrue},
@@ -260,7 +260,8 @@ static const tb_operation rows[] = {
          "its zones are shown with Enabled false, and their logs are closed, until a payment takes the balance\n"
          "above 0. At first it is 0 days: a balance of 0 is not above 0. Usage is charged by what the catalogue\n"
          "declares, whatever is shown.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
+     .write_access = TB_ACCESS_MONEY,
      TB__PARAMS(grace_params),
      .read = show_grace,
      .write = set_grace,

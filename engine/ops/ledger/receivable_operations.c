@@ -270,7 +270,7 @@ static const tb_operation rows[] = {
      .details = "A payment goes to the invoice that it names, other money to the oldest due. Days count from\n"
                 "the due date, and from the day of issue where none is agreed. An adjustment below zero is\n"
                 "listed by its reference, due on its own day.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(aging_params),
      .read = show_aging,
      .slow = true},

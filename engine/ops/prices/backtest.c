@@ -296,9 +296,8 @@ static tb_code test_some(const tb_ops *ops, const tb_args *args, const tb_month_
 static tb_code begin(const tb_ops *ops, const tb_args *args, uint32_t paths, backtesting *b,
                      tb_reply *reply, tb_error *err)
 {
-    if (ops->shared && paths > TB_FORECAST_PATHS)
-        return tb_fail(err, TB_E_TOO_MUCH, "paths", "At most %d are possible here.",
-                       TB_FORECAST_PATHS);
+    tb_code code = tb__forecast_check_paths(ops, paths, err);
+    if (code) return code;
     *b = (backtesting){.now_us = ops->now_us};
     if (args->next) return take_up(args->next, ops->now_us, b, err);
     put_head(tb_arg_is(args, "format", "table"),

@@ -195,33 +195,29 @@ static tb_code forecast_lasting(tb_store *store, const tb_month_books *books, tb
     return code;
 }
 
-tb_code tb_running_forecast(tb_store *store, int64_t account, int64_t now_us, uint64_t seed,
-                            uint32_t paths, tb_forecast *ret_forecast, tb_error *err)
+tb_code tb_running_forecast(tb_store *store, const tb_forecast_question *question,
+                            tb_forecast *ret_forecast, tb_error *err)
 {
     tb_month_books books;
-    tb_forecast_question q = {.account = account,
-                              .month = tb_month_from_us(now_us),
-                              .at_us = now_us,
-                              .seed = seed,
-                              .paths = paths,
-                              .by_day = true};
+    tb_forecast_question q = *question;
     bool prepaid = false;
-    tb_code code = tb_forecast_from(store, now_us, &q.from_us, err);
+    q.month = tb_month_from_us(q.at_us);
+    q.by_day = true;
+    tb_code code = tb_forecast_from(store, q.at_us, &q.from_us, err);
     if (!code) code = tb_month_books_read(store, &books, err);
     if (code) return code;
-    code = tb_store_account_prepaid(store, account, &prepaid, err);
+    code = tb_store_account_prepaid(store, q.account, &prepaid, err);
     if (!code)
-        code = prepaid ? forecast_lasting(store, &books, &q, now_us, ret_forecast, err)
+        code = prepaid ? forecast_lasting(store, &books, &q, q.at_us, ret_forecast, err)
                        : tb_account_forecast(store, &books, &q, ret_forecast, err);
     tb_month_books_release(&books);
     return code;
 }
 
-tb_code tb_forecast_answer(tb_store *store, int64_t account, int64_t now_us, uint64_t seed,
-                           uint32_t paths, tb_buf *out, tb_error *err)
+tb_code tb_forecast_answer(tb_store *store, const tb_forecast_question *question, tb_buf *out, tb_error *err)
 {
     tb_forecast forecast;
-    tb_code code = tb_running_forecast(store, account, now_us, seed, paths, &forecast, err);
+    tb_code code = tb_running_forecast(store, question, &forecast, err);
     return code ? code : tb_forecast_json(&forecast, out, err);
 }
 

@@ -106,6 +106,18 @@ static void put_lasts(const tb_forecast *f, tb_buf *out)
     tb_buf_str(out, "\n");
 }
 
+/* In percent, with one digit. */
+static void put_above(const tb_forecast *f, tb_buf *out)
+{
+    for (size_t i = 0; i < f->n_limits; i++) {
+        char text[TB_DECIMAL_TEXT_MAX + 1];
+        const uint64_t permille = ((uint64_t)f->over[i] * 1000 + f->paths / 2) / f->paths;
+        *tb_decimal_put(text, f->limits[i]) = 0;
+        tb_buf_fmt(out, "%" PRIu64 ".%" PRIu64 " %% likely to exceed %s %s, tax included\n", permille / 10,
+                   permille % 10, text, f->currency);
+    }
+}
+
 /* Each reason once. */
 static void put_reasons(const tb_forecast *f, tb_buf *out)
 {
@@ -134,6 +146,7 @@ void tb__forecast_table(const tb_forecast *f, tb_buf *out)
     tb_buf_str(out, "\n");
     put_amount(f, net, &f->net, out);
     put_amount(f, gross, &f->gross, out);
+    put_above(f, out);
     put_lasts(f, out);
     tb_buf_str(out, "\n");
     put_reasons(f, out);

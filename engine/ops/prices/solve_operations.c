@@ -77,7 +77,7 @@ static const tb_operation rows[] = {
          "patched; without one, the first BOOK). All crossings from 0 units on, exact; where\n"
          "both cost the same over a stretch, or the order changes at a tier, a flat or a block\n"
          "without their ever costing the same, the answer says so. Files need no database.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(breakeven_params),
      .read = tb__solve_breakeven,
      .storeless = true},
@@ -87,7 +87,7 @@ static const tb_operation rows[] = {
          "Searched over the portfolio, put on the price grid and rated again exactly, with the\n"
          "residual. Exit status 1 if there is none: the prices bill nothing, or everything\n"
          "else alone earns more. Advice: nothing is changed. Try the prices with whatif.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(price_params),
      .read = tb__solve_price,
      .slow = true},
@@ -97,7 +97,7 @@ static const tb_operation rows[] = {
          "Each offer is a monthly minimum and the percent that it takes off the prices:\n"
          "--offer 0=0 --offer 500=10 --offer 2000=18. The span is billed again under all of\n"
          "them, and under what lies between with --between linear.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(commit_params),
      .read = tb__solve_commit,
      .slow = true},

@@ -215,7 +215,8 @@ static const tb_operation rows[] = {
          "A scenario that was used is kept under its name and hash, and may be named again:\n"
          "NAME is the last of that name, NAME@HASH the one whose SHA-256 begins so. No invoice\n"
          "is touched. Exit status 1: nothing is stored in these months.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
+     .write_access = TB_ACCESS_OPERATOR,
      TB__PARAMS(params),
      .read = read_months,
      .write = keep,

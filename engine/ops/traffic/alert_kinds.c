@@ -57,7 +57,7 @@ static tb_code read_forecast(tb__alert_look *look, tb_error *err)
     tb_decimal limits[TB_ALERTS_MAX];
     tb_forecast forecast;
     tb_forecast_question q = {.account = look->account, .month = look->month, .at_us = look->now_us,
-                              .seed = TB_FORECAST_SEED, .paths = TB_ALERT_PATHS, .limits = limits,
+                              .seed = TB_FORECAST_SEED, .paths = TB_FORECAST_PATHS, .limits = limits,
                               .n_limits = look->n_rules};
     if (look->has_forecast) return TB_OK;
     for (size_t i = 0; i < look->n_rules; i++)

@@ -1,6 +1,7 @@
-/* Reads the answer of GET /insights. All zones are summed by the metrics of the sort order; only the zones of the page
- * are read further: all totals, those of the compared range, and a spark. */
+/* Reads the answer of GET /insights. All zones (and accounts, where these are ranked) are summed by the metrics of the
+ * sort order; only those of the page are read further: all totals, those of the compared range, and a spark. */
 #include "tollbook/statistics.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/retain.h"
 
 #include <stdlib.h>
@@ -15,20 +16,27 @@ typedef struct page_row {
     size_t name; /* where it begins in names */
 } page_row;
 
+/* Zones, or accounts. */
+typedef struct ranking {
+    tb_zone_sums all, before; /* before: the same, of the compared range, for an order by change */
+    uint32_t *order; /* of all, as far as the page goes */
+    page_row *page;
+    size_t n_page;
+    tb_buf names;
+} ranking;
+
 typedef struct reading {
     tb_store *store;
     const tb_insights_query *ask;
+    tb_scope scope;
     tb_period period;
     const tb_alloc *alloc;
     tb_series series, before;
     tb_region_summed *regions, *regions_before;
     size_t n_regions, n_regions_before;
-    tb_zone_sums zones;
-    uint32_t *order; /* of zones, as far as the page goes */
-    page_row *page;
-    size_t n_page, n_spark;
-    tb_buf names;
-    tb_insights_row *rows; /* regions, then the page */
+    ranking zones, accounts;
+    size_t n_spark;
+    tb_insights_row *rows; /* regions, then the pages */
 } reading;
 
 static bool is_compared(const reading *r)
@@ -54,7 +62,7 @@ static tb_code keep_to_hours(reading *r, tb_error *err)
     const bool earlier = is_compared(r) && p->before.first < p->range.first;
     const int64_t first = earlier ? p->before.first : p->range.first;
     tb_kept kept;
-    tb_code code = tb_store_kept(r->store, r->ask->scope.account, &kept, err);
+    tb_code code = tb_store_kept(r->store, r->scope.account, &kept, err);
     if (code) return code;
     if (p->range.hourly && tb_month_from_day(first / 24) < kept.hours) {
         if (!p->by_itself) return refuse_hours(kept.hours, err);
@@ -71,7 +79,7 @@ static tb_code read_series(reading *r, tb_range range, tb_series *series, tb_err
 {
     tb_code code = tb_series_init(series, range, tb_insights_metrics(), r->alloc, err);
     if (code) return code;
-    return tb_store_scope_series(r->store, &r->ask->scope, series, err);
+    return tb_store_scope_series(r->store, &r->scope, series, err);
 }
 
 /* The last day's bucket holds just the hours that count. */
@@ -100,10 +108,10 @@ static tb_code read_regions(reading *r, tb_error *err)
 {
     const tb_period *p = &r->period;
     const uint32_t metrics = tb_insights_metrics();
-    tb_code code = tb_store_scope_regions(r->store, &r->ask->scope, p->range, metrics, &r->regions,
+    tb_code code = tb_store_scope_regions(r->store, &r->scope, p->range, metrics, &r->regions,
                                           &r->n_regions, err);
     if (code || !is_compared(r)) return code;
-    return tb_store_scope_regions(r->store, &r->ask->scope, tb_period_before(p), metrics, &r->regions_before,
+    return tb_store_scope_regions(r->store, &r->scope, tb_period_before(p), metrics, &r->regions_before,
                                   &r->n_regions_before, err);
 }
 
@@ -166,26 +174,68 @@ static void rank_first(const tb_u128 *key, size_t n, ranked *first, size_t want)
     qsort(first, want, sizeof *first, by_rank);
 }
 
-static tb_code order_zones(reading *r, size_t want, tb_error *err)
+static int by_amount(const void *a, const void *b)
 {
-    const size_t n = r->zones.n;
+    return tb_decimal_compare((*(const tb_zone_amount *const *)a)->amount, (*(const tb_zone_amount *const *)b)->amount);
+}
+
+static int by_zone(const void *a, const void *b)
+{
+    const tb_zone_amount *x = a, *y = b;
+    return x->zone < y->zone ? -1 : x->zone > y->zone;
+}
+
+/* The key of a charge is its place among all; 0: a zone without one, which comes last. */
+static tb_code charge_keys(const reading *r, const ranking *of, tb_u128 *key, tb_error *err)
+{
+    const tb_range range = r->period.range;
+    const int64_t end = (range.first + range.count) * (range.hourly ? 1 : 24), come = r->period.come;
+    const int64_t last_us = (end < come ? end : come) * TB_US_PER_HOUR - 1;
+    tb_zone_amount *list = NULL;
+    size_t n = 0, place = 0;
+    tb_code code = tb_zone_amounts_read(r->store, r->scope.account, tb_month_from_us(last_us), last_us, &list, &n, err);
+    if (code) return code;
+    const tb_zone_amount **sorted = malloc((n + 1) * sizeof *sorted);
+    size_t *places = calloc(n + 1, sizeof *places);
+    if (!sorted || !places) code = tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++)
+        sorted[i] = &list[i];
+    if (!code && n) qsort(sorted, n, sizeof(tb_zone_amount *), by_amount);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!i || by_amount(&sorted[i - 1], &sorted[i]) != 0) place++;
+        places[sorted[i] - list] = r->ask->order.ascending ? n + 1 - place : place;
+    }
+    for (size_t i = 0; !code && i < of->all.n; i++) {
+        const tb_zone_amount wanted = {.zone = of->all.zones[i].id}, *found = n ? bsearch(&wanted, list, n, sizeof *list, by_zone) : NULL;
+        key[i] = found ? places[found - list] : 0;
+    }
+    free(places);
+    free(sorted);
+    free(list);
+    return code;
+}
+
+static tb_code order_all(const reading *r, ranking *of, size_t want, tb_error *err)
+{
+    const size_t n = of->all.n;
     tb_u128 *key = malloc((n + 1) * sizeof *key);
     ranked *first = malloc((want + 1) * sizeof *first);
-    const tb_code code = key && first ? TB_OK : tb_no_memory(err);
+    tb_code code = key && first ? TB_OK : tb_no_memory(err);
     if (!code) {
-        tb_insights_order_keys(r->ask->order, r->zones.sums, n, key);
-        rank_first(key, n, first, want);
+        if (r->ask->order.measure == TB_INSIGHTS_CHARGES) code = charge_keys(r, of, key, err);
+        else tb_insights_order_keys(r->ask->order, of->all.sums, of->before.sums, n, key);
     }
+    if (!code) rank_first(key, n, first, want);
     for (size_t i = 0; !code && i < want; i++)
-        r->order[i] = first[i].at;
+        of->order[i] = first[i].at;
     free(key);
     free(first);
     return code;
 }
 
-static tb_zone_question question_of(const tb_insights_query *ask, const tb_period *p)
+static tb_zone_question question_of(const tb_insights_query *ask, tb_scope scope, const tb_period *p)
 {
-    return (tb_zone_question){.scope = ask->scope,
+    return (tb_zone_question){.scope = scope,
                               .choice = {ask->search, ask->order.field < 0},
                               .range = p->range,
                               .metrics = tb_insights_order_metrics(ask->order),
@@ -193,20 +243,38 @@ static tb_zone_question question_of(const tb_insights_query *ask, const tb_perio
                               .shown = tb_insights_metrics()};
 }
 
-/* The zones that come first, to the end of the page. A deleted one is among them where it has something of either time,
+static bool is_by_change(const tb_insights_query *ask, const tb_period *p)
+{
+    return ask->order.measure == TB_INSIGHTS_CHANGE && p->before.count > 0;
+}
+
+/* The same zones or accounts, summed over the compared range. */
+static tb_zone_question question_before(tb_zone_question q)
+{
+    const tb_range range = q.range;
+    q.range = q.before;
+    q.before = range;
+    return q;
+}
+
+/* Those that come first, to the end of the page. A deleted one is among them where it has something of either time,
  * so that zones add up to their account. */
-static tb_code rank_zones(reading *r, tb_error *err)
+static tb_code rank_all(const reading *r, ranking *of, tb_error *err)
 {
     const tb_insights_order order = r->ask->order;
-    const tb_zone_question q = question_of(r->ask, &r->period);
-    tb_code code = tb_store_zone_sums(r->store, &q, &r->zones, err);
+    const tb_zone_question q = question_of(r->ask, r->scope, &r->period);
+    const tb_zone_question before = question_before(q);
+    tb_code (*sum)(tb_store *, const tb_zone_question *, tb_zone_sums *, tb_error *) =
+        of == &r->accounts ? tb_store_account_sums : tb_store_zone_sums;
+    tb_code code = sum(r->store, &q, &of->all, err);
+    if (!code && is_by_change(r->ask, &r->period)) code = sum(r->store, &before, &of->before, err);
     if (code) return code;
-    const size_t n = r->zones.n, end = (size_t)r->ask->page * (size_t)r->ask->top, want = end < n ? end : n;
-    r->order = malloc((want + 1) * sizeof *r->order);
-    if (!r->order) return tb_no_memory(err);
-    if (!q.choice.by_name) return order_zones(r, want, err);
+    const size_t n = of->all.n, end = (size_t)r->ask->page * (size_t)r->ask->top, want = end < n ? end : n;
+    of->order = malloc((want + 1) * sizeof *of->order);
+    if (!of->order) return tb_no_memory(err);
+    if (!q.choice.by_name) return order_all(r, of, want, err);
     for (size_t i = 0; i < want; i++)
-        r->order[i] = (uint32_t)(order.ascending ? n - 1 - i : i);
+        of->order[i] = (uint32_t)(order.ascending ? n - 1 - i : i);
     return TB_OK;
 }
 
@@ -237,32 +305,35 @@ static tb_code read_row(reading *r, const tb_zone_place *zone, page_row *row, tb
     return code ? code : read_spark(r, row, err);
 }
 
-static tb_code read_names(reading *r, tb_error *err)
+static tb_code read_names(const reading *r, ranking *of, tb_error *err)
 {
-    int64_t zone[TB_INSIGHTS_TOP];
-    for (size_t i = 0; i < r->n_page; i++)
-        zone[i] = r->page[i].now.id;
-    tb_code code = tb_store_zone_names(r->store, &(tb_zone_ids){zone, r->n_page}, &r->names, err);
-    if (!code) code = tb_buf_check(&r->names, err);
-    for (size_t i = 0, at = 0; !code && i < r->n_page; i++) {
-        r->page[i].name = at;
-        at += strlen(r->names.data + at) + 1;
+    int64_t id[TB_INSIGHTS_TOP];
+    for (size_t i = 0; i < of->n_page; i++)
+        id[i] = of->page[i].now.id;
+    const tb_zone_ids ids = {id, of->n_page};
+    tb_buf_init(&of->names, TB_INSIGHTS_TOP * NAME_MAX_, NULL);
+    tb_code code = of == &r->accounts ? tb_store_account_names(r->store, &ids, &of->names, err)
+                                      : tb_store_zone_names(r->store, &ids, &of->names, err);
+    if (!code) code = tb_buf_check(&of->names, err);
+    for (size_t i = 0, at = 0; !code && i < of->n_page; i++) {
+        of->page[i].name = at;
+        at += strlen(of->names.data + at) + 1;
     }
     return code;
 }
 
-static tb_code read_page(reading *r, tb_error *err)
+static tb_code read_page(reading *r, ranking *of, tb_error *err)
 {
     const size_t skip = (size_t)(r->ask->page - 1) * (size_t)r->ask->top;
-    if (skip >= r->zones.n) return TB_OK;
-    const size_t left = r->zones.n - skip;
+    tb_code code = rank_all(r, of, err);
+    if (code || skip >= of->all.n) return code;
+    const size_t left = of->all.n - skip;
     const size_t n = left < (size_t)r->ask->top ? left : (size_t)r->ask->top;
-    r->page = calloc(n, sizeof *r->page);
-    if (!r->page) return tb_no_memory(err);
-    tb_code code = TB_OK;
-    for (; !code && r->n_page < n; r->n_page++)
-        code = read_row(r, &r->zones.zones[r->order[skip + r->n_page]], &r->page[r->n_page], err);
-    return code ? code : read_names(r, err);
+    of->page = calloc(n, sizeof *of->page);
+    if (!of->page) return tb_no_memory(err);
+    for (; !code && of->n_page < n; of->n_page++)
+        code = read_row(r, &of->all.zones[of->order[skip + of->n_page]], &of->page[of->n_page], err);
+    return code ? code : read_names(r, of, err);
 }
 
 /* --- rows to show --- */
@@ -293,12 +364,12 @@ static size_t show_regions(reading *r)
     return n;
 }
 
-static void show_page(const reading *r, tb_insights_row *rows)
+static void show_page(const reading *r, const ranking *of, tb_insights_row *rows)
 {
-    for (size_t i = 0; i < r->n_page; i++) {
-        const page_row *row = &r->page[i];
+    for (size_t i = 0; i < of->n_page; i++) {
+        const page_row *row = &of->page[i];
         rows[i] = (tb_insights_row){.id = row->now.id,
-                                    .name = r->names.data + row->name,
+                                    .name = of->names.data + row->name,
                                     .deleted = !row->now.there,
                                     .sum = row->now.sum,
                                     .before = is_compared(r) ? row->before.sum : NULL,
@@ -309,21 +380,32 @@ static void show_page(const reading *r, tb_insights_row *rows)
 
 static tb_code show_insights(reading *r, tb_buf *out, tb_error *err)
 {
-    r->rows = calloc(r->n_regions + r->n_page + 1, sizeof *r->rows);
+    r->rows = calloc(r->n_regions + r->zones.n_page + r->accounts.n_page + 1, sizeof *r->rows);
     if (!r->rows) return tb_no_memory(err);
     const size_t n_regions = show_regions(r);
-    show_page(r, r->rows + n_regions);
+    tb_insights_row *zones = r->rows + n_regions, *accounts = zones + r->zones.n_page;
+    show_page(r, &r->zones, zones);
+    show_page(r, &r->accounts, accounts);
     const tb_insights in = {.period = r->period,
                             .series = &r->series,
                             .before = is_compared(r) ? &r->before : NULL,
                             .regions = r->rows,
                             .n_regions = n_regions,
-                            .zones = r->rows + n_regions,
-                            .n_zones = r->n_page,
-                            .total_zones = (int64_t)r->zones.n,
+                            .zones = {zones, r->zones.n_page, (int64_t)r->zones.all.n},
+                            .accounts = {accounts, r->accounts.n_page, (int64_t)r->accounts.all.n},
+                            .ranks_accounts = r->ask->ranks_accounts,
                             .page = r->ask->page,
                             .per_page = r->ask->top};
     return tb_insights_encode(&in, out, err);
+}
+
+static void release_ranking(ranking *of)
+{
+    tb_zone_sums_release(&of->all);
+    tb_zone_sums_release(&of->before);
+    free(of->order);
+    free(of->page);
+    tb_buf_release(&of->names);
 }
 
 static void release(reading *r)
@@ -332,25 +414,30 @@ static void release(reading *r)
     tb_series_release(&r->before);
     free(r->regions);
     free(r->regions_before);
-    tb_zone_sums_release(&r->zones);
-    free(r->order);
-    free(r->page);
+    release_ranking(&r->zones);
+    release_ranking(&r->accounts);
     free(r->rows);
-    tb_buf_release(&r->names);
+}
+
+tb_code tb_insights_scope(tb_store *store, tb_scope *scope, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (scope->account != TB_ALL) code = tb_store_need_account(store, scope->account, err);
+    else if (scope->zone != TB_ALL) code = tb_store_zone_account(store, scope->zone, &scope->account, err);
+    return code ? code : tb_store_scope_check(store, scope, err);
 }
 
 tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_alloc *alloc,
                        tb_buf *out, tb_error *err)
 {
-    reading r = {.store = store, .ask = ask, .period = ask->period, .alloc = alloc};
-    tb_buf_init(&r.names, TB_INSIGHTS_TOP * NAME_MAX_, NULL);
-    tb_code code = tb_store_scope_check(store, &ask->scope, err);
+    reading r = {.store = store, .ask = ask, .scope = ask->scope, .period = ask->period, .alloc = alloc};
+    tb_code code = tb_insights_scope(store, &r.scope, err);
     if (!code) code = keep_to_hours(&r, err);
     if (!code) code = read_series(&r, r.period.range, &r.series, err);
     if (!code && is_compared(&r)) code = read_before(&r, err);
     if (!code) code = read_regions(&r, err);
-    if (!code) code = rank_zones(&r, err);
-    if (!code) code = read_page(&r, err);
+    if (!code) code = read_page(&r, &r.zones, err);
+    if (!code && ask->ranks_accounts) code = read_page(&r, &r.accounts, err);
     if (!code) code = show_insights(&r, out, err);
     release(&r);
     return code;
@@ -359,11 +446,13 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_a
 /* By the requested times: if hours have expired the query changes, which is slow. */
 tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err)
 {
-    const tb_zone_question q = question_of(ask, &ask->period);
+    const tb_zone_question q = question_of(ask, ask->scope, &ask->period), before = question_before(q);
     tb_code code = tb_store_read_begin(store, err);
     *ret_known = false;
     if (code) return code;
     code = tb_store_zone_sums_known(store, &q, ret_known, err);
+    if (!code && *ret_known && is_by_change(ask, &ask->period))
+        code = tb_store_zone_sums_known(store, &before, ret_known, err);
     tb_store_read_end(store);
     return code;
 }

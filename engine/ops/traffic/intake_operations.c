@@ -116,7 +116,7 @@ static const tb_operation rows[] = {
                 "text (kept for 72 hours); edge locations that no region names, so that their usage has no price;\n"
                 "usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
                 "each source with its accepted lines and the moment in which its newest was taken in.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = show_intake},
 };

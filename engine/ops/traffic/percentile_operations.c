@@ -133,7 +133,7 @@ static const tb_operation rows[] = {
          "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
          "one, in Mbit/s, is the answer. The selection is exact, without interpolation. Hours\n"
          "without traffic count as zero.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = percentile},
 };

@@ -211,13 +211,13 @@ static const tb_operation rows[] = {
     {.name = "stats",
      .summary = "Print what the statistics endpoint answers",
      .details = "",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(stats_params),
      .read = stats},
     {.name = "usage",
      .summary = "Print what the load balancer usage endpoint answers",
      .details = "",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(usage_params),
      .read = usage},
     {.name = "verify",
@@ -226,7 +226,7 @@ static const tb_operation rows[] = {
                 "shows how far it is.\n"
                 "--against also finds changes by somebody who recomputed all checksums. With\n"
                 "--server the running server does it, in 20 seconds or not at all.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(verify_params),
      .read = verify,
      .slow = true},
@@ -236,7 +236,7 @@ static const tb_operation rows[] = {
                 "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
                 "keys are still the same; what was added since is not a difference. It only\n"
                 "reads, so it also works beside a running server and on a backup.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      .read = anchor},
 };
 const tb__operations tb__view_operations = TB__OPERATIONS(rows);

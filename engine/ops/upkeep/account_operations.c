@@ -22,6 +22,7 @@ typedef struct listing {
     tb_account_choice choice;
     const char *sort;  /* a word of SORTS */
     bool is_descending, table;
+    bool names; /* without any money */
     int64_t limit, page;
     int64_t *accounts; /* the first call: those that there are, in their order */
     size_t n;
@@ -69,6 +70,7 @@ static tb_code read_listed(const listing *l, listed *of, tb_error *err)
 {
     tb_store *store = l->ops->store;
     tb_code code = tb_store_account_name(store, of->account, &of->name, err);
+    if (l->names) return code;
     if (!code) code = tb_store_account_prepaid(store, of->account, &of->prepaid, err);
     if (!code) code = tb_store_month_currency(store, of->account, l->month, of->currency, err);
     if (!code) code = tb_store_balance(store, of->account, &of->balance, err);
@@ -86,11 +88,15 @@ static const char *listed_amount(const listed *of, tb_decimal amount, char out[T
     return out;
 }
 
-static void put_listed(const listed *of, bool first, tb_buf *out)
+static void put_listed(const listing *l, const listed *of, bool first, tb_buf *out)
 {
     char text[TB_DECIMAL_TEXT_MAX + 1];
     tb_buf_fmt(out, "%s{\"account\":%" PRId64 ",\"name\":", first ? "" : ",", of->account);
     tb_json_string(out, of->name.data ? of->name.data : "", of->name.len);
+    if (l->names) {
+        tb_buf_str(out, "}");
+        return;
+    }
     tb_buf_fmt(out, ",\"currency\":\"%s\",\"prepaid\":%s", of->currency, of->prepaid ? "true" : "false");
     tb_buf_fmt(out, ",\"balance\":\"%s\"", listed_amount(of, of->balance, text));
     tb_buf_fmt(out, ",\"owed\":\"%s\"", listed_amount(of, of->owed, text));
@@ -105,12 +111,16 @@ static void put_listed(const listed *of, bool first, tb_buf *out)
     tb_buf_str(out, "}");
 }
 
-static void put_listed_row(const listed *of, tb_buf *out)
+static void put_listed_row(const listing *l, const listed *of, tb_buf *out)
 {
     char net[TB_DECIMAL_TEXT_MAX + 1] = "-", amount[TB_DECIMAL_TEXT_MAX + 1];
     if (!of->why.code) listed_amount(of, of->net, net);
     tb_buf_fmt(out, "%" PRId64 "\t", of->account);
     tb__put_cell(out, of->name.data, of->name.len);
+    if (l->names) {
+        tb_buf_str(out, "\n");
+        return;
+    }
     tb_buf_fmt(out, "\t%s\t%s\t%s%s", of->currency, of->prepaid ? "prepaid" : "invoiced", net,
                of->why.code || of->priced ? "" : " and more");
     const tb_decimal amounts[] = {of->balance, of->owed, of->overdue};
@@ -126,9 +136,9 @@ static tb_code show_listed(void *ctx, int64_t account, tb_error *err)
     tb_buf_init(&of.name, 1 << 16, NULL);
     tb_code code = read_listed(l, &of, err);
     if (!code) {
-        if (!l->ops->drain) put_listed(&of, !l->here, &l->reply->json);
-        if (l->table) put_listed_row(&of, &l->reply->out);
-        else put_listed(&of, l->shown == 0, &l->reply->out);
+        if (!l->ops->drain) put_listed(l, &of, !l->here, &l->reply->json);
+        if (l->table) put_listed_row(l, &of, &l->reply->out);
+        else put_listed(l, &of, l->shown == 0, &l->reply->out);
         l->here = true;
         l->shown++;
     }
@@ -249,7 +259,8 @@ static void put_listing_head(const listing *l)
     tb_month_format(l->month, month);
     tb_buf_fmt(&reply->json, "{\"month\":\"%s\",\"total\":%zu,\"accounts\":[", month, l->n);
     if (l->shown) return;
-    if (l->table) tb_buf_fmt(&reply->out, "account\tname\tcurrency\tpays\t%s\tbalance\towed\toverdue\n", month);
+    if (l->table && l->names) tb_buf_str(&reply->out, "account\tname\n");
+    else if (l->table) tb_buf_fmt(&reply->out, "account\tname\tcurrency\tpays\t%s\tbalance\towed\toverdue\n", month);
     else tb_buf_add(&reply->out, reply->json.data, reply->json.len);
 }
 
@@ -293,6 +304,7 @@ static tb_code list_accounts(tb_ops *ops, const tb_args *args, tb_reply *reply, 
                  .is_descending = tb_arg_given(args, "descending"),
                  .limit = tb_arg_number(args, "limit", INT64_MAX),
                  .page = tb_arg_number(args, "page", 1),
+                 .names = tb_arg_given(args, "names"),
                  .table = !tb_arg_is(args, "format", "json")};
     if (search) l.choice.search = search->text;
     tb_code code = read_listing(args, &l, err);
@@ -318,6 +330,7 @@ static const tb_param params[] = {
     {.name = "sort", .value = SORTS, .kind = TB_PARAM_CHOICE, .otherwise = "account",
      .help = "what they are sorted by, the least first; default: account"},
     {.name = "descending", .kind = TB_PARAM_FLAG, .help = "the most first"},
+    {.name = "names", .kind = TB_PARAM_FLAG, .help = "numbers and names alone: no month is rated"},
     TB__PARAM_FORMAT(TB__FORMATS),
 };
 
@@ -328,7 +341,7 @@ static const tb_operation rows[] = {
                 "be rated, or that has usage without a price, says why; one that cannot be rated comes last when\n"
                 "they are sorted by it. Owed is what remains of invoices and debits, overdue what of it is past its due date:\n"
                 "`ledger aging` lists them.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = list_accounts,
      .slow = true},

@@ -145,10 +145,14 @@ tb_code tb__told_begin(const tb_ops *ops, const tb_args *args, const char **next
 
 tb_code tb__told_end(const tb_ops *ops, const tb_args *args, tb__told *told, tb_reply *reply, tb_error *err)
 {
+    tb_code code = TB_OK;
     reply->settled = true;
-    if (told->entry || tb_store_changes(ops->store) == told->changes) return TB_OK;
-    tb_code code = tb__audit(ops, args, err);
-    return code ? code : tb_store_audit_newest(ops->store, &told->entry, err);
+    if (!told->entry && tb_store_changes(ops->store) != told->changes) {
+        code = tb__audit(ops, args, err);
+        if (!code) code = tb_store_audit_newest(ops->store, &told->entry, err);
+    }
+    reply->entry = told->entry;
+    return code;
 }
 
 /* --- the list --- */
@@ -217,7 +221,7 @@ static const tb_operation rows[] = {
                 "entry. Key 0 stands for the command line with --db, where the system's user is beside it, and for\n"
                 "a bearer token where an address is. The entries are chained: `tollbook verify` finds one that was\n"
                 "changed or removed. Logs, usage and deployments are in their own tables instead.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = list_entries},
 };

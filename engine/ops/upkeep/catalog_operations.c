@@ -1,8 +1,12 @@
-/* apply: the whole declared state, parsed and then applied in one transaction.
+/* apply: the whole declared state, parsed and then applied in one transaction. catalog show: what is declared, as
+ * apply takes it. catalog change: apply of what is declared with one object of it changed.
  *
  * A catalogue that was cut short, or is another's, lacks much of what is declared. So what it would delete is listed
  * before anything is done, and where that is much of a kind nothing is done without --delete. */
 #include <inttypes.h>
+#include <jansson.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +222,17 @@ static tb_code list_and_apply(tb_ops *ops, const tb_args *args, const tb_catalog
     return code;
 }
 
+static tb_code apply_catalog(tb_ops *ops, const tb_args *args, const tb_catalog *catalog, unnamed *u, tb_reply *reply,
+                             tb_error *err)
+{
+    tb_buf_init(&u->names, TB_REPLY_MAX, NULL);
+    tb_buf_init(&u->list, TB_REPLY_MAX, NULL);
+    tb_code code = list_and_apply(ops, args, catalog, u, reply, err);
+    tb_buf_release(&u->names);
+    tb_buf_release(&u->list);
+    return code;
+}
+
 static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_text text = tb_arg_of(args, "document")->text;
@@ -225,12 +240,233 @@ static tb_code apply(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error
     tb_catalog catalog;
     tb_code code = tb_catalog_parse(text.data, text.len, &catalog, err);
     if (code) return code;
-    tb_buf_init(&u.names, TB_REPLY_MAX, NULL);
-    tb_buf_init(&u.list, TB_REPLY_MAX, NULL);
-    code = list_and_apply(ops, args, &catalog, &u, reply, err);
-    tb_buf_release(&u.names);
-    tb_buf_release(&u.list);
+    code = apply_catalog(ops, args, &catalog, &u, reply, err);
     tb_catalog_release(&catalog);
+    return code;
+}
+
+/* --- what is declared --- */
+
+#define SHA256_TEXT (2 * crypto_hash_sha256_BYTES + 1)
+
+/* What is declared, with one object changed. */
+typedef struct declared {
+    tb_buf lists[TB_DECLARED_KIND_COUNT]; /* the elements of each */
+    tb_declared_kind kind;                /* of the object that is looked for */
+    int64_t id;                           /* its id; 0: none is looked for */
+    tb_text instead;                      /* its new document; empty: it is left out */
+    size_t index;                         /* its place in its list */
+    tb_buf document;                      /* it, as it is declared; empty: it is not */
+} declared;
+
+static void declared_init(declared *d)
+{
+    *d = (declared){.id = 0};
+    for (int k = 0; k < TB_DECLARED_KIND_COUNT; k++)
+        tb_buf_init(&d->lists[k], TB_CATALOG_MAX, NULL);
+    tb_buf_init(&d->document, TB_CATALOG_MAX, NULL);
+}
+
+static void declared_release(declared *d)
+{
+    for (int k = 0; k < TB_DECLARED_KIND_COUNT; k++)
+        tb_buf_release(&d->lists[k]);
+    tb_buf_release(&d->document);
+}
+
+static void put_object(tb_buf *list, tb_text document)
+{
+    if (document.len && list->len) tb_buf_str(list, ",");
+    tb_buf_add(list, document.data, document.len);
+}
+
+static void put_declared(void *ctx, const tb_declared *one)
+{
+    declared *d = ctx;
+    const bool looked_for = d->id && one->kind == d->kind && one->id == d->id;
+    if (looked_for) tb_buf_add(&d->document, one->document.data, one->document.len);
+    d->index += one->kind == d->kind && !d->document.len;
+    put_object(&d->lists[one->kind], looked_for ? d->instead : one->document);
+}
+
+static void put_region(const tb_region *r, tb_buf *out)
+{
+    char latitude[TB_DOUBLE_TEXT_MAX], longitude[TB_DOUBLE_TEXT_MAX];
+    const char *texts[][2] = {{"code", r->code},           {"name", r->name},       {"billing", r->billing},
+                              {"continent", r->continent}, {"country", r->country}, {"price", r->price}};
+    *tb_put_double(latitude, r->latitude) = *tb_put_double(longitude, r->longitude) = 0;
+    tb_buf_fmt(out, "%s{\"id\":%" PRId64, out->len ? "," : "", r->id);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!*texts[i][1]) continue;
+        tb_buf_fmt(out, ",\"%s\":", texts[i][0]);
+        tb_json_string(out, texts[i][1], strlen(texts[i][1]));
+    }
+    tb_buf_fmt(out, ",\"latitude\":%s,\"longitude\":%s,\"latency_routing\":%s}", latitude, longitude,
+               r->latency_routing ? "true" : "false");
+}
+
+static tb_code read_declared(tb_store *store, declared *d, tb_error *err)
+{
+    tb_region *regions = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_declared(store, put_declared, d, err);
+    if (!code) code = tb_store_declared_regions(store, &regions, &n, err);
+    for (size_t i = 0; i < n; i++)
+        put_region(&regions[i], &d->lists[TB_DECLARED_REGION]);
+    free(regions);
+    if (!code && !d->document.len) put_object(&d->lists[d->kind], d->instead);
+    for (int k = 0; !code && k < TB_DECLARED_KIND_COUNT; k++)
+        code = tb_buf_check(&d->lists[k], err);
+    return code ? code : tb_buf_check(&d->document, err);
+}
+
+/* only: a kind; -1: all. The accounts are always there, as apply asks for them. */
+static void put_catalog(const declared *d, int only, tb_buf *out)
+{
+    const char *before = "{";
+    for (int k = 0; k < TB_DECLARED_KIND_COUNT; k++) {
+        const tb_buf *list = &d->lists[k];
+        const bool one = k == TB_DECLARED_SELLER;
+        if (only >= 0 ? k != only : !list->len && k != TB_DECLARED_ACCOUNT) continue;
+        tb_buf_fmt(out, "%s\"%s\":%s", before, lists[k], one ? "" : "[");
+        if (one && !list->len) tb_buf_str(out, "null");
+        tb_buf_add(out, list->data, list->len);
+        if (!one) tb_buf_str(out, "]");
+        before = ",";
+    }
+    tb_buf_str(out, "}");
+}
+
+static void hash_document(const tb_buf *document, char out[SHA256_TEXT])
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)document->data, document->len);
+    sodium_bin2hex(out, SHA256_TEXT, hash, sizeof hash);
+}
+
+static int list_of(const tb_args *args)
+{
+    int k = TB_DECLARED_KIND_COUNT - 1;
+    while (k >= 0 && !tb_arg_is(args, "list", lists[k]))
+        k--;
+    return k;
+}
+
+static tb_code show_one(const declared *d, tb_reply *reply, tb_error *err)
+{
+    char hash[SHA256_TEXT];
+    if (!d->document.len)
+        return tb_fail(err, TB_E_NOT_FOUND, "id", "There is no %s %" PRId64 ".", words[d->kind], d->id);
+    hash_document(&d->document, hash);
+    tb_buf_str(&reply->json, "{\"document\":");
+    tb_buf_add(&reply->json, d->document.data, d->document.len);
+    tb_buf_fmt(&reply->json, ",\"sha256\":\"%s\"}", hash);
+    tb_buf_add(&reply->out, d->document.data, d->document.len);
+    tb_buf_str(&reply->out, "\n");
+    return TB_OK;
+}
+
+static tb_code show_catalog(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    const int list = list_of(args);
+    declared d;
+    declared_init(&d);
+    d.kind = list >= 0 ? (tb_declared_kind)list : TB_DECLARED_SELLER;
+    d.id = list == TB_DECLARED_SELLER ? 1 : tb_arg_number(args, "id", 0);
+    tb_code code = d.id && list < 0 ? tb_fail(err, TB_E_VALIDATION, "list", "It must be given beside an id.")
+                                    : read_declared(ops->store, &d, err);
+    if (!code && d.id) {
+        code = show_one(&d, reply, err);
+    } else if (!code) {
+        put_catalog(&d, list, &reply->json);
+        put_catalog(&d, list, &reply->out);
+        tb_buf_str(&reply->out, "\n");
+    }
+    declared_release(&d);
+    return code;
+}
+
+/* --- changing one object --- */
+
+/* The id within a document; the seller has none. */
+static tb_code read_id(const tb_args *args, tb_declared_kind kind, int64_t *ret_id, tb_error *err)
+{
+    const tb_arg *document = tb_arg_of(args, "document");
+    json_error_t wrong;
+    *ret_id = kind == TB_DECLARED_SELLER ? 1 : tb_arg_number(args, "remove", 0);
+    if (document && tb_arg_given(args, "remove"))
+        return tb_fail(err, TB_E_VALIDATION, "remove", "Give a document, or the id of what is removed.");
+    if (!document && !*ret_id)
+        return tb_fail(err, TB_E_VALIDATION, "document", "Give a document, or the id of what is removed.");
+    if (!document) return TB_OK;
+    if (!tb_json_fits(document->text.data, document->text.len))
+        return tb_fail(err, TB_E_TOO_MUCH, "document", "It holds too many values.");
+    json_t *object = json_loadb(document->text.data, document->text.len, 0, &wrong);
+    const json_t *id = json_object_get(object, "id");
+    const bool is_object = json_is_object(object);
+    if (kind != TB_DECLARED_SELLER) *ret_id = json_integer_value(id);
+    json_decref(object);
+    if (!is_object) return tb_fail(err, TB_E_CATALOG, "document", "It must be one JSON object.");
+    return *ret_id > 0 ? TB_OK : tb_fail(err, TB_E_CATALOG, "id", "Must be a whole number from 1 to 2^63-1.");
+}
+
+/* Whether the document that is replaced is the one that the caller has seen. */
+static tb_code check_was(const tb_args *args, const declared *d, tb_error *err)
+{
+    const char *was = tb_arg_text(args, "was");
+    char hash[SHA256_TEXT] = "none";
+    if (d->document.len) hash_document(&d->document, hash);
+    if (!d->instead.len && !d->document.len)
+        return tb_fail(err, TB_E_NOT_FOUND, "remove", "There is no %s %" PRId64 ".", words[d->kind], d->id);
+    if (!was || strcmp(was, hash) == 0) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "was", d->document.len ? "The %s %" PRId64 " was changed meanwhile, or is there already. Look at"
+                                                                  " it again, and change that."
+                                                                : "The %s %" PRId64 " was removed meanwhile.",
+                   words[d->kind], d->id);
+}
+
+/* "accounts[12].tax.rate" of the object that is changed is "tax.rate". The place is one in the whole catalogue. */
+static void place_error(const declared *d, tb_error *err)
+{
+    char path[64];
+    const int len = d->kind == TB_DECLARED_SELLER ? snprintf(path, sizeof path, "seller")
+                                                  : snprintf(path, sizeof path, "%s[%zu]", lists[d->kind], d->index);
+    err->byte = 0;
+    err->line = 0;
+    if (strncmp(err->field, path, (size_t)len) == 0 && err->field[len] == '.')
+        memmove(err->field, err->field + len + 1, strlen(err->field + len + 1) + 1);
+}
+
+static tb_code change_object(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+{
+    unnamed u = {.dry = tb_arg_given(args, "dry-run")};
+    tb_error own;
+    declared d;
+    tb_buf text;
+    tb_catalog catalog;
+    const tb_arg *document = tb_arg_of(args, "document");
+    if (!err) err = &own;
+    declared_init(&d);
+    tb_buf_init(&text, TB_CATALOG_MAX, NULL);
+    d.kind = (tb_declared_kind)list_of(args);
+    if (document) d.instead = document->text;
+    tb_code code = read_id(args, d.kind, &d.id, err);
+    if (!code) code = read_declared(ops->store, &d, err);
+    if (!code) code = check_was(args, &d, err);
+    if (!code) {
+        put_catalog(&d, -1, &text);
+        code = tb_buf_check(&text, err);
+    }
+    if (!code) {
+        code = tb_catalog_parse(text.data, text.len, &catalog, err);
+        if (!code) {
+            code = apply_catalog(ops, args, &catalog, &u, reply, err);
+            tb_catalog_release(&catalog);
+        }
+        if (code) place_error(&d, err);
+    }
+    tb_buf_release(&text);
+    declared_release(&d);
     return code;
 }
 
@@ -246,6 +482,27 @@ static const tb_param apply_params[] = {
     {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would change, name all that would be deleted, and change"
                                                        " nothing"},
     {.name = "delete", .kind = TB_PARAM_FLAG, .help = "delete much of a kind too: all of it, or more than a tenth"},
+};
+
+static const tb_param show_params[] = {
+    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones|registries|container_apps|container_limits|regions",
+     .kind = TB_PARAM_CHOICE, .help = "only this list; default: all"},
+    {.name = "id", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
+     .help = "one object of the list: an account, pull zone, load balancer or shield zone"},
+};
+
+static const tb_param change_params[] = {
+    {.name = "document", .value = "OBJECT.json", .kind = TB_PARAM_DOCUMENT, .operand = true, .max = TB_CATALOG_MAX,
+     .help = "the object as it shall be; its id says which one, and one that is not there is added"},
+    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones", .kind = TB_PARAM_CHOICE,
+     .required = true, .help = "the catalogue's list that it is in"},
+    {.name = "remove", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
+     .help = "in place of a document: remove this object"},
+    {.name = "was", .value = "SHA256", .kind = TB_PARAM_TEXT, .min = 4, .max = SHA256_TEXT - 1,
+     .help = "refuse if another document than this one of catalog show would be replaced; none: if any would"},
+    TB__PARAM_BACKDATED,
+    {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would change, and change nothing"},
+    {.name = "delete", .kind = TB_PARAM_FLAG, .help = "remove the only one of its kind too"},
 };
 
 static const tb_operation rows[] = {
@@ -264,5 +521,21 @@ static const tb_operation rows[] = {
      .consent = "delete",
      .declares = true,
      .write = apply},
+    {.name = "catalog show",
+     .summary = "Print the catalogue that is in force, or one object of it",
+     .details = "It is what `apply` takes, and applying it changes nothing. Regions are in it if they are not the\n"
+                "built-in ones.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(show_params),
+     .read = show_catalog},
+    {.name = "catalog change",
+     .summary = "Declare one object of the catalogue: add, replace or remove it",
+     .details = "All else stays as it is declared. The next `apply` of a whole catalogue takes back what that one does\n"
+                "not name: print it with `catalog show` first.",
+     .access = TB_ACCESS_OPERATOR,
+     TB__PARAMS(change_params),
+     .consent = "delete",
+     .declares = true,
+     .write = change_object},
 };
 const tb__operations tb__catalog_operations = TB__OPERATIONS(rows);

@@ -48,7 +48,7 @@ static const tb_operation rows[] = {
                 "by pull zone it is what is packed of it: counters, countries, request logs, and by month\n"
                 "shield events; \"waiting\" is usage of the last days that is not in its place yet. Of a database with its usage in\n"
                 "ClickHouse each shard's tables or months follow, with their rows; of pull zones it says nothing. It visits the whole file, so it takes a while on a large one.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = list_sizes},
 };

@@ -237,6 +237,9 @@ int64_t tb__floor_div(int64_t a, int64_t b);
  * location's, in place of the view's region; NULL: that region. */
 TB_MUST_USE tb_code tb__view_resolve(tb_store *store, const tb_view *view, const char *code,
                                      tb_range range, int64_t *ret_series, tb_error *err);
+/* Reads the names of locations, where they may have changed; then a location's, NULL: it has none. */
+TB_MUST_USE tb_code tb__load_places(tb_store *store, tb_error *err);
+const tb__place *tb__find_place(const tb_store *store, int64_t edge);
 
 /* --- buckets.c: the virtual tables `buckets`, `balancer_buckets` and `countries` --- */
 int tb__buckets_register(sqlite3 *db);

@@ -88,6 +88,7 @@
 #define TB__C_alert(r)                                                                             \
     r "id," r "account," r "alert," r "kind," r "month," r "threshold," r "seen," r "raised_us,"   \
     r "cleared_us," r "raised," r "cleared," r "data"
+#define TB__C_own_alert(r)  r "account," r "id," r "document"
 #define TB__C_outbox(r)                                                                            \
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
@@ -130,6 +131,7 @@
     X(retention, "'What is kept of account '||account")                                            \
     X(usage_gone, "format('What went of account %d, month %d',account,month)")                     \
     X(alert, "format('Alert %d of account %d',id,account)")                                        \
+    X(own_alert, "format('The own alert %s of account %d',id,account)")                            \
     X(outbox, "'Message '||message")
 
 /* --- for migrations --- */

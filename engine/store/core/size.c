@@ -14,7 +14,7 @@ static const char by_kind[] =
     " WHEN t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','closing','late','correction','month_run',"
     "'shadow_bill','scenario') THEN 'money' WHEN t='audit' THEN 'audit log'"
-    " WHEN t IN('alert','outbox') THEN 'alerts' WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"
+    " WHEN t IN('alert','own_alert','outbox') THEN 'alerts' WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"
     "sum(bytes) AS bytes FROM (SELECT coalesce(s.tbl_name,d.name) AS t,d.pgsize AS bytes FROM dbstat d"
     " LEFT JOIN sqlite_schema s ON s.name=d.name WHERE d.aggregate=1) GROUP BY kind"
     " UNION ALL SELECT 'free',f.freelist_count*p.page_size FROM pragma_freelist_count f,"

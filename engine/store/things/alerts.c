@@ -45,19 +45,126 @@ static tb_code parse_rules(const char *text, size_t len, int64_t account, tb_ale
     return code;
 }
 
-tb_code tb_store_alert_rules(tb_store *store, int64_t account, tb_alert_rule ret_rules[TB_ALERTS_MAX],
-                             size_t *ret_n, tb_error *err)
+static tb_code read_declared(tb_store *store, int64_t account, tb_alert_rule *ret, size_t *ret_n, bool *ret_there,
+                             tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
     *ret_n = 0;
+    *ret_there = false;
     tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_GET, &account, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
-    if (sqlite3_column_int64(s, 1) == INT64_MAX)
+    *ret_there = sqlite3_column_int64(s, 1) == INT64_MAX;
+    if (*ret_there)
         code = parse_rules((const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0),
-                           account, ret_rules, ret_n, err);
+                           account, ret, ret_n, err);
     sqlite3_reset(s);
+    return code;
+}
+
+static bool has_id(const tb_alert_rule *rules, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rules[i].id, id) == 0) return true;
+    return false;
+}
+
+static tb_code read_own(tb_store *store, int64_t account, tb_alert_rule *ret, size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret_n = 0;
+    tb_code code = tb__sql_ints(store, TB__SQL_OWN_ALERTS, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (row && sqlite3_column_type(s, 0) != SQLITE_NULL)
+        code = parse_rules((const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0),
+                           account, ret, ret_n, err);
+    sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb_store_alert_rules(tb_store *store, int64_t account, tb_alert_rule ret_rules[TB_ALERTS_MAX],
+                             size_t *ret_n, tb_error *err)
+{
+    tb_alert_rule own[TB_ALERTS_MAX];
+    size_t n = 0, declared;
+    bool there = false;
+    tb_code code = read_declared(store, account, ret_rules, &declared, &there, err);
+    *ret_n = declared;
+    if (code || !there) return code;
+    code = read_own(store, account, own, &n, err);
+    for (size_t i = 0; !code && i < n && *ret_n < TB_ALERTS_MAX; i++) {
+        if (has_id(ret_rules, declared, own[i].id)) continue;
+        own[i].own = true;
+        ret_rules[(*ret_n)++] = own[i];
+    }
+    return code;
+}
+
+/* --- own alerts --- */
+
+static tb_code parse_own(const char *document, tb_alert_rule *ret, tb_error *err)
+{
+    tb_alert_rule rules[TB_ALERTS_MAX];
+    tb__arena strings;
+    tb__document doc;
+    tb__fault fault = {.path = ""};
+    size_t n = 0;
+    tb_buf list;
+    tb_buf_init(&list, 4096, NULL);
+    tb_buf_fmt(&list, "[%s]", document);
+    tb__arena_init(&strings, NULL);
+    tb_code code = tb_buf_check(&list, err);
+    if (!code) code = tb__document_parse(list.data, list.len, TB_E_VALIDATION, &strings, NULL, &doc, err);
+    if (!code) {
+        if (!tb__declared_alerts(&doc, 0, rules, &n, &fault) || n != 1)
+            code = tb_fail(err, TB_E_VALIDATION, fault.path[0] ? fault.path + sizeof "[0]." - 1 : "id",
+                           "It must be %s.", fault.wanted ? fault.wanted : "one alert");
+        tb__document_release(&doc);
+    }
+    tb__arena_release(&strings);
+    tb_buf_release(&list);
+    if (!code) *ret = rules[0];
+    return code;
+}
+
+tb_code tb_store_own_alert_set(tb_store *store, int64_t account, const char *document, tb_error *err)
+{
+    tb_alert_rule rule, declared[TB_ALERTS_MAX], own[TB_ALERTS_MAX];
+    size_t n_declared = 0, n = 0;
+    bool there = false;
+    sqlite3_stmt *s;
+    tb_code code = parse_own(document, &rule, err);
+    if (!code) code = read_declared(store, account, declared, &n_declared, &there, err);
+    if (!code && !there) code = tb_store_need_account(store, account, err);
+    if (!code) code = read_own(store, account, own, &n, err);
+    if (code) return code;
+    if (has_id(declared, n_declared, rule.id))
+        return tb_fail(err, TB_E_VALIDATION, "id", "The catalogue declares an alert %s: give yours another id.", rule.id);
+    if (!has_id(own, n, rule.id) && n_declared + n >= TB_ALERTS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "id", "An account has at most %d alerts, and this one has them.", TB_ALERTS_MAX);
+    code = tb__sql(store, TB__SQL_OWN_ALERT_SET, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, account);
+    sqlite3_bind_text(s, 2, rule.id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, document, -1, SQLITE_STATIC);
+    return tb__run(store, s, err);
+}
+
+tb_code tb_store_own_alert_drop(tb_store *store, int64_t account, const char *id, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(store, TB__SQL_OWN_ALERT_DROP, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, account);
+    sqlite3_bind_text(s, 2, id, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    sqlite3_reset(s);
+    if (!code && !row)
+        code = tb_fail(err, TB_E_NOT_FOUND, "id", "Account %" PRId64 " has set no alert %.64s.", account, id);
     return code;
 }
 
@@ -164,6 +271,19 @@ static tb_code hash_document(tb_store *store, int64_t account, uint64_t *mark, t
     return text ? TB_OK : tb_no_memory(err);
 }
 
+static tb_code hash_own(tb_store *store, int64_t account, uint64_t *mark, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_OWN_ALERTS, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    const void *text = row ? sqlite3_column_text(s, 0) : NULL; /* NULL: there are none */
+    if (text) *mark = XXH3_64bits_withSeed(text, (size_t)sqlite3_column_bytes(s, 0), *mark);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
 static tb_code hash_usage(tb_store *store, int64_t account, int64_t month, uint64_t *mark,
                           tb_error *err)
 {
@@ -186,6 +306,7 @@ tb_code tb_store_alert_mark(tb_store *store, int64_t account, int64_t month, uin
     uint64_t mark = (uint64_t)month;
     int64_t last = 0;
     tb_code code = hash_document(store, account, &mark, err);
+    if (!code) code = hash_own(store, account, &mark, err);
     if (!code) code = tb__int_of(store, TB__SQL_ALERT_LEDGER, &account, 1, 0, &last, err);
     if (!code) mark = XXH3_64bits_withSeed(&last, sizeof last, mark);
     if (!code) code = hash_usage(store, account, month, &mark, err);

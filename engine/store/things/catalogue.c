@@ -430,6 +430,17 @@ tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
     return code ? code : hostnames_unnamed(store, catalog, each, ctx, &ret_live[TB_DECLARED_HOSTNAME], err);
 }
 
+tb_code tb_store_declared(tb_store *store, void (*each)(void *ctx, const tb_declared *one), void *ctx, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_DECLARED, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row)
+        each(ctx, &(tb_declared){(tb_declared_kind)sqlite3_column_int(s, 0), sqlite3_column_int64(s, 1),
+                                 tb__column_text(s, 2)});
+    return code;
+}
+
 static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
 {
     tb_code code = c->seller ? put_seller(a, c->seller, err) : TB_OK;

@@ -76,6 +76,26 @@ static bool all_same(const tb_region *a, size_t n_a, const tb_region *b, size_t 
     return true;
 }
 
+tb_code tb_store_declared_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err)
+{
+    tb_code code = tb_store_regions(store, ret_regions, ret_n, err);
+    if (code) return code;
+    tb_region *built_in = malloc(tb_region_default_count * sizeof *built_in);
+    if (!built_in) {
+        free(*ret_regions);
+        return tb_no_memory(err);
+    }
+    memcpy(built_in, tb_region_default, tb_region_default_count * sizeof *built_in);
+    qsort(built_in, tb_region_default_count, sizeof *built_in, by_id);
+    if (all_same(*ret_regions, *ret_n, built_in, tb_region_default_count)) {
+        free(*ret_regions);
+        *ret_regions = NULL;
+        *ret_n = 0;
+    }
+    free(built_in);
+    return TB_OK;
+}
+
 const tb_region *tb__regions_of(const tb_catalog *catalog, size_t *ret_n)
 {
     *ret_n = catalog->has_regions ? catalog->n_regions : tb_region_default_count;

@@ -4,7 +4,7 @@
 
 #include "store/core/sql.h"
 
-#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
+#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed,name"
 
 #define TB__KEY_VALID   "revoked_us=9223372036854775807"
 
@@ -70,8 +70,8 @@
     X(KEYS_PAGE, TB__KEY_COLUMNS " FROM key WHERE account=?1 AND " TB__KEY_VALID                   \
       " ORDER BY id LIMIT ?2 OFFSET ?3")                                                           \
     X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
-    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed)"          \
-      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                              \
+    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed,name)"     \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                                           \
     X(KEY_REVOKE, "UPDATE key SET revoked_us=?2,revoked_version=" TB__NEXT_VERSION                 \
       " WHERE id=?1 AND " TB__KEY_VALID)                                                           \
     X(KEY_EXISTS, "SELECT 1 FROM key WHERE id=?1")                                                 \
@@ -136,6 +136,13 @@
                   " AND to_us=9223372036854775807")                                                \
     X(LIVE_SELLER, "SELECT id FROM declaration WHERE kind='seller'"                                \
                    " AND to_us=9223372036854775807")                                               \
+    /* by tb_declared_kind; the kinds of containers follow each other there as in their table */   \
+    X(DECLARED, "SELECT 0,1,document,'' FROM declaration WHERE kind='seller' AND to_us=9223372036854775807" \
+      " UNION ALL SELECT 1,id,document,'' FROM account WHERE deleted_us=9223372036854775807"       \
+      " UNION ALL SELECT 2,id,document,'' FROM zone WHERE deleted_us=9223372036854775807"          \
+      " UNION ALL SELECT 3,id,document,'' FROM balancer WHERE deleted_us=9223372036854775807"      \
+      " UNION ALL SELECT 4,id,document,'' FROM shield_zone WHERE deleted_us=9223372036854775807"   \
+      " UNION ALL SELECT 5+kind,account,document,id FROM container ORDER BY 1,2,4")                \
     X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id") \
     X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \
@@ -150,7 +157,7 @@
     X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
     X(FORGET_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
-      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
+      ")+(SELECT count(*) FROM key WHERE account=?1 AND name<>''),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
       " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
@@ -163,8 +170,10 @@
     X(FORGET_SHIELDS, "UPDATE shield_zone AS t SET name=coalesce(" TB__FORGOTTEN("t")              \
                       "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
                       TB__FORGETS("t"))                                                            \
+    X(FORGET_KEYS, "UPDATE key SET name='' WHERE account=?1 AND name<>''")                         \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
+    X(FORGET_OWN_ALERTS, "DELETE FROM own_alert WHERE account=?1")                                 \
     X(FORGET_CONTAINERS, "DELETE FROM container WHERE account=?1")                                 \
     /* containers: kind 0 registries, 1 applications, 2 limits */                                  \
     X(CONTAINER_GET, "SELECT document FROM container WHERE kind=?1 AND account=?2 AND id=?3")      \
@@ -264,8 +273,14 @@
              " ORDER BY id LIMIT ?2")                                                              \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
-      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM alert" \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM own_alert" \
+      " WHERE account>?1 UNION SELECT account FROM alert"                                          \
       " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
+    X(OWN_ALERTS, "SELECT '{\"alerts\":['||group_concat(document)||']}' FROM"                      \
+                  " (SELECT document FROM own_alert WHERE account=?1 ORDER BY id)")                \
+    X(OWN_ALERT_SET, "INSERT INTO own_alert VALUES(?1,?2,?3," TB__UNSEALED ") ON CONFLICT DO UPDATE SET" \
+                     " document=excluded.document")                                                \
+    X(OWN_ALERT_DROP, "DELETE FROM own_alert WHERE account=?1 AND id=?2 RETURNING 1")              \
     X(ALERTS_LAST, "SELECT " TB__C_alert("") " FROM alert a WHERE account=?1 AND id="              \
                    "(SELECT max(b.id) FROM alert b WHERE b.account=a.account AND b.alert=a.alert)" \
                    " ORDER BY alert")                                                              \

@@ -40,7 +40,16 @@ tb_code tb__kept_of(tb_store *store, int scope, int64_t owner, tb_kept *ret_kept
 
 tb_code tb_store_kept(tb_store *store, int64_t account, tb_kept *ret_kept, tb_error *err)
 {
-    return tb__kept_of(store, TB__SCOPE_ACCOUNT, account, ret_kept, err);
+    sqlite3_stmt *s;
+    bool row = false;
+    if (account != TB_ALL) return tb__kept_of(store, TB__SCOPE_ACCOUNT, account, ret_kept, err);
+    *ret_kept = (tb_kept){0, 0};
+    tb_code code = tb__sql(store, TB__SQL_FLEET_KEPT, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret_kept = (tb_kept){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
+    sqlite3_reset(s);
+    return TB_OK;
 }
 
 tb_code tb_store_account_from(tb_store *store, int64_t id, int64_t *ret_account, tb_error *err)

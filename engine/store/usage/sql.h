@@ -21,12 +21,21 @@
     "(EXISTS(SELECT 1 FROM chunk c WHERE c.key=(s.id<<18)+131072+?3)"                              \
     " OR s.id IN(SELECT value FROM json_each(?4)))"
 
-/* Zones ?2 to ?3 of account ?1, each with its series at locations ?4 to ?5: of 0 to the highest the first,
+/* Zones ?2 to ?3 that are `of` account ?1, each with its series at locations ?4 to ?5: of 0 to the highest the first,
  * which is that of all of them or the only one. */
-#define TB__ZONES_SUMMED                                                                           \
+#define TB__ZONES_SUMMED(of)                                                                       \
     "SELECT z.id,coalesce(" TB__SERIES_FIRST("scope=1 AND owner=z.id AND edge BETWEEN ?4 AND ?5")   \
     ",0),z.created_us,z." TB__ZONE_THERE                                                           \
-    " FROM zone z WHERE z.account=?1 AND z.id BETWEEN ?2 AND ?3"
+    " FROM zone z WHERE " of " AND z.id BETWEEN ?2 AND ?3"
+
+#define TB__OF_ACCOUNT "z.account=?1"
+#define TB__OF_ANY     "?1<0"
+
+/* Accounts with ?3 in their name or number, each with its series at locations ?1 to ?2 as above. */
+#define TB__ACCOUNTS_SUMMED                                                                        \
+    "SELECT a.id,coalesce((SELECT s.id FROM account_series s WHERE s.account=a.id"                 \
+    " AND s.edge BETWEEN ?1 AND ?2 ORDER BY s.edge LIMIT 1),0),-9223372036854775807,a."            \
+    TB__ZONE_THERE " FROM account a WHERE ?3='' OR instr(lower(a.name),lower(?3))>0 OR instr(a.id,?3)>0"
 
 #define TB__USAGE_STATEMENTS(X)                                                                    \
     X(ROWS_CHANGED, "INSERT INTO meta(name,value) VALUES('rows_version',1) ON CONFLICT DO UPDATE SET" \
@@ -123,11 +132,22 @@
     X(REGION_OF_CODE, "SELECT 1 FROM region WHERE code=?1")                                        \
     X(ZONE_NAME, "SELECT name FROM zone WHERE id=?1")                                              \
     X(ZONE_AT, "SELECT 1 FROM zone WHERE account=?1 LIMIT 1 OFFSET ?2")                            \
-    X(SUMMED_ZONES, TB__ZONES_SUMMED " ORDER BY z.id")                                             \
-    X(SUMMED_ZONES_NAMED, TB__ZONES_SUMMED " ORDER BY lower(z.name),z.id")                         \
-    X(SUMMED_ZONES_FOUND, TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY z.id")          \
-    X(SUMMED_ZONES_FOUND_NAMED,                                                                    \
-      TB__ZONES_SUMMED " AND " TB__ZONE_FOUND("?6") " ORDER BY lower(z.name),z.id")                \
+    X(SUMMED_ZONES, TB__ZONES_SUMMED(TB__OF_ACCOUNT) " ORDER BY z.id")                             \
+    X(SUMMED_ZONES_NAMED, TB__ZONES_SUMMED(TB__OF_ACCOUNT) " ORDER BY lower(z.name),z.id")         \
+    X(SUMMED_ZONES_FOUND, TB__ZONES_SUMMED(TB__OF_ACCOUNT) " AND " TB__ZONE_FOUND("?6")            \
+                          " ORDER BY z.id")                                                        \
+    X(SUMMED_ZONES_FOUND_NAMED, TB__ZONES_SUMMED(TB__OF_ACCOUNT) " AND " TB__ZONE_FOUND("?6")      \
+                                " ORDER BY lower(z.name),z.id")                                    \
+    X(FLEET_ZONES, TB__ZONES_SUMMED(TB__OF_ANY) " ORDER BY z.id")                                  \
+    X(FLEET_ZONES_NAMED, TB__ZONES_SUMMED(TB__OF_ANY) " ORDER BY lower(z.name),z.id")              \
+    X(FLEET_ZONES_FOUND, TB__ZONES_SUMMED(TB__OF_ANY) " AND " TB__ZONE_FOUND("?6")                 \
+                         " ORDER BY z.id")                                                         \
+    X(FLEET_ZONES_FOUND_NAMED, TB__ZONES_SUMMED(TB__OF_ANY) " AND " TB__ZONE_FOUND("?6")           \
+                               " ORDER BY lower(z.name),z.id")                                     \
+    X(FLEET_ACCOUNTS, TB__ACCOUNTS_SUMMED " ORDER BY a.id")                                        \
+    X(FLEET_ACCOUNTS_NAMED, TB__ACCOUNTS_SUMMED " ORDER BY lower(a.name),a.id")                    \
+    X(FLEET_LOCATED, "SELECT edge,id FROM account_series WHERE edge BETWEEN ?1 AND ?2 ORDER BY edge,id") \
+    X(FLEET_KEPT, "SELECT coalesce(max(hours_month),0),coalesce(max(days_month),0) FROM retention") \
     /* operator's figures */                                                                       \
     X(FIGURES_SEGMENTS,                                                                            \
       "SELECT count(*),coalesce(sum(accepted),0),coalesce(sum(rejected),0),"                       \

@@ -5,6 +5,7 @@
 
 #include "store/usage/batch.h"
 #include "store/usage/file.h"
+#include "store/usage/owners.h"
 #include "store/usage/sums.h"
 
 #include <stdlib.h>
@@ -273,12 +274,168 @@ tb_code tb_store_scope_check(tb_store *store, const tb_scope *scope, tb_error *e
                    "There is no region %s; GET /region lists them by RegionCode.", region);
 }
 
+static tb_code take_summed(sqlite3_stmt *row, void *item, tb_error *err)
+{
+    tb_summed *of = item;
+    *of = (tb_summed){.id = sqlite3_column_int64(row, 0),
+                      .series = sqlite3_column_int64(row, 1),
+                      .created_us = sqlite3_column_int64(row, 2),
+                      .there = sqlite3_column_int(row, 3) != 0};
+    return of->series ? tb__check_id("series", of->series, TB__SERIES_MAX, err) : TB_OK; /* 0: it has none */
+}
+
+/* At which locations a series is that holds it: from 0, which stands for all of them, to the highest the first is that of
+ * all, or the only one. */
+static tb_code edges_of(tb_store *store, const tb_scope *scope, int64_t edge[2], tb_error *err)
+{
+    const char *region = region_of(scope);
+    edge[0] = 0;
+    edge[1] = INT64_MAX;
+    if (!region) return TB_OK;
+    tb_code code = int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge[0], err);
+    /* A region without any usage has no number: -1 matches none. */
+    edge[1] = edge[0] = edge[0] ? edge[0] : -1;
+    return code;
+}
+
+/* --- the fleet: all accounts together --- */
+
+static bool is_fleet(const tb_scope *scope)
+{
+    return scope->account == TB_ALL && scope->zone == TB_ALL;
+}
+
+static tb_code list_accounts(tb_store *store, const int64_t edge[2], const tb_zone_choice *choice,
+                             tb_summed **ret_list, size_t *ret_n, tb_error *err)
+{
+    static const tb__rows rows = {sizeof(tb_summed), take_summed, NULL};
+    const tb_text search = choice->search.len ? choice->search : (tb_text){"", 0};
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, choice->by_name ? TB__SQL_FLEET_ACCOUNTS_NAMED : TB__SQL_FLEET_ACCOUNTS, edge,
+                                2, &s, err);
+    if (code) return code;
+    sqlite3_bind_text64(s, 3, search.data, search.len, SQLITE_STATIC, SQLITE_UTF8);
+    return tb__collect(store, s, &rows, ret_list, ret_n, err);
+}
+
+static tb_code add_series(tb_series *to, const tb_series *part, tb_error *err)
+{
+    bool over = false;
+    for (int m = 0; m < TB_METRIC_COUNT; m++) {
+        uint64_t *sum = to->value[m];
+        const uint64_t *value = part->value[m];
+        for (uint32_t i = 0; sum && i < to->range.count; i++)
+            if (tb_metric_table[m].how == TB_HOW_SUM) over |= __builtin_add_overflow(sum[i], value[i], &sum[i]);
+            else if (value[i] > sum[i]) sum[i] = value[i];
+    }
+    return over ? tb_fail(err, TB_E_OVERFLOW, NULL, "The sum of all accounts passes 2^64-1.") : TB_OK;
+}
+
+static tb_code read_fleet_series(tb_store *store, const tb_scope *scope, tb_series *series, tb_error *err)
+{
+    tb_summed *list = NULL;
+    size_t n = 0;
+    int64_t edge[2];
+    tb_series part = {0};
+    uint32_t metrics = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (series->value[m]) metrics |= TB_METRIC_BIT(m);
+    tb_code code = edges_of(store, scope, edge, err);
+    if (!code) code = list_accounts(store, edge, &(tb_zone_choice){0}, &list, &n, err);
+    if (!code) code = tb_series_init(&part, series->range, metrics, NULL, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!list[i].series) continue;
+        for (int m = 0; m < TB_METRIC_COUNT; m++)
+            if (part.value[m]) memset(part.value[m], 0, part.range.count * sizeof *part.value[m]);
+        code = store->plane.counters->series(store, list[i].series, &part, err);
+        if (!code) code = add_series(series, &part, err);
+    }
+    tb_series_release(&part);
+    free(list);
+    return code;
+}
+
+static tb_code take_located(sqlite3_stmt *row, void *item, tb_error *err)
+{
+    tb__located *of = item;
+    *of = (tb__located){.edge = sqlite3_column_int64(row, 0), .series = sqlite3_column_int64(row, 1)};
+    return tb__check_series(of->edge, of->series, err);
+}
+
+typedef struct region_list {
+    tb_region_summed **list;
+    size_t *n;
+} region_list;
+
+/* A location's series of all accounts, some at a time. */
+static tb_code sum_location(tb_store *store, const tb__located *of, size_t n, tb_range range, uint32_t metrics,
+                            tb_u128 sum[TB_METRIC_COUNT], tb_error *err)
+{
+    enum { SOME = 256 };
+    tb_summed *some = calloc(SOME, sizeof *some);
+    tb_code code = some ? TB_OK : tb_no_memory(err);
+    for (size_t at = 0, take; !code && at < n; at += take) {
+        take = n - at < SOME ? n - at : SOME;
+        for (size_t i = 0; i < take; i++)
+            some[i] = (tb_summed){.series = of[at + i].series, .created_us = INT64_MIN};
+        code = tb_store_sum(store, some, take, range, metrics, err);
+        for (size_t i = 0; !code && i < take; i++)
+            for (uint32_t left = metrics; left; left &= left - 1) {
+                const int m = __builtin_ctz(left);
+                if (tb_metric_table[m].how == TB_HOW_SUM) sum[m] += some[i].sum[m];
+                else if (some[i].sum[m] > sum[m]) sum[m] = some[i].sum[m];
+            }
+    }
+    free(some);
+    return code;
+}
+
+static tb_code read_fleet_regions(tb_store *store, const tb_scope *scope, tb_range range, uint32_t metrics,
+                                  const region_list *ret, tb_error *err)
+{
+    static const tb__rows rows = {sizeof(tb__located), take_located, NULL};
+    tb__located *located = NULL;
+    tb_region_summed *list = NULL;
+    size_t n = 0, n_list = 0;
+    int64_t edge[2];
+    tb_code code = edges_of(store, scope, edge, err);
+    if (!code) code = tb__load_places(store, err);
+    if (!edge[0]) edge[0] = 1;
+    if (!code) code = tb__collect_ints(store, TB__SQL_FLEET_LOCATED, edge, 2, &rows, &located, &n, err);
+    if (!code && !(list = calloc(store->n_places + 1, sizeof *list))) code = tb_no_memory(err);
+    for (size_t at = 0, end; !code && at < n; at = end) {
+        const tb__place *place = tb__find_place(store, located[at].edge);
+        for (end = at + 1; end < n && located[end].edge == located[at].edge;)
+            end++;
+        if (!place) {
+            code = tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.", (long long)located[at].edge);
+            break;
+        }
+        tb_region_summed *region = &list[n_list++];
+        region->of = (tb_summed){.id = place->edge, .there = true};
+        memcpy(region->code, place->code, sizeof region->code);
+        memcpy(region->name, place->name, sizeof region->name);
+        code = sum_location(store, located + at, end - at, range, metrics, region->of.sum, err);
+    }
+    free(located);
+    if (code) {
+        free(list);
+        return code;
+    }
+    *ret->list = list;
+    *ret->n = n_list;
+    return TB_OK;
+}
+
+/* --- a scope's series and regions --- */
+
 tb_code tb_store_scope_series(tb_store *store, const tb_scope *scope, tb_series *series,
                               tb_error *err)
 {
     const tb_view view = {scope->account, scope->zone, TB_ALL};
     tb__asked asked = {.view = &view};
     if (!series->range.count) return TB_OK;
+    if (is_fleet(scope)) return read_fleet_series(store, scope, series, err);
     tb_code code = resolve_scope(store, scope, series->range, &asked.whole, err);
     return code ? code : store->plane.counters->view(store, &asked, series, err);
 }
@@ -328,6 +485,8 @@ tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range 
                                tb_error *err)
 {
     int64_t id;
+    if (is_fleet(scope))
+        return read_fleet_regions(store, scope, range, metrics, &(region_list){ret_list, ret_n}, err);
     tb_code code = resolve_scope(store, scope, range, &id, err);
     if (code) return code;
     const size_t n = store->n_located;
@@ -352,44 +511,23 @@ tb_code tb_store_scope_regions(tb_store *store, const tb_scope *scope, tb_range 
     return TB_OK;
 }
 
-static tb_code take_summed(sqlite3_stmt *row, void *item, tb_error *err)
-{
-    tb_summed *of = item;
-    *of = (tb_summed){.id = sqlite3_column_int64(row, 0),
-                      .series = sqlite3_column_int64(row, 1),
-                      .created_us = sqlite3_column_int64(row, 2),
-                      .there = sqlite3_column_int(row, 3) != 0};
-    return of->series ? tb__check_id("series", of->series, TB__SERIES_MAX, err) : TB_OK; /* 0: it has none */
-}
-
 /* --- all zones of a scope --- */
-
-/* At which locations a series is that holds it: from 0, which stands for all of them, to the highest the first is that of
- * all, or the only one. */
-static tb_code edges_of(tb_store *store, const tb_scope *scope, int64_t edge[2], tb_error *err)
-{
-    const char *region = region_of(scope);
-    edge[0] = 0;
-    edge[1] = INT64_MAX;
-    if (!region) return TB_OK;
-    tb_code code = int_of_code(store, TB__SQL_EDGE_OF_CODE, region, &edge[0], err);
-    /* A region without any usage has no number: -1 matches none. */
-    edge[1] = edge[0] = edge[0] ? edge[0] : -1;
-    return code;
-}
 
 static tb_code list_zones(tb_store *store, const tb_zone_question *q, const int64_t edge[2],
                           tb_summed **ret_list, size_t *ret_n, tb_error *err)
 {
-    static const tb__statement which[2][2] = {
-        {TB__SQL_SUMMED_ZONES, TB__SQL_SUMMED_ZONES_NAMED},
-        {TB__SQL_SUMMED_ZONES_FOUND, TB__SQL_SUMMED_ZONES_FOUND_NAMED}};
+    static const tb__statement which[2][2][2] = {
+        {{TB__SQL_SUMMED_ZONES, TB__SQL_SUMMED_ZONES_NAMED},
+         {TB__SQL_SUMMED_ZONES_FOUND, TB__SQL_SUMMED_ZONES_FOUND_NAMED}},
+        {{TB__SQL_FLEET_ZONES, TB__SQL_FLEET_ZONES_NAMED},
+         {TB__SQL_FLEET_ZONES_FOUND, TB__SQL_FLEET_ZONES_FOUND_NAMED}}};
+    const bool fleet = q->scope.account == TB_ALL;
     static const tb__rows rows = {sizeof(tb_summed), take_summed, NULL};
     const bool one = q->scope.zone != TB_ALL, search = q->choice.search.len > 0;
     const int64_t values[5] = {q->scope.account, one ? q->scope.zone : 0, one ? q->scope.zone : INT64_MAX,
                                edge[0], edge[1]};
     sqlite3_stmt *s;
-    tb_code code = tb__sql_ints(store, which[search][q->choice.by_name], values, 5, &s, err);
+    tb_code code = tb__sql_ints(store, which[fleet][search][q->choice.by_name], values, 5, &s, err);
     if (code) return code;
     if (search)
         sqlite3_bind_text64(s, 6, q->choice.search.data, q->choice.search.len, SQLITE_STATIC,
@@ -545,6 +683,21 @@ tb_code tb_store_zone_sums(tb_store *store, const tb_zone_question *q, tb_zone_s
     return code;
 }
 
+tb_code tb_store_account_sums(tb_store *store, const tb_zone_question *q, tb_zone_sums *ret_sums, tb_error *err)
+{
+    tb_summed *list = NULL;
+    size_t n = 0;
+    int64_t edge[2];
+    *ret_sums = (tb_zone_sums){0};
+    tb_code code = edges_of(store, &q->scope, edge, err);
+    if (!code) code = list_accounts(store, edge, &q->choice, &list, &n, err);
+    if (!code) code = tb_store_sum(store, list, n, q->range, q->metrics, err);
+    if (!code) code = drop_deleted(store, q, list, &n, err);
+    if (!code) code = give_zones(list, n, q->metrics, ret_sums, err);
+    free(list);
+    return code;
+}
+
 tb_code tb_store_zone_sums_known(tb_store *store, const tb_zone_question *q, bool *ret_known, tb_error *err)
 {
     tb__kept_sums_key key = {0};
@@ -566,24 +719,29 @@ tb_code tb_store_has_zones(tb_store *store, int64_t account, int64_t n, bool *re
     return code;
 }
 
-static tb_code add_zone_name(tb_store *store, int64_t zone, tb_buf *out, tb_error *err)
+static tb_code add_names(tb_store *store, tb__statement id, const tb_zone_ids *of, tb_buf *out, tb_error *err)
 {
-    sqlite3_stmt *s;
-    bool row = false;
-    tb_code code = tb__sql_ints(store, TB__SQL_ZONE_NAME, &zone, 1, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
-    if (code || !row) return code;
-    tb_buf_add(out, sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
-    sqlite3_reset(s);
-    return TB_OK;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < of->n; i++) {
+        sqlite3_stmt *s;
+        bool row = false;
+        code = tb__sql_ints(store, id, &of->zone[i], 1, &s, err);
+        if (!code) code = tb__step(store, s, &row, err);
+        if (!code && row) {
+            tb_buf_add(out, sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+            sqlite3_reset(s);
+        }
+        tb_buf_add(out, "", 1);
+    }
+    return code;
 }
 
 tb_code tb_store_zone_names(tb_store *store, const tb_zone_ids *zones, tb_buf *out, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < zones->n; i++) {
-        code = add_zone_name(store, zones->zone[i], out, err);
-        tb_buf_add(out, "", 1);
-    }
-    return code;
+    return add_names(store, TB__SQL_ZONE_NAME, zones, out, err);
+}
+
+tb_code tb_store_account_names(tb_store *store, const tb_zone_ids *accounts, tb_buf *out, tb_error *err)
+{
+    return add_names(store, TB__SQL_ACCOUNT_NAME, accounts, out, err);
 }

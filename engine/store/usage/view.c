@@ -30,7 +30,7 @@ static uint32_t seen_version(const tb_store *store)
 
 /* Reads the names anew where the file has changed since, or may have: the version is that of the last snapshot, and
  * there may be none yet. */
-static tb_code load_places(tb_store *store, tb_error *err)
+tb_code tb__load_places(tb_store *store, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
@@ -53,7 +53,7 @@ static int by_edge(const void *key, const void *place)
     return edge < other ? -1 : edge > other;
 }
 
-static const tb__place *find_place(const tb_store *store, int64_t edge)
+const tb__place *tb__find_place(const tb_store *store, int64_t edge)
 {
     return store->n_places
                ? bsearch(&edge, store->places, store->n_places, sizeof *store->places, by_edge)
@@ -76,7 +76,7 @@ static tb_code add_located(tb_store *store, int64_t edge, int64_t series, tb_err
     tb_code code = tb__grow(&store->located, store->n_located, &store->cap_located,
                             sizeof *store->located, err);
     if (code) return code;
-    const tb__place *place = find_place(store, edge);
+    const tb__place *place = tb__find_place(store, edge);
     if (!place) return tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.",
                                (long long)edge);
     store->located[store->n_located++] = (tb__located){edge, series, place, 0};
@@ -109,7 +109,7 @@ tb_code tb__view_resolve(tb_store *store, const tb_view *view, const char *code_
     sqlite3_stmt *s;
     int64_t all = 0;
     store->n_located = 0;
-    tb_code code = load_places(store, err);
+    tb_code code = tb__load_places(store, err);
     if (!code)
         code = tb__sql_ints(store, zone ? TB__SQL_ZONE_SERIES : TB__SQL_ACCOUNT_SERIES, values,
                             zone ? 2 : 1, &s, err);

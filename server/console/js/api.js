@@ -82,11 +82,11 @@ async function knock() {
   }
 }
 
-/** One request. options: query, body (an object is sent as JSON), type, accept, signal, exact, quiet
+/** One request. options: query, headers, body (an object is sent as JSON), type, accept, signal, exact, quiet
  * (a 401 does not end the session). */
 export async function send(method, path, options = {}) {
   const url = address(path, options.query), get = method === "GET";
-  const headers = {Accept: options.accept ?? "application/json"};
+  const headers = {Accept: options.accept ?? "application/json", ...options.headers};
   const slot = `${headers.Accept} ${options.exact ? "exact " : ""}${url}`;
   const before = get ? kept.get(slot) : undefined;
   if (before) headers["If-None-Match"] = before.etag;

@@ -35,7 +35,7 @@ export function columnsOf(points, stepSeconds, from, to) {
 export function explorer({page, label, unit, kinds, series, totals, pick, picked, tools}) {
   let data = null;
   const tiles = el("div", {class: "tiles small", role: "group", "aria-label": "Totals"});
-  const histogram = chart({label, name: "histogram", page, kind: "columns", height: "short", format: compact, full: number, onPick: pick, picked,
+  const histogram = chart({label, name: "histogram", page, kind: "histogram", height: "short", format: compact, full: number, onPick: pick, picked,
     onZoom: (from, to) => page.set({...columnsOf(data.points, data.stepSeconds, from, to), last: null, range: null})});
   const lists = el("div", {class: "value-lists"});
   const wide = matchMedia(WIDE), side = el("details", {class: "values", open: wide.matches}, el("summary", {}, el("h2", {}, "Top values")), lists);

@@ -21,8 +21,10 @@
  *                shown anew; quiet: neither
  * page.href("/zones/101", {tab: "log"})   an address in the console, with the time and zone on screen
  * page.go(href)  goes there
- * page.session   {role, account, name, offers, version, ...}; page.offers("billing")
+ * page.session   {role, account, name, offers, changes, version, ...}; page.offers("billing"); page.may("ledger enter"):
+ *                whether the key may change something with this operation. Show no button that it may not use
  * page.account   whose figures: the key's own account, or ?account= where the key is the operator's; null: none chosen
+ * page.file(path, {format: "pdf"})   the address of a file of the API, for a link
  * page.now()     the server's clock, ms; page.zone: the time zone on screen, an IANA name
  * page.range()   js/range.js's range of the address
  * page.get(path, options), page.post(path, body, options), page.poll(path, options, f): js/api.js, ended when
@@ -36,17 +38,19 @@
  * column's `field`, inside data-zone / data-account; what is empty says what will be here, and to the operator the next command; files are
  * imported by their literal relative names, as the build names them by content; no style attributes. */
 
+import {accountPicker} from "./accounts.js";
 import * as api from "./api.js";
 import {announce, clone, el, fill, inCode} from "./dom.js";
 import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
 
-/* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation. A row
+/* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation; changes: for
+ * keys that may change something alone. A row
  * whose load is null is not there yet. */
 const views = [
   {group: "Traffic"},
-  {path: "/overview", title: "Overview", name: "Overview", needs: "statistics", load: () => import("./views/overview.js")},
+  {path: "/overview", title: "Overview", name: "Overview", needs: "statistics", load: () => (isFleet() ? import("./views/home.js") : import("./views/overview.js"))},
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
@@ -66,24 +70,34 @@ const views = [
   {group: "Operation"},
 
   {path: "/operator/accounts", title: "Accounts", name: "Accounts", needs: "operator", load: () => import("./views/operator-accounts.js")},
+  {path: "/accounts/:id", title: "Customer", needs: "operator", under: "/operator/accounts", load: () => import("./views/customer.js")},
   {path: "/operator/intake", title: "Intake", name: "Intake", needs: "operator", load: () => import("./views/operator-intake.js")},
   {path: "/operator/books", title: "Price books", name: "Price books", needs: "operator", load: () => import("./views/operator-books.js")},
   {path: "/operator/run", title: "The month's run", name: "Month's run", needs: "operator", load: () => import("./views/operator-run.js")},
   {path: "/operator/alerts", title: "Alerts", name: "Alerts", needs: "operator", load: () => import("./views/operator-alerts.js")},
+  {path: "/do", title: "Changes", name: "Changes", needs: "operator", changes: true, load: () => import("./views/do.js")},
+  {path: "/do/:form", title: "Change", needs: "operator", changes: true, load: () => import("./views/do.js")},
   {path: "/operator/health", title: "Health", name: "Health", needs: "operator", load: () => import("./views/operator-health.js")},
+
+  {group: "Access"},
+
+  {path: "/keys", title: "Keys", name: "Keys", needs: "keys", load: () => import("./views/keys.js")},
 ];
 
 const BASE = "/console";
 const KEPT = ["tz", "range", "from", "to", "compare", "account"]; // goes from view to view
 const app = document.getElementById("app");
-let session = null, clockSkew = 0, current = null, parts = null;
+let session = null, clockSkew = 0, current = null, parts = null, finder = null;
 let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which goes on while it sleeps
 
 const offers = (name) => !name || session.offers.includes(name);
-const isOffered = (view) => offers(view.needs) || Boolean(view.or && offers(view.or));
-const open = () => views.filter((view) => view.load && isOffered(view));
+const may = (operation) => session.changes.includes(operation);
+const isOpen = (view) => view.load && (offers(view.needs) || Boolean(view.or && offers(view.or))) && (!view.changes || session.changes.length > 0);
+const open = () => views.filter(isOpen);
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
+const account = () => session?.account ?? (/^[1-9]\d{0,15}$/.test(query().get("account") ?? "") ? Number(query().get("account")) : null);
+const isFleet = () => account() === null; // an operator who looks at all accounts
 
 /* --- addresses --- */
 
@@ -147,12 +161,12 @@ async function route(anew = false) {
   if (!session) return;
   const path = location.pathname.slice(BASE.length).replace(/\/+$/, "");
   if (path === "") {
-    const first = (session.account === null && open().find((view) => view.needs === "operator")) || open()[0];
+    const [first] = open();
     if (first) return go(href(first.path), {replace: true});
   }
   const found = matching(path);
   navigation(found?.view);
-  if (!anew && current && found && current.view === found.view && current.path === path) {
+  if (!anew && current && found && current.view === found.view && current.path === path && current.account === account()) {
     current.page.query = query();
     current.page.zone = knownZone(query().get("tz"));
     dispatchEvent(new Event("rangechange"));
@@ -169,7 +183,7 @@ async function show(found, path, moves) {
   leave();
   const stop = new AbortController(), root = el("div", {class: "view"}), trouble = el("div", {class: "trouble", role: "alert"});
   const page = pageOf(root, trouble, found?.params ?? {}, stop.signal);
-  current = {view: found?.view, path, page, stop, shown: null};
+  current = {view: found?.view, path, account: account(), page, stop, shown: null};
   const mine = current;
   document.title = `${found?.view.title ?? "Not found"} · tollbook`;
   if (moves) window.scrollTo(0, 0);
@@ -214,17 +228,25 @@ function markShown() {
   requestAnimationFrame(() => setTimeout(() => performance.mark("tollbook:shown")));
 }
 
+/* Billing is of one account: an operator's key names it. */
+function ofAccount(path, options) {
+  if (session.account !== null || !/^\/billing(\/|$)/.test(path)) return options;
+  const {query: given} = options, add = (members) => ({account: account(), ...members});
+  return {...options, query: typeof given === "function" ? () => add(given()) : add(given)};
+}
+
 function pageOf(root, trouble, params, signal) {
   const wrong = troubles();
   const page = {
-    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, href, go,
-    get account() { return session?.account ?? (/^\d+$/.test(page.query.get("account") ?? "") ? Number(page.query.get("account")) : null); },
+    root, params, signal, query: query(), zone: knownZone(query().get("tz")), session, now, offers, may, href, go,
+    get account() { return account(); },
     set: (members, options) => { if (!signal.aborted) set(members, options); },
     range: () => range.read(page.query, now()),
-    get: (path, options) => api.get(path, {signal, ...options}),
+    get: (path, options) => api.get(path, ofAccount(path, {signal, ...options})),
     post: (path, body, options) => api.post(path, body, {signal, ...options}),
     send: (method, path, options) => api.send(method, path, {signal, ...options}),
-    poll: (path, options, f) => api.poll(path, {signal, ...options}, (answer) => {
+    file: (path, members) => api.address(path, ofAccount(path, {query: members}).query),
+    poll: (path, options, f) => api.poll(path, ofAccount(path, {signal, ...options}), (answer) => {
       f(answer);
       markShown();
     }),
@@ -253,6 +275,8 @@ function frame() {
   node.querySelector(".version").textContent = `tollbook ${session.version}`;
   node.querySelector(".sign-out").addEventListener("click", signOut);
   node.querySelector(".theme").addEventListener("click", nextTheme);
+  finder = !offers("operator") ? null : accountPicker({post: api.post, label: "Find a customer", placeholder: "Find a customer  /",
+    chosen: (row) => go(href(`/accounts/${row.account}`, {account: null}))});
   parts.menu.addEventListener("click", () => openMenu(parts.nav.hidden));
   node.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();
@@ -276,17 +300,26 @@ document.addEventListener("keydown", (event) => {
   if (!wide.matches) parts.menu.focus();
 });
 
+/* "/" finds a customer, wherever no text is being typed. */
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || !finder || !parts || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, textarea, select, [contenteditable]")) return;
+  event.preventDefault();
+  openMenu(true);
+  finder.field.focus();
+  finder.field.select();
+});
+
 function navigation(view) {
   const lists = [];
   let last = null;
   for (const row of views) {
     if (row.group) last = {name: row.group, items: []}, lists.push(last);
-    else if (row.name && row.load && isOffered(row)) {
-      const isHere = view && (view === row || view.path.startsWith(`${row.path}/`));
+    else if (row.name && isOpen(row)) {
+      const isHere = view && (view === row || view.under === row.path || view.path.startsWith(`${row.path}/`));
       last.items.push(el("li", {}, el("a", {href: href(row.path), "aria-current": isHere ? "page" : null}, row.name)));
     }
   }
-  fill(parts.nav, lists.filter((list) => list.items.length).map((list) => [el("h2", {}, list.name), el("ul", {}, list.items)]));
+  fill(parts.nav, finder?.node, lists.filter((list) => list.items.length).map((list) => [el("h2", {}, list.name), el("ul", {}, list.items)]));
   openMenu(false);
 }
 

@@ -3,22 +3,24 @@
 import {el, inCode} from "./dom.js";
 
 /** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
- * answer and may return false to end it. body: a document as text; the arguments go into the address then.
- * {ok: true, path, answer, out, said: [sentences], no, stopped} or the API's error. */
-export async function operation(page, name, given = {}, {body, step, signal} = {}) {
+ * answer, step(n, data), and may return false to end it. body: a document as text; the arguments go into the address then. query: what goes there
+ * in any case, such as dryRun.
+ * {ok: true, path, answer, out, said: [sentences], no, stopped, entry: of the audit log} or the API's error. */
+export async function operation(page, name, given = {}, {body, step, signal, query = {}} = {}) {
   const path = `/operations/${name.replaceAll(" ", "-")}`;
-  const whole = {ok: true, path, answer: null, out: "", said: [], no: false, stopped: false};
+  const whole = {ok: true, path, answer: null, out: "", said: [], no: false, stopped: false, entry: null};
   for (let next = "", steps = 1; ; steps++) {
     const all = next ? {...given, next} : given;
     const options = {exact: true, ...(signal ? {signal} : {})};
-    const reply = body === undefined ? await page.post(path, all, options)
-      : await page.post(path, body, {...options, type: "application/json", query: all});
+    const reply = body === undefined ? await page.post(path, all, {...options, query})
+      : await page.post(path, body, {...options, type: "application/json", query: {...all, ...query}});
     if (!reply.ok) return reply;
-    const {answer, out, said, no} = reply.data;
-    Object.assign(whole, {answer: answer ?? whole.answer, out: whole.out + out, said: [...whole.said, ...said], no: whole.no || no});
+    const {answer, out, said, no, entry} = reply.data;
+    Object.assign(whole, {answer: answer ?? whole.answer, out: whole.out + out, said: [...whole.said, ...said], no: whole.no || no, entry: entry ?? whole.entry});
     next = reply.data.next;
+    const goesOn = !step || step(steps, reply.data) !== false;
     if (!next) return whole;
-    if (step && step(steps) === false) return {...whole, stopped: true};
+    if (!goesOn) return {...whole, stopped: true};
   }
 }
 
@@ -79,7 +81,7 @@ export const sentences = (said) => said.map((text) => el("p", {}, inCode(text)))
 export async function accountNames(page) {
   const names = new Map();
   for (let number = 1; page.offers("operator"); number++) {
-    const found = await operation(page, "account list", {limit: 1000, page: number});
+    const found = await operation(page, "account list", {names: true, limit: 1000, page: number});
     if (!found.ok) break;
     for (const row of found.answer.accounts) names.set(row.account, row.name);
     if (names.size >= found.answer.total || !found.answer.accounts.length) break;

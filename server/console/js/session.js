@@ -2,7 +2,7 @@
 
 /** Whether another key is signed in: another tab may have changed it. */
 export const isOther = (mine, theirs) => ["role", "account", "name"].some((member) => mine[member] !== theirs[member])
-  || mine.offers.join() !== theirs.offers.join();
+  || ["offers", "changes"].some((member) => mine[member].join() !== theirs[member].join());
 
 /** The errors of a view by the path that gave them: one that answers well again takes its own away and no other.
  * take(answer): whether what is to be said may have changed; clear(): they were another address's; all(): the answers to be

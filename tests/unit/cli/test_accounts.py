@@ -5,6 +5,7 @@ import sqlite3
 import unittest
 import urllib.error
 import urllib.request
+from decimal import ROUND_HALF_UP, Decimal
 
 from both import CATALOG, Both
 from tool import NOW, line
@@ -41,6 +42,63 @@ class Accounts(Both):
         table = self.run_tool("account", "list", "--db", "l.db", "--format", "table").out.splitlines()
         self.assertEqual(table[0], "account\tname\tcurrency\tpays\t2026-11\tbalance\towed\toverdue")
         self.assertEqual(table[1], "1\ta1\tUSD\tinvoiced\t3.00\t12.50\t0.00\t0.00")
+
+    def test_names_alone(self):
+        every = [{"account": i, "name": f"a{i}"} for i in (1, 2, 3)]
+        found = self.both("account", "list", "--names", "--format", "json")
+        self.assertEqual((found["accounts"], found["total"]), (every, 3))
+        self.assertEqual(self.both("account", "list", "--names", "--after", 1, "--limit", 1, "--format", "json")["accounts"], every[1:2])
+        self.assertEqual(self.both("account", "list", "--names", "--search", "A3", "--format", "json")["accounts"], every[2:])
+        table = self.run_tool("account", "list", "--names", "--db", "l.db", "--format", "table").out
+        self.assertEqual(table, "account\tname\n1\ta1\n2\ta2\n3\ta3\n")
+
+    def test_a_summary_is_what_prices_times_usage_come_to(self):
+        """The clock stands at 2026-11-20T12:00. October counts to the same hour, and not the hours behind it."""
+        self.on_both("book", "-", stdin=json.dumps(BOOK).encode())
+        gigabytes = {"2026-10-20T11:00:00Z": {101: 100, 102: 40000, 103: 800}, "2026-10-20T12:00:00Z": {101: 7000, 103: 5000},
+                     "2026-11-03T05:00:00Z": {101: 900, 102: 30000, 103: 1000}}
+        for hour, usage in gigabytes.items():
+            self.on_both("import", "-", stdin=self.rows(usage, hour=hour))
+        self.on_both("ledger", "adjust", "--account", 2, "--amount=-7.50", "--reference", "r1")
+        before = {"101": 1000, "102": 500}  # of the third of October, from the beginning
+
+        def charged(account, *hours):
+            of = sum(gigabytes[hour].get(100 + account, 0) for hour in hours) + before.get(str(100 + account), 0) * (hours[0][:7] == "2026-10")
+            return (Decimal(of) / 100).quantize(Decimal("0.01"))  # 0.01 USD a GB, premium in Europe
+
+        november, october = ("2026-11-03T05:00:00Z",), ("2026-10-20T11:00:00Z",)
+        found = self.both("account", "summary", "--format", "json")
+        self.assertEqual([found[name] for name in ("month", "until", "previous_until", "accounts")],
+                         ["2026-11", "2026-11-20T12:00:00Z", "2026-10-20T12:00:00Z", 3])
+        [usd] = found["currencies"]
+        now, then = {i: charged(i, *november) for i in (1, 2, 3)}, {i: charged(i, *october) for i in (1, 2, 3)}
+        whole = {i: charged(i, "2026-10-20T11:00:00Z", "2026-10-20T12:00:00Z") for i in (1, 2, 3)}
+        self.assertEqual([usd[name] for name in ("currency", "accounts", "charges", "previous", "change", "owed", "unbilled", "unbilled_accounts")],
+                         ["USD", 3, str(sum(now.values())), str(sum(then.values())), str(sum(now.values()) - sum(then.values())), "7.50", str(sum(whole.values())), 3])
+        change = {i: now[i] - then[i] for i in now}
+        for name, order in (("grown", sorted((i for i in now if change[i] > 0), key=lambda i: -change[i])),
+                            ("grown_percent", sorted((i for i in now if change[i] > 0), key=lambda i: -change[i] / then[i])),
+                            ("fallen", sorted((i for i in now if change[i] < 0), key=lambda i: change[i])), ("most_overdue", [])):
+            self.assertEqual([(one["account"], one["name"], one["charges"], one["previous"], one["change"]) for one in usd[name]],
+                             [(i, f"a{i}", str(now[i]), str(then[i]), str(change[i])) for i in order], name)
+            for one in usd[name]:
+                self.assertEqual(Decimal(one["percent"]), (100 * change[one["account"]] / then[one["account"]]).quantize(Decimal("0.1"), ROUND_HALF_UP))
+        self.assertEqual(found["incomplete"], {"accounts": 0, "first": []})
+        self.assertEqual([one["account"] for one in self.both("account", "summary", "--top", 1, "--format", "json")["currencies"][0]["fallen"]],
+                         [min(change, key=change.get)])
+        self.on_both("invoice", "--month", "2026-10", "--account", 1, "--finalize")
+        [usd] = self.both("account", "summary", "--format", "json")["currencies"]
+        self.assertEqual((usd["unbilled"], usd["unbilled_accounts"]), (str(whole[2] + whole[3]), 2))
+        table = self.run_tool("account", "summary", "--db", "l.db", "--format", "table").out.splitlines()
+        self.assertEqual(table[0], "list\tcurrency\taccount\tname\tcharges\tprevious\tchange\tpercent\towed\toverdue\tunbilled")
+        self.assertTrue(table[1].startswith(f"all\tUSD\t-\t3 accounts\t{sum(now.values())}\t"))
+
+    def test_a_summary_says_which_accounts_are_not_whole(self):
+        self.on_both("import", "-", stdin=self.rows({101: 300}, hour="2026-11-03T05:00:00Z"))
+        found = self.both("account", "summary", "--format", "json")
+        self.assertEqual(found["incomplete"]["accounts"], 2)  # the second has usage of October
+        self.assertEqual([one["account"] for one in found["incomplete"]["first"]], [1, 2])
+        self.assertIn("no price", found["incomplete"]["first"][0]["why"])
 
     def test_some_of_them(self):
         def asked(*words):
@@ -137,7 +195,7 @@ class Accounts(Both):
         self.assertEqual(list(self.listed()), [1, 2])
 
     def test_others_keys_may_not_ask(self):
-        for words in (("account", "list"), ("intake",)):
+        for words in (("account", "list"), ("account", "summary"), ("intake",)):
             refused = self.run_tool(*words, "--server", self.url, key=self.user, status=2)
             self.assertIn("role", refused.err)
 

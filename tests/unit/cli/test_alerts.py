@@ -62,6 +62,55 @@ class Alerts(Case):
         return [json.loads(row[0]) for row in rows]
 
 
+class Own(Alerts):
+    def set(self, name, kind, *words, account=1, status=0):
+        return self.run_tool("alert", "set", "--db", "t.db", name, "--account", account, "--kind", kind, *words, status=status)
+
+    def of(self, account=1):
+        return json.loads(self.run_tool("alert", "list", "--db", "t.db", "--account", account, "--format", "json").out)["alerts"]
+
+    def test_an_own_alert_stands_beside_the_catalogue_and_is_looked_at_like_its(self):
+        self.declare("bytes")
+        self.set("budget", "month_to_date", "--above", "99.60")
+        self.assertEqual(self.of(), [
+            {"id": "bytes", "kind": "usage", "above": "50000000000", "own": False, "raised": None, "seen": None},
+            {"id": "budget", "kind": "month_to_date", "above": "99.6", "own": True, "raised": None, "seen": None}])
+        self.take(("2026-11-03T05:00:00Z", 84 * GB))  # 100.80 with tax
+        self.assertEqual(self.evaluate("2026-11-05T00:00:00Z"), (2, 0))
+        self.assertEqual([(one["raised"], one["seen"]) for one in self.of()],
+                         [("2026-11-05T00:00:00Z", str(84 * GB)), ("2026-11-05T00:00:00Z", "100.8")])
+        self.declare(now="2026-11-05T00:00:00Z")  # an apply that has no alerts
+        self.assertEqual([one["id"] for one in self.of()], ["budget"])
+        self.assertEqual(self.evaluate("2026-11-06T00:00:00Z"), (0, 1))
+        self.set("budget", "month_to_date", "--above", "200")
+        self.assertEqual([one["above"] for one in self.of()], ["200"])
+        self.assertEqual(self.evaluate("2026-11-07T00:00:00Z"), (0, 1), "it is checked anew")
+        self.run_tool("alert", "drop", "--db", "t.db", "budget", "--account", 1)
+        self.assertEqual(self.of(), [])
+        self.assertIn("has set no alert budget", self.run_tool("alert", "drop", "--db", "t.db", "budget", "--account", 1, status=2).err)
+        told = [row for row in json.loads(self.run_tool("audit", "--db", "t.db", "--format", "json").out)["entries"]
+                if row["operation"].startswith("alert ")]
+        self.assertEqual([row["operation"] for row in told], ["alert set", "alert set", "alert drop"])
+        self.run_tool("verify", "--db", "t.db")
+
+    def test_what_is_no_alert_is_refused(self):
+        self.declare("money")
+        for words, message in ((("money", "usage", "--above", "5"), "The catalogue declares an alert money"),
+                               (("a b", "usage", "--above", "5"), "1 to 64 letters"),
+                               (("x", "usage", "--above", "5.5"), "a whole number of bytes"),
+                               (("x", "balance", "--above", "5"), "above"),
+                               (("x", "forecast", "--above", "5", "--probability", "1"), "between 0 and 1"),
+                               (("x", "usage", "--above", "5", "--probability", "0.5"), "probability"),
+                               (("x", "forecast"), "an amount from 0")):
+            self.assertIn(message, self.set(*words, status=2).err, words)
+        self.assertIn("There is no account 9", self.set("x", "usage", "--above", "5", account=9, status=2).err)
+        for n in range(31):
+            self.set(f"own-{n}", "usage", "--above", "5")
+        self.assertIn("at most 32 alerts", self.set("one-more", "usage", "--above", "5", status=2).err)
+        self.set("own-0", "usage", "--above", "6")
+        self.assertEqual(len(self.of()), 32)
+
+
 class Kinds(Alerts):
     def test_money_of_the_month(self):
         self.declare("money")

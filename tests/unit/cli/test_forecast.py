@@ -1,4 +1,6 @@
 """tollbook forecast: its table, its JSON, short histories, and the backtest whose figure the docs give."""
+import csv
+import io
 import json
 import os
 import re
@@ -76,6 +78,37 @@ class History(Case):
                          {("premium", "EU"), ("premium", "NA"), ("premium", "ASIA"),
                           ("volume", "EU"), ("volume", "NA"), ("override", "EU")})
         self.assertEqual(self.run_tool("invoice", "--db", "t.db", "--month", "2026-11").out, before)
+
+    def test_every_account_has_the_figures_of_its_own_forecast(self):
+        every = json.loads(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "json", "--seed", 7).out)
+        self.assertEqual((every["month"], every["usage_until"], every["seed"], every["paths"], every["total"]),
+                         ("2026-11", "2026-11-20T12:00:00Z", 7, 10000, 12))
+        self.assertEqual([one["account"] for one in every["accounts"]], list(range(1, 13)))
+        for row in every["accounts"]:
+            one = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", row["account"], "--seed", 7).out)
+            del one["bytes"]["days"]
+            self.assertEqual(row, {"name": f"account-{row['account']}", "why": None, **{
+                name: one[name] for name in ("account", "currency", "method", "reason", "money", "bytes", "complete")}})
+        rows = list(csv.DictReader(io.StringIO(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "csv", "--seed", 7).out)))
+        self.assertEqual([(row["account"], row["net p95"], row["with tax p50"], row["bytes p50"]) for row in rows],
+                         [(str(one["account"]), one["money"]["net"]["p95"], one["money"]["gross"]["p50"], one["bytes"]["p50"])
+                          for one in every["accounts"]])
+        table = self.run_tool("forecast", "--db", "t.db", "--all", "--format", "table", "--progress").out
+        self.assertIn("net p95", table.splitlines()[0])
+        self.assertEqual(len(table.splitlines()), 13)
+
+    def test_an_account_that_cannot_be_forecast_says_why_in_its_row(self):
+        self.run_tool("import", "--db", "t.db", self.write("much.ndjson", json.dumps(
+            {"zone": 1201, "hour": "2026-11-10T05:00:00Z", "region": "DE", "bytes": 2 * 10**17}) + "\n"))
+        rows = json.loads(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "json", "--paths", 100).out)["accounts"]
+        self.assertEqual([one["why"] for one in rows[:11]], [None] * 11)
+        self.assertEqual((rows[11]["account"], rows[11]["why"]), (12, "A day of more than 10^17 units cannot be used for a forecast."))
+        self.assertIn("12,account-12,,-,-,-,-,-,-,-,,A day of more than",
+                      self.run_tool("forecast", "--db", "t.db", "--all", "--format", "csv", "--paths", 100).out)
+
+    def test_one_account_or_all(self):
+        self.assertIn("Both --all and --account", self.run_tool("forecast", "--db", "t.db", "--all", "--account", 1, status=2).err)
+        self.assertIn("Give --account ID, or --all", self.run_tool("forecast", "--db", "t.db", status=2).err)
 
     def test_the_table_names_methods_reasons_and_the_seed(self):
         table = self.run_tool("forecast", "--db", "t.db", "--account", 10, "--format", "table").out

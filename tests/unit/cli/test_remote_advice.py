@@ -4,7 +4,7 @@ import json
 import unittest
 import urllib.error
 import urllib.request
-from tool import Case
+from tool import Case, random_seed
 
 BOOK = {"book": "standard", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "minimum_monthly": "1.00",
@@ -81,6 +81,59 @@ class Advice(Case):
             ("", {"zone": 101, "format": "xml"}, "format", "table, json or csv"),
             ("", {"zone": 101, "zones": 1}, "zones", "Unknown member")))
 
+    def asked(self, query):
+        ask = urllib.request.Request(f"{self.url}/billing/forecast?account=1&paths=500&{query}", headers={"AccessKey": self.key})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(ask) as answer:
+            return json.load(answer)
+
+    def test_the_probabilities_are_those_of_the_paths(self):
+        """Asked for each cent, they give every path's amount; these have the forecast's own mean and quantiles."""
+        seed = random_seed()
+        gross = self.asked(f"seed={seed}")["money"]["gross"]
+        cents = {name: int(value.replace(".", "")) for name, value in gross.items()}
+        over, at = {}, cents["p50"]
+        for step in (-1, 1):  # to where every path, or none, is above
+            at = cents["p50"]
+            while at not in over or 0 < over[at] < 500:
+                row, = self.asked(f"seed={seed}&above={at // 100}.{at % 100:02}")["above"]
+                self.assertEqual(row["probability"], f"{row['paths'] / 500:.6f}")
+                over[at] = row["paths"]
+                at += step if 0 < over[at] < 500 else 0
+        paths = [cent for cent in sorted(over)[1:] for _ in range(over[cent - 1] - over[cent])]
+        self.assertEqual(len(paths), 500, f"seed {seed}")
+        self.assertGreater(len(set(paths)), 5, f"seed {seed}: all paths alike show nothing")
+        self.assertEqual({name: paths[-(-500 * p // 100) - 1] for name, p in (("p5", 5), ("p50", 50), ("p95", 95))},
+                         {name: cents[name] for name in ("p5", "p50", "p95")}, f"seed {seed}")
+        self.assertEqual((2 * sum(paths) + 500) // 1000, cents["mean"], f"seed {seed}")
+        self.assertEqual(self.both("forecast", "--account", 1, "--above", "5", "--format", "json").out.count('"above"'), 1)
+        self.assertIn("100.0 % likely to exceed 0.5 USD, tax included",
+                      self.both("forecast", "--account", 1, "--above", "0.50", "--format", "table").out)
+        for wrong in ("-1", "x", "1e3", "0.1234567", "1000000000000000001"):
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                self.asked(f"above={wrong}")
+            with refused.exception as answer:
+                self.assertEqual((answer.code, json.load(answer)["Field"]), (400, "above"), wrong)
+
+    def test_forecasts_of_all_accounts_come_in_parts(self):
+        more = self.write("more.json", json.dumps({**CATALOG, "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, 130)]}))
+        self.run_tool("apply", more, *self.place)
+        for form in ("table", "csv", "json"):
+            here = self.both("forecast", "--all", "--paths", 200, "--format", form)
+        every = json.loads(here.out)
+        self.assertEqual((every["total"], len(every["accounts"])), (129, 129))
+        body, accounts, parts = {"all": True, "paths": 200, "format": "json"}, [], 0
+        while body:
+            status, reply = self.post("/operations/forecast", body)
+            self.assertEqual(status, 200)
+            accounts += reply["answer"]["accounts"]
+            parts += 1
+            body = {**body, "next": reply["next"]} if reply.get("next") else None
+        self.assertEqual((accounts, parts), (every["accounts"], 3))
+        self.refused("forecast", (("", {"all": True, "account": 1}, "all", "Both"),
+                                  ("", {"all": True, "next": "671 5 x"}, "next", "")))
+        status, answer = self.post("/operations/forecast", {"all": True, "paths": 20000})
+        self.assertEqual((status, answer["Field"]), (400, "paths"))
+
     def test_solve(self):
         other = self.write("o.json", json.dumps({**BOOK, "book": "other", "load_balancer": {
             "monthly_fee": "4", "tiers": [{"from_millions": 0, "to_millions": None,
@@ -149,7 +202,7 @@ class Advice(Case):
         status, answer = self.post("/operations/forecast", {"account": 1})
         self.assertEqual((status, answer["answer"]), (200, json.loads(answer["out"])))
         self.refused("forecast", (
-            ("", {}, "account", "Only a backtest"), ("", {"account": 1, "paths": 99}, "paths", "100 to"),
+            ("", {}, "account", "or --all"), ("", {"account": 1, "paths": 99}, "paths", "100 to"),
             ("", {"account": 1, "seed": 2 ** 32}, "seed", "4294967295"),
             ("?backtest=yes", {}, "backtest", "true or false"),
             ("", {"backtest": True, "paths": 10001}, "paths", "At most 10000")))

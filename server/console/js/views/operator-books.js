@@ -10,6 +10,7 @@ const STATES = {book: "in force from its day", shadow: "shadow: bills nothing"};
 
 export function show(page) {
   let books = [];
+  const mayAdd = page.may("book add");
   const result = el("div", {class: "trouble", role: "status"});
   const columns = [
     {id: "book", name: "Book", kind: "text", value: (row) => row.book,
@@ -19,25 +20,13 @@ export function show(page) {
     {id: "state", name: "State", kind: "text", value: (row) => STATES[row.state] ?? row.state},
     {id: "supersededBy", name: "Replaced by", kind: "text", value: (row) => row.supersededBy || null},
     {id: "sha256", name: "SHA-256", kind: "text", value: (row) => row.sha256, cell: (row) => el("code", {}, row.sha256.slice(0, 12)), title: (row) => row.sha256},
-    {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (row.state === "shadow" ? [
-      el("button", {type: "button", class: "quiet", onclick: () => act("book activate", row.book, "bills from its day on")}, "Activate"),
-      el("button", {type: "button", class: "quiet", onclick: () => act("book drop", row.book, "is forgotten")}, "Drop")] : "")},
-  ];
+    page.may("book activate") ? {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => (row.state === "shadow" ? [
+      el("a", {class: "button", href: page.href("/do/activate", {book: row.book})}, "Activate"), " ", el("a", {class: "button", href: page.href("/do/drop", {book: row.book})}, "Drop")] : "")} : null,
+  ].filter(Boolean);
   const t = table({label: "Price books", title: "Books", name: "books", page, columns, search: false,
     empty: "No price book yet. Give one below, or: tollbook book --db FILE book.json"});
   const shown = panel("A book"), compared = panel("Two books"), made = panel("A new book");
-  page.root.append(pageHead(page, "Price books"), result, el("section", {class: "panel"}, t.node), shown, compared, made);
-
-  const say = (answer) => {
-    if (page.failed(answer)) return false;
-    fill(result, el("div", {class: "notice"}, sentences(answer.said)));
-    return true;
-  };
-
-  async function act(name, book, what) {
-    if (!confirm(`${book} ${what}. Go on?`)) return;
-    if (say(await operation(page, name, {book}))) read();
-  }
+  page.root.append(pageHead(page, "Price books"), result, el("section", {class: "panel"}, t.node), shown, compared, ...mayAdd ? [made] : []);
 
   async function read() {
     const answer = await operation(page, "book list");
@@ -57,7 +46,8 @@ export function show(page) {
     let text = answer.out;
     try { text = JSON.stringify(JSON.parse(text), null, 2); } catch { /* as it is */ }
     fill(shown, el("h2", {}, name), el("pre", {tabindex: "0", "aria-label": `Price book ${name}`}, text),
-      el("div", {}, el("button", {type: "button", class: "quiet", onclick: () => { made.querySelector("textarea").value = text; made.querySelector("textarea").focus(); }}, "Start a new book from it")));
+      !mayAdd ? null : el("div", {class: "table-tools"}, el("a", {class: "button", href: page.href("/do/book", {from: name})}, "A copy with other prices"),
+        el("button", {type: "button", class: "quiet", onclick: () => { made.querySelector("textarea").value = text; made.querySelector("textarea").focus(); }}, "Start a new book from its text")));
   }
 
   /* --- two --- */
@@ -124,7 +114,7 @@ export function show(page) {
   }
 
   shown.hidden = true;
-  editor();
+  if (mayAdd) editor();
   read();
   return {update, again: read};
 }

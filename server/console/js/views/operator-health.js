@@ -10,7 +10,7 @@ import {table} from "../table.js";
 const AGED = {verify: 8 * 86400, backup: 2 * 86400}; // seconds after which it is said
 
 export function show(page) {
-  const server = panel("The server"), file = panel("The database"), checked = el("div", {role: "status"});
+  const server = panel("The server"), file = panel("The database"), checked = el("div", {role: "status"}), chosen = el("div");
   const verify = el("button", {type: "button", onclick: check}, "Verify now");
   const sizes = table({label: "What takes the space", title: "What takes the space", name: "sizes", page, key: "size-", search: false, sort: "-bytes", columns: [
     {id: "what", name: "What", kind: "text", value: (row) => row.what},
@@ -24,7 +24,7 @@ export function show(page) {
     {id: "arguments", name: "With", kind: "text", wide: true, value: (row) => (typeof row.arguments === "string" ? row.arguments : JSON.stringify(row.arguments))}],
   empty: "Nothing was changed yet."});
   page.root.append(pageHead(page, "Health", {beside: verify}), checked, el("div", {class: "columns"},
-    el("div", {class: "view"}, server, file), el("section", {class: "panel"}, sizes.node)), el("section", {class: "panel"}, audit.node));
+    el("div", {class: "view"}, server, file), el("section", {class: "panel"}, sizes.node)), el("section", {class: "panel"}, chosen, audit.node));
 
   const fact = (name, id, value, text, warn) => [el("dt", {}, name), el("dd", {}, warn ? el("span", {class: "chip warn"}, figure(id, value, text)) : figure(id, value, text))];
   const since = (found, id, most, what) => fact(`Last ${what}`, id, found[id], found[id] === undefined ? `never: tollbook ${what} --db FILE` : `${duration(found[id])} ago`,
@@ -41,10 +41,10 @@ export function show(page) {
       fact("Version", "version", page.session.version, page.session.version),
       fact("Runs for", "process_start_time_seconds", found.process_start_time_seconds, duration(Date.now() / 1000 - found.process_start_time_seconds)),
       fact("Writer", "tollbook_writer_alive", found.tollbook_writer_alive, found.tollbook_writer_alive ? "at work" : "cannot write: see the server's messages", !found.tollbook_writer_alive),
-      fact("Writes that wait", "tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue)),
+      fact("Writes queued", "tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue)),
       fact("Connections", "tollbook_connections", connections, number(connections)),
       fact("Memory", "process_resident_memory_bytes", found.process_resident_memory_bytes, bytes(found.process_resident_memory_bytes)),
-      fact("Messages that wait", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
+      fact("Messages to be sent", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
     fill(file, el("h2", {}, "The database"), el("dl", {class: "facts"},
       fact("Size", "tollbook_store_bytes", held, bytes(held)),
       fact("Write-ahead log", "tollbook_wal_bytes", found.tollbook_wal_bytes, bytes(found.tollbook_wal_bytes)),
@@ -73,7 +73,10 @@ export function show(page) {
     const [size, log] = await Promise.all([operation(page, "size"), operation(page, "audit")]);
     if (page.failed(size) || page.failed(log)) return;
     sizes.set(size.answer.sizes);
-    audit.set(log.answer.entries);
+    const entry = page.query.get("entry"), one = log.answer.entries.filter((row) => String(row.id) === entry);
+    audit.set(one.length ? one : log.answer.entries);
+    fill(chosen, one.length ? el("p", {class: "notice"}, `Entry ${entry} of the audit log. `, el("a", {href: page.href("/operator/health")}, "Show all")) : "");
+    if (one.length) chosen.scrollIntoView();
   }
 
   read();

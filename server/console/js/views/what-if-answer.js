@@ -12,14 +12,14 @@ const more = (delta) => decimalCompare(delta, "0");
 const sign = (delta) => (more(delta) > 0 ? "+" : "");
 const ratio = (text) => (text === null ? "–" : `${sign(text)}${percent(text, 2)}`);
 
-/* names: of accounts by their numbers; a customer has one account, and none is named. */
+/* names: of accounts by their numbers; a customer has one account, and none is named. does: what saves the answer; null: nothing. */
 export function answerView(page, data, names, does) {
   const nameOf = (account) => names.get(account) || `Account ${account}`;
   const node = el("div", {class: "view what-if-answer"});
   const most = [...data.scenarios].sort((a, b) => decimalCompare(b.after, a.after));
   for (const one of most) node.append(...scenarioParts(page, data, one, nameOf));
   if (!data.scenarios.length) node.append(el("p", {class: "empty"}, "No bill of these months is touched by the scenario. Choose other months, or another book."));
-  node.append(el("p", {class: "table-tools"}, el("button", {type: "button", onclick: does.csv}, "Answer as CSV"), el("button", {type: "button", onclick: does.html}, "Answer as a page")));
+  if (does) node.append(el("p", {class: "table-tools"}, el("button", {type: "button", onclick: does.csv}, "Answer as CSV"), el("button", {type: "button", onclick: does.html}, "Answer as a page")));
   return node;
 }
 

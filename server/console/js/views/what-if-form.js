@@ -1,6 +1,7 @@
 /* The form of a scenario: months, prices, tiers, fees, discounts, usage. Each input edits one place of the
  * scenario; where the base book is known, its value stands in the field, and what differs is marked. */
 
+import {accountChoice} from "../accounts.js";
 import {el, fill, later} from "../dom.js";
 import {number} from "../format.js";
 import {at, diff, factor, merge, touching, withAt, withFactor} from "../scenario.js";
@@ -142,7 +143,7 @@ export function formView(page, does) {
   };
   const first = month("first"), last = month("last");
   const base = el("select", {onchange: () => change({...shown.scenario, base: base.value, patch: undefined})});
-  const account = page.session.account ? null : el("input", {type: "number", min: 1, placeholder: "all", onchange: () => does.change({account: account.value || null})});
+  const account = page.session.account ? null : accountChoice(page);
   const stored = el("select", {"aria-label": "Open a saved scenario", onchange: () => {
     if (stored.value) does.stored(stored.value);
     stored.value = "";
@@ -158,7 +159,7 @@ export function formView(page, does) {
     if (node.reportValidity()) setTimeout(does.run, 250); // the last key's change first
   }},
   el("section", {class: "panel"}, el("h2", {}, "Scenario"), line("Name", name), does.stored ? line("Book", base) : null,
-    el("div", {class: "pair"}, line("First month", first), line("Last month", last)), account ? line("Account", account) : null,
+    el("div", {class: "pair"}, line("First month", first), line("Last month", last)), account ? el("div", {class: "line"}, el("span", {}, "Account"), account) : null,
     el("div", {class: "table-tools"}, el("button", {type: "submit", class: "primary"}, "Run"), el("button", {type: "button", onclick: () => file.click()}, "Open a file"), file, does.stored ? stored : null,
       el("button", {type: "button", class: "quiet", onclick: () => change({scenario: "what-if"})}, "Start over")), rest),
   part("Usage", true, sliders.map((one) => one.node)),
@@ -177,7 +178,6 @@ export function formView(page, does) {
       if (document.activeElement !== name) name.value = shown.scenario.scenario;
       if (document.activeElement !== first) first.value = shown.span.first;
       if (document.activeElement !== last) last.value = shown.span.last;
-      if (account && document.activeElement !== account) account.value = shown.account ?? "";
       const books = does.books();
       if (base.options.length !== books.length) fill(base, books.map((book) => el("option", {value: book.book}, `${book.book}, ${book.currency}${book.state === "book" ? "" : `, ${book.state}`}`)));
       base.value = shown.scenario.base ?? books[0]?.book ?? "";

@@ -22,7 +22,7 @@ export function show(page) {
   const form = formView(page, {change, run, open: openFile, books: () => books, stored: isOperator ? openStored : null});
   const curves = isOperator ? curvesView(page) : null;
   const tools = el("span", {class: "table-tools"},
-    isOperator ? el("button", {type: "button", onclick: save}, "Save") : null,
+    page.may("scenario add") ? el("button", {type: "button", onclick: save}, "Save") : null,
     el("button", {type: "button", onclick: () => download(`${scenario().scenario}.json`, "application/json", `${JSON.stringify(scenario(), null, 2)}\n`)}, "Export"),
     linkButton());
   page.root.append(pageHead(page, "What if", {beside: el("span", {class: "soft"}, "Months gone by, billed again under other prices or usage. No invoice changes.")}),
@@ -46,7 +46,7 @@ export function show(page) {
   }
 
   function draw() {
-    form.set({scenario: scenario(), base: document_, span: span(), account: page.query.get("account")});
+    form.set({scenario: scenario(), base: document_, span: span()});
     const isOld = asked && asked !== JSON.stringify(question());
     place.classList.toggle("old", Boolean(isOld));
     if (!running) fill(state, isOld ? el("p", {class: "notice"}, "The scenario has changed since this answer. ", el("button", {type: "button", class: "primary", onclick: run}, "Run again")) : "");

@@ -38,7 +38,7 @@ export function show(page) {
   /* A key that may see statistics alone, such as the operator's, gets these. */
   const isWhole = page.offers("zones"), offered = isWhole ? TABS : TABS.slice(0, 1);
   const tab = () => (offered.some(([one]) => one === page.query.get("tab")) ? page.query.get("tab") : "traffic");
-  const head = pageHead(page, title, {range: true, compare: () => tab() === "traffic", above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links]});
+  const head = pageHead(page, title, {range: true, compare: () => tab() === "traffic", above: el("a", {href: page.href("/zones")}, "Zones /"), beside: [chips, links, page.may("catalog change") ? el("a", {class: "button", href: page.href("/do/zone", {id: page.params.id})}, "Change") : null]});
   page.root.append(head, tabs, body);
   page.root.dataset.zone = id;
 
@@ -87,8 +87,14 @@ export function show(page) {
 }
 
 function traffic(page, id, name) {
-  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time."});
-  return {node: made.node, update: made.update};
+  const only = el("p", {class: "chips", hidden: true}), region = () => page.query.get("region");
+  const made = board(page, {query: () => ({zone: id, top: 1, region: region()}), f(data) {
+    name?.(data.zones.items[0]?.name ?? `Zone ${id}`);
+    only.hidden = !region();
+    fill(only, el("span", {class: "chip on"}, `only ${data.regions.find((one) => one.id === region())?.name ?? region()}`,
+      el("button", {type: "button", "aria-label": "All regions", title: "All regions", onclick: () => page.set({region: null})}, "×")));
+  }, hint: () => "No traffic of this zone in this time. Choose a longer time."});
+  return {node: el("div", {class: "view"}, only, made.node), update: made.update};
 }
 
 function feature(page, id, what) {
