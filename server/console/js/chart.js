@@ -5,7 +5,7 @@
  *   root.append(c.node);
  *   c.set({at: [ms, ...], by: "day", series: [{name: "Requests", values: [...]}]});
  *
- * Options: kind "line" (default), "stack", "bars", "columns" or "band"; height "tall"; format for the axis, full for the
+ * Options: kind "line" (default), "stack", "bars", "columns", "histogram" (columns side by side, stacked) or "band"; height "tall"; format for the axis, full for the
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...], part: [row, words]}.
@@ -15,6 +15,7 @@
  * high. values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
  * draws a line at an instant. now in set(): the clock; the bucket that it stands in is drawn dashed and named "so
  * far", for dashed series not at all, and what is behind it is not drawn. xFormat and xTicks in the options make the axis something else than time.
+ * onPick(name): a click on a series' part of a column, or on its key in the legend, chooses it; picked(name): whether it is.
  * Dragging zooms, arrow keys walk, a button opens the numbers as a table.
  * One set() is one drawing: node.dataset.draws counts them. */
 
@@ -53,6 +54,18 @@ function drawBars(e) {
       if (Number.isNaN(point.canvasy)) continue;
       context.fillRect(point.canvasx + (n - all.length / 2) * width, point.canvasy, width - 1, bottom - point.canvasy);
     }
+  });
+}
+
+/* The series of a histogram on top of each other: what the library has stacked, drawn from the whole down. */
+function drawHistogram(e) {
+  if (e.seriesIndex !== 0) return;
+  const {drawingContext: context, plotArea: area, allSeriesPoints: all} = e;
+  const bottom = e.dygraph.toDomYCoord(0), colours = e.dygraph.getColors();
+  const room = all[0].length > 1 ? all[0][1].canvasx - all[0][0].canvasx : area.w / 2, gap = room > 4 ? 1 : 0;
+  all.forEach((series, n) => {
+    context.fillStyle = colours[n];
+    for (const point of series) if (bottom - point.canvasy > 0) context.fillRect(point.canvasx - room / 2, point.canvasy, room - gap, bottom - point.canvasy);
   });
 }
 
@@ -144,9 +157,12 @@ export function chart(options) {
 
   function showLegend() {
     const had = [...legend.children].indexOf(document.activeElement);
-    fill(legend, data.series.map((series, n) => el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
-      disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
-      onclick: () => flip(series.name)}, swatch(series, n), series.name)));
+    fill(legend, data.series.map((series, n) => (options.onPick
+      ? el("button", {type: "button", class: "key", "aria-pressed": String(options.picked(series.name)), data: {picks: series.name}, title: `Only ${series.name}, or again all`,
+        onclick: () => options.onPick(series.name)}, swatch(series, n), series.name)
+      : el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
+        disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
+        onclick: () => flip(series.name)}, swatch(series, n), series.name))));
     legend.children[had]?.focus({preventScroll: true});
   }
 
@@ -194,7 +210,7 @@ export function chart(options) {
     for (const other of groups.get(group) ?? []) if (other.select !== select) other.select(at, false, false);
   }
 
-  const triple = kind === "band";
+  const triple = kind === "band", stacks = kind === "stack" || kind === "histogram";
   function file() {
     return data.at.map((at, n) => [at, ...data.series.map((series) => {
       const value = series.values[n];
@@ -212,7 +228,7 @@ export function chart(options) {
       for (const series of seen) {
         const value = Number(series.high?.[n] ?? series.values[n] ?? 0);
         if (series.frame) most = Math.max(most, value);
-        else sum = kind === "stack" || kind === "columns" ? sum + value : Math.max(sum, value);
+        else sum = stacks || kind === "columns" ? sum + value : Math.max(sum, value);
       }
       most = Math.max(most, sum);
     }
@@ -224,6 +240,7 @@ export function chart(options) {
     const at = data.at, last = at[at.length - 1];
     const step = at.length > 1 ? at[1] - at[0] : 3600000;
     if (kind === "bars" || kind === "columns") return [at[0] - step * 0.55, last + step * 0.55];
+    if (kind === "histogram") return [at[0] - step / 2, last + step / 2];
     return at.length > 1 ? [at[0], last] : [at[0] - step, last + step];
   };
 
@@ -235,6 +252,7 @@ export function chart(options) {
 
   function plotters() {
     if (kind === "bars") return {plotter: drawBars};
+    if (kind === "histogram") return {plotter: drawHistogram};
     if (kind === "columns") return {plotter: (e) => drawColumns(e, data.series.filter((series) => !hidden.has(series.name)))};
     if (kind === "band") return {};
     const {fillPlotter, linePlotter} = window.Dygraph.Plotters, end = limit();
@@ -252,7 +270,7 @@ export function chart(options) {
     return {
       file: file(), labels: ["at", ...data.series.map((series) => series.name)], visibility: visible(),
       colors: data.series.map((series, n) => colour(paint(series, n))), dateWindow: span(), valueRange: [0, high * 1.0001],
-      stackedGraph: kind === "stack", customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
+      stackedGraph: stacks, customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
       fillAlpha: kind === "stack" ? 0.55 : kind === "band" ? 0.2 : 0.1, strokeWidth: 1.75, drawPoints: data.at.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
       connectSeparatedPoints: false, axisLineColor: colour("--line"), gridLineColor: colour("--line"), gridLineWidth: 1, axisLabelFontSize: 12,
       xRangePad: 0, rightGap: 8, axisTickSize: 4, xAxisHeight: 26,
@@ -329,7 +347,7 @@ export function chart(options) {
     const rows = data.at.map((_, n) => n), of = JSON.stringify([data.by, zone(), data.series.map((series) => series.name)]);
     if (of === tableOf) return numbers.set(rows); // sorted and scrolled as it was
     tableOf = of;
-    const columns = [{id: "at", name: options.xName ?? (data.by === "hour" ? `Hour (${zone()})` : "Date (UTC)"), kind: options.xFormat ? "number" : "text",
+    const columns = [{id: "at", name: options.xName ?? (data.by === "hour" ? `Hour (${zone()})` : data.by === "minute" || data.by === "second" ? `Time (${zone()})` : "Date (UTC)"), kind: options.xFormat ? "number" : "text",
       value: (n) => (options.xFormat ? data.at[n] : new Date(data.at[n]).toISOString()), cell: (n) => nameOf(data.at[n])},
     ...data.series.map((series, at) => ({id: `s${at}`, name: series.name, kind: "number", value: (n) => data.series[at].values[n], cell: (n) => said(data.series[at], n)}))];
     numbers = table({label: `${label}, numbers`, name: (options.name ?? label).toLowerCase().replace(/\W+/g, "-"), columns, rows, search: false});
@@ -337,6 +355,15 @@ export function chart(options) {
   }
 
   /* --- pointer and keys --- */
+
+  /* The library stacks the first series on top of the others. */
+  function pick(event) {
+    const value = graph.toDataYCoord(event.clientY - canvas.getBoundingClientRect().top), at = graph.toDataXCoord(x(event));
+    const step = data.at.length > 1 ? data.at[1] - data.at[0] : Infinity, n = data.at.findIndex((ms) => Math.abs(at - ms) <= step / 2);
+    let sum = 0;
+    const found = n < 0 ? null : [...data.series].reverse().find((series) => (sum += Number(series.values[n] ?? 0)) >= value && value >= 0);
+    if (found) options.onPick(found.name);
+  }
 
   let from = null;
   const x = (event) => Math.max(0, Math.min(event.clientX - canvas.getBoundingClientRect().left, canvas.clientWidth));
@@ -359,6 +386,7 @@ export function chart(options) {
       const to = x(event), start = from;
       from = null;
       drag.hidden = true;
+      if (event.type === "pointerup" && Math.abs(to - start) < 6 && options.onPick) pick(event);
       if (event.type === "pointerup" && Math.abs(to - start) >= 6) options.onZoom(graph.toDataXCoord(Math.min(start, to)), graph.toDataXCoord(Math.max(start, to)));
     };
     stage.addEventListener("pointerup", end);

@@ -9,6 +9,7 @@ import {formsOf} from "../forms.js";
 import {chargesByZone, inCurrency, monthPoints, monthTotals, productsOf, regionText, rounded, stateOf, zoneColumns as columnsOfZones} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
+import {monthSpans, whyButton, whyPanel} from "../why.js";
 
 const DAY = 86400000;
 
@@ -37,7 +38,8 @@ export function show(page) {
   const balance = el("p", {class: "soft"});
   const forms = page.session.account === null ? formsOf(page.may, "account").filter((one) => one.money) : [];
   const changes = forms.length ? el("p", {class: "table-tools"}, forms.map((one) => el("a", {class: "button", href: page.href(`/do/${one.id}`)}, one.title))) : null;
-  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, el("section", {class: "panel", "aria-label": "Months and budget"}, ways, months.node, plan.node), el("section", {class: "panel"}, trend.node),
+  const reason = whyPanel(page, {spans: () => monthSpans(new Date(page.now()).toISOString().slice(0, 7)), ids: ["charges"]});
+  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, reason.node, el("section", {class: "panel", "aria-label": "Months and budget"}, ways, months.node, plan.node), el("section", {class: "panel"}, trend.node),
     el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices), balance);
 
   function tile(name, field, value, text, title, below) {
@@ -55,7 +57,7 @@ export function show(page) {
       next ? tile(next.due ? `${isLate ? "Overdue since" : "Due"} ${day(next.due)}` : "To be paid", "due", next.remaining, money(next.remaining, next.currency).replace("\u00a0", " "), next.number,
         [el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(next.number)}`, {format: "pdf"}), download: `${next.number}.pdf`}, `${next.number} as PDF`),
           open.length > 1 ? `, and ${open.length - 1} more` : ""]) : null,
-      tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
+      tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, ["without tax ", whyButton(page, "charges", "This month's charges")]),
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
         `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten, without tax`) : null,
       f?.balance_lasts_until ? tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`) : null,
@@ -122,6 +124,7 @@ export function show(page) {
     if (seen.forecast) usage.set(seen.forecast.usage);
     if (seen.zones) zones.set(seen.zones);
     invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
+    reason.update();
   }
 
   const take = (path, options, f) => page.poll(path, {seconds: 60, exact: true, ...options}, (answer) => {
@@ -186,5 +189,7 @@ function invoiceColumns(page) {
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
+    {id: "why", name: "Change", sort: false, acts: true, value: () => "", cell: (row) => (row.shown === "void" || row.kind !== "invoice" ? "" :
+      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why did it change: ${row.number}`}, "Why?"))},
   ];
 }
