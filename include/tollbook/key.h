@@ -75,6 +75,7 @@ const char *tb_roles_refusal(int64_t account, uint32_t roles);
 #define TB_KEY_RANDOM 24 /* random bytes it is made from: 192 bits */
 #define TB_KEY_SECRET 32 /* bytes of the secret under which keys are sealed */
 #define TB_KEY_NONCE  24 /* random bytes a seal is made with */
+#define TB_KEY_NAME_MAX 64 /* bytes */
 #define TB_KEY_SEALED (TB_KEY_NONCE + 16 + TB_KEY_TEXT)
 
 typedef struct tb_key {
@@ -83,6 +84,7 @@ typedef struct tb_key {
     uint32_t roles;
     uint8_t hash[TB_KEY_HASH];
     char hint[8];       /* the first characters, to tell keys apart in lists */
+    char name[TB_KEY_NAME_MAX + 1]; /* what it is for; "": not said */
     int64_t created_us;
     int64_t revoked_us; /* INT64_MAX while it is valid */
     bool has_sealed;

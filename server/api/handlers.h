@@ -77,6 +77,7 @@ void api_ingest_segments(request *r);
 
 /* logs_v2.c, logs_v1.c */
 void api_logs_v2(request *r);
+void api_logs_summary(request *r); /* finish: api_cached_done */
 void api_logs_v1(request *r);
 
 /* operations.c */

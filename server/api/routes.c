@@ -33,10 +33,10 @@
         .keyed = true, .handle = handle_                                                           \
     }
 
-#define LOGS(path, name_, handle_)                                                                 \
+#define LOGS(path, name_, handle_, finish_)                                                        \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
-        .name = name_, .handle = handle_, .errors = ERRORS_LOGGING, .logging = true                \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES, .name = name_,        \
+        .handle = handle_, .finish = finish_, .errors = ERRORS_LOGGING, .logging = true            \
     }
 
 #define SHIELD(m, path, body_, max_, name_, handle_)                                                     \
@@ -112,8 +112,9 @@ const route api_routes[] = {
     ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
         api_ingest_done),
-    LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2),
-    LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1),
+    LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2, NULL),
+    LOGS("/v2/pullzones/{id}/logs/summary", "logs_summary", api_logs_summary, api_cached_done),
+    LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1, NULL),
     SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
            api_shield_export),
     SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),

@@ -41,10 +41,11 @@ class Keys(ConsoleCase):
         steps.click("link", "Keys")
         self.whole(page)
         self.assertEqual(sorted(self.shown(page)), sorted(key["Id"] for key in self.keys("admin") if not key["Revoked"]))
+        page.type("input[name=name]", "Eva's <b>reports</b>")
         page.script("document.querySelector('select[name=role]').value = 'SubuserBilling';"
                     "document.querySelector('select[name=role]').dispatchEvent(new Event('change'))")
         self.assertIn("bills and invoices", page.text("#role-means"))
-        steps.n += 1
+        steps.n += 2  # the name and the role
         steps.click("button", "Make the key")
         page.wait("document.querySelector('.key-text')")
         text = page.text(".key-text")
@@ -62,6 +63,8 @@ class Keys(ConsoleCase):
         self.assertNotIn(text, page.script("return document.documentElement.outerHTML"))
         self.assertFalse(page.script("return JSON.stringify({...localStorage, ...sessionStorage, a: location.href, h: history.state}).includes(arguments[0])", text))
         made = next(key for key in self.keys() if key["Hint"] == text[:6])
+        self.assertEqual(made["Name"], "Eva's <b>reports</b>")
+        self.assertIn(made["Name"], page.text("tr[data-id='%d']" % made["Id"]))
         self.confirmed(page)
         page.click(page.named("button", f"Revoke {text[:6]}"))
         page.wait("![...document.querySelectorAll('main tbody tr')].some(row => row.dataset.id === '%d')" % made["Id"])
@@ -74,6 +77,7 @@ class Keys(ConsoleCase):
         mine = next(key["Id"] for key in self.keys() if key["Hint"] == self.server.keys["admin"][:6])
         self.assertEqual([(one["operation"], one["key"]) for one in entries], [("key create", mine), ("key revoke", mine)])
         self.assertNotIn(text, str(entries))
+        self.assertNotIn("Eva", str(entries))
         page.quiet()
 
     def test_a_customer_sees_its_own_and_leaves_the_operators(self):

@@ -315,9 +315,9 @@ class Tables(PlainCase):
     def test_a_long_name_is_cut_and_rows_are_of_one_height(self):
         page = self.signed_in("operator", "/operator/run?month=2026-10")
         page.wait("document.querySelector('tr[data-account]')")
-        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').textContent = 'long'.repeat(60)")
-        seen = page.script("""const rows = [...document.querySelectorAll('tr[data-account]')], cell = rows[0].cells[1];
+        page.script("document.querySelector('tr[data-account] td:nth-child(3) a').textContent = 'long'.repeat(60)")
+        seen = page.script("""const rows = [...document.querySelectorAll('tr[data-account]')], cell = rows[0].cells[2];
             return [new Set(rows.map(row => Math.round(row.getBoundingClientRect().height))).size, cell.scrollWidth > cell.clientWidth, cell.clientWidth <= 260]""")
         self.assertEqual(seen, [1, True, True])
-        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').focus()")
-        self.assertTrue(page.script("const cell = document.querySelector('tr[data-account]').cells[1]; return cell.scrollWidth <= cell.clientWidth"), "whole on focus")
+        page.script("document.querySelector('tr[data-account] td:nth-child(3) a').focus()")
+        self.assertTrue(page.script("const cell = document.querySelector('tr[data-account]').cells[2]; return cell.scrollWidth <= cell.clientWidth"), "whole on focus")

@@ -14,7 +14,7 @@ class Operations(Case):
 
     def test_the_reply_holds_what_a_command_line_prints(self):
         listed = self.ask("key-list", {"format": "table"}).json()
-        self.assertEqual(listed["out"].split("\n")[0], "id\taccount\troles\tkey\tcreated\trevoked")
+        self.assertEqual(listed["out"].split("\n")[0], "id\taccount\troles\tkey\tcreated\trevoked\tname")
         self.assertEqual(listed["answer"], self.server.get("/keys", "operator").json())
         self.assertEqual((listed["said"], listed["no"], listed["next"]), ([], False, ""))
         self.assertEqual(json.loads(self.ask("key-list").json()["out"]), listed["answer"])

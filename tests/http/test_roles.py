@@ -160,6 +160,16 @@ class CustomerAdmin(Keyed):
         mine = next(key for key in self.listed() if key["Roles"] == ["CustomerAdmin"])
         self.assertEqual((entry["operation"], entry["key"]), ("key revoke", mine["Id"]))
 
+    def test_a_key_has_a_name_that_only_lists_say(self):
+        made = self.make("User", Name="Eva, \u00fcber CI").json()
+        self.assertEqual(made["Name"], "Eva, \u00fcber CI")
+        for key in ("CustomerAdmin", "Operator"):
+            self.assertEqual([one["Name"] for one in self.listed(key) if one["Id"] == made["Id"]], [made["Name"]])
+        self.assertEqual({one["Name"] for one in self.listed() if one["Id"] < made["Id"]} - {""}, set())
+        self.assertNotIn("Eva", self.run_as("Operator", "audit").body.decode())
+        for name in ("", "x" * 65, "a\nb"):
+            self.refused(self.make("User", Name=name), 400, "validation_error", "Name")
+
     def test_every_role_up_to_its_own_and_none_above(self):
         above = {"Ingest", "Operator", "Finance", "Support"}
         for role in roles():

@@ -65,6 +65,15 @@ static void deploy(fixture *f)
     ok(tb_store_commit(f->store, &err));
 }
 
+static void make_key(fixture *f)
+{
+    tb_error err = {0};
+    tb_key key = {.account = 1, .roles = 1, .created_us = NOW_US, .revoked_us = INT64_MAX, .name = "Zephyrine's reports"};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_key_add(f->store, &key, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
 static void fill(fixture *f)
 {
     fixture_init(f);
@@ -80,6 +89,7 @@ static void fill(fixture *f)
     apply(f, true, "");
     add_bytes(f, 101, "DE", at(11, 4, 0), UINT64_C(7000000000)); /* not final */
     deploy(f);
+    make_key(f);
     refuse(f, 71, "host cdn.xylophia.example is unknown", "GET cdn.xylophia.example");
     refuse(f, 72, "too short", "Zephyrine Quux");
 }
@@ -125,11 +135,11 @@ START_TEST(no_byte_of_a_name_is_left)
 
     const int64_t audits = number(&f, "SELECT count(*) FROM audit");
     said dry = run_words(&f, "forget account=1 dry-run");
-    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 6 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(dry.said, "would be forgotten: 7 rows of the catalogue"));
     ck_assert_ptr_nonnull(strstr(dry.said, "2 refused lines. Nothing changed."));
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM audit"), audits);
     said done = run_words(&f, "forget account=1");
-    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 6 rows of the catalogue"));
+    ck_assert_ptr_nonnull(strstr(done.said, "Account 1 is forgotten: 7 rows of the catalogue"));
     tb_store_scrub(f.store);
     for (size_t i = 0; i < 3; i++)
         ck_assert_msg(found(&f, names[i]) == 0, "%s", names[i]);

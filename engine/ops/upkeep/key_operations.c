@@ -36,6 +36,8 @@ static void put_key_head(tb_buf *out, const tb_key *key)
     put_roles(out, key->roles, "\"");
     tb_buf_str(out, "],\"Hint\":");
     tb_json_string(out, key->hint, strnlen(key->hint, sizeof key->hint));
+    tb_buf_str(out, ",\"Name\":");
+    tb_json_string(out, key->name, strlen(key->name));
     tb_buf_str(out, ",\"Created\":");
     put_time(out, key->created_us);
     tb_buf_str(out, ",\"Revoked\":");
@@ -66,8 +68,10 @@ static void put_row(tb_buf *out, const tb_key *key)
     if (!valid) tb_time_format(key->revoked_us, revoked);
     tb_buf_fmt(out, "%" PRId64 "\t%" PRId64 "\t", key->id, key->account);
     put_roles(out, key->roles, "");
-    tb_buf_fmt(out, "\t%.8s\t%.20s\t%.*s\n", key->hint, created, valid ? 0 : 20,
+    tb_buf_fmt(out, "\t%.8s\t%.20s\t%.*s\t", key->hint, created, valid ? 0 : 20,
                valid ? "" : revoked);
+    tb__put_cell(out, key->name, strlen(key->name));
+    tb_buf_str(out, "\n");
 }
 
 static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -78,7 +82,7 @@ static tb_code list_keys(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     bool first = true;
     tb_code code = tb_store_keys(ops->store, &keys, &n, err);
     if (code) return code;
-    tb_buf_str(&reply->out, "id\taccount\troles\tkey\tcreated\trevoked\n");
+    tb_buf_str(&reply->out, "id\taccount\troles\tkey\tcreated\trevoked\tname\n");
     tb_buf_str(&reply->json, "{\"Items\":[");
     for (size_t i = 0; i < n; i++) {
         if (of && keys[i].account != of->number) continue;
@@ -154,6 +158,7 @@ static tb_code create(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
 {
     tb_key key = {.account = tb_arg_number(args, "account", 0)};
     tb_code code = read_roles(ops, args, &key, err);
+    tb_arg_copy(args, "name", key.name, sizeof key.name);
     if (!code && key.account) code = tb_store_need_account(ops->store, key.account, err);
     return code ? code : tb__make_key(ops, &key, reply, err);
 }
@@ -202,6 +207,14 @@ static const tb_param create_params[] = {
      .max = 63,
      .otherwise = "User",
      .help = "a role of the key; default User"},
+    {.name = "name",
+     .wire = "Name",
+     .value = "TEXT",
+     .kind = TB_PARAM_TEXT,
+     .secret = true, /* it may name a person: `forget` takes it away, and the audit log stays */
+     .min = 1,
+     .max = TB_KEY_NAME_MAX,
+     .help = "what the key is for, to find it in lists"},
 };
 static const tb_param revoke_params[] = {
     {.name = "id",

@@ -761,12 +761,13 @@ static const char v26[] =
     " UNION ALL " SHARED_FROM("series_placed") " UNION ALL " SHARED_FROM("series_new") ";";
 
 /* own_alert: alerts that an account's people have set, beside those of the catalogue, which an apply replaces. document: one
- * of the catalogue's `alerts`. */
+ * of the catalogue's `alerts`. key.name: what a key is for, in its maker's words. */
 static const char v27[] =
     "CREATE TABLE own_alert(account INTEGER NOT NULL CHECK(account>0), id TEXT NOT NULL, document TEXT NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(account,id)) STRICT, WITHOUT ROWID;"
     TB__SEAL_ROWS(own_alert)
-    TB__SEAL_KEPT(own_alert, "account=NEW.account AND id=NEW.id");
+    TB__SEAL_KEPT(own_alert, "account=NEW.account AND id=NEW.id")
+    "ALTER TABLE key ADD COLUMN name TEXT NOT NULL DEFAULT '';";
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27};
@@ -774,4 +775,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "8e9bde1de3e5c52d1c1b22a2116327b71eaf5c0eb18c8ef4c8a730bb4126e9fc";
+    "46333d251cecd037829e777d81b0c0f2dfdfa5fbc512c9fd8761f7ccc531fc90";

@@ -39,7 +39,7 @@ tb_code tb_store_forget_declared(tb_store *store, int64_t account, tb_error *err
         TB__SQL_FORGET_REASONS, /* by the names, while they are there */
         TB__SQL_FORGET_DECLARATIONS, TB__SQL_FORGET_ACCOUNT,     TB__SQL_FORGET_ZONES,
         TB__SQL_FORGET_SHIELDS,      TB__SQL_FORGET_DEPLOYMENTS, TB__SQL_FORGET_DEPLOYMENT_ENDS,
-        TB__SQL_FORGET_CONTAINERS,   TB__SQL_FORGET_OWN_ALERTS,
+        TB__SQL_FORGET_CONTAINERS,   TB__SQL_FORGET_OWN_ALERTS,  TB__SQL_FORGET_KEYS,
     };
     const int before = sqlite3_total_changes(store->db);
     tb_code code = TB_OK;

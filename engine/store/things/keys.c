@@ -1,6 +1,7 @@
 /* API keys: their SHA-256, and their text sealed where the operator holds a secret. */
 #include "store/core/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ tb_code tb_store_key_add(tb_store *store, tb_key *key, tb_error *err)
     sqlite3_bind_int64(s, 5, key->created_us);
     sqlite3_bind_int64(s, 6, key->revoked_us);
     if (key->has_sealed) sqlite3_bind_blob(s, 7, key->sealed, TB_KEY_SEALED, SQLITE_STATIC);
+    sqlite3_bind_text(s, 8, key->name, -1, SQLITE_STATIC);
     code = tb__run(store, s, err);
     if (code) return code;
     key->id = sqlite3_last_insert_rowid(store->db);
@@ -55,6 +57,7 @@ static tb_code key_from(sqlite3_stmt *s, void *item, tb_error *err)
     const void *sealed = sqlite3_column_blob(s, 7);
     key->has_sealed = sealed && sqlite3_column_bytes(s, 7) == TB_KEY_SEALED;
     if (key->has_sealed) memcpy(key->sealed, sealed, TB_KEY_SEALED);
+    snprintf(key->name, sizeof key->name, "%s", (const char *)sqlite3_column_text(s, 8));
     for (size_t i = 0; hint && hint[i] && i + 1 < sizeof key->hint; i++)
         key->hint[i] = (char)hint[i];
     return TB_OK;

@@ -4,7 +4,7 @@
 
 #include "store/core/sql.h"
 
-#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed"
+#define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed,name"
 
 #define TB__KEY_VALID   "revoked_us=9223372036854775807"
 
@@ -70,8 +70,8 @@
     X(KEYS_PAGE, TB__KEY_COLUMNS " FROM key WHERE account=?1 AND " TB__KEY_VALID                   \
       " ORDER BY id LIMIT ?2 OFFSET ?3")                                                           \
     X(KEYS_COUNT, "SELECT count(*) FROM key WHERE account=?1 AND " TB__KEY_VALID)                  \
-    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed)"          \
-      "VALUES(?1,?2,?3,?4,?5,?6,?7)")                                                              \
+    X(KEY_INSERT, "INSERT INTO key(account,roles,hash,hint,created_us,revoked_us,sealed,name)"     \
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                                                           \
     X(KEY_REVOKE, "UPDATE key SET revoked_us=?2,revoked_version=" TB__NEXT_VERSION                 \
       " WHERE id=?1 AND " TB__KEY_VALID)                                                           \
     X(KEY_EXISTS, "SELECT 1 FROM key WHERE id=?1")                                                 \
@@ -157,7 +157,7 @@
     X(FORGET_DELETED, "SELECT deleted_us FROM account WHERE id=?1")                                \
     X(FORGET_COUNTS,                                                                               \
       "SELECT (SELECT count(*) FROM declaration d WHERE " TB__DECLARED_OF " AND " TB__FORGETS("d") \
-      "),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
+      ")+(SELECT count(*) FROM key WHERE account=?1 AND name<>''),(SELECT count(*) FROM container WHERE account=?1),(SELECT count(*) FROM reject WHERE"     \
       " length(text)>0 OR " TB__NAMED_REASON ")")                                                  \
     X(FORGET_REASONS, "UPDATE reject SET reason='forgotten' WHERE " TB__NAMED_REASON)              \
     X(FORGET_DECLARATIONS, "UPDATE declaration AS d SET document=" TB__FORGOTTEN("d")              \
@@ -170,6 +170,7 @@
     X(FORGET_SHIELDS, "UPDATE shield_zone AS t SET name=coalesce(" TB__FORGOTTEN("t")              \
                       "->>'$.name',''),document=" TB__FORGOTTEN("t") " WHERE account=?1 AND "      \
                       TB__FORGETS("t"))                                                            \
+    X(FORGET_KEYS, "UPDATE key SET name='' WHERE account=?1 AND name<>''")                         \
     X(FORGET_DEPLOYMENTS, "DELETE FROM deployment WHERE account=?1")                               \
     X(FORGET_DEPLOYMENT_ENDS, "DELETE FROM deployment_end WHERE account=?1")                       \
     X(FORGET_OWN_ALERTS, "DELETE FROM own_alert WHERE account=?1")                                 \

@@ -111,7 +111,7 @@ export function board(page, options = {}) {
 /** Columns of traffic that tables of zones and regions share; errors as a part of the requests. Their ids are the API's orders. */
 export function trafficColumns(ids) {
   return FIGURES.filter((one) => ids.includes(one.total)).map((one) => (one.isError ? {id: `${one.total}.rate`, name: `${one.name.replace("Errors ", "")}, of requests`, kind: "number",
-    value: (row) => rate(row[one.total], row.TotalRequestsServed), cell: (row) => figure(one.total, row[one.total], tileText(one, row).text, tileText(one, row).full)} : {id: one.total, name: one.name, kind: "number", field: one.total,
+    value: (row) => rate(row[one.total], row.TotalRequestsServed), cell: (row) => (Number(row.TotalRequestsServed) ? figure(one.total, row[one.total], tileText(one, row).text, tileText(one, row).full) : NOTHING)} : {id: one.total, name: one.name, kind: "number", field: one.total,
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
 }
 
@@ -128,7 +128,8 @@ export function changeColumn(total, to = null) {
   const shown = (row, text) => (to ? el("a", {class: "delta", href: to(row, {why: one.id}), "aria-label": `${text}: why did ${row.name} change?`}, text) : text);
   return {id: `${total}.change`, name: "Change", kind: "number",
     value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) ? Infinity : null),
-    cell: (row) => (row.previous ? shown(row, changeText(one, row, row.previous).text) : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
+    cell: (row) => (row.previous && (Number(row[total]) || Number(row.previous[total])) ? shown(row, changeText(one, row, row.previous).text) : NOTHING),
+    title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
 }
 
 export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",

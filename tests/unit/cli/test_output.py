@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 ROWS = {("audit",): "id\ttime\tkey\tfrom\toperation\targuments",
         ("intake",): "what\tlines\twhich",
         ("size",): "what\tbytes",
-        ("key", "list"): "id\taccount\troles\tkey\tcreated\trevoked",
+        ("key", "list"): "id\taccount\troles\tkey\tcreated\trevoked\tname",
         ("ledger", "--account", 1): "id\ttime\tkind\tamount\tcurrency\treference\tnote",
         ("book", "list"): "book\tcurrency\teffective_from\tsha256\tstate\tsuperseded_by",
         ("scenario", "list"): "scenario\tadded\tsha256",
@@ -113,7 +113,7 @@ class Output(Case):
 
     def test_a_terminal_shows_columns(self):
         self.assertEqual(self.on_terminal("key", "list", "--db", "t.db").splitlines()[0],
-                         "id  account  roles  key     created               revoked")
+                         "id  account  roles  key     created               revoked  name")
         for words, head in ROWS.items():
             shown = self.on_terminal(*words, "--db", "t.db")
             self.assertNotIn("\t", shown, words)

@@ -19,8 +19,8 @@ export function show(page) {
 
   const revoked = el("input", {type: "checkbox", onchange: () => page.set({revoked: revoked.checked ? "1" : null}, {replace: true})});
   const columns = [
-    {id: "Id", name: "Key", kind: "text", value: (row) => row.Hint, title: (row) => `Key ${row.Id} of the audit log`,
-      cell: (row) => [el("code", {}, `${row.Hint}…`), row.Id === page.session.key ? [" ", el("span", {class: "chip"}, "yours")] : "",
+    {id: "Id", name: "Key", kind: "text", wide: true, value: (row) => [row.Name, row.Hint].filter(Boolean).join(" "), title: (row) => `${row.Name ? `${row.Name}, ` : ""}key ${row.Id} of the audit log`,
+      cell: (row) => [row.Name ? [row.Name, " "] : "", el("code", {class: row.Name ? "soft" : null}, `${row.Hint}…`), row.Id === page.session.key ? [" ", el("span", {class: "chip"}, "yours")] : "",
         row.Revoked ? [" ", el("span", {class: "chip warn", title: `Revoked ${time(row.Revoked, page.zone)}`}, "revoked")] : ""]},
     own ? null : {id: "Account", name: "Account", kind: "text", value: whose, title: whose,
       cell: (row) => el("a", {href: page.href("/keys", {account: row.Account})}, whose(row))},
@@ -48,13 +48,13 @@ export function show(page) {
   async function read() {
     const answer = await page.get("/keys");
     if (page.failed(answer)) return;
-    keys = answer.data.Items;
+    keys = answer.data.Items.toReversed(); // the newest first, of one second too
     draw();
   }
 
   async function revoke(row) {
     const mine = row.Id === page.session.key ? " It is the key that you are signed in with: you will be signed out." : "";
-    if (!confirm(`Revoke key ${row.Hint}… (${row.Roles.join(", ")}${own ? "" : `, ${whose(row)}`})?${mine} What uses it is refused at once. This cannot be undone.`)) return;
+    if (!confirm(`Revoke key ${[row.Name, row.Hint].filter(Boolean).join(", ")}… (${row.Roles.join(", ")}${own ? "" : `, ${whose(row)}`})?${mine} What uses it is refused at once. This cannot be undone.`)) return;
     const answer = await page.send("DELETE", `/keys/${row.Id}`);
     if (page.failed(answer)) return;
     announce(`Key ${row.Hint} is revoked.`);
@@ -72,6 +72,7 @@ export function show(page) {
     const names = el("datalist", {id: "key-accounts"});
     const field = el("input", {name: "account", list: "key-accounts", autocomplete: "off", required: true, placeholder: "name or number", oninput: later(() => suggest(), 200)});
     const accountField = el("label", {}, "Account", field, names);
+    const name = el("input", {name: "name", autocomplete: "off", maxlength: 64, placeholder: "what it is for"});
     const role = el("select", {name: "role", onchange: () => explain(), "aria-describedby": "role-means"});
     const means = el("p", {class: "soft", id: "role-means"}), says = el("p", {class: "error", role: "alert"});
     const button = el("button", {type: "submit", class: "primary"}, "Make the key");
@@ -108,13 +109,13 @@ export function show(page) {
       says.textContent = "";
       button.disabled = true;
       const number = await accountOf();
-      const answer = number === null ? null : await page.post("/keys", {Account: number, Roles: [role.value]});
+      const answer = number === null ? null : await page.post("/keys", {Account: number, Roles: [role.value], ...(name.value.trim() ? {Name: name.value.trim()} : {})});
       button.disabled = false;
       if (!answer || answer.lost || answer.cancelled) return;
       if (!answer.ok) says.textContent = answer.message;
-      else once(answer.data);
+      else name.value = "", once(answer.data);
     }}, own || account !== null ? null : el("label", {}, "For", forWhom), own || account !== null ? null : accountField,
-    el("label", {}, "Role", role), button, means, says);
+    el("label", {}, "Name", name), el("label", {}, "Role", role), button, means, says);
     whom();
     fill(makes, el("h2", {}, "Make a key"), form);
   }
@@ -133,7 +134,7 @@ export function show(page) {
       announce(copy.textContent);
     }}, "Copy");
     fill(made, el("div", {class: "notice"}, el("p", {}, el("strong", {}, "Copy this key now: it is not shown again."),
-      ` A key of role ${key.Roles.join(", ")}. Sign in with it here, or send it to the API as the header AccessKey.`),
+      ` ${key.Name ? `${key.Name}: a` : "A"} key of role ${key.Roles.join(", ")}. Sign in with it here, or send it to the API as the header AccessKey.`),
     el("p", {class: "inline"}, text, copy, el("button", {type: "button", onclick: () => fill(made)}, "Done"))));
     copy.focus();
     read();

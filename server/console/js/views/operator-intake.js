@@ -52,8 +52,8 @@ export function show(page) {
   }
   const rates = (id) => samples.slice(1).map((one, at) => Math.max(0, (one.found[id] - samples[at].found[id]) / (one.at - samples[at].at) * 1000));
 
-  function cure(n, text, command) {
-    return n ? el("div", {class: "notice"}, el("p", {}, text), el("pre", {tabindex: "0"}, command)) : null;
+  function cure(n, text, command, link) {
+    return n ? el("div", {class: "notice"}, el("p", {}, text, link), command && el("pre", {tabindex: "0"}, command)) : null;
   }
 
   function draw(found) {
@@ -72,8 +72,8 @@ export function show(page) {
         "tollbook apply --db FILE catalog.json"),
       cure(found.tollbook_unpriced_locations, `${count(found.tollbook_unpriced_locations, "edge location")} that no region names: the usage there has no price. Give the location a region in the catalogue${locations.length ? `: ${locations.join(", ")}` : ""}.`,
         "tollbook apply --db FILE catalog.json"),
-      cure(found.tollbook_store_lines_rejected, `${count(found.tollbook_store_lines_rejected, "line")} refused so far, listed below by reason. Another format is chosen with --format; the text of all that is kept:`,
-        "tollbook query --db FILE 'SELECT line, byte, reason, CAST(text AS TEXT) FROM reject'"),
+      cure(found.tollbook_store_lines_rejected, `${count(found.tollbook_store_lines_rejected, "line")} refused so far, listed below by reason. Another format is chosen with --format. `,
+        null, el("a", {href: page.href("/logs", {tab: "refused", last: "3d"})}, "The lines of the last 72 hours")),
     ].filter(Boolean);
     const says = list.map((one) => one.textContent).join("\n"); // a command that is being copied stays where it is
     if (says !== said) fill(cures, el("h2", {}, "What needs attention"), list.length ? list : el("p", {}, "Nothing: every zone has an account, every location a region, no line was refused."));
