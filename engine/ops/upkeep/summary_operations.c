@@ -352,7 +352,7 @@ static const tb_operation rows[] = {
                 "the same part of the month before; what is owed and overdue, as `ledger aging` lists it; and what\n"
                 "the month before comes to where no document bills it yet. Lists: the accounts that grew most in\n"
                 "money and in percent, those that fell most, and those with most overdue.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = show_summary,
      .slow = true},

@@ -22,7 +22,7 @@ export function show(page) {
   const title = el("span", {}, `Account ${page.params.id}`), chips = el("span", {});
   const head = pageHead(page, title, {range: true, compare: () => true, account: false, above: el("a", {href: page.href("/operator/accounts", {account: null})}, "Accounts /"), beside: chips});
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Money"}), traffic = el("div", {class: "tiles money", role: "group", "aria-label": "Traffic"});
-  const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
+  const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"], ["/keys", "Keys"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
   const changes = formsOf(page.may, "account");
   const actions = changes.length ? el("section", {class: "panel", "aria-label": "Changes"}, el("p", {class: "table-tools"}, changes.map((one) => el("a", {class: "button", href: to(`/do/${one.id}`)}, one.entry ?? one.title)))) : null;
 
@@ -58,6 +58,7 @@ export function show(page) {
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
     {id: "hint", name: "Begins with", kind: "text", value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
+    {id: "name", name: "Name", kind: "text", wide: true, value: (row) => row.Name || null},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
