@@ -284,6 +284,18 @@ static char *put_two(char *out, int32_t value)
     return out;
 }
 
+int64_t tb_step_ms(int64_t span_ms, int64_t most)
+{
+    static const int steps_s[] = {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600};
+    size_t i = 0;
+    while (i + 1 < sizeof steps_s / sizeof *steps_s && span_ms > INT64_C(1000) * steps_s[i] * most)
+        i++;
+    int64_t step_ms = INT64_C(1000) * steps_s[i];
+    while (span_ms > step_ms * most)
+        step_ms *= 2;
+    return step_ms;
+}
+
 void tb_time_format(int64_t us, char out[20])
 {
     /* A count outside the valid years has no 20 bytes of its own; it shows as the nearest. */

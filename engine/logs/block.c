@@ -314,19 +314,20 @@ tb_code tb__log_binaries_of(tb_logblock *b, tb__log_column c, const tb__log_bina
     return code;
 }
 
-tb_code tb__log_number_of(tb_logblock *b, tb__log_column c, size_t row, uint64_t *ret, tb_error *err)
+tb_code tb__log_numbers_of(tb_logblock *b, tb__log_column c, const uint8_t **ret, tb_error *err)
 {
     column *o;
     tb_code code = column_of(b, c, read_numbers, &o, err);
-    if (code) return code;
-    *ret = UINT64_MAX;
-    if (!o) return TB_OK;
-    const uint8_t *p = o->number.at;
-    const unsigned width = p[0];
-    const size_t bit = row * width;
-    const uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
-    *ret = (tb__get64(p + 1 + bit / 8) >> bit % 8 & mask) - 1;
-    return TB_OK;
+    if (code == TB_OK) *ret = o ? o->number.at : NULL;
+    return code;
+}
+
+tb_code tb__log_number_of(tb_logblock *b, tb__log_column c, size_t row, uint64_t *ret, tb_error *err)
+{
+    const uint8_t *numbers;
+    tb_code code = tb__log_numbers_of(b, c, &numbers, err);
+    if (code == TB_OK) *ret = numbers ? tb__log_number(numbers, row) : UINT64_MAX;
+    return code;
 }
 
 tb_code tb__log_times_of(tb_logblock *b, const int64_t **ret, tb_error *err)

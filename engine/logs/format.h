@@ -159,6 +159,15 @@ static inline size_t tb__log_entry_of(const tb__log_texts *t, size_t row)
     return e < t->n ? e : t->n - 1;
 }
 
+/* One row's number of a column's plain bytes, with 8 readable bytes past them; UINT64_MAX where it is absent. */
+static inline uint64_t tb__log_number(const uint8_t *numbers, size_t row)
+{
+    const unsigned width = numbers[0];
+    const size_t bit = row * width;
+    const uint64_t mask = width < 64 ? (UINT64_C(1) << width) - 1 : UINT64_MAX;
+    return (tb__get64(numbers + 1 + bit / 8) >> bit % 8 & mask) - 1;
+}
+
 /* Binary values: row r has `width[r]` bytes (4: in planes) of rank `rank[r]` among its width. */
 typedef struct tb__log_binaries {
     uint8_t *width;
@@ -178,6 +187,8 @@ TB_MUST_USE tb_code tb__log_texts_of(tb_logblock *block, tb__log_column column,
                                      const tb__log_texts **ret, tb_error *err);
 TB_MUST_USE tb_code tb__log_binaries_of(tb_logblock *block, tb__log_column column,
                                         const tb__log_binaries **ret, tb_error *err);
+/* For tb__log_number. */
+TB_MUST_USE tb_code tb__log_numbers_of(tb_logblock *block, tb__log_column column, const uint8_t **ret, tb_error *err);
 /* One row's; UINT64_MAX where it is absent. */
 TB_MUST_USE tb_code tb__log_number_of(tb_logblock *block, tb__log_column column, size_t row,
                                       uint64_t *ret, tb_error *err);
@@ -185,6 +196,14 @@ TB_MUST_USE tb_code tb__log_times_of(tb_logblock *block, const int64_t **ret, tb
 size_t tb__logblock_lines(const tb_logblock *block);
 /* Room of the block's for select: a byte a row or entry. */
 uint8_t *tb__log_marks(tb_logblock *block, int which);
+
+/* The host of an origin, which is what follows "://". */
+static inline tb_text tb__log_host(tb_text origin)
+{
+    const char *mark = origin.len ? (const char *)memmem(origin.data, origin.len, "://", 3) : NULL;
+    if (!mark) return (tb_text){"", 0};
+    return (tb_text){mark + 3, origin.len - (size_t)(mark + 3 - origin.data)};
+}
 
 /* An address as its bytes: 4, 6, or 0 where the text is none, or not as inet_ntop would write it. */
 unsigned tb__log_ip_parse(tb_text text, uint8_t out[16]);

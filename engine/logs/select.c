@@ -193,15 +193,6 @@ static tb_code keep_holding(selection *s, tb__log_column c, tb_text needle, tb_e
 
 /* --- the URL: host and path as one text --- */
 
-/* What follows "://". */
-static tb_text host_of(tb_text origin)
-{
-    const char *mark = origin.len ? memmem(origin.data, origin.len, "://", 3) : NULL;
-    if (!mark) return (tb_text){origin.data, 0};
-    mark += 3;
-    return (tb_text){mark, origin.len - (size_t)(mark - origin.data)};
-}
-
 static bool holds_folded(tb_text text, tb_text needle)
 {
     return find_folded(text.data, text.len, needle) != NULL;
@@ -236,7 +227,7 @@ enum { HOST_HOLDS = 1, HOST_MAY_SPAN = 2 };
 static void mark_hosts(const tb__log_texts *origins, tb_text needle, uint8_t *mark)
 {
     for (size_t e = 0; e < origins->n; e++) {
-        const tb_text host = host_of(tb__log_entry(origins, e));
+        const tb_text host = tb__log_host(tb__log_entry(origins, e));
         mark[e] = holds_folded(host, needle) ? HOST_HOLDS : may_span(host, needle) ? HOST_MAY_SPAN : 0;
     }
 }
@@ -260,7 +251,7 @@ static tb_code keep_url(selection *s, tb_error *err)
             const size_t o = tb__log_entry_of(origins, row);
             pass = host[o] == HOST_HOLDS ||
                    (host[o] == HOST_MAY_SPAN && paths &&
-                    spans(host_of(tb__log_entry(origins, o)), tb__log_entry(paths, p), needle));
+                    spans(tb__log_host(tb__log_entry(origins, o)), tb__log_entry(paths, p), needle));
         }
         s->alive[row] = pass;
     }
@@ -343,7 +334,7 @@ static tb_code search_texts(selection *s, tb__log_column c, uint8_t *found, tb_e
         const tb_text token = s->filter->tokens.item[i];
         if (c != TB__LOG_ORIGIN) mark_holding(t, token, ok);
         for (size_t e = 0; c == TB__LOG_ORIGIN && e < t->n; e++)
-            ok[e] |= holds_folded(host_of(tb__log_entry(t, e)), token);
+            ok[e] |= holds_folded(tb__log_host(tb__log_entry(t, e)), token);
     }
     for (size_t row = s->first; row < s->end; row++)
         found[row] |= ok[tb__log_entry_of(t, row)];

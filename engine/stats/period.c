@@ -9,11 +9,12 @@
 #define MONTHS_FROM  (400 * TB_US_PER_DAY)
 
 static const char *const by_names[] = {"auto", "hour", "day", "month"};
-static const char *const compare_names[] = {"none", "previous", "year"};
+static const char *const compare_names[] = {"none", "previous", "year", "day", "week"};
 
 typedef struct moments {
     int64_t from, end; /* end: the first instant behind */
     int64_t last;      /* the latest start that it allows */
+    const char *from_name, *to_name; /* of the parameters, for errors */
 } moments;
 
 static bool has_text(tb_text text)
@@ -56,23 +57,23 @@ static tb_code take_moments(const tb_period_query *q, int64_t now_us, moments *m
     tb_code code = TB_OK;
     m->end = m->last = now_us;
     if (has_text(q->to)) {
-        code = parse_moment(q->to, "to", &m->end, err);
+        code = parse_moment(q->to, m->to_name, &m->end, err);
         m->last = m->end;
         if (!code && is_whole_day(q->to)) m->end += TB_US_PER_DAY, m->last = m->end - 1;
     }
     m->from = (tb_day_from_us(m->end - 1) + 1 - DEFAULT_DAYS) * TB_US_PER_DAY;
-    if (!code && has_text(q->from)) code = parse_moment(q->from, "from", &m->from, err);
+    if (!code && has_text(q->from)) code = parse_moment(q->from, m->from_name, &m->from, err);
     return code;
 }
 
 static tb_code check_moments(const moments *m, int64_t now_us, tb_error *err)
 {
     if (m->from < 0)
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "from cannot be earlier than 1970.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "%s cannot be earlier than 1970.", m->from_name);
     if (tb_day_from_us(m->from) > tb_day_from_us(now_us))
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "from cannot be later than today.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "%s cannot be later than today.", m->from_name);
     if (m->from > m->last)
-        return tb_fail(err, TB_E_DATE_RANGE, "to", "to cannot be earlier than from.");
+        return tb_fail(err, TB_E_DATE_RANGE, m->to_name, "%s cannot be earlier than %s.", m->to_name, m->from_name);
     return TB_OK;
 }
 
@@ -99,7 +100,7 @@ static tb_code check_width(const moments *m, tb_by by, tb_error *err)
     const int64_t points = by == TB_BY_HOUR ? (m->end - m->from) / TB_US_PER_HOUR
                            : by == TB_BY_DAY ? days : 0;
     if (days > TB_PERIOD_DAYS)
-        return tb_fail(err, TB_E_DATE_RANGE, "from", "Ask for %d days at most.", TB_PERIOD_DAYS);
+        return tb_fail(err, TB_E_DATE_RANGE, m->from_name, "Ask for %d days at most.", TB_PERIOD_DAYS);
     if (points > TB_PERIOD_POINTS)
         return tb_fail(err, TB_E_DATE_RANGE, "from",
                        "That is more than %d points. Ask for a shorter time, or by %s.",
@@ -136,6 +137,13 @@ static tb_range months_earlier(tb_range r, bool year)
     return (tb_range){first, (uint32_t)(end_months_before(end, months) - first), false};
 }
 
+/* As few steps earlier as it takes to end before the range begins. */
+static tb_range steps_earlier(tb_range r, int64_t step)
+{
+    const int64_t steps = (r.count + step - 1) / step;
+    return (tb_range){r.first - steps * step, r.count, r.hourly};
+}
+
 static tb_range compared(const tb_period *p)
 {
     const tb_range r = p->range;
@@ -143,7 +151,9 @@ static tb_range compared(const tb_period *p)
     const bool year = p->compare == TB_COMPARE_YEAR;
     if (p->compare == TB_COMPARE_NONE) return (tb_range){.hourly = r.hourly};
     if (p->by == TB_BY_MONTH) return months_earlier(r, year);
-    if (!year) return (tb_range){r.first - r.count, r.count, r.hourly};
+    if (p->compare == TB_COMPARE_DAY) return steps_earlier(r, unit);
+    if (p->compare == TB_COMPARE_WEEK) return steps_earlier(r, 7 * unit);
+    if (!year) return steps_earlier(r, r.count);
     const int64_t first = day_months_before(r.first / unit, 12) * unit + r.first % unit;
     return (tb_range){first, r.count, r.hourly};
 }
@@ -186,10 +196,10 @@ void tb_period_by_day(tb_period *p)
 tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_period *ret_period,
                           tb_error *err)
 {
-    moments m;
+    moments m = {.from_name = "from", .to_name = "to"};
     int by, compare;
     tb_code code = choose_word(query->by, by_names, 4, "by", &by, err);
-    if (!code) code = choose_word(query->compare, compare_names, 3, "compare", &compare, err);
+    if (!code) code = choose_word(query->compare, compare_names, 5, "compare", &compare, err);
     if (!code) code = take_moments(query, now_us, &m, err);
     if (!code) code = check_moments(&m, now_us, err);
     if (code) return code;
@@ -202,6 +212,18 @@ tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us, tb_perio
                               .come = (now_us + TB_US_PER_HOUR - 1) / TB_US_PER_HOUR,
                               .range = buckets_of(&m, chosen == TB_BY_HOUR, now_us)};
     take_before(ret_period);
+    return TB_OK;
+}
+
+tb_code tb_span_resolve(const tb_span_query *q, int64_t now_us, tb_range *ret_hours, tb_error *err)
+{
+    moments m = {.from_name = q->from_name, .to_name = q->to_name};
+    tb_code code = take_moments(&(tb_period_query){.from = q->from, .to = q->to}, now_us, &m, err);
+    if (!code) code = check_moments(&m, now_us, err);
+    if (!code) code = check_width(&m, TB_BY_MONTH, err);
+    if (code) return code;
+    const int64_t first = m.from / TB_US_PER_HOUR, last = (m.end - 1) / TB_US_PER_HOUR;
+    *ret_hours = (tb_range){first, last < first ? 1 : (uint32_t)(last - first + 1), true};
     return TB_OK;
 }
 

@@ -49,6 +49,9 @@ TB_MUST_USE tb_code tb_rfc3339_parse(const char *text, size_t len, int64_t *ret_
 /* Writes exactly 20 bytes, YYYY-MM-DDTHH:MM:SSZ, no terminator. */
 void tb_time_format(int64_t us, char out[20]);
 
+/* The shortest step of whole seconds, round where it is at most an hour, that makes at most `most` points of a span. */
+int64_t tb_step_ms(int64_t span_ms, int64_t most);
+
 /* A month as people write it: "2026-10". false: it is no month of the years 1 to 9999. */
 bool tb_month_parse(const char *text, size_t len, int64_t *ret_month);
 void tb_month_format(int64_t month, char out[8]); /* terminated */

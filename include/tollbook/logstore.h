@@ -68,6 +68,9 @@ TB_MUST_USE tb_code tb_log_next(tb_log_cursor *cursor, tb_log_step *ret_step, tb
 /* The current line. Its texts live until the next call of tb_log_next. */
 TB_MUST_USE tb_code tb_log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
 
+/* Adds all lines of a cursor to a summary, in place of tb_log_next: a block a call, until *ret_end. */
+TB_MUST_USE tb_code tb_log_sum(tb_log_cursor *cursor, tb_logsum *sum, bool *ret_end, tb_error *err);
+
 /* Shield events in the store: blocks (event.h) by shield zone and key, none of which overlap, so that
  * a page or an export reads what it shows. Dropped as wholes, by the UTC day, when the day is no
  * longer one of the TB_EVENT_DAYS that can be read.

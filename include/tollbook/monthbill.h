@@ -79,6 +79,16 @@ TB_MUST_USE tb_code tb_account_summary(tb_store *store, int64_t account, int64_t
 TB_MUST_USE tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us,
                                        tb_buf *out, tb_error *err);
 
+typedef struct tb_zone_amount {
+    int64_t zone;
+    tb_decimal amount; /* exact */
+} tb_zone_amount;
+
+/* What a month charges each zone before tax, ascending by zone: as its valid invoice says, else as it would be billed
+ * now. Zones without a charge are left out, corrections of other months too. In the caller's snapshot. free(). */
+TB_MUST_USE tb_code tb_zone_amounts_read(tb_store *store, int64_t account, int64_t month, int64_t now_us,
+                                         tb_zone_amount **ret_list, size_t *ret_n, tb_error *err);
+
 /* The running month of pull zones. */
 
 /* All zones of an account, kept for the next page when a list is read page by page: volume zones cannot be billed

@@ -51,7 +51,9 @@ TB_MUST_USE tb_code tb_range_resolve(const tb_range_query *query, int64_t now_us
  * 3. The end is cut at the end of today, as in /statistics.
  * 4. At most TB_PERIOD_POINTS points and TB_PERIOD_DAYS days, from 1970 on.
  * `previous` is the same number of hours or days directly before; by month it is moved by as many calendar months as
- * the range touches. `year` is moved by twelve. By month both ends keep their day of the month, or take the month's
+ * the range touches. `year` is moved by twelve. `day` and `week` are moved by whole days and whole weeks, as few as it takes to
+ * end before the range begins, so that hours stand beside the same hours, and days beside the same weekdays; by month they are
+ * `previous`. By month both ends keep their day of the month, or take the month's
  * last where it is shorter, so that the number of points is the same. If the range extends past now, the range that it
  * is compared with ends as many hours before its end; the current hour counts as complete. */
 
@@ -59,13 +61,19 @@ TB_MUST_USE tb_code tb_range_resolve(const tb_range_query *query, int64_t now_us
 #define TB_PERIOD_DAYS   (40 * 366)
 
 typedef enum tb_by { TB_BY_AUTO, TB_BY_HOUR, TB_BY_DAY, TB_BY_MONTH } tb_by;
-typedef enum tb_compare { TB_COMPARE_NONE, TB_COMPARE_PREVIOUS, TB_COMPARE_YEAR } tb_compare;
+typedef enum tb_compare {
+    TB_COMPARE_NONE,
+    TB_COMPARE_PREVIOUS,
+    TB_COMPARE_YEAR,
+    TB_COMPARE_DAY,
+    TB_COMPARE_WEEK
+} tb_compare;
 
 /* As sent; absent ones have no data. */
 typedef struct tb_period_query {
     tb_text from, to;
     tb_text by;      /* auto hour day month */
-    tb_text compare; /* none previous year */
+    tb_text compare; /* none previous year day week */
 } tb_period_query;
 
 typedef struct tb_period {
@@ -81,6 +89,13 @@ typedef struct tb_period {
 /* TB_E_VALIDATION or TB_E_DATE_RANGE; err->field is from, to, by or compare. */
 TB_MUST_USE tb_code tb_period_resolve(const tb_period_query *query, int64_t now_us,
                                       tb_period *ret_period, tb_error *err);
+
+/* A span of hours, by the same rules of from and to; its end is not cut. err->field is one of the names. */
+typedef struct tb_span_query {
+    tb_text from, to;
+    const char *from_name, *to_name;
+} tb_span_query;
+TB_MUST_USE tb_code tb_span_resolve(const tb_span_query *query, int64_t now_us, tb_range *ret_hours, tb_error *err);
 
 /* The range that it is compared with, by hour where only a part of a day counts. */
 tb_range tb_period_before(const tb_period *period);

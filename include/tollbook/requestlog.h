@@ -195,6 +195,42 @@ typedef struct tb_logrow {
 TB_MUST_USE tb_code tb_logblock_row(tb_logblock *block, size_t row, tb_logrow *ret_row,
                                     tb_error *err);
 
+/* --- summing --- */
+
+/* X(NAME, member of the answer): the values that a summary can count. A URL is host and path without its query string;
+ * a country is in upper case, a cache status "-" where a line has none. */
+#define TB_LOG_VALUES(X)                                                                                               \
+    X(URL, "url") X(STATUS, "status") X(COUNTRY, "country") X(CACHE, "cacheStatus") X(AGENT, "userAgent")              \
+    X(HOST, "host") X(EDGE, "edgeLocation")
+
+typedef enum tb_log_value {
+#define TB_X(name, member) TB_LOG_VALUE_##name,
+    TB_LOG_VALUES(TB_X)
+#undef TB_X
+        TB_LOG_VALUE_COUNT
+} tb_log_value;
+
+const char *tb_log_value_name(tb_log_value value);
+
+#define TB_LOG_POINTS_MAX 120 /* most points of a time that begins with one; else one more */
+#define TB_LOG_TOP_MAX    100 /* most values of each kind */
+
+typedef struct tb_logsum_ask {
+    int64_t from_ms, to_ms; /* to is exclusive */
+    uint32_t values;        /* which ones are counted, a bit each */
+    unsigned top;           /* how many of each are told, at most TB_LOG_TOP_MAX */
+} tb_logsum_ask;
+
+/* Totals of lines, points of them over time, and their most frequent values. Memory is bounded: beyond 131,072 values of a
+ * kind, or 16 MiB of their text, the counts of that kind are approximate, and the answer says by how much. */
+typedef struct tb_logsum tb_logsum;
+tb_logsum *tb_logsum_new(const tb_logsum_ask *ask); /* NULL: out of memory */
+void tb_logsum_free(tb_logsum *sum);                /* NULL is fine */
+/* Adds rows of a block, ascending and within the time asked for. */
+TB_MUST_USE tb_code tb_logsum_add(tb_logsum *sum, tb_logblock *block, const uint16_t *rows, size_t n, tb_error *err);
+/* The members of the answer, `"stepSeconds":60,"totals":{...},"points":[...],"top":{...}`. */
+void tb_logsum_json(const tb_logsum *sum, tb_buf *out);
+
 /* --- showing --- */
 
 /* Hides the row's address as `privacy` says. */

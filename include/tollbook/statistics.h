@@ -78,6 +78,29 @@ TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask
  * millisecond. In no transaction. */
 TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err);
 
+/* The answer of GET /insights/why: the change of a figure between two spans, split. */
+
+#define TB_WHY_TOP            100  /* parts, at most */
+#define TB_WHY_FLEET_ACCOUNTS 1000 /* whose bills are compared at once */
+
+typedef struct tb_why_query {
+    tb_scope scope;
+    int field;
+    tb_why_by by;
+    tb_range now, before; /* hours; of charges whole months */
+    int64_t top;          /* 1 to TB_WHY_TOP */
+    int64_t now_us;
+    char currency[4];     /* charges of the fleet: those in it alone; "": all have one */
+} tb_why_query;
+
+/* Whether the field, the split and the spans suit each other. Pure. TB_E_VALIDATION, or TB_E_DATE_RANGE. */
+TB_MUST_USE tb_code tb_why_check(const tb_why_query *ask, tb_error *err);
+/* Appends the answer, read in the caller's snapshot. Charges are net: the lines of each month's valid invoice, or else
+ * of its bill as it is now, volume by its shares. What belongs to no zone (or region) has the key "". Errors: of the
+ * scope, as in tb_insights_in; TB_E_DATE_RANGE: hours that have expired; of bills; TB_E_VALIDATION, field currency: the
+ * fleet is billed in several; field account: it has more than TB_WHY_FLEET_ACCOUNTS. */
+TB_MUST_USE tb_code tb_why_in(tb_store *store, const tb_why_query *ask, tb_buf *out, tb_error *err);
+
 /* A month's usage without an account, read from the store and reported in sentences beside the
  * invoices. It is billed once its zone or load balancer is declared. */
 

@@ -149,6 +149,16 @@ typedef struct tb_refused_kind {
 typedef void (*tb_refused_fn)(void *ctx, const tb_refused_kind *kind);
 TB_MUST_USE tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void *ctx,
                                      tb_error *err);
+/* Refused lines that were taken in within [from_us, to_us), the newest first, while `each` returns true. Those whose text
+ * has expired are not among them. The argument lives during the call. */
+typedef struct tb_refused_line {
+    tb_refused line; /* zone 0; text NULL unless it was asked for */
+    int64_t added_us;
+    const char *source;
+} tb_refused_line;
+typedef bool (*tb_refused_line_fn)(void *ctx, const tb_refused_line *line);
+TB_MUST_USE tb_code tb_store_refused_lines(tb_store *store, int64_t from_us, int64_t to_us, bool texts,
+                                           tb_refused_line_fn each, void *ctx, tb_error *err);
 /* Lists the sources of the newest TB_SOURCES_SEGMENTS segments, at most `most`, the source of the newest segment
  * first. The argument lives during the call. */
 #define TB_SOURCES_SEGMENTS 2000

@@ -57,6 +57,6 @@ void api_account_statement(request *r)
         return;
     }
     a->how = (drawing){put_statement, tb_shown_media_type(a->form),
-                       a->form == TB_SHOWN_HTML || a->form == TB_SHOWN_PDF};
+                       a->form == TB_SHOWN_HTML || a->form == TB_SHOWN_PDF, NULL};
     drawn_answer(r);
 }

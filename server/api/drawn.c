@@ -83,6 +83,9 @@ static void send_made(request *r, tb_code code, const tb_error *err)
     request_answer(r, made, false);
     r->reply.content_type = drawing_of(r)->media_type;
     r->reply.tagged = false;
+    if (!drawing_of(r)->file) return;
+    snprintf(r->scratch, sizeof r->scratch, "inline; filename=\"%s\"", drawing_of(r)->file);
+    r->reply.disposition = r->scratch;
 }
 
 void drawn_answer(request *r)

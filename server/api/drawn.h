@@ -13,6 +13,7 @@ typedef struct drawing {
     tb_code (*put)(request *r, tb_store *store, tb_buf *out, tb_error *err);
     const char *media_type;
     bool slow;
+    const char *file; /* the name to be saved under; NULL: none. Lives as long as the request */
 } drawing;
 
 /* The forms of a document. */

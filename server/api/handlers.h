@@ -9,6 +9,12 @@
 
 /* insights.c */
 void api_insights(request *r);
+#define API_NO_ACCOUNT INT64_MIN /* none was asked for */
+/* A customer's key sees its own account; an operator's key names one, or sees the fleet (TB_ALL). */
+TB_MUST_USE tb_code api_choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err);
+
+/* why.c */
+void api_why(request *r);
 void api_cached_done(request *r); /* cached.c */
 /* statistics.c */
 void api_statistics(request *r);
@@ -50,6 +56,7 @@ void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
 void api_invoice_explain(request *r);
+void api_invoice_forms(request *r);
 
 /* whatif.c */
 void api_whatif(request *r);
@@ -70,6 +77,7 @@ void api_ingest_segments(request *r);
 
 /* logs_v2.c, logs_v1.c */
 void api_logs_v2(request *r);
+void api_logs_summary(request *r); /* finish: api_cached_done */
 void api_logs_v1(request *r);
 
 /* operations.c */

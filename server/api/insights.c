@@ -12,7 +12,6 @@
 #define PAGE_MAX    1000000
 #define SEARCH_MAX  255
 #define MANY_ZONES  300 /* more zones of an account make it a slow query */
-#define NO_ACCOUNT INT64_MIN /* none was asked for */
 #define MANY_HOURS  240 /* more hours, too */
 
 typedef struct params {
@@ -55,9 +54,10 @@ static cache_key key_of(const void *asked, uint64_t version)
     const question *q = asked;
     const tb_insights_query *a = &q->ask;
     const tb_period *p = &a->period;
-    const int64_t rest[] = {a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
+    const bool charges = a->order.measure == TB_INSIGHTS_CHARGES; /* which grow with time */
+    const int64_t rest[] = {charges ? p->come : 0, a->scope.zone, p->by, p->by_itself, p->compare, p->range.first, p->range.count,
                             p->before.first, p->before.count, p->before_part, a->order.field,
-                            a->order.ascending, a->top, a->page, a->ranks_accounts};
+                            a->order.ascending, (int64_t)a->order.measure, a->top, a->page, a->ranks_accounts};
     char text[sizeof rest + sizeof q->region + SEARCH_MAX];
     memcpy(text, rest, sizeof rest);
     memcpy(text + sizeof rest, q->region, sizeof q->region);
@@ -90,14 +90,13 @@ static tb_code check_bounds(const params *p, tb_error *err)
     return TB_OK;
 }
 
-/* A customer's key sees its own account; an operator's key names one, or sees the fleet. */
-static tb_code choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
+tb_code api_choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err)
 {
-    *ret = r->account ? r->account : asked == NO_ACCOUNT ? TB_ALL : asked;
-    if (r->account && asked != NO_ACCOUNT && asked && asked != r->account)
+    *ret = r->account ? r->account : asked == API_NO_ACCOUNT ? TB_ALL : asked;
+    if (r->account && asked != API_NO_ACCOUNT && asked && asked != r->account)
         return tb_fail(err, TB_E_FORBIDDEN, "account", "This key sees account %" PRId64 " alone.",
                        r->account);
-    if (*ret > 0 || asked == NO_ACCOUNT) return TB_OK;
+    if (*ret > 0 || asked == API_NO_ACCOUNT) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "account", "account is the number of an account, such as account=1; "
                    "without it the answer is of all accounts.");
 }
@@ -117,22 +116,34 @@ static tb_code choose_rank(tb_text rank, tb_insights_query *ask, tb_error *err)
     return tb_fail(err, TB_E_VALIDATION, "rank", "rank=accounts is of all accounts: leave out account and zone.");
 }
 
+/* Money is shown to roles that may read bills, and zones are charged to an account. */
+static tb_code check_charges(const request *r, const tb_insights_query *ask, tb_error *err)
+{
+    if (!tb_roles_open(r->roles, TB_ACCESS_BILLING) && !tb_roles_open(r->roles, TB_ACCESS_OPERATOR))
+        return tb_fail(err, TB_E_FORBIDDEN, "sort", "This key may not read charges.");
+    if (ask->scope.account != TB_ALL) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "sort", "An order by charges is of one account's zones: name it, such as account=1.");
+}
+
 _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
 static tb_code read_insights_ask(request *r, question *q, tb_error *err)
 {
-    params p = {.zone = TB_ALL, .account = NO_ACCOUNT, .top = TOP_DEFAULT, .page = 1};
+    params p = {.zone = TB_ALL, .account = API_NO_ACCOUNT, .top = TOP_DEFAULT, .page = 1};
     const tb_text query = request_query(r);
     *q = (question){.ask.scope.zone = TB_ALL};
     tb_insights_query *ask = &q->ask;
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p,
                                r->scratch, err);
     if (!code) code = check_bounds(&p, err);
-    if (!code) code = choose_account(r, p.account, &ask->scope.account, err);
+    if (!code) code = api_choose_account(r, p.account, &ask->scope.account, err);
     if (!code) code = tb_period_resolve(&p.times, request_now_us(r), &ask->period, err);
     if (!code) code = tb_insights_order_parse(p.sort, &ask->order, err);
     ask->scope.zone = p.zone;
     if (!code) code = choose_rank(p.rank, ask, err);
+    if (!code && ask->order.measure == TB_INSIGHTS_CHANGE && ask->period.compare == TB_COMPARE_NONE)
+        code = tb_fail(err, TB_E_VALIDATION, "sort", "An order by change needs compare, such as compare=week.");
+    if (!code && ask->order.measure == TB_INSIGHTS_CHARGES) code = check_charges(r, ask, err);
     if (code) return code;
     if (p.region.len) memcpy(q->region, p.region.data, p.region.len);
     ask->scope.region = q->region;
@@ -150,7 +161,7 @@ static tb_code is_long(const request *r, const question *q, bool *ret_long, tb_e
     tb_code code = tb_insights_known(store, &q->ask, &known, err);
     *ret_long = !known && q->ask.period.range.hourly && q->ask.period.range.count > MANY_HOURS;
     const bool fleet = q->ask.scope.account == TB_ALL;
-    if (!known && fleet) *ret_long = true;
+    if ((!known && fleet) || q->ask.order.measure == TB_INSIGHTS_CHARGES) *ret_long = true;
     if (!code && !known && !*ret_long && q->ask.scope.zone == TB_ALL)
         code = tb_store_has_zones(store, q->ask.scope.account, MANY_ZONES, ret_long, err);
     return code;

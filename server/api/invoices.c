@@ -1,6 +1,7 @@
 /* GET /billing/invoices, one invoice in the form that Accept asks for, and a line of one in
  * detail. Another account's invoice is answered like one that does not exist. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "http/query.h"
 #include "tollbook/issue.h"
 #include "tollbook/ledger.h"
+#include "tollbook/json.h"
 
 /* --- the list --- */
 
@@ -48,7 +50,7 @@ typedef struct question {
     drawing how;
     int64_t account;
     tb_shown shown;
-    char number[24];
+    char number[24], file[40];
 } question;
 _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
@@ -62,12 +64,18 @@ static tb_code no_invoice(tb_error *err)
     return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
 }
 
+static tb_code read_invoice(request *r, tb_store *store, tb_invoice *invoice, tb_error *err)
+{
+    const tb_code code = tb_store_invoice(store, question_of(r)->account, question_of(r)->number, invoice, err);
+    return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
+}
+
 static tb_code put_form(request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
     tb_invoice invoice;
     tb_shown shown = question_of(r)->shown;
-    tb_code code = tb_store_invoice(store, question_of(r)->account, question_of(r)->number, &invoice, err);
-    if (code) return code == TB_E_NOT_FOUND ? no_invoice(err) : code;
+    tb_code code = read_invoice(r, store, &invoice, err);
+    if (code) return code;
     shown.store = store;
     if (shown.form == TB_SHOWN_PDF) shown.printer = drawn_printer();
     code = tb_shown_one(&shown, &invoice, out, err);
@@ -80,6 +88,17 @@ static const tb_shown_form forms[TB_SHOWN_FORM_COUNT] = {
 #define TB_X(e, word, media, end, alone) TB_SHOWN_##e,
     TB_SHOWN_FORMS(TB_X)
 #undef TB_X
+};
+static const char *const form_words[TB_SHOWN_FORM_COUNT] = {
+#define TB_X(e, word, media, end, alone) word,
+    TB_SHOWN_FORMS(TB_X)
+#undef TB_X
+};
+/* How the file of a form is called behind the invoice's number. */
+static const char *const file_ends[TB_SHOWN_FORM_COUNT] = {
+    [TB_SHOWN_JSON] = ".json",   [TB_SHOWN_CSV] = ".csv",           [TB_SHOWN_HTML] = ".html",
+    [TB_SHOWN_FOCUS] = ".focus.csv", [TB_SHOWN_PDF] = ".pdf",       [TB_SHOWN_UBL] = "-ubl.xml",
+    [TB_SHOWN_XRECHNUNG] = "-xrechnung.xml",
 };
 static const drawn_form form_of = {forms, TB_SHOWN_FORM_COUNT, TB_SHOWN_WORDS};
 
@@ -111,8 +130,58 @@ void api_invoice(request *r)
     }
     const tb_shown_form form = a->shown.form;
     a->how = (drawing){put_form, tb_shown_media_type(form),
-                       form != TB_SHOWN_JSON && form != TB_SHOWN_CSV};
+                       form != TB_SHOWN_JSON && form != TB_SHOWN_CSV, a->file};
+    snprintf(a->file, sizeof a->file, "%s%s", a->number, file_ends[form]);
     drawn_answer(r);
+}
+
+/* --- its forms --- */
+
+/* Why an invoice cannot be an electronic one; "": it can. */
+static tb_code find_lack(const tb_shown *shown, const tb_invoice *invoice, tb_error *ret_lack, tb_error *err)
+{
+    ret_lack->message[0] = 0;
+    if (shown->form != TB_SHOWN_UBL && shown->form != TB_SHOWN_XRECHNUNG) return TB_OK;
+    answer *document = answer_new();
+    if (!document) return tb_no_memory(err);
+    const tb_code code = tb_shown_one(shown, invoice, answer_body(document), ret_lack);
+    answer_drop(document);
+    if (!code) ret_lack->message[0] = 0;
+    if (!code || code == TB_E_VALIDATION) return TB_OK;
+    *err = *ret_lack;
+    return code;
+}
+
+static tb_code put_forms(request *r, tb_store *store, tb_buf *out, tb_error *err)
+{
+    tb_invoice invoice;
+    tb_error lack;
+    tb_shown shown = question_of(r)->shown;
+    tb_code code = read_invoice(r, store, &invoice, err);
+    if (code) return code;
+    shown.store = store;
+    tb_buf_str(out, "{\"forms\":[");
+    for (int i = 0; !code && i < TB_SHOWN_FORM_COUNT; i++) {
+        shown.form = forms[i];
+        code = find_lack(&shown, &invoice, &lack, err);
+        tb_buf_fmt(out, "%s{\"form\":\"%s\",\"file\":\"%s%s\",\"lacks\":", i ? "," : "", form_words[forms[i]],
+                   invoice.number, file_ends[forms[i]]);
+        if (lack.message[0]) tb_json_string(out, lack.message, strlen(lack.message));
+        else tb_buf_str(out, "null");
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]}");
+    tb_invoice_release(&invoice);
+    return code;
+}
+
+void api_invoice_forms(request *r)
+{
+    question *a = question_of(r);
+    tb_error err;
+    *a = (question){.shown.now_us = request_now_us(r), .how = {put_forms, "application/json", true, NULL}};
+    if (api_account_asked(r, &a->account, &err) || (!number_of(r, a->number) && no_invoice(&err))) request_fail_as(r, &err);
+    else drawn_answer(r);
 }
 
 /* --- a line --- */

@@ -1,9 +1,12 @@
-/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged. All parameters are checked before the answer,
- * so that a client gets all errors at once. */
+/* GET /v2/pullzones/{id}/logs: request logs as JSON, filtered and paged; and /logs/summary: their totals, points over time
+ * and most frequent values. All parameters are checked before the answer, so that a client gets all errors at once. */
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
+#include <xxhash.h>
 
+#include "api/cached.h"
 #include "api/handlers.h"
 #include "api/logs.h"
 #include "http/query.h"
@@ -13,9 +16,12 @@
 /* Tolerance for a client that computed "three days ago" a moment ago. */
 #define LATE_MS INT64_C(300000)
 
+#define TOP_DEFAULT 10
+
 typedef struct params {
-    tb_text from, to, status, cache, country, edge, ip, url, agent, referer, search, shield, limit,
-        offset, order, id;
+    tb_text from, to, status, cache, country, edge, ip, url, agent, referer, search, shield, id;
+    tb_text limit, offset, order; /* of pages */
+    tb_text values, top;          /* of summaries */
 } params;
 
 #define SPEC(name_, field)                                                                         \
@@ -39,6 +45,8 @@ static const query_spec specs[] = {
     SPEC("offset", offset),
     SPEC("order", order),
     SPEC("requestId", id),
+    SPEC("values", values),
+    SPEC("top", top),
 };
 
 /* --- the window of time --- */
@@ -227,24 +235,30 @@ static void put_end(log_answer *a, tb_buf *out)
                a->descending ? "desc" : "asc");
 }
 
-void api_logs_v2(request *r)
+/* Reads the parameters that pages and summaries share. NULL: the request was answered with the reason. */
+static log_answer *begin(request *r, params *p, log_details *wrong)
 {
     int64_t zone;
-    params p = {0};
     tb_error err;
-    log_details wrong = {0};
     const tb_text query = request_query(r);
     if (!router_id(r->id, &zone)) zone = 0; /* answered like a zone that does not exist */
-    if (query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p, r->scratch,
-                    &err) != TB_OK) {
+    if (query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, p, r->scratch, &err) != TB_OK) {
         request_fail_as(r, &err);
-        return;
+        return NULL;
     }
     log_answer *a = logs_begin(r, zone);
+    if (!a) return NULL;
+    read_window(a, p, request_now_us(r) / 1000, wrong);
+    read_filter(a, p, wrong);
+    return a;
+}
+
+void api_logs_v2(request *r)
+{
+    params p = {0};
+    log_details wrong = {0};
+    log_answer *a = begin(r, &p, &wrong);
     if (!a) return;
-    const int64_t now_ms = request_now_us(r) / 1000;
-    read_window(a, &p, now_ms, &wrong);
-    read_filter(a, &p, &wrong);
     read_page(a, &p, &wrong);
     if (logs_refused(r, &wrong)) {
         logs_free(a);
@@ -255,4 +269,101 @@ void api_logs_v2(request *r)
     a->content_type = "application/json";
     tb_buf_str(&a->first, "{\"data\":[");
     logs_answer(r, a);
+}
+
+/* --- the summary --- */
+
+/* Lies in r->work. */
+typedef struct question {
+    cached_question cached;
+    request *request;
+    log_answer *answer;
+    tb_logsum_ask ask;
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
+
+/* The times are resolved, and the other parameters are the target's. */
+static cache_key summary_key(const void *asked, uint64_t version)
+{
+    const question *q = asked;
+    const tb_text query = request_query(q->request);
+    const int64_t place[] = {q->answer->zone, q->ask.from_ms, q->ask.to_ms};
+    const XXH128_hash_t hash = XXH3_128bits_withSeed(query.data, query.len, XXH3_64bits(place, sizeof place));
+    return (cache_key){{version, (uint64_t)q->answer->account, hash.high64, hash.low64, UINT64_C(0x6c6f6773756d), 0}};
+}
+
+/* Between blocks: the lane's deadline, and a client that has left. */
+static tb_code check_going_on(const request *r, tb_error *err)
+{
+    if (request_client_left(r) || atomic_load(&r->worker->server->stopping)) return tb_fail(err, TB_E_BUSY, NULL, NULL);
+    if (job_pool_time_left(r->worker->server->pool, LANE_SLOW, &r->job)) return TB_OK;
+    return tb_fail(err, TB_E_TOO_MUCH, NULL, "It took longer than %d seconds. Ask for a shorter time.",
+                   (int)(SERVER_SLOW_US / 1000000));
+}
+
+static tb_code fill_summary(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+{
+    const question *q = asked;
+    const log_answer *a = q->answer;
+    tb_log_cursor *cursor = NULL;
+    char from[20], to[20];
+    bool end = false;
+    tb_logsum *sum = tb_logsum_new(&q->ask);
+    tb_code code = sum ? tb_store_logs(store, a->zone, &a->filter, false, &cursor, err) : tb_no_memory(err);
+    while (!code && !end) {
+        code = check_going_on(q->request, err);
+        if (!code) code = tb_log_sum(cursor, sum, &end, err);
+    }
+    if (!code) {
+        tb_time_format(a->from_us, from);
+        tb_time_format(a->to_us, to);
+        tb_buf_fmt(out, "{\"pullZoneId\":%" PRId64 ",\"from\":\"%.20s\",\"to\":\"%.20s\",", a->zone, from, to);
+        tb_logsum_json(sum, out);
+        tb_buf_str(out, "}");
+        code = tb_buf_check(out, err);
+    }
+    tb_log_cursor_free(cursor);
+    tb_logsum_free(sum);
+    return code;
+}
+
+static void read_values(tb_text list, uint32_t *ret, log_details *d)
+{
+    tb_text item;
+    bool ok = true;
+    *ret = list.len ? 0 : (UINT32_C(1) << TB_LOG_VALUE_COUNT) - 1;
+    for (tb_text rest = list.len ? list : (tb_text){0}; logs_next_item(&rest, &item);) {
+        int v = 0;
+        while (v < TB_LOG_VALUE_COUNT && !is(item, tb_log_value_name((tb_log_value)v)))
+            v++;
+        if (v < TB_LOG_VALUE_COUNT) *ret |= UINT32_C(1) << v;
+        else ok = false;
+    }
+    if (!ok) logs_wrong(d, "values must be some of url, status, country, cacheStatus, userAgent, host, edgeLocation.");
+}
+
+static void release_answer(void *kept)
+{
+    logs_free(kept);
+}
+
+/* A block takes some milliseconds, and there may be many: always on the slow-query lane. */
+void api_logs_summary(request *r)
+{
+    static const cached_kind kind = {summary_key, fill_summary};
+    question *q = (question *)(void *)r->work;
+    params p = {0};
+    log_details wrong = {0};
+    int64_t top = TOP_DEFAULT;
+    log_answer *a = begin(r, &p, &wrong);
+    if (!a) return;
+    r->kept = a;
+    r->release_kept = release_answer;
+    *q = (question){.request = r, .answer = a, .ask.from_ms = a->filter.from_ms, .ask.to_ms = a->filter.to_ms};
+    read_values(p.values, &q->ask.values, &wrong);
+    if (p.top.len && (!query_int(p.top.data, p.top.len, &top) || top < 1 || top > TB_LOG_TOP_MAX))
+        logs_wrong(&wrong, "top must be between 1 and 100.");
+    _Static_assert(TB_LOG_TOP_MAX == 100, "as the sentence says");
+    q->ask.top = (unsigned)top;
+    if (!logs_refused(r, &wrong)) cached_answer_slow(r, &kind);
 }

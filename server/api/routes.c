@@ -33,10 +33,10 @@
         .keyed = true, .handle = handle_                                                           \
     }
 
-#define LOGS(path, name_, handle_)                                                                 \
+#define LOGS(path, name_, handle_, finish_)                                                        \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
-        .name = name_, .handle = handle_, .errors = ERRORS_LOGGING, .logging = true                \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_PULL_ZONES, .name = name_,        \
+        .handle = handle_, .finish = finish_, .errors = ERRORS_LOGGING, .logging = true            \
     }
 
 #define SHIELD(m, path, body_, max_, name_, handle_)                                                     \
@@ -70,6 +70,8 @@
 const route api_routes[] = {
     ROW(GET, "/statistics", STATISTICS, NO_BODY, "statistics", api_statistics, NULL),
     ROW(GET, "/insights", INSIGHTS, NO_BODY, "insights", api_insights, api_cached_done),
+    /* Which roles depends on the field: see why.c. */
+    ROW(GET, "/insights/why", ANY, NO_BODY, "why", api_why, api_cached_done),
     ROW(GET, "/pullzone", PULL_ZONES, NO_BODY, "pullzones", api_pullzones, NULL),
     ROW(GET, "/pullzone/count", PULL_ZONES, NO_BODY, "pullzone_count", api_pullzone_count, NULL),
     ROW(GET, "/pullzone/{id}", PULL_ZONES, NO_BODY, "pullzone", api_pullzone, NULL),
@@ -94,6 +96,7 @@ const route api_routes[] = {
         api_drawn_done),
     ROW(GET, "/billing/invoices", BILLING, NO_BODY, "invoices", api_invoices, NULL),
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, api_drawn_done),
+    ROW(GET, "/billing/invoices/{id}/forms", BILLING, NO_BODY, "invoice_forms", api_invoice_forms, api_drawn_done),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",
         api_invoice_explain, NULL),
     OPERATION(GET, "/billing/alerts", WHAT_IF, NO_BODY, "alerts", "alert list", NULL, NULL),
@@ -109,8 +112,9 @@ const route api_routes[] = {
     ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
         api_ingest_done),
-    LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2),
-    LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1),
+    LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2, NULL),
+    LOGS("/v2/pullzones/{id}/logs/summary", "logs_summary", api_logs_summary, api_cached_done),
+    LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1, NULL),
     SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
            api_shield_export),
     SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),

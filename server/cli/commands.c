@@ -327,6 +327,7 @@ cli_command cli_commands[] = {
      OPTIONS(import_options),
      .run = cli_import},
     {.name = "intake", .group = CLI_SHIP, .operation = "intake"},
+    {.name = "refused", .group = CLI_SHIP, .operation = "refused"},
     {.name = "stats", .group = CLI_SEE, .operation = "stats"},
     {.name = "usage", .group = CLI_SEE, .operation = "usage"},
     {.name = "percentile", .group = CLI_SEE, .operation = "percentile"},

@@ -243,12 +243,15 @@ static void resume_with_error(request *r, const tb_error *err)
 
 #define WRITE_WAIT_US INT64_C(10000000) /* less than the usual timeouts of clients */
 
-/* Whether the client has closed its side, because it ended or timed out. */
-static bool client_left(const write_job *job)
+bool request_client_left(const request *r)
 {
-    const request *r = job->owner;
     char byte;
     return recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static bool client_left(const write_job *job)
+{
+    return request_client_left(job->owner);
 }
 
 static void limit_wait(request *r)

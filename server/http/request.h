@@ -163,6 +163,8 @@ void request_id_text(const request *r, char out[REQUEST_ID_TEXT]);
 /* The client's address as text, terminated. */
 #define REQUEST_PEER_TEXT 46
 void request_peer_text(const request *r, char out[REQUEST_PEER_TEXT]);
+/* Whether the client has closed its side: a long computation for it may stop. */
+bool request_client_left(const request *r);
 /* A number for the client's address, for limits; not 0. An IPv6 network of 64 bits counts as one address. Behind a
  * proxy on this machine it is the address that the proxy names last. */
 int64_t request_visitor(const request *r);

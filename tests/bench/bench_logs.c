@@ -3,6 +3,7 @@
  *
  * usage: bench_logs plain LOG PLAIN              makes the table of a log of one zone
  *        bench_logs time STORE PLAIN ZONE ROUNDS [FROM_MS]   default: the hour 30 hours before the end
+ *        bench_logs sum STORE ZONE ROUNDS              a summary of all lines: lines, and the median in milliseconds
  *
  * Prints a line a query: name, lines found, and medians in milliseconds: the store's, the table's, and
  * that of decompressing; separated by tabs. The answers of the first two are compared: a wrong one is
@@ -234,6 +235,61 @@ static sqlite3 *open_raw(const char *path)
     return db;
 }
 
+/* With all values, and with those of a status class alone. */
+static void time_sums(const char *path, int64_t zone, int rounds)
+{
+    static const struct {
+        const char *name;
+        bool by_status;
+        uint32_t values;
+    } kinds[] = {{"all values", false, (1u << TB_LOG_VALUE_COUNT) - 1},
+                 {"all values of errors", true, (1u << TB_LOG_VALUE_COUNT) - 1},
+                 {"totals alone", false, 0}};
+    tb_store *store;
+    tb_error err;
+    const tb_store_options options = {.write = false};
+    int64_t range[2];
+    sqlite3 *ours = open_raw(path);
+    sqlite3_stmt *s;
+    sqlite3_prepare_v2(ours, "SELECT min(first_ms),max(last_ms)+1 FROM log_block WHERE zone=?1", -1, &s, NULL);
+    sqlite3_bind_int64(s, 1, zone);
+    if (sqlite3_step(s) != SQLITE_ROW) bench_fail("no line");
+    for (int i = 0; i < 2; i++)
+        range[i] = sqlite3_column_int64(s, i);
+    sqlite3_finalize(s);
+    sqlite3_close(ours);
+    must(tb_store_open(path, &options, &store, &err), &err);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        tb_log_filter filter = {.from_ms = range[0], .to_ms = range[1], .by_status = kinds[k].by_status};
+        const tb_logsum_ask ask = {range[0], range[1], kinds[k].values, 10};
+        double t[ROUNDS_MAX];
+        tb_buf out;
+        tb_buf_init(&out, (size_t)1 << 20, NULL);
+        memset(filter.status + 50, 0xff, 25);
+        for (int i = 0; i < rounds; i++) {
+            tb_log_cursor *cursor;
+            bool end = false;
+            const double begin = seconds();
+            tb_logsum *sum = tb_logsum_new(&ask);
+            must(tb_store_read_begin(store, &err), &err);
+            must(tb_store_logs(store, zone, &filter, false, &cursor, &err), &err);
+            while (!end)
+                must(tb_log_sum(cursor, sum, &end, &err), &err);
+            out.len = 0;
+            tb_logsum_json(sum, &out);
+            tb_log_cursor_free(cursor);
+            tb_store_read_end(store);
+            tb_logsum_free(sum);
+            t[i] = seconds() - begin;
+        }
+        tb_buf_add(&out, "", 1);
+        const char *lines = strstr(out.data, "\"requests\":") + 11;
+        printf("%s\t%.*s\t%.1f\n", kinds[k].name, (int)strcspn(lines, ","), lines, median(t, rounds));
+        tb_buf_release(&out);
+    }
+    tb_store_close(store);
+}
+
 static int64_t newest(sqlite3 *plain)
 {
     sqlite3_stmt *s;
@@ -280,7 +336,9 @@ int main(int argc, char **argv)
     else if ((argc == 6 || argc == 7) && strcmp(argv[1], "time") == 0)
         time_all(argv[2], argv[3], bench_number(argv[4], 1, INT64_MAX),
                  (int)bench_number(argv[5], 1, ROUNDS_MAX), argc == 7 ? argv[6] : NULL);
+    else if (argc == 5 && strcmp(argv[1], "sum") == 0)
+        time_sums(argv[2], bench_number(argv[3], 1, INT64_MAX), (int)bench_number(argv[4], 1, ROUNDS_MAX));
     else
-        bench_fail("usage: bench_logs plain LOG PLAIN | time STORE PLAIN ZONE ROUNDS [FROM_MS]");
+        bench_fail("usage: bench_logs plain LOG PLAIN | time STORE PLAIN ZONE ROUNDS [FROM_MS] | sum STORE ZONE ROUNDS");
     return 0;
 }

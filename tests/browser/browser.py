@@ -377,7 +377,7 @@ class Page:
     def downloaded(self, pattern):
         """The bytes of the file that a click had the browser store. Waits for it, and takes it away."""
         folder = self.browser.path / "downloads"
-        found = self.wait(lambda: [p for p in folder.glob(pattern) if p.suffix != ".crdownload"],
+        found = self.wait(lambda: [p for p in folder.glob(pattern) if p.suffix != ".crdownload" and p.stat().st_size],  # its name is there before its bytes
                           f"a download {pattern}")[0]
         data = found.read_bytes()
         found.unlink()

@@ -4,6 +4,7 @@ import subprocess
 from decimal import Decimal
 
 from pages import ConsoleCase, axe
+from browser import the
 from harness import ENVIRONMENT, TOLLBOOK, Server, run
 
 NAMES = ("Nordlicht Film", "Hafen Media", "Kite Games", "Alpenblick", "Zephyr News", "Quay Radio", "Sturm & Drang", "Ötztal TV")
@@ -33,7 +34,7 @@ def rows_of(accounts):
 
 
 def catalog(accounts):
-    return {"accounts": [{"id": one, "name": name_of(one), **({"contract": {"discount_percent": "5"}} if one == 3 else {})} for one in range(1, accounts + 1)],
+    return {"accounts": [{"id": one, "name": name_of(one), **({"contract": {"discount_percent": "5"}, "alerts": [{"id": "big-month", "kind": "month_to_date", "above": "100"}]} if one == 3 else {})} for one in range(1, accounts + 1)],
             "zones": [{"id": account * 10 + n, "account": account, "name": f"{name_of(account).split()[0].lower()}-{account}-{n}",
                        "created": "2026-01-05T00:00:00Z"} for account in range(1, accounts + 1) for n in (1, 2)]}
 
@@ -46,7 +47,254 @@ class Fleet(Server):
         run("apply", "--delete", "--db", self.db, "-", stdin=json.dumps(catalog(self.accounts)).encode())
         run("book", "--db", self.db, "-", stdin=json.dumps(BOOK).encode())
         run("import", "--db", self.db, "-", stdin="".join(json.dumps(row) + "\n" for row in rows_of(self.accounts)).encode())
+        self.bill()
+        return {"operator": self.make_key(0, "Operator"), "user": self.make_key(3, "User")}
+
+    def bill(self):
         subprocess.run([TOLLBOOK, "invoice", "--db", self.db, "--month", "2026-09", "--finalize"], check=True, capture_output=True,
                        env={**ENVIRONMENT, "TOLLBOOK_NOW": "2026-10-01T06:00:00Z"})
         run("ledger", "pay", "--db", self.db, "--account", 1, "--amount", "60.00", "--reference", "wire 1")
-        return {"operator": self.make_key(0, "Operator"), "user": self.make_key(3, "User")}
+        run("alerts", "--db", self.db, "--evaluate", expect=None)
+
+
+class Many(Fleet):
+    """As many accounts as a large operator has; nothing is billed, which takes longest to make and changes no question."""
+    accounts = 10000
+
+    def bill(self):
+        pass
+
+
+def fleet():
+    return Fleet(log=b"a fleet, as it makes it")
+
+
+def many():
+    return Many(log=b"many, as it makes them")
+
+
+class FleetCase(ConsoleCase):
+    served = staticmethod(fleet)
+
+    def operation(self, name, **given):
+        answer = self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json")
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json()["answer"]
+
+    def asked(self, page):
+        """The questions to the API since the page was told to forget, without their parameters."""
+        return sorted(one["url"].split("?")[0].split("/", 3)[3] for one in page.traffic() if "/console/assets/" not in one["url"] and "/console/" not in one["url"])
+
+    @staticmethod
+    def rows(page, css):
+        return page.script("return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map(row => [Number(row.dataset.account), row.cells[0].textContent, "
+                           "...[...row.querySelectorAll('[data-field]')].map(one => one.dataset.value)])", css)
+
+    def tile(self, page, field):
+        return page.script("return document.querySelector(`.tiles [data-field=${arguments[0]}]`)?.dataset.value", field)
+
+    def find_customer(self, page, text):
+        page.keys("/")
+        page.wait("document.activeElement.matches('nav [role=combobox]')")
+        page.keys(*text)
+        page.wait("document.querySelector('nav [role=listbox]:not([hidden]) [role=option][data-account]')")
+
+
+class Home(FleetCase):
+    def test_its_figures_are_the_apis(self):
+        page = self.signed_in("operator", "/overview")
+        self.assertTrue(page.url().endswith("/console/overview"), page.url())
+        found = self.operation("account-summary", top=6)
+        [usd] = found["currencies"]
+        self.assertEqual({field: self.tile(page, field) for field in ("charges", "owed", "overdue", "unbilled")},
+                         {field: usd[field] for field in ("charges", "owed", "overdue", "unbilled")})
+        for number, name in ((0, "grown"), (1, "grown_percent"), (2, "fallen")):
+            page.script("document.querySelectorAll('[aria-label=Which] button')[arguments[0]].click()", number)
+            self.assertEqual(self.rows(page, "[aria-label^='Customers whose']"),
+                             [[one["account"], one["name"], one["charges"], one["previous"], one["change"], one["percent"]] for one in usd[name]], name)
+        self.assertEqual(self.rows(page, "[aria-label^='Customers with most']"), [[one["account"], one["name"], one["overdue"], one["owed"]] for one in usd["most_overdue"]])
+        self.assertEqual(len(usd["most_overdue"]), 6)
+        told = page.script("return Object.fromEntries([...document.querySelectorAll('[data-todo]')].map(one => [one.dataset.todo, one.textContent]))")
+        self.assertEqual(list(told), ["overdue", "unbilled"])
+        self.assertIn(f"{usd['overdue_accounts']} accounts", told["overdue"])
+        self.assertIn("October 2026 of 75 accounts", told["unbilled"])
+        traffic = self.server.get("/insights?rank=accounts&top=10&sort=TotalBandwidthUsed&from=2026-10-29&to=2026-11-04", "operator").json()
+        self.assertEqual(self.tile(page, "TotalBandwidthUsed"), str(traffic["totals"]["TotalBandwidthUsed"]))
+        shown = page.script("return [...document.querySelectorAll('[aria-label=\"Most traffic\"] tbody tr')].map(row => [Number(row.dataset.account), row.querySelector('[data-field=TotalBandwidthUsed]').dataset.value])")
+        self.assertEqual(shown, [[one["id"], str(one["TotalBandwidthUsed"])] for one in traffic["accounts"]["items"]])
+        page.quiet()
+
+    def test_an_oracle_of_who_grew(self):
+        """By hand: price times usage of the first four days of each month."""
+        charged = {one: {month: Decimal(4 * size_of(one, month)) / 10**9 * Decimal("0.03" if one % 3 == 2 else "0.01") * (Decimal("0.95") if one == 3 else 1)
+                         for month in (10, 11)} for one in range(1, FLEET + 1)}
+        change = {one: months[11] - months[10] for one, months in charged.items() if months[11] != months[10]}
+        [usd] = self.operation("account-summary")["currencies"]
+        self.assertEqual([(one["account"], Decimal(one["change"])) for one in usd["grown"]],
+                         sorted(((one, by) for one, by in change.items() if by > 0), key=lambda row: -row[1]))
+        self.assertEqual([(one["account"], Decimal(one["change"])) for one in usd["fallen"]], [(2, change[2])])
+        self.assertEqual(Decimal(usd["charges"]), sum(months[11] for months in charged.values()))
+        self.assertEqual(Decimal(usd["previous"]), sum(months[10] for months in charged.values()))
+
+    def test_which_customer_grew_most(self):
+        """No step to see it; one to its page, one to its zones."""
+        page = self.signed_in("operator", "/overview")
+        [most, *_] = self.operation("account-summary")["currencies"][0]["grown"]
+        self.assertEqual(self.rows(page, "[aria-label^='Customers whose']")[0][:2], [most["account"], most["name"]])
+        page.click("[aria-label^='Customers whose'] tbody a")
+        page.wait(f"document.querySelector('main h1').textContent === '{most['name']}'")
+        page.click("main .segments a[href*='/zones']")
+        page.wait("document.querySelector('main h1').textContent === 'Zones'")
+        self.whole(page)
+        self.assertEqual(page.script("return document.querySelectorAll('tr[data-zone]').length"), 2)
+        page.quiet()
+
+    def test_is_anything_unhealthy(self):
+        """No step to see it; one to its figures."""
+        page = self.signed_in("operator", "/overview")
+        said = page.wait("document.querySelector('[data-field=health]')?.dataset.value")
+        self.assertEqual(said, "backup verify")
+        self.assertIn("No backup was ever made", page.text("[data-field=health]"))
+        page.click(".health a")
+        page.wait("document.querySelector('main h1').textContent === 'Health'")
+        page.quiet()
+
+    def test_no_view_asks_for_a_number(self):
+        page = self.signed_in("operator", "/overview")
+        for path in self.views(page):
+            self.open(page, path.removeprefix("/console"))
+            self.assertEqual(page.script("return document.querySelectorAll('main input[type=number][name=account], main input[type=number][placeholder=all]').length"), 0, path)
+            self.assertNotIn("account's number", page.text("main"), path)
+        page.quiet()
+
+    def test_it_is_usable_by_everybody(self):
+        page = self.signed_in("operator", "/overview")
+        for path in ("/overview", "/accounts/3", "/billing?account=3", "/operator/alerts"):
+            self.open(page, path)
+            for width in (360, 1440, 2560):
+                page.viewport(width)
+                self.assertEqual(self.too_wide(page), [], (path, width))
+            self.assertEqual(axe(page), [], path)
+            page.scheme("dark")
+            self.assertEqual(axe(page), [], path)
+            page.scheme("light")
+        page.quiet()
+
+
+class Finder(FleetCase):
+    def test_a_customer_is_found_by_the_keyboard_alone(self):
+        page = self.signed_in("operator", "/overview")
+        self.find_customer(page, "kite")
+        self.assertEqual(page.script("const field = document.activeElement; return [field.getAttribute('aria-expanded'), "
+                                     "document.getElementById(field.getAttribute('aria-activedescendant')).textContent]"), ["true", "Kite Games3"])
+        page.keys("Enter")
+        page.wait("location.pathname === '/console/accounts/3'")
+        self.whole(page)
+        self.find_customer(page, "customer 0001")
+        page.keys("Down")
+        second = page.script("return Number(document.querySelector('nav [aria-selected=true]').dataset.account)")
+        listed = self.operation("account-list", names=True, search="customer 0001", sort="name", limit=8)["accounts"]
+        self.assertEqual(second, listed[1]["account"])
+        self.assertEqual(axe(page), [])
+        page.keys("Escape")
+        page.wait("document.querySelector('nav [role=listbox]').hidden")
+        page.quiet()
+
+    def test_a_number_finds_it_and_a_name_that_nobody_has_says_so(self):
+        page = self.signed_in("operator", "/overview")
+        self.find_customer(page, "75")
+        self.assertEqual(page.script("return document.querySelector('nav [role=option]').textContent"), "Customer 0007575")
+        page.keys("Escape", "Escape")
+        page.wait("document.activeElement.value === ''")
+        page.keys(*"nobody")
+        page.wait("document.querySelector('nav [role=option]')?.textContent.includes('No account')")
+        page.quiet()
+
+    def test_a_view_is_of_one_account_or_of_all(self):
+        page = self.signed_in("operator", "/zones")
+        self.assertIn("150 rows", page.text("main"))
+        page.click("main .account-choice [role=combobox]")
+        page.keys(*"quay")
+        page.wait("document.querySelector('main [role=option][data-account]')")
+        page.keys("Enter")
+        page.wait("location.search.includes('account=6')")
+        self.whole(page)
+        self.assertEqual(page.text("main .account-choice a"), "Quay Radio")
+        self.assertEqual(page.script("return document.querySelectorAll('tr[data-zone]').length"), 2)
+        page.click(page.named("button", "All accounts"))
+        self.whole(page)
+        self.assertNotIn("account=", page.url())
+        self.assertIn("150 rows", page.text("main"))
+        page.quiet()
+
+    def test_a_customer_has_none_of_it(self):
+        page = self.signed_in("user", "/overview")
+        self.assertEqual(page.script("return document.querySelectorAll('[role=combobox]').length"), 0)
+        page.keys("/")
+        self.open(page, "/accounts/3")
+        self.assertEqual(page.text("main h1"), "Not for this key")
+        page.quiet()
+
+
+class Customer(FleetCase):
+    def test_its_figures_are_the_apis(self):
+        page = self.signed_in("operator", "/accounts/3")
+        self.assertEqual(page.text("main h1"), "Kite Games")
+        [row] = self.operation("account-list", after=2, limit=1)["accounts"]
+        self.assertEqual({field: self.tile(page, field) for field in ("monthToDate", "balance", "owed")}, {field: row[field] for field in ("monthToDate", "balance", "owed")})
+        of = {name: self.server.get(f"/billing{path}", "user").json() for name, path in (("invoices", "/invoices"), ("statement", "/statement"), ("forecast", "/forecast"))}
+        self.assertEqual(self.tile(page, "p50"), of["forecast"]["money"]["net"]["p50"])
+        shown = page.script("return [...document.querySelectorAll('[aria-label=\"Invoices and credit notes\"] tbody tr')].map(row => [row.cells[0].textContent, row.querySelector('[data-field=total]').dataset.value])")
+        self.assertEqual(shown, [[one["number"], one["total"]] for one in of["invoices"]["invoices"]])
+        shown = page.script("return [...document.querySelectorAll('[aria-label=\"Entries of the ledger\"] tbody tr')].map(row => [...row.querySelectorAll('[data-field]')].map(one => one.dataset.value))")
+        self.assertEqual(shown, [[one["amount"], one["balance"]] for one in reversed(of["statement"]["entries"])])
+        self.assertIn("big-month", page.text("[aria-label=Alerts]"))
+        keys = [one for one in self.operation("key-list")["Items"] if one["Account"] == 3]
+        self.assertEqual(page.script("return [...document.querySelectorAll('[aria-label=Keys] tbody tr')].map(row => [row.cells[0].textContent, row.cells[1].textContent])"),
+                         [[str(one["Id"]), ", ".join(one["Roles"])] for one in keys])
+        self.assertNotIn(self.server.keys["user"], page.script("return document.body.innerHTML"))
+        page.quiet()
+
+    def test_its_documents_open(self):
+        page = self.signed_in("operator", "/accounts/3")
+        [number] = [one["number"] for one in self.server.get("/billing/invoices", "user").json()["invoices"]]
+        link = page.script("return document.querySelector('a[download$=\".pdf\"]').getAttribute('href')")
+        self.assertIn("account=3", link)
+        self.assertTrue(self.server.get(link, "operator").body.startswith(b"%PDF"))
+        page.click(page.named("link", number))
+        page.wait(f"document.querySelector('main h1').textContent === '{number}'")
+        self.open(page, f"/billing/{number}?account=3&line=1")
+        self.assertIn("Line 1", page.text("[aria-label='The line taken apart']"))
+        self.assertIn("kite-3-1", page.text("main"))
+        page.quiet()
+
+    def test_one_that_is_not_there(self):
+        page = self.signed_in("operator", "/accounts/9999")
+        self.assertIn("There is no such account.", page.text("main"))
+        page.quiet()
+
+    def test_alerts_have_names(self):
+        page = self.signed_in("operator", "/operator/alerts")
+        self.assertEqual(page.text("[aria-label=Alerts] tbody a"), "Kite Games")
+        page.quiet()
+
+
+class TenThousand(FleetCase):
+    """With ten thousand accounts the page asks as often as with 75."""
+
+    def test_the_home_asks_no_more_than_of_a_few(self):
+        asked = {}
+        for made in (fleet, many):
+            type(self).server = the(made)
+            page = self.page()
+            page.forget()
+            self.sign_in(page, "operator", "/overview")
+            asked[made] = self.asked(page)
+        self.assertIn("October 2026 of 10,000 accounts", page.text("main"))
+        self.find_customer(page, "customer 0999")
+        page.keys("Enter")
+        page.wait("document.querySelector('main h1').textContent === 'Customer 09990'")
+        self.whole(page)
+        self.assertLess(max(one["bytes"] for one in page.traffic()), 200_000)
+        self.assertEqual(asked[many], asked[fleet])
+        self.assertEqual(asked[fleet].count("operations/account-summary"), 1)

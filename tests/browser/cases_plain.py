@@ -1,7 +1,10 @@
 """What a view says in words and in money: names, reasons, empty places, and what stays of a table on a phone."""
 import base64
 import json
-import re
+import subprocess
+import tempfile
+from decimal import Decimal
+from pathlib import Path
 
 from pages import ConsoleCase
 from pictures import DEARER, Fixtures
@@ -24,9 +27,55 @@ class Traffic(PlainCase):
 
     def test_controls_of_time_are_words(self):
         page = self.signed_in(path="/overview?range=30d")
-        page.named("button", "Zoom out")
         self.assertIn("Zoom out", page.text(".range"))
-        self.assertIn("compare with", page.text(".range"))
+        page.click(page.find(".range summary"))
+        self.assertEqual(self.texts(page, ".range label")[:4], ["First day (UTC)", "Last day (UTC)", "Compare with\nthe same weekdays before\nthe time directly before\nthe same time last year\nnothing",
+                                                               "One point each\nhour, day or month, as it suits\nhour\nday\nmonth"])
+
+    def test_the_bar_of_time_stays_where_it_is(self):
+        page = self.signed_in(path="/overview?range=30d")
+        place = "const {top, right, bottom} = document.querySelector('.range').getBoundingClientRect(); return [top, right, bottom]"
+        before = page.script(place)
+        page.click(page.find(".range summary"))
+        page.script("const one = document.querySelector('[name=compare]'); one.focus(); one.value = 'year'; one.dispatchEvent(new Event('change', {bubbles: true}))")
+        self.whole(page)
+        self.assertEqual(page.script("return [document.querySelector('.range details').open, document.activeElement.name]"), [True, "compare"], "the popover stays")
+        self.assertEqual(page.script(place), before)
+        page.keys("Escape")
+        for path in ("/overview", "/overview?range=24h", "/overview?from=2026-10-03T04:00Z&to=2026-10-03T09:00Z", "/zones?range=12m", "/zones/301?range=90d"):
+            self.open(page, path)
+            self.assertEqual(page.script(place)[1:], before[1:], path)
+        page.viewport(390)
+        page.click(page.find(".range summary"))
+        self.assertEqual(self.too_wide(page), [])
+        self.assertGreaterEqual(page.script("return document.querySelector('.pop-body').getBoundingClientRect().left"), 0)
+
+    def test_weekdays_stand_beside_weekdays(self):
+        for path, words, want in (("/overview?range=30d", {"from": "2026-10-06", "to": "2026-11-04"}, "before, 1 Sept to 30 Sept 2026"),
+                                  ("/overview?from=2026-11-03T20:00Z&to=2026-11-03T22:00Z", None, "before, 27 Oct, 20:00 to 22:00"),
+                                  ("/overview?from=2026-11-03T20:00Z&to=2026-11-03T22:00Z&compare=day", None, "before, 2 Nov, 20:00 to 22:00")):
+            page = self.signed_in(path=path)
+            self.assertIn(want, self.texts(page, "[data-chart=series] .key"))
+            if words:
+                answer = self.server.get("/insights?from=2026-10-06&to=2026-11-04&compare=week&by=day").json()
+                self.assertEqual(answer["compare"], {"from": "2026-09-01T00:00:00Z", "to": "2026-09-30T09:00:00Z"})
+                change = 100 * (answer["totals"]["TotalRequestsServed"] / answer["previous"]["TotalRequestsServed"] - 1)
+                self.assertIn(f"{change:+.1f} %", page.text("[data-figure=requests]"))
+
+    def test_zones_are_sorted_by_change_and_by_rate_of_errors(self):
+        answer = self.server.get("/insights?from=2026-10-06&to=2026-11-04&compare=week&top=100").json()["zones"]["items"]
+        change = {str(zone["id"]): zone["TotalRequestsServed"] / zone["previous"]["TotalRequestsServed"] for zone in answer}
+        rate = {str(zone["id"]): zone["Errors5xx"] / zone["TotalRequestsServed"] for zone in answer}
+        page = self.signed_in(path="/zones?range=30d")
+        ids = "return [...document.querySelectorAll('tr[data-zone]')].map(one => one.dataset.zone)"
+        for head, of in (("Change", change), ("5xx, of requests", rate)):
+            for way in (-1, 1):
+                page.click(page.named("button", head))
+                self.whole(page)
+                self.assertEqual(page.script(ids), sorted(of, key=lambda one: way * of[one]), head)
+        self.assertEqual(page.script("return document.querySelector('tr[data-zone=\"303\"] [data-field=Errors5xx]').textContent"), f"{100 * rate['303']:.2f} %")
+        self.open(page, "/overview?range=30d&top-sort=-TotalRequestsServed.change")
+        self.assertEqual(page.script(ids), sorted(change, key=lambda one: -change[one]))
 
     def test_one_tooltip_and_a_rule_through_all_charts(self):
         page = self.signed_in(path="/overview?range=30d")
@@ -36,12 +85,12 @@ class Traffic(PlainCase):
         self.assertEqual(page.script(shown), [1, 3])
         tip = self.texts(page, ".tip .row > span, .tip .when")
         self.assertIn("Wed, 7 Oct 2026", tip)
-        self.assertIn("Mon, 7 Sept 2026", tip)
+        self.assertIn("Wed, 2 Sept 2026", tip)
         self.assertIn("Change", tip)
 
     def test_rows_say_how_they_changed(self):
-        page = self.signed_in(path="/overview?range=30d&region-sort=-change")
-        for path, rows in (("/overview?range=30d&region-sort=-change", "tr[data-region]"), ("/zones?range=30d", "tr[data-zone]")):
+        page = self.signed_in(path="/overview?range=30d&region-sort=-TotalBandwidthUsed.change")
+        for path, rows in (("/overview?range=30d&region-sort=-TotalBandwidthUsed.change", "tr[data-region]"), ("/zones?range=30d", "tr[data-zone]")):
             self.open(page, path)
             heads = page.script("return [...document.querySelector(arguments[0]).closest('table').querySelectorAll('th')].map(one => one.textContent)", rows)
             changes = page.script("return [...document.querySelectorAll(arguments[0])].map(one => one.cells[arguments[1]].textContent)", rows, heads.index("Change"))
@@ -51,6 +100,24 @@ class Traffic(PlainCase):
             if "region" in path:
                 number = [float(one.replace("−", "-").replace("±", "").removesuffix("\xa0%").removesuffix(" %").replace(",", "")) for one in changes]
                 self.assertEqual(number, sorted(number, reverse=True))
+
+
+class FirstPaint(PlainCase):
+    def test_a_page_whose_scripts_are_late_has_its_frame(self):
+        page = self.page()
+        page.uncached()
+        page.browser.cdp("Network.setBlockedURLs", urls=["*/js-*"])
+        try:
+            page.goto(self.server.url + "/console/overview")
+            self.assertEqual(self.texts(page, ".top .brand"), ["tollbook"])
+            page.wait("getComputedStyle(document.querySelector('.loading')).visibility === 'visible'")
+            bar, ground = page.script("return [document.querySelector('.top'), document.body].map(one => getComputedStyle(one).backgroundColor)")
+            self.assertNotEqual(bar, ground)
+            page.viewport(390)
+            self.assertEqual(self.too_wide(page), [])
+        finally:
+            page.browser.cdp("Network.setBlockedURLs", urls=[])
+        page.quiet("ERR_BLOCKED_BY_CLIENT")
 
 
 class Settings(PlainCase):
@@ -71,8 +138,17 @@ class Money(PlainCase):
         self.assertIn("Charges, October 2026", self.texts(page, "th"))
         line = self.server.get("/billing/invoices/2026-000010").json()["lines"][5]
         self.assertEqual(page.script("return document.querySelector('tr[data-zone=\"302\"] [data-field=MonthlyUsage]').dataset.value"), line["shares"][0]["exact"])
+        charges = {}
+        for line in self.server.get("/billing/invoices/2026-000010").json()["lines"]:
+            for zone, amount in [(one["zone"], one["exact"]) for one in line.get("shares", [])] or [(line["resource"].removeprefix("zone:"), line["exact"])]:
+                charges[str(zone)] = charges.get(str(zone), 0) + Decimal(amount)
+        ids = "return [...document.querySelectorAll('tr[data-zone]')].map(one => one.dataset.zone)"
+        for way in (-1, 1):
+            page.click(page.named("button", "Charges, October 2026"))
+            self.whole(page)
+            self.assertEqual(page.script(ids), sorted(charges, key=lambda one: way * charges[one]))
         self.open(page, "/zones?range=30d")
-        self.assertIn("November 2026 so far", self.texts(page, "th"))
+        self.assertIn("November 2026 so\u00a0far", self.texts(page, "th"))
         so_far = {str(one["PullZoneId"]): one["MonthlyUsage"] for one in self.server.get("/billing/summary").json()}
         shown = page.script("return Object.fromEntries([...document.querySelectorAll('tr[data-zone]')].map(row => [row.dataset.zone, row.querySelector('[data-field=MonthlyUsage]').dataset.value]))")
         self.assertEqual({zone: float(value) for zone, value in shown.items()}, so_far)
@@ -94,17 +170,18 @@ class Money(PlainCase):
 
 
 class Invoice(PlainCase):
-    def test_an_electronic_invoice_that_cannot_be_says_why(self):
+    def test_an_electronic_invoice_that_cannot_be_says_why_from_the_start(self):
         page = self.signed_in(path="/billing/2026-000010")
-        page.click(page.named("button", "UBL"))
-        page.wait("document.querySelector('#lacks-ubl')")
-        self.assertIn("This invoice cannot be UBL: Account 3 lacks seller.endpoint.scheme", page.text("#lacks-ubl"))
-        self.assertEqual(page.script("return [...document.querySelectorAll('.segments button:disabled')].map(one => one.textContent)"), ["UBL"])
-        page.click(page.named("button", "XRechnung"))
+        said = next(one["lacks"] for one in self.server.get("/billing/invoices/2026-000010/forms").json()["forms"] if one["form"] == "ubl")
+        self.assertIn("lacks seller.endpoint.scheme", said)
+        self.assertEqual(self.texts(page, "#lacks-ubl"), [f"No UBL: {said}"])
+        self.assertEqual(page.script("return [...document.querySelectorAll('.segments button:disabled')].map(one => [one.textContent, one.getAttribute('aria-describedby'), one.title])"),
+                         [["UBL", "lacks-ubl", said]])
+        page.click(page.named("link", "XRechnung"))
         self.assertIn(b"xrechnung_3.0", page.downloaded("2026-000010-xrechnung.xml"))
         self.assertEqual(page.script("return [...document.querySelectorAll('a.button[download]')].map(one => one.download)"),
-                         [f"2026-000010{end}" for end in (".pdf", ".csv", ".focus.csv", ".json")])
-        page.quiet("400")
+                         [f"2026-000010{end}" for end in (".pdf", "-xrechnung.xml", ".csv", ".focus.csv", ".json")])
+        page.quiet()
 
     def test_a_line_that_is_explained_comes_into_sight_zone_by_zone(self):
         page = self.signed_in(path="/billing/2026-000010")
@@ -123,27 +200,35 @@ class Invoice(PlainCase):
         self.assertEqual(shown, [[str(one["zone"]), one["bytes"]] for one in line["shares"]])
         self.assertEqual(self.texts(page, "[aria-label=Tiers] tbody td")[1:3], ["not reached", "11.2 TB"])
 
-    def pages(self, page):
-        paper = base64.b64decode(page.browser.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
-        return len(re.findall(rb"/Type /Page\b", paper))
+    def paper(self, page):
+        """How many pages it prints, and what each says."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "paper.pdf"
+            file.write_bytes(base64.b64decode(page.browser.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)["data"]))
+            text = subprocess.run(["pdftotext", "-layout", file, "-"], check=True, capture_output=True, text=True).stdout
+            subprocess.run(["pdftoppm", "-r", "20", "-gray", file, f"{folder}/page"], check=True)
+            corners = [one.read_bytes()[-1] for one in sorted(Path(folder).glob("page*.pgm"))]
+        return [part.split() for part in text.removesuffix("\f").split("\f")], corners
 
-    def test_paper_is_light_and_has_no_cut_frame_and_the_document_prints_itself(self):
-        page = self.signed_in(path="/billing/2026-000010")
-        page.wait("document.querySelector('iframe').src")
+    def test_an_invoice_prints_its_document_alone_and_light(self):
+        number = "2026-000010"
+        page = self.page()
+        page.goto(self.server.url + "/console/")
+        self.signed_in(path=f"/billing/{number}", page=page)
         page.script("document.documentElement.dataset.theme = 'dark'")
-        page.browser.cdp("Emulation.setEmulatedMedia", media="print")
-        try:
-            page.wait("matchMedia('print').matches")
-            look = page.script("return [getComputedStyle(document.documentElement).colorScheme, getComputedStyle(document.body).backgroundColor,"
-                               "document.querySelector('iframe').checkVisibility()]")
-        finally:
-            page.browser.cdp("Emulation.setEmulatedMedia", media="")
-            page.script("delete document.documentElement.dataset.theme")
-        self.assertEqual(look, ["light", "rgb(255, 255, 255)", False])
-        self.assertEqual(self.pages(page), 1)
-        print_ = page.named("link", "Print")
-        page.goto(page.script("return arguments[0].href", print_))
-        self.assertEqual(self.pages(page), 2, "its summary and its details")
+        page.scheme("dark")
+        pages, corners = self.paper(page)
+        document = self.server.get(f"/billing/invoices/{number}?format=html").body
+        (self.server.path / "alone.html").write_bytes(document)
+        page.scheme("light")
+        look = page.script("return [document.querySelector('#app').checkVisibility(), document.adoptedStyleSheets.length, getComputedStyle(document.querySelector('h1')).fontSize]")
+        self.assertEqual(look, [True, 0, "20px"], "the page is back")
+        page.goto((self.server.path / "alone.html").as_uri())
+        alone, _ = self.paper(page)
+        self.assertEqual(pages, alone, "as the document by itself")
+        self.assertEqual(len(pages), 2)
+        self.assertTrue(all(len(words) > 20 for words in pages), "none is blank")
+        self.assertEqual(set(corners), {255}, "light")
 
 
 class Words(PlainCase):
@@ -230,9 +315,9 @@ class Tables(PlainCase):
     def test_a_long_name_is_cut_and_rows_are_of_one_height(self):
         page = self.signed_in("operator", "/operator/run?month=2026-10")
         page.wait("document.querySelector('tr[data-account]')")
-        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').textContent = 'long'.repeat(60)")
-        seen = page.script("""const rows = [...document.querySelectorAll('tr[data-account]')], cell = rows[0].cells[1];
+        page.script("document.querySelector('tr[data-account] td:nth-child(3) a').textContent = 'long'.repeat(60)")
+        seen = page.script("""const rows = [...document.querySelectorAll('tr[data-account]')], cell = rows[0].cells[2];
             return [new Set(rows.map(row => Math.round(row.getBoundingClientRect().height))).size, cell.scrollWidth > cell.clientWidth, cell.clientWidth <= 260]""")
         self.assertEqual(seen, [1, True, True])
-        page.script("document.querySelector('tr[data-account] td:nth-child(2) a').focus()")
-        self.assertTrue(page.script("const cell = document.querySelector('tr[data-account]').cells[1]; return cell.scrollWidth <= cell.clientWidth"), "whole on focus")
+        page.script("document.querySelector('tr[data-account] td:nth-child(3) a').focus()")
+        self.assertTrue(page.script("const cell = document.querySelector('tr[data-account]').cells[2]; return cell.scrollWidth <= cell.clientWidth"), "whole on focus")

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {chargesByZone, daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../../server/console/js/money.js";
+import {amountOf, chance, chargesByZone, fromUnits, monthTotals, zoneColumns, daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
@@ -108,4 +108,28 @@ test("an invoice's charges by zone: own lines and shares, without corrections", 
   const lines = [{resource: "zone:1", exact: "0.1"}, {resource: "zone:1", exact: "0.2"}, {resource: "account:3", exact: "9", shares: [{zone: 2, exact: "5.5"}, {zone: 1, exact: "3.5"}]},
     {resource: "zone:2", exact: "7", corrects: {}}, {resource: "account:3", exact: "1"}];
   assert.deepEqual([...chargesByZone({lines})], [[1, "3.8"], [2, "5.5"]]);
+});
+
+test("a probability is said in whole percents, and what is little is not nothing", () => {
+  for (const [given, said] of [["0.000000", "0 %"], ["0.000100", "less than 1 %"], ["0.009999", "less than 1 %"], ["0.031200", "3 %"], ["0.035000", "4 %"], ["0.5", "50 %"],
+    ["0.990000", "99 %"], ["0.999900", "more than 99 %"], ["1.000000", "100 %"]]) assert.equal(chance(given), said, given);
+});
+
+test("an amount is what a person writes, exactly", () => {
+  for (const [text, currency, amount] of [["500", "USD", "500.00"], [" 1,250.5 ", "USD", "1250.50"], ["1 250", "EUR", "1250.00"], ["7", "JPY", "7"], ["0.1", "KWD", "0.100"],
+    ["123456789012345.67", "USD", "123456789012345.67"], ["1.234", "USD", null], ["1.5", "JPY", null], ["-5", "USD", null], ["1e3", "USD", null], ["", "USD", null], ["12,34", "USD", null]])
+    assert.equal(amountOf(text, currency), amount, text);
+  for (const [units, currency, amount] of [[50000n, "USD", "500.00"], [5n, "USD", "0.05"], [7n, "JPY", "7"], [1n, "KWD", "0.001"]]) assert.equal(fromUnits(units, currency), amount);
+});
+
+test("months are those of final documents, credit notes taken off", () => {
+  const one = (number, month, total, more) => ({number, month, total, state: "final", kind: "invoice", ...more});
+  const months = monthTotals([one("1", "2026-01", "10.10"), one("2", "2026-01", "-0.20", {kind: "credit_note"}), one("3", "2026-02", "9", {state: "void"}), one("4", "2025-12", "3.00")], "2026-03", 4);
+  assert.deepEqual(months.map(({month, total, numbers}) => [month, total, numbers]), [["2025-12", "3.00", ["4"]], ["2026-01", "9.90", ["1", "2"]], ["2026-02", null, []], ["2026-03", null, []]]);
+});
+
+test("zones, the others, and fees with taxes add up to the month", () => {
+  const months = [{total: "12.00", charges: new Map([[1, "5.5"], [2, "3.25"], [3, "0.25"]])}, {total: null, charges: null}];
+  assert.deepEqual(zoneColumns(months, (zone) => `z${zone}`, 2), [{name: "z1", values: ["5.5", null]}, {name: "z2", values: ["3.25", null]},
+    {name: "Other zones", values: ["0.25", null]}, {name: "Fees and taxes", values: ["3.00", null]}]);
 });

@@ -45,11 +45,11 @@ const reply = (said, next = "", more = {}) => ({ok: true, data: {answer: null, o
 test("a long operation is asked again with its next until it is done", async () => {
   const page = asked([reply("one", "n1"), reply("two", "n2"), reply("three", "", {answer: {a: 1}, no: true})]);
   const steps = [];
-  const whole = await operation(page, "book activate", {book: "b"}, {step: (n) => { steps.push(n); }});
+  const whole = await operation(page, "book activate", {book: "b"}, {step: (n, data) => { steps.push([n, data.out]); }});
   assert.deepEqual(page.calls.map((call) => call.body), [{book: "b"}, {book: "b", next: "n1"}, {book: "b", next: "n2"}]);
   assert.equal(page.calls[0].path, "/operations/book-activate");
   assert.equal(whole.path, "/operations/book-activate"); // an error under this path is over
-  assert.deepEqual([whole.out, whole.said, whole.answer, whole.no, steps], ["onetwothree", ["one", "two", "three"], {a: 1}, true, [1, 2]]);
+  assert.deepEqual([whole.out, whole.said, whole.answer, whole.no, steps], ["onetwothree", ["one", "two", "three"], {a: 1}, true, [[1, "one"], [2, "two"], [3, "three"]]]);
 });
 
 test("it stops where it is told to, and at an error", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {calmSpan} from "../../server/console/js/controls.js";
+import {calmSpan, spanText} from "../../server/console/js/controls.js";
 import * as r from "../../server/console/js/range.js";
 
 const NOW = Date.UTC(2026, 10, 4, 9, 17);
@@ -12,7 +12,7 @@ const address = (range) => new URLSearchParams(Object.entries(r.write(range)).fi
 test("nothing in the address is the last seven days, against the seven before", () => {
   const range = read("");
   assert.deepEqual(span(range), ["2026-10-29T00:00:00.000Z", "2026-11-05T00:00:00.000Z"]);
-  assert.deepEqual([range.preset, range.compare, range.by], ["7d", "previous", "hour"]);
+  assert.deepEqual([range.preset, range.compare, range.by], ["7d", "week", "hour"]);
   assert.equal(address(range), "");
 });
 
@@ -28,7 +28,7 @@ test("own days: the last one counts whole, as in the API", () => {
   const range = read("from=2026-11-01&to=2026-11-03");
   assert.deepEqual(span(range), ["2026-11-01T00:00:00.000Z", "2026-11-04T00:00:00.000Z"]);
   assert.equal(address(range), "from=2026-11-01&to=2026-11-03");
-  assert.deepEqual(r.ask(range), {from: "2026-11-01", to: "2026-11-03", by: "hour", compare: "previous"});
+  assert.deepEqual(r.ask(range), {from: "2026-11-01", to: "2026-11-03", by: "hour", compare: "week"});
 });
 
 test("own hours: the end is the end", () => {
@@ -64,7 +64,7 @@ test("one feature of a zone: whole days of the last year", () => {
 test("what is no range is left out, never an error", () => {
   for (const text of ["from=2026-02-30&to=2026-03-01", "from=2026-11-03&to=2026-11-01", "from=x", "range=9y", "from=1926-11-03&to=2026-11-01",
     "from=2026-11-01T25:00Z&to=2026-11-03"]) assert.equal(read(text).preset, "7d", text);
-  assert.equal(read("compare=<b>").compare, "previous");
+  assert.equal(read("compare=<b>").compare, "week");
   assert.equal(read("by=week").by, "hour");
 });
 
@@ -128,4 +128,21 @@ test("a time before is said by its days, or by its hours where it is short", () 
   assert.equal(of("2026-09-06T00:00Z", "2026-10-05T09:00Z"), "6 Sept to 5 Oct 2026");
   assert.equal(of("2025-12-20T00:00Z", "2026-01-04T09:00Z"), "20 Dec 2025 to 4 Jan 2026");
   assert.equal(of("2026-11-02T10:00Z", "2026-11-03T09:00Z"), "2 Nov, 10:00 to 3 Nov, 09:00");
+});
+
+test("what a time can be compared with: hours with yesterday, months with months", () => {
+  const ids = (text) => r.compares(read(text)).map((one) => one.id);
+  const name = (text) => r.compares(read(text))[0].name;
+  assert.deepEqual(ids("range=24h"), ["week", "day", "previous", "year", "none"]);
+  assert.deepEqual(ids("range=30d"), ["week", "previous", "year", "none"]);
+  assert.deepEqual(ids("range=12m&by=month"), ["week", "year", "none"]);
+  assert.deepEqual(["range=24h", "range=30d", "range=12m&by=month"].map(name), ["the same hours last week", "the same weekdays before", "the months before"]);
+  assert.equal(read("range=24h&compare=day").compare, "day");
+  assert.equal(read("range=30d&compare=day").compare, "week");
+  assert.equal(address(read("range=24h&compare=previous")), "range=24h&compare=previous");
+});
+
+test("hours of one day name it once", () => {
+  assert.equal(spanText(read("from=2026-11-01T05:00Z&to=2026-11-01T09:00Z"), "UTC"), "1 Nov 2026, 05:00 to 09:00");
+  assert.equal(spanText(read("from=2026-11-01T05:00Z&to=2026-11-02T09:00Z"), "UTC"), "1 Nov 2026, 05:00 to 2 Nov 2026, 09:00");
 });

@@ -46,3 +46,8 @@ test("values: round steps up to the top", () => {
   assert.deepEqual(labels(valueTicks(0, 4000, 4, String)), ["0", "1000", "2000", "3000", "4000"]);
   assert.deepEqual([0, 1, 7, 972, 1001, 0.03].map((value) => niceTop(value)), [1, 1, 8, 1000, 1200, 0.03]);
 });
+
+test("minutes and seconds of a short time", () => {
+  assert.deepEqual(labels(timeTicks(at("2026-11-04T08:05:00Z"), at("2026-11-04T09:04:30Z"), 7, "minute", "UTC")), ["08:10", "08:20", "08:30", "08:40", "08:50", "09:00"]);
+  assert.deepEqual(labels(timeTicks(at("2026-11-04T08:05:00Z"), at("2026-11-04T08:06:00Z"), 5, "second", "Asia/Kolkata")), ["13:35:00", "13:35:15", "13:35:30", "13:35:45", "13:36:00"]);
+});

@@ -125,7 +125,7 @@ class Billing(Case):
         self.refused(self.usage(key="billing"), 403, "authorization.forbidden")
         for path in ("/billing", "/billing/summary", "/billing/forecast", "/billing/invoices",
                      "/billing/invoices/2026-000001",
-                     "/billing/invoices/2026-000001/lines/1/explain"):
+                     "/billing/invoices/2026-000001/forms", "/billing/invoices/2026-000001/lines/1/explain"):
             self.assertEqual(self.server.get(path, "billing").status, 200, path)
             self.refused(self.server.get(path, "zones"), 403, "authorization.forbidden")
             self.refused(self.server.get(path, None), 401, "authentication.failed")
@@ -258,6 +258,19 @@ class Billing(Case):
             self.refused(answer, 400, "validation_error")
             self.assertEqual(answer.json()["Field"], field)
 
+    def test_a_form_has_its_file_name_and_what_an_invoice_lacks_is_said_beforehand(self):
+        path = "/billing/invoices/2026-000001"
+        forms = self.server.get(f"{path}/forms").json()["forms"]
+        self.assertEqual({one["form"]: one["file"] for one in forms}, {form: f"2026-000001{end}" for form, end in (
+            ("json", ".json"), ("csv", ".csv"), ("html", ".html"), ("focus", ".focus.csv"), ("pdf", ".pdf"), ("ubl", "-ubl.xml"),
+            ("xrechnung", "-xrechnung.xml"))})
+        for one in forms:
+            answer = self.server.get(f"{path}?format={one['form']}")
+            self.assertEqual((answer.status, answer.json()["Message"]) if answer.status == 400 else (200, None), (400 if one["lacks"] else 200, one["lacks"]))
+            if answer.status == 200:
+                self.assertEqual(answer.headers["content-disposition"], f'inline; filename="{one["file"]}"')
+        self.assertEqual({one["form"] for one in forms if one["lacks"]}, {"ubl", "xrechnung"})
+
     def test_a_statement_is_what_the_command_line_prints(self):
         query = "from=2026-11-01&to=2026-11-30"
         answer = self.server.get(f"/billing/statement?{query}")
@@ -288,6 +301,7 @@ class Billing(Case):
 
     def test_another_accounts_invoice_is_like_none(self):
         for path in ("/billing/invoices/2026-000002", "/billing/invoices/2026-000009",
+"/billing/invoices/2026-000002/forms", "/billing/invoices/x/forms",
                      "/billing/invoices/x", "/billing/invoices/" + "9" * 60,
                      "/billing/invoices/2026-000002/lines/1/explain",
                      "/billing/invoices/2026-000001/lines/99/explain",

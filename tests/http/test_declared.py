@@ -297,7 +297,7 @@ class FromBefore(unittest.TestCase):
             {"month": "2026-10", "finalize": True}).encode(),
             Content_Type="application/json").json()
         self.assertEqual((done["answer"]["refused"], done["answer"]["made"]), (1, 1), done)
-        self.assertIn("account 1: Account 1: tax must be", "".join(done["said"]))
+        self.assertIn("account 1 (acme): Account 1: tax must be", "".join(done["said"]))
         self.server.stop()
         said = self.verify(1).stdout.decode()
         self.assertIn("Account 1: tax: Must be a percent from 0 to 100", said)

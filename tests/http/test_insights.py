@@ -7,7 +7,9 @@ import random
 import sys
 import unittest
 from collections import defaultdict
+from decimal import Decimal
 from datetime import datetime, timedelta, timezone
+from fractions import Fraction
 from pathlib import Path
 from urllib.parse import quote
 
@@ -107,6 +109,7 @@ class Insights(Case):
         cls.server.keys["empty"] = cls.server.make_key(3, "User")
         cls.server.keys["old"] = cls.server.make_key(4, "User")
         cls.server.keys["many"] = cls.server.make_key(5, "User")
+        cls.server.keys["sees"] = cls.server.make_key(1, "SubuserAPIStatistics")
         cls.server.keys["billing"] = cls.server.make_key(1, "SubuserBilling")
         busy = cls.zones[:-4] + [201]  # four zones have nothing, or little
         run("import", "--db", cls.server.db, "-", stdin=json.dumps(
@@ -206,6 +209,10 @@ class Insights(Case):
 
     def expected_before(self, begin, end, by, compare):
         first, stop = begin - (end - begin), begin
+        if compare in ("day", "week") and by != "month":
+            while begin - first < end - begin or (begin - first) % timedelta(days=7 if compare == "week" else 1):
+                first -= timedelta(hours=1)
+            stop = first + (end - begin)
         if by == "month":
             last = end - timedelta(days=1)
             months = (last.year - begin.year) * 12 + last.month - begin.month + 1
@@ -268,7 +275,7 @@ class Insights(Case):
             if by != "hour":
                 begin = begin.replace(hour=0)
             end = min(begin + self.dice.randrange(1, 200) * unit, TODAY_END)
-            self.check_view(begin, end, by, self.dice.choice(["previous", "year"]),
+            self.check_view(begin, end, by, self.dice.choice(["previous", "year", "day", "week"]),
                             self.dice.choice([None, None, 101, 103, 130]),
                             self.dice.choice([None, None, *EDGES]))
 
@@ -285,6 +292,8 @@ class Insights(Case):
                             ({"from_": "2026-10-29"}, ("2026-10-22T00:00:00Z", "2026-10-28T09:00:00Z")),
                             ({"from_": "2026-10-29", "compare": "year"},
                              ("2025-10-29T00:00:00Z", "2025-11-04T09:00:00Z")),
+                            ({"from_": "2026-10-06", "compare": "week"},
+                             ("2026-09-01T00:00:00Z", "2026-09-30T09:00:00Z")),
                             ({"from_": "2026-11-04", "to": "2026-11-04"},
                              ("2026-11-03T00:00:00Z", "2026-11-03T09:00:00Z")),
                             ({"from_": "2026-10-28", "to": "2026-11-03"},
@@ -376,6 +385,8 @@ class Insights(Case):
                     self.assertEqual((answer["total"], answer["page"], answer["per_page"]), (29, page, 5))
                     got += [item["id"] for item in answer["items"]]
                 self.assertEqual(got, want, sign + field)
+        self.check_order({**time, "sort": "Errors5xx.rate"}, lambda item: Fraction(item["Errors5xx"], item["TotalRequestsServed"])
+                         if item["TotalRequestsServed"] else None)
         names = sorted((item["name"].lower(), item["id"]) for item in items)
         got = self.ask(**time, sort="name", top=100)["zones"]["items"]
         self.assertEqual([(item["name"].lower(), item["id"]) for item in got], names)
@@ -385,6 +396,66 @@ class Insights(Case):
         self.assertEqual({item["id"] for item in got["items"]},
                          {item["id"] for item in items if "zone-1" in item["name"]})
         self.assertEqual(self.ask(**time, search="%_nobody")["zones"]["items"], [])
+
+    def check_order(self, words, value, total=29):
+        """Of all pages of an order and of its reverse; value(item) None: last in both."""
+        items = self.ask(**words, top=100)["zones"]["items"]
+        for sign in ("", "-"):
+            def rank(item):
+                of = value(item)
+                return (of is None, 0 if of is None else of if sign else -of, item["id"])
+            got = []
+            for page in range(1, (total + 6) // 7 + 1):
+                answer = self.ask(**{**words, "sort": sign + words["sort"]}, top=7, page=page)["zones"]
+                self.assertEqual(answer["total"], total)
+                got += [item["id"] for item in answer["items"]]
+            self.assertEqual(got, [item["id"] for item in sorted(items, key=rank)], words)
+        return items
+
+    def test_zones_are_ranked_by_their_change(self):
+        news, gone, same = 0, 0, 0
+        for compare, words in (("week", {"from_": "2026-10-30", "to": "2026-11-04"}), ("day", {"from_": "2026-11-03T03:00:00Z", "to": "2026-11-03T19:00:00Z", "by": "hour"}),
+                               ("previous", {"from_": "2026-10-01", "to": "2026-10-31", "by": "month"})):
+            for field in ("TotalRequestsServed", "TotalBandwidthUsed", "Errors4xx"):
+                def change(item):
+                    now, before = item[field], item["previous"][field]
+                    return Fraction(now, before) if before else 10**30 + now if now else None
+                total = self.ask(**words, compare=compare)["zones"]["total"]
+                items = self.check_order({**words, "compare": compare, "sort": field + ".change"}, change, total)
+                news += sum(not item["previous"][field] and item[field] > 0 for item in items)
+                gone += sum(item["previous"][field] > 0 and not item[field] for item in items)
+                same += sum(not item["previous"][field] and not item[field] for item in items)
+        self.assertTrue(news and gone and same, (news, gone, same))
+        many = {"from_": "2026-11-01", "to": "2026-11-02", "by": "month", "compare": "previous"}
+        for sort, most in (("TotalRequestsServed.change", True), ("-TotalRequestsServed.change", False)):
+            first = self.ask("many", **many, sort=sort, top=1)["zones"]["items"][0]
+            self.assertEqual((first["TotalRequestsServed"], first["previous"]["TotalRequestsServed"] > 0),
+                             (1399, False) if most else (0, True))
+        coming = {"from_": "2026-11-04T10:00:00Z", "to": "2026-11-04T12:00:00Z", "compare": "week"}
+        self.assertEqual([zone["id"] for zone in self.ask(**coming, sort="TotalRequestsServed.change", top=3)["zones"]["items"]], [101, 102, 104])
+
+    def test_zones_are_ranked_by_their_charges(self):
+        def charges_of(month):
+            found = defaultdict(Decimal)
+            for line in json.loads(run("invoice", "--db", self.server.db, "--month", month, "--account", 1).stdout)["invoices"][0]["lines"]:
+                if line["resource"].startswith("zone:"):
+                    found[int(line["resource"][5:])] += Decimal(line["exact"])
+            return found
+
+        october, now = charges_of("2026-10"), charges_of("2026-11")
+        for zone in self.server.get("/billing/summary").json():
+            self.assertAlmostEqual(zone["MonthlyUsage"], float(now[zone["PullZoneId"]]), 9)
+        self.assertGreater(len(october), 20)
+        for words, charges in (({"from_": "2026-10-03", "to": "2026-10-31"}, october), ({"from_": "2026-11-01T00:00:00Z", "to": "2026-11-02T00:00:00Z"}, now),
+                               ({"from_": "2026-10-20"}, now)):
+            total = self.ask(**words)["zones"]["total"]
+            self.check_order({**words, "sort": "charges"}, lambda item: charges.get(item["id"]) or None, total)
+        self.assertEqual([zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", sort="charges", search="zone-1", top=100)["zones"]["items"]],
+                         sorted((zone["id"] for zone in self.ask(from_="2026-10-03", to="2026-10-31", search="zone-1", top=100)["zones"]["items"]),
+                                key=lambda zone: (-october.get(zone, 0), zone)))
+        self.assertEqual(self.server.get("/insights?sort=charges", "sees").status, 403)
+        self.assertEqual(self.server.get("/insights?sort=charges", "operator").json()["Field"], "sort")
+        self.assertEqual(self.server.get("/insights?sort=charges&account=1", "operator").status, 200)
 
     # --- times ---
 
@@ -405,7 +476,9 @@ class Insights(Case):
         for query, field, key in (
                 ("from=yesterday", "from", "validation_error"), ("to=2026-13-01", "to", "validation_error"),
                 ("by=week", "by", "validation_error"), ("compare=last", "compare", "validation_error"),
-                ("sort=Total", "sort", "validation_error"), ("sort=-", "sort", "validation_error"),
+                ("sort=Total", "sort", "validation_error"), ("sort=name.change&compare=week", "sort", "validation_error"),
+                ("sort=CacheHitRate.rate", "sort", "validation_error"), ("sort=.change&compare=week", "sort", "validation_error"),
+                ("sort=TotalRequestsServed.change", "sort", "validation_error"), ("sort=-", "sort", "validation_error"),
                 ("top=0", "top", "validation_error"), ("top=101", "top", "validation_error"),
                 ("page=0", "page", "validation_error"), ("zone=x", "zone", "validation_error"),
                 ("region=ZZ9", "region", "validation_error"),
@@ -544,8 +617,9 @@ class Insights(Case):
         self.assertEqual((again.status, again.body), (304, b""))
         tags = {self.server.get("/insights?" + words).headers["etag"] for words in (
             "compare=year", "compare=previous", "search=a", "search=b", "region=DE", "region=NY", "zone=101",
-            "top=21", "page=2", "sort=name", "sort=-name", "by=hour", "from=2026-11-01")}
-        self.assertEqual(len(tags), 13)
+            "top=21", "page=2", "sort=name", "sort=-name", "by=hour", "from=2026-11-01", "compare=week", "compare=day",
+            "sort=Errors5xx", "sort=Errors5xx.rate", "sort=Errors5xx.change&compare=week")}
+        self.assertEqual(len(tags), 18)
 
 
 if __name__ == "__main__":

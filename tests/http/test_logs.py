@@ -5,9 +5,11 @@ What the server answers is compared with a plain reading of the lines that were 
 """
 import gzip
 import json
+import socket
 import subprocess
 import time
 import unittest
+from collections import Counter
 from pathlib import Path
 from harness import CATALOG, ENVIRONMENT, NOW, PATIENCE, TOLLBOOK, Case, Server, Wire, run, together
 
@@ -18,8 +20,8 @@ DAY_MS = 24 * HOUR
 # Zones of account 1 from 300 up, by how their logs stand.
 # WHOLE's logs are there five times, so that the tests stay within the rate of a zone.
 WHOLE, SHORT, DROPPED, OFF, DISABLED, SUSPENDED, EXTENDED, BIG, BURST = range(300, 309)
-FILTERS, WRONG, DAYS, PARAMETERS, WRITTEN, WRITTEN_SHORT, WRITTEN_DROPPED = range(310, 317)
-ALIKE = (WHOLE, FILTERS, WRONG, DAYS, PARAMETERS)
+FILTERS, WRONG, DAYS, PARAMETERS, WRITTEN, WRITTEN_SHORT, WRITTEN_DROPPED, SUMMED, NEWS = range(310, 319)
+ALIKE = (WHOLE, FILTERS, WRONG, DAYS, PARAMETERS, SUMMED)
 SETTINGS = {
     **{zone: {"LoggingIPAnonymizationEnabled": False} for zone in ALIKE},
     SHORT: {},
@@ -33,6 +35,7 @@ SETTINGS = {
     WRITTEN: {"LoggingIPAnonymizationEnabled": False},
     WRITTEN_SHORT: {},
     WRITTEN_DROPPED: {"LogAnonymizationType": 1},
+    NEWS: {},
 }
 
 
@@ -308,13 +311,69 @@ class Logs(Case):
     # holds: logs.rate, logs.429
     def test_thirty_requests_in_ten_seconds_for_a_zone_both_versions_together(self):
         for i in range(30):
-            target = f"/v2/pullzones/{BURST}/logs" if i % 2 else f"/11-04-26/{BURST}.log"
+            target = (f"/11-04-26/{BURST}.log", f"/v2/pullzones/{BURST}/logs", f"/v2/pullzones/{BURST}/logs/summary")[i % 3]
             self.assertEqual(self.server.get(target).status, 200, i)
-        for target in (f"/v2/pullzones/{BURST}/logs", f"/11-04-26/{BURST}.log"):
+        for target in (f"/v2/pullzones/{BURST}/logs", f"/v2/pullzones/{BURST}/logs/summary", f"/11-04-26/{BURST}.log"):
             answer = self.server.get(target)
             self.refuses(answer, 429, "rate_limited")
             self.assertIn(answer.headers["retry-after"], [str(n) for n in range(1, 11)])
         self.refuses(self.server.get(f"/v2/pullzones/{BURST}/logs", "other"), 403, "forbidden")
+
+    # --- the summary ---
+
+    def test_a_summary_counts_what_the_lines_are(self):
+        for query in ("", "status=404,5xx", "country=us&cacheStatus=HIT,-", "search=curl"):
+            page = self.logs(SUMMED, f"?{self.WINDOW}&limit=10000&{query}")
+            summary = self.logs(SUMMED, f"/summary?{self.WINDOW}&top=100&{query}")
+            self.assertEqual(summary["totals"]["requests"], len(page["data"]), query)
+            self.assertEqual(summary["totals"]["bytes"], sum(row["bytesSent"] for row in page["data"]))
+            self.assertEqual({row["value"]: row["requests"] for row in summary["top"]["status"]["values"]},
+                             {str(k): v for k, v in Counter(row["statusCode"] for row in page["data"]).items()})
+            self.assertEqual(sum(point["requests"] for point in summary["points"]), len(page["data"]))
+            self.assertEqual((summary["pullZoneId"], summary["from"], summary["to"]),
+                             (SUMMED, page["query"]["from"], page["query"]["to"]))
+        few = self.logs(SUMMED, "/summary?values=STATUS,url&top=1")["top"]
+        self.assertEqual({name: len(one["values"]) for name, one in few.items()}, {"url": 1, "status": 1})
+
+    def test_a_summarys_wrong_parameters_are_all_named(self):
+        cases = {"top=0": 1, "top=101": 1, "top=x": 1, "values=url,ip": 1, "values=,": 1, "status=20": 1, "from=yesterday": 1,
+                 "from=2026-10-31T00:00:00Z": 1, "search=" + "a" * 129: 1, "top=0&values=x&country=D": 3}
+        for query, sentences in cases.items():
+            error = self.logs(SUMMED, "/summary?" + query, expect=400)["error"]
+            self.assertEqual((error["code"], len(error["details"])), ("invalid_request", sentences), query)
+
+    def test_who_may_read_a_summary(self):
+        path, ask = "/v2/pullzones/%s/logs/summary", self.server.get
+        self.refuses(ask(path % WHOLE, None), 401, "unauthorized")
+        for key in ("wrong", "ingest", "other"):
+            self.refuses(ask(path % WHOLE, key), 403, "forbidden")
+        for zone in (999999, DISABLED, SUSPENDED, "01"):
+            self.refuses(ask(path % zone), 403, "forbidden")
+        self.refuses(ask(path % OFF), 404, "logging_disabled")
+        self.refuses(self.server.ask("POST", path % WHOLE, "user"), 405, "invalid_request")
+
+    def test_a_summary_without_news_costs_a_304(self):
+        path = f"/v2/pullzones/{NEWS}/logs/summary?from={iso(NOW_MS - 2 * HOUR)}&to={iso(NOW_MS)}"
+        self.server.ask("POST", "/ingest/logs", "ingest", (line(NEWS, NOW_MS - HOUR) + "\n").encode())
+        first = self.server.get(path)
+        self.assertEqual((first.status, first.json()["totals"]["requests"]), (200, 1))
+        again = self.server.get(path, If_None_Match=first.headers["etag"])
+        self.assertEqual((again.status, again.body), (304, b""))
+        for other in (f"{path}&status=404", path.replace(f"/{NEWS}/", f"/{SUMMED}/"), path.replace("T07", "T06")):
+            self.assertEqual(self.server.get(other, If_None_Match=first.headers["etag"]).status, 200, other)
+        answer = self.server.ask("POST", "/ingest/logs", "ingest", (line(NEWS, NOW_MS - HOUR + 1) + "\n").encode())
+        self.assertEqual(answer.status, 200)
+        news = self.server.get(path, If_None_Match=first.headers["etag"])
+        self.assertEqual((news.status, news.json()["totals"]["requests"]), (200, 2))
+
+    def test_a_summary_for_a_client_that_has_left_is_not_made(self):
+        """The request's last bytes and the end of the connection come in one segment."""
+        with self.server.wire() as wire:
+            wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+            wire.send(f"GET /v2/pullzones/{NEWS}/logs/summary HTTP/1.1\r\nHost: t\r\nAccessKey: {self.server.keys['user']}\r\n\r\n".encode())
+            wire.sock.shutdown(socket.SHUT_WR)
+            answer = wire.read()
+        self.assertEqual(answer.status, 503, answer.body)
 
     # --- v1 ---
 

@@ -1,5 +1,5 @@
-"""Request logs at random against a plain reading of the lines that were sent: v2 with any combination
-of its filters, v1 with any of its parameters, over blocks that inputs of any size were joined into.
+"""Request logs at random against a plain reading of the lines that were sent: v2 and its summary with any
+combination of filters, v1 with any of its parameters, over blocks that inputs of any size were joined into.
 TB_SEED reruns one.
 """
 import ipaddress
@@ -7,6 +7,7 @@ import random
 import re
 import time
 import unittest
+from collections import Counter
 from urllib.parse import urlencode
 
 from harness import CATALOG, Case, Server, random_seed
@@ -19,7 +20,7 @@ ASKED = 28  # of a zone, which answers 30 requests in ten seconds
 WHOLE, SHORT, DROPPED, EXTENDED = range(4)
 SETTINGS = [{"LoggingIPAnonymizationEnabled": False}, {}, {"LogAnonymizationType": 1},
             {"LoggingIPAnonymizationEnabled": False, "EnableExtendedLogging": True}]
-ZONES = range(500, 512)  # each has the same lines, and the settings of its number
+ZONES = range(500, 516)  # each has the same lines, and the settings of its number
 
 VALUES = {
     "cache": ["HIT", "MISS", "BYPASS", "-", "STALE", "EXPIRED"],
@@ -125,6 +126,42 @@ def shown(f, zone, privacy):
     return "|".join(columns if privacy == EXTENDED else columns[:12])
 
 
+SERVED = ("HIT", "STALE", "UPDATING", "REVALIDATED")
+KINDS = {
+    "url": lambda f: "".join(host_and_path(f["url"])).partition("?")[0],
+    "status": lambda f: str(f["status"]),
+    "country": lambda f: stated(f["country"]).upper(),
+    "cacheStatus": lambda f: f["cache"],
+    "userAgent": lambda f: stated(f["agent"]),
+    "host": lambda f: host_and_path(f["url"])[0],
+    "edgeLocation": lambda f: f["edge"],
+}
+STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600]
+
+
+def figures(lines):
+    classes = Counter(f["status"] // 100 for f in lines)
+    return {"requests": len(lines), "bytes": sum(f["size"] for f in lines),
+            "cached": sum(f["cache"] in SERVED for f in lines), **{f"{n}xx": classes[n] for n in range(1, 6)}}
+
+
+def summed(lines, start, end, kinds, top):
+    """What the summary of these lines says."""
+    step = next(s for s in STEPS if (end - start) <= s * 1000 * 120) * 1000
+    points = [{"at": iso(at)[:19] + "Z", **figures([f for f in lines if at <= f["ms"] < at + step])}
+              for at in range(start // step * step, end, step)]
+    tops = {}
+    for kind in kinds:
+        requests, size = Counter(), Counter()
+        for f in lines:
+            requests[KINDS[kind](f)] += 1
+            size[KINDS[kind](f)] += f["size"]
+        order = sorted(requests, key=lambda value: (-requests[value], value.encode()))
+        tops[kind] = {"exact": True, "distinct": len(requests), "values": [
+            {"value": value, "requests": requests[value], "bytes": size[value]} for value in order[:top]]}
+    return {"stepSeconds": step // 1000, "totals": figures(lines), "points": points, "top": tops}
+
+
 def iso(ms):
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ms // 1000)) + f".{ms % 1000:03d}Z"
 
@@ -189,9 +226,31 @@ class Random(Case):
                 self.assertEqual(len(sizes), len(got["data"]), target)
                 self.assertLessEqual(sizes, {f["size"] for f in wanted}, target)
 
+    def test_the_summary_agrees_with_a_plain_reading(self):
+        rng = self.rng
+        for zone in ZONES[12:]:
+            privacy = zone % 4
+            for _ in range(ASKED):
+                q = {name: rng.choice(values) for name, values in ASKS.items() if rng.random() < 0.1}
+                start, end = self.window()
+                start = max(start, KEPT)
+                kinds = rng.sample(list(KINDS), rng.randrange(1, 8))
+                top = rng.choice([1, 3, 10, 100])
+                target = f"/v2/pullzones/{zone}/logs/summary?" + urlencode({
+                    **q, "from": iso(start), "to": iso(end), "top": top,
+                    **({} if len(kinds) == len(KINDS) else {"values": ",".join(kinds)})})
+                answer = self.server.get(target)
+                self.assertEqual(answer.status, 200, (target, answer.body))
+                got = answer.json()
+                wanted = summed([f for f in self.lines if start <= f["ms"] < end and passes(f, q, privacy)],
+                                start, end, kinds, top)
+                self.assertEqual({name: got[name] for name in wanted}, wanted, target)
+                self.assertEqual((got["pullZoneId"], got["from"], got["to"]),
+                                 (zone, iso(start)[:19] + "Z", iso(end)[:19] + "Z"), target)
+
     def test_v1_agrees_with_a_plain_reading(self):
         rng = self.rng
-        for zone in ZONES[8:]:
+        for zone in ZONES[8:12]:
             privacy = zone % 4
             for _ in range(ASKED):
                 day = NOW_MS // DAY * DAY - rng.randrange(4) * DAY

@@ -28,6 +28,7 @@ IDS = {
     "/pullzone/?/safehop/statistics": ("101", "201"),
     "/loadbalancer/?/usage": ("7", "8"),
     "/billing/invoices/?": ("2026-000001", "2026-000002"),
+    "/billing/invoices/?/forms": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/v2/pullzones/?/logs": ("101", "201"),
@@ -193,6 +194,8 @@ class Matrix(Case):
         self.assertGreater(len(listed), 8)
         for row in listed:
             for role, how, header in self.asking:
+                if row["path"] == "/insights" and role in ("Operator", "Finance", "Support"):
+                    continue  # all accounts are theirs to see
                 with self.server.wire() as wire:
                     answer = wire.ask("GET", row["path"], header)
                 self.assertIn(answer.status, (200, 400, 403, 404), (row["path"], role, how))

@@ -175,7 +175,7 @@ class Absurd(Case):
             invoices = json.loads(answer["out"])["invoices"]
             self.assertEqual([i["account"] for i in invoices], [1])
             self.assertEqual((answer["answer"]["done"], answer["answer"]["refused"]), (2, 1))
-            self.assertIn("account 2: override in EU of zone:211: ", answer["said"][0])
+            self.assertIn("account 2 (borealis): override in EU of zone:211: ", answer["said"][0])
             self.assertEqual(invoices[0]["subtotal"], "500000000000000.00")
 
     def test_2_usage_of_no_account_is_answered(self):

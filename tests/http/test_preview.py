@@ -8,6 +8,7 @@ import unittest
 from datetime import datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from script import random_seed  # noqa: E402
@@ -20,6 +21,7 @@ BOOK = {"book": "b", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z"
             "EU": "0.01", "NA": "0.01", "ASIA": "0.03", "SA": "0.045", "AF": "0.06"}}}}
 ODD, UNPRICED, NO_BOOK, GONE, UNASSIGNED = 251, 252, 253, 254, 9999
 MONTHS = ("2026-09", "2026-10")
+EARLIER = ("2026-07", "2026-08")
 
 
 def price(sent):
@@ -47,7 +49,7 @@ class Preview(Case):
         rows = []
         for account in ACCOUNTS:
             usual = dice.randrange(10**9, 10**13)
-            for month in MONTHS:
+            for month in EARLIER + MONTHS:
                 sent = 0 if dice.random() < 0.15 else usual * dice.randrange(1, 40) // 10
                 if account == GONE:
                     sent = 0 if month == MONTHS[1] else usual
@@ -58,19 +60,19 @@ class Preview(Case):
                     rows.append({"zone": 1000 + account, "hour": f"{month}-{dice.randrange(1, 29):02}T05:00:00Z",
                                  "region": "XX" if (account, month) == (UNPRICED, MONTHS[1]) else "DE",
                                  "bytes": sent, "requests": 5})
-        hour = datetime(2026, 8, 1, tzinfo=timezone.utc)
+        hour = datetime(2026, 7, 1, tzinfo=timezone.utc)
         while hour < datetime(2026, 11, 1, tzinfo=timezone.utc):
             spike = hour == datetime(2026, 10, 17, 13, tzinfo=timezone.utc)
             sent = 21000000 if spike else 1000000
             rows.append({"zone": 1000 + ODD, "hour": f"{hour:%Y-%m-%dT%H}:00:00Z", "region": "DE", "bytes": sent,
                          "requests": 1})
-            if f"{hour:%Y-%m}" in MONTHS:
-                cls.sent[ODD, f"{hour:%Y-%m}"] += sent
+            cls.sent[ODD, f"{hour:%Y-%m}"] += sent
             hour += timedelta(hours=1)
         rows.append({"zone": UNASSIGNED, "hour": "2026-10-05T05:00:00Z", "region": "DE", "bytes": 777,
                      "requests": 3})
         run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
-        run("invoice", "--db", db, "--month", MONTHS[0], "--finalize", expect=1)  # NO_BOOK is refused
+        for month in EARLIER + MONTHS[:1]:
+            run("invoice", "--db", db, "--month", month, "--finalize", expect=1)  # NO_BOOK is refused
         cls.said = run("preview", "--db", db, "--month", MONTHS[1], "--format", "json", expect=1)
         cls.whole = json.loads(cls.said.stdout)
         lacks = run("invoice", "--db", db, "--check", "--month", MONTHS[1], "--format", "json", expect=1)
@@ -87,13 +89,25 @@ class Preview(Case):
         self.assertEqual(answer.status, 200, answer.body)
         return answer.json()
 
-    def expected(self, account, times=3):
+    def usual(self, account):
+        """The median of the last three months that came to anything, or None."""
+        past = [price(self.sent[account, month]) for month in EARLIER + MONTHS[:1]]
+        past = [amount for amount in past if amount > 0]
+        return (median(past), len(past)) if past else None
+
+    def is_unusual(self, account, percent=Decimal(50), money=Decimal(10)):
+        usual, now = self.usual(account), price(self.sent[account, MONTHS[1]])
+        return usual is not None and abs(now - usual[0]) >= money and abs(now - usual[0]) * 100 >= percent * usual[0]
+
+    def expected(self, account, times=3, **limits):
         last, now = (self.sent[account, month] for month in MONTHS)
         found = set()
         if account in (NO_BOOK, UNPRICED):
             return None
         if account in self.lacking:
             found.add("lacks")
+        if self.is_unusual(account, **limits):
+            found.add("unusual")
         if price(last) > 0 and price(now) > times * price(last):
             found.add("more")
         if price(last) == 0 and price(now) > 0:
@@ -108,7 +122,10 @@ class Preview(Case):
         rows = {row["account"]: row for row in self.whole["rows"]}
         self.assertEqual(self.whole["accounts"], len(rows))
         self.assertEqual((self.whole["month"], self.whole["over"]), ("2026-10", True))
-        self.assertEqual(self.whole["wrong"], sum(bool(row["looks_wrong"]) for row in rows.values()))
+        whats = {account: {one["what"] for one in row["looks_wrong"]} for account, row in rows.items()}
+        self.assertEqual(self.whole["wrong"], sum(bool(one) for one in whats.values()))
+        self.assertEqual(self.whole["odd"], sum(bool(one - {"lacks"}) for one in whats.values()))
+        self.assertEqual(self.whole["incomplete"], sum("lacks" in one for one in whats.values()))
         billed = [a for a in ACCOUNTS if any(self.sent[a, month] for month in MONTHS)]
         self.assertLessEqual(set(billed), set(rows))
         for account in billed:
@@ -126,6 +143,50 @@ class Preview(Case):
                 self.assertEqual(row["last"]["state"], "final")
                 self.assertRegex(row["last"]["invoice"], "^2026-")
             self.assertEqual({one["what"] for one in row["looks_wrong"]}, want, account)
+            self.assertEqual(bool(row["missing"]), account in self.lacking)
+            usual = self.usual(account)
+            if usual is None:
+                self.assertIsNone(row["usual"], account)
+                continue
+            self.assertEqual((Decimal(row["usual"]["net"]), row["usual"]["months"], Decimal(row["usual"]["change"])),
+                             (*usual, now - usual[0]), account)
+            per_cent = ((now - usual[0]) * 100 / usual[0]).quantize(Decimal("0.1"), ROUND_HALF_UP)
+            self.assertEqual(row["usual"]["percent"], f"{per_cent + 0:f}", account)
+
+    def test_a_month_far_from_its_usual_is_said_in_words(self):
+        said = {row["account"]: one["text"] for row in self.whole["rows"] for one in row["looks_wrong"] if one["what"] == "unusual"}
+        self.assertTrue({"more", "less"} <= {word for text in said.values() for word in text.split()})
+        for account, text in said.items():
+            usual, months = self.usual(account)
+            now = price(self.sent[account, MONTHS[1]])
+            rests_on = f"the median of its last {months} months is" if months > 1 else "its last month came to"
+            change, per_cent = abs(now - usual), (abs(now - usual) * 100 / usual).quantize(Decimal("0.1"), ROUND_HALF_UP)
+            self.assertEqual(text, f"{now} USD before tax is {change} ({per_cent} %) {'more' if now > usual else 'less'} "
+                             f"than usual: {rests_on} {usual}.")
+
+    def test_totals_are_the_sums_of_the_rows(self):
+        (usd,) = self.whole["totals"]
+        for name in ("net", "total"):
+            self.assertEqual(Decimal(usd[name]), sum(Decimal(row[name]) for row in self.whole["rows"] if row[name]))
+            self.assertEqual(Decimal(usd["last"][name]),
+                             sum(Decimal(row["last"][name]) for row in self.whole["rows"] if row["last"][name]))
+        self.assertEqual(usd["currency"], "USD")
+        self.assertEqual(usd["products"], [{"product": "bandwidth", "net": usd["net"], "last": usd["last"]["net"]}])
+        total, before = Decimal(usd["total"]), Decimal(usd["last"]["total"])
+        self.assertIn(f"Total {total:.2f} USD, the month before {before:.2f}; before tax bandwidth {total:.2f} ({before:.2f}).",
+                      self.said.stderr.decode())
+
+    def test_what_documents_lack_is_said_once_and_in_a_column_of_its_own(self):
+        table = run("preview", "--db", self.server.db, "--month", MONTHS[1], "--format", "table", expect=1)
+        head, *rows = [line.split("\t") for line in table.stdout.decode().splitlines()]
+        self.assertEqual(head[-2:], ["looks wrong", "missing"])
+        lacks = {int(row[0]): row[-1] for row in rows if row[-1] != "-"}
+        self.assertEqual(lacks, {row["account"]: " ".join(row["missing"]) for row in self.whole["rows"] if row["missing"]})
+        self.assertNotIn("lacks", "".join(row[-2] for row in rows))
+        said = table.stderr.decode()
+        self.assertEqual(said.count("legal invoice"), 1)
+        self.assertIn(f"{self.whole['incomplete']} documents are no legal invoices. List what is missing with: tollbook invoice", said)
+        self.assertIn(f"{self.whole['accounts']} accounts, of which {self.whole['odd']} look wrong.", said)
 
     def test_what_looks_wrong_is_said_in_words(self):
         rows = {row["account"]: {one["what"]: one["text"] for one in row["looks_wrong"]}
@@ -133,7 +194,8 @@ class Preview(Case):
         self.assertEqual(rows[ODD]["odd_hour"], "The hour 2026-10-17T13:00:00Z has 21000000 bytes, more than "
                          "10 times its usual.")
         self.assertIn("without a price", rows[UNPRICED]["unpriced"])
-        self.assertTrue({"refused", "unpriced"} & set(rows[NO_BOOK]), rows[NO_BOOK])
+        self.assertRegex(rows[NO_BOOK]["unpriced"], rf"^Traffic of pull zone {1000 + NO_BOOK} in EU, [\d.]+ GB, is without a price\. No EUR price book is in "
+                         r"force from 2026-10-01T00:00:00Z to 2026-11-01T00:00:00Z: add one\. And 1 more without a price: `invoice` lists them\.$")
         self.assertEqual(rows[GONE]["no_usage"], "It has no usage; last month it had.")
         begins = [row for row in self.whole["rows"] if "new" in rows[row["account"]]]
         self.assertTrue(begins)
@@ -153,8 +215,17 @@ class Preview(Case):
             pages += 1
         self.assertEqual(pages, 2)
         self.assertEqual(rows, self.whole["rows"])
-        self.assertEqual(reply["answer"]["wrong"], self.whole["wrong"])
+        for name in ("wrong", "odd", "incomplete", "totals"):
+            self.assertEqual(reply["answer"][name], self.whole[name])
         self.assertTrue(reply["no"])
+
+    def test_a_next_that_is_none_is_refused(self):
+        sums = "0 " * 24
+        for text in ("1", "9 8 7 6 5", "9 8 7 6 5 x ", "9 8 7 6 5 1 USD ", f"9 8 7 6 5 1 DOLLAR {sums}", f"9 8 7 6 5 1 USD {sums[2:]}",
+                     f"9 8 7 6 5 1 USD 1e5 {sums[2:]}7", f"9 8 7 6 5 1 USD 1.{'0' * 90}1 {sums[2:]}7"):
+            answer = self.server.ask("POST", "/operations/preview", "operator", json.dumps({"month": MONTHS[1], "next": text}).encode(),
+                                     **{"Content-Type": "application/json"})
+            self.assertEqual((answer.status, answer.json().get("Field")), (400, "next"), text)
 
     def test_times_and_account(self):
         one = self.post(month=MONTHS[1], account=ODD, hours="25")["answer"]
@@ -165,7 +236,12 @@ class Preview(Case):
             want = self.expected(row["account"], Decimal("1.5"))
             if want is not None and any(self.sent[row["account"], month] for month in MONTHS):
                 self.assertEqual({wrong["what"] for wrong in row["looks_wrong"]}, want, row["account"])
-        for bad in ({"times": "0"}, {"hours": "-1"}, {"month": "2026-13"}, {"account": 999}):
+        calm = self.post(month=MONTHS[1], percent="120.5", money="2000")["answer"]["rows"]
+        for row in calm:
+            want = self.expected(row["account"], percent=Decimal("120.5"), money=Decimal(2000))
+            if want is not None and any(self.sent[row["account"], month] for month in MONTHS):
+                self.assertEqual({wrong["what"] for wrong in row["looks_wrong"]}, want, row["account"])
+        for bad in ({"times": "0"}, {"hours": "-1"}, {"percent": "0"}, {"money": "-1"}, {"month": "2026-13"}, {"account": 999}):
             answer = self.server.ask("POST", "/operations/preview", "operator",
                                      json.dumps({"month": MONTHS[1], **bad}).encode(),
                                      **{"Content-Type": "application/json"})

@@ -239,7 +239,7 @@ class UsageLines(Case):
         held = self.rows("log", "zone=507")
         self.assertGreater(sum(held), 0)
         shard = next(i + 1 for i, n in enumerate(held) if n)
-        self.assertRegex(self.operate("size", "--format", "table").decode(), rf"log on shard {shard}, \d+ rows, [1-9]\d* seen by nobody\t")
+        self.assertRegex(self.operate("size", "--format", "table").decode(), rf"log on shard {shard}, \d+ rows, [1-9]\d* not committed\t")
         for words in (("--dry-run",), ()):
             self.assertRegex(self.operate("forget", "--account", 4, *words), rb"[1-9]\d* blocks? of request logs")
             self.operate("forget", "--account", 4, *words, server=self.pair.file)

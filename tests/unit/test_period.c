@@ -104,6 +104,24 @@ START_TEST(months_move_by_months)
 }
 END_TEST
 
+START_TEST(weeks_and_days_are_whole_and_as_few_as_possible)
+{
+    is_compared((ask){NOW, "2026-10-06", "2026-11-04", "day", "week"}, "2026-09-01T00:00:00Z",
+                "2026-09-30T09:00:00Z");
+    is_compared((ask){NOW, "2026-10-01", "2026-10-28", "day", "week"}, "2026-09-03T00:00:00Z",
+                "2026-10-01T00:00:00Z");
+    is_compared((ask){NOW, "2026-11-03T20:00:00Z", "2026-11-03T22:00:00Z", "hour", "week"}, "2026-10-27T20:00:00Z",
+                "2026-10-27T22:00:00Z");
+    is_compared((ask){NOW, "2026-11-03T20:00:00Z", "2026-11-03T22:00:00Z", "hour", "day"}, "2026-11-02T20:00:00Z",
+                "2026-11-02T22:00:00Z");
+    is_compared((ask){NOW, "2026-11-02T20:00:00Z", "2026-11-03T22:00:00Z", "hour", "day"}, "2026-10-31T20:00:00Z",
+                "2026-11-01T22:00:00Z");
+    is_compared((ask){NOW, "2026-11-04", NULL, "hour", "day"}, "2026-11-03T00:00:00Z", "2026-11-03T09:00:00Z");
+    is_compared((ask){NOW, "2026-03-01", "2026-10-31", "month", "week"}, "2025-07-01T00:00:00Z",
+                "2026-03-01T00:00:00Z");
+}
+END_TEST
+
 START_TEST(any_range_of_months_has_as_many_points_and_does_not_overlap)
 {
     const int64_t now = moment(NOW), today = tb_day_from_us(now);
@@ -142,6 +160,7 @@ int main(void)
     tcase_add_test(t, hours_still_to_come_are_not_compared);
     tcase_add_test(t, what_is_over_is_compared_whole);
     tcase_add_test(t, months_move_by_months);
+    tcase_add_test(t, weeks_and_days_are_whole_and_as_few_as_possible);
     tcase_add_test(t, any_range_of_months_has_as_many_points_and_does_not_overlap);
     tcase_add_test(t, hours_become_the_days_that_they_touch);
     suite_add_tcase(suite, t);

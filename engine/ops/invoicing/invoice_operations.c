@@ -517,7 +517,7 @@ static const char *misfit(const tb_args *args)
     if (tb_arg_given(args, "resume") && !out) return "--resume needs --out DIR.";
     if (is_void && (month || account))
         return "--void NUMBER goes alone: the number identifies the invoice.";
-    if (late && month) return "--late lists all months that wait; --account ID narrows it.";
+    if (late && month) return "--late lists the late changes of all months; --account ID narrows it.";
     if (line && !account) return "--explain LINE needs --account ID: a line belongs to one "
                                  "invoice.";
     if (tb_arg_given(args, "empty") && !final) return "--empty needs --finalize.";

@@ -1,12 +1,16 @@
 /* Each account of a group is handled after a mark, so that a refused one does not affect the others. An invoice number
  * is not certain until the commit, hence nothing of a group is shown before. */
 #include "tollbook/issue.h"
+#include "ops/invoicing/issue_parts.h"
+#include "tollbook/billsource.h"
 #include "tollbook/invoice.h"
 #include "tollbook/ledger.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ACCOUNT_NAME_MAX 4096
 
 void tb_issue_group_init(tb_issue_group *g)
 {
@@ -56,16 +60,66 @@ static void note_credit(void *ctx, const tb_invoice *note)
     if (!n->err.code) (void)!put_document(g, note, &n->err);
 }
 
-/* Lists the usage to be priced before the month can be final. */
-static void say_unpriced(tb_buf *said, const tb_statement *s)
+/* "31 days", "5 hours", "12.5 GB", "77 bytes": exact in each unit. */
+static void put_quantity(tb_buf *out, const tb_unpriced *u)
 {
-    size_t n = s->bill->n_unpriced;
+    static const struct {
+        const char *unit, *shown;
+        tb_i128 size;
+        int places;
+    } units[] = {{"second", "day", 86400, 0}, {"second", "hour", 3600, 0}, {"byte", "GB", 1000000000, 9}};
+    char text[TB_DECIMAL_TEXT_MAX + 1];
+    const char *unit = u->unit;
+    tb_decimal quantity = tb_decimal_from_int(u->quantity);
+    for (size_t i = 0; i < sizeof units / sizeof *units && unit == u->unit; i++) {
+        if (strcmp(u->unit, units[i].unit) != 0 || u->quantity < units[i].size) continue;
+        if (!units[i].places && u->quantity % units[i].size) continue;
+        quantity = units[i].places ? (tb_decimal){u->quantity, units[i].places} : tb_decimal_from_int(u->quantity / units[i].size);
+        unit = units[i].shown;
+    }
+    *tb_decimal_put(text, quantity) = 0;
+    tb_buf_fmt(out, "%s %s%s", text, unit, strcmp(text, "1") == 0 || strcmp(unit, "GB") == 0 ? "" : "s");
+}
+
+void tb__unpriced_say(tb_buf *out, const tb_unpriced *u)
+{
+    const char *id = strchr(u->resource, ':');
+    id = id ? id + 1 : u->resource;
+    if (strcmp(u->what, "minimum") == 0) tb_buf_str(out, "The monthly minimum");
+    else if (strcmp(u->what, "commit") == 0) tb_buf_str(out, "The contract's commit");
+    else if (strcmp(u->what, "optimizer") == 0) tb_buf_fmt(out, "The optimizer of pull zone %s", id);
+    else if (strcmp(u->what, "load_balancer") == 0) tb_buf_fmt(out, "Load balancer %s", id);
+    else if (strcmp(u->what, "volume") == 0) tb_buf_fmt(out, "Volume traffic of pull zone %s", id);
+    else tb_buf_fmt(out, "Traffic of pull zone %s in %s", id, u->what);
+    tb_buf_str(out, ", ");
+    put_quantity(out, u);
+    tb_buf_fmt(out, ", is without a price. %s", u->reason);
+}
+
+/* Appends "account 2 (acme)"; the number alone where no name can be read. */
+static void put_account(const tb_issue_group *g, int64_t account, tb_buf *out)
+{
+    tb_buf name;
+    tb_error unread;
+    tb_buf_init(&name, ACCOUNT_NAME_MAX, NULL);
+    tb_buf_fmt(out, "account %" PRId64, account);
+    if (tb_store_account_name(g->store, account, &name, &unread) == TB_OK && name.len) {
+        tb_buf_str(out, " (");
+        tb_buf_shown(out, name.data, name.len);
+        tb_buf_str(out, ")");
+    }
+    tb_buf_release(&name);
+}
+
+/* Lists the usage to be priced before the month can be final. */
+static void say_unpriced(const tb_issue_group *g, tb_buf *said, const tb_statement *s)
+{
+    const size_t n = s->bill->n_unpriced;
     for (size_t i = 0; i < n && i < TB_ISSUE_UNPRICED_MAX; i++) {
-        const tb_unpriced *u = &s->bill->unpriced[i];
-        char quantity[TB_DECIMAL_TEXT_MAX + 1];
-        *tb_decimal_put(quantity, tb_decimal_from_int(u->quantity)) = 0;
-        tb_buf_fmt(said, "account %" PRId64 ": %s, %s: %s %s%s without a price: %s\n", s->account,
-                   u->resource, u->what, quantity, u->unit, u->quantity == 1 ? "" : "s", u->reason);
+        put_account(g, s->account, said);
+        tb_buf_str(said, ": ");
+        tb__unpriced_say(said, &s->bill->unpriced[i]);
+        tb_buf_str(said, "\n");
     }
     if (n > TB_ISSUE_UNPRICED_MAX)
         tb_buf_fmt(said, "account %" PRId64 ": and %zu more; its draft lists them all.\n",
@@ -92,11 +146,11 @@ static void say_elsewhere(const tb_issue_group *g, int64_t account, const char *
 }
 
 /* Its sentence may not name a JSON path. */
-static void say_refused(tb_buf *said, int64_t account, const tb_error *why)
+static void say_refused(const tb_issue_group *g, tb_buf *said, int64_t account, const tb_error *why)
 {
     bool path = why->code == TB_E_BOOK && why->field[0];
-    tb_buf_fmt(said, "account %" PRId64 ": %s%s%s\n", account, path ? why->field : "",
-               path ? ": " : "", why->message);
+    put_account(g, account, said);
+    tb_buf_fmt(said, ": %s%s%s\n", path ? why->field : "", path ? ": " : "", why->message);
 }
 
 /* --- errors of one account --- */
@@ -124,7 +178,7 @@ static tb_code refuse_account(tb_issue_group *g, int64_t account, mark before,
     if (!tb_issue_is_its_own(code))
         return tb_fail(err, code, why->field, "account %" PRId64 ": %.320s", account, why->message);
     if (unpriced) tb_buf_add(&g->said, unpriced->data, unpriced->len);
-    say_refused(&g->said, account, why);
+    say_refused(g, &g->said, account, why);
     g->refused++;
     return TB_OK;
 }
@@ -162,7 +216,7 @@ static tb_code make_final(tb_issue_group *g, int64_t account, tb_invoice *ret_in
     const tb_issue_options options = {.now_us = g->now_us, .empty = g->empty, .said = note_credit, .ctx = &notes};
     code = tb_issue_finalize(g->store, &draft, &options, ret_invoice, ret_outcome, err);
     if (!code && notes.err.code) code = drop_made(&notes.err, *ret_outcome, ret_invoice, err);
-    if (code == TB_E_UNPRICED) say_unpriced(unpriced, &draft.statement);
+    if (code == TB_E_UNPRICED) say_unpriced(g, unpriced, &draft.statement);
     if (!code) say_left(&g->said, &draft);
     bool issued = !code && *ret_outcome == TB_ISSUE_MADE;
     if (!code && *ret_outcome != TB_ISSUE_KNOWN)
@@ -266,7 +320,7 @@ static tb_code show_draft(tb_issue_group *g, int64_t account, tb_error *err)
         code = g->put(g->ctx, NULL, &draft.statement, g->shown, g->out, err);
         if (!code) g->shown++;
         g->bytes += g->out->len - before;
-        say_unpriced(&g->said, &draft.statement);
+        say_unpriced(g, &g->said, &draft.statement);
     }
     tb_issue_release(&draft);
     return code ? code : tb_buf_check(&g->said, err);

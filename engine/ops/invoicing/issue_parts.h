@@ -66,4 +66,7 @@ void tb__issue_credit_release(tb__issue_credit *credit);
 TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,
                                    const tb_statement *statement, tb_error *err);
 
+/* Appends usage without a price as sentences: what it is, how much, and what to do. */
+void tb__unpriced_say(tb_buf *out, const tb_unpriced *unpriced);
+
 #endif

@@ -1,9 +1,10 @@
-/* preview: what a month's run would bill, account by account, beside the month before, and what looks wrong.
- * Nothing is made; what is final already is shown as it is.
+/* preview: what a month's run would bill, account by account, beside the month before, what looks wrong, and the totals
+ * by currency and product. Nothing is made; what is final already is shown as it is. What a document lacks is listed
+ * apart from what looks wrong: it is often the same of all accounts, and would hide the rest.
  *
  * Where the reply is drained it grows with the accounts, and its rows are in `out` alone.
  *
- * next: "TOTAL DONE WRONG ID ID ...": accounts, counts so far, and the accounts that are left. */
+ * next: "TOTAL DONE WRONG ODD INCOMPLETE", the totals so far, and the accounts that are left: "ID ID ...". */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,9 @@
 
 #include "base/counted.h"
 #include "base/list.h"
+#include "ops/invoicing/issue_parts.h"
+#include "ops/invoicing/preview_totals.h"
+#include "ops/invoicing/usual.h"
 #include "ops/operations.h"
 #include "tollbook/alerts.h"
 #include "tollbook/ledgerstore.h"
@@ -22,7 +26,7 @@
 #include "tollbook/statistics.h"
 
 #define HOURS_MAX        (31 * 24 + TB_ANOMALY_WEEKS * 168)
-#define TIMES_SCALE      3
+#define LIMIT_SCALE      3 /* digits after the point of --times and the like */
 
 /* What an account's month comes to. */
 typedef struct month_figure {
@@ -30,8 +34,10 @@ typedef struct month_figure {
     char number[24];
     char currency[4];
     tb_decimal net, total; /* good where it is a draft or final */
+    tb__month_sums sums;    /* the same, by line kind */
     size_t unpriced, n_missing;
-    tb_missing_field missing; /* the first */
+    tb_unpriced first_unpriced;
+    tb_missing_field missing[TB_MISSING_FIELDS_MAX];
     tb_i128 bytes, requests;
     char why[TB_RUN_REASON_MAX]; /* refused: what keeps it back */
 } month_figure;
@@ -42,12 +48,15 @@ typedef struct preview_run {
     tb_month_books books;
     int64_t month, begin; /* begin: the ledger's */
     tb_decimal times, hours; /* how many times is too many, of a month and of an hour */
+    tb__usual_limits limits;
     bool json;               /* what is printed */
     tb_buf name;             /* of the account that is looked at */
     tb_buf wrong;            /* JSON of what looks wrong with it, and its words for people */
     tb_buf words;
     /* Of all calls so far. */
     size_t total, accounts, n_wrong;
+    size_t n_odd, n_incomplete; /* of those wrong: other than in their document's fields; in these */
+    tb__preview_totals totals;
     const char *left; /* the accounts that are left, as in next */
     tb_buf all;       /* what that points into in the first call */
     bool listed;      /* something is in this call's answer */
@@ -55,15 +64,20 @@ typedef struct preview_run {
 
 /* --- a month --- */
 
-static void take_statement(month_figure *f, const tb_statement *s)
+static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *err)
 {
-    tb_missing_field fields[TB_MISSING_FIELDS_MAX];
+    const tb_bill *bill = s->bill;
     memcpy(f->currency, s->currency, sizeof f->currency);
-    f->net = s->bill->subtotal;
-    f->total = s->bill->total;
-    f->unpriced = s->bill->n_unpriced;
-    f->n_missing = tb_statement_missing_fields(s, TB_NORM_LEGAL, fields);
-    if (f->n_missing) f->missing = fields[0];
+    f->net = bill->subtotal;
+    f->total = bill->total;
+    f->unpriced = bill->n_unpriced;
+    if (f->unpriced) f->first_unpriced = bill->unpriced[0];
+    f->n_missing = tb_statement_missing_fields(s, TB_NORM_LEGAL, f->missing);
+    tb_code code = tb_sum_add(&f->sums.net, bill->subtotal, err);
+    if (!code) code = tb_sum_add(&f->sums.total, bill->total, err);
+    for (size_t i = 0; !code && i < bill->n_lines; i++)
+        code = tb_sum_add(&f->sums.kind[bill->lines[i].kind], bill->lines[i].amount, err);
+    return code;
 }
 
 static tb_code take_invoice(month_figure *f, const tb_invoice *invoice, tb_error *err)
@@ -73,9 +87,9 @@ static tb_code take_invoice(month_figure *f, const tb_invoice *invoice, tb_error
     if (code) return code;
     f->state = "final";
     memcpy(f->number, paper.statement.number, sizeof f->number);
-    take_statement(f, &paper.statement);
+    code = take_statement(f, &paper.statement, err);
     tb_paper_release(&paper);
-    return TB_OK;
+    return code;
 }
 
 static tb_code take_draft(const preview_run *run, int64_t account, int64_t month, month_figure *f,
@@ -93,9 +107,9 @@ static tb_code take_draft(const preview_run *run, int64_t account, int64_t month
         return TB_OK;
     }
     f->state = "draft";
-    take_statement(f, &draft.statement);
+    code = take_statement(f, &draft.statement, err);
     tb_issue_release(&draft);
-    return TB_OK;
+    return code;
 }
 
 static tb_code take_usage(const preview_run *run, int64_t account, int64_t month, month_figure *f,
@@ -147,6 +161,31 @@ static bool has_amount(const month_figure *f)
     return f->currency[0] != 0;
 }
 
+/* What the account is usually billed: the median of the month before, as shown, and of invoices of the months before
+ * that one; in the currency of now alone. */
+static tb_code read_usual(const preview_run *run, int64_t account, const month_figure *now, const month_figure *last,
+                          tb__usual *ret, tb_error *err)
+{
+    tb_decimal past[TB__USUAL_MONTHS];
+    size_t n = 0;
+    tb_code code = TB_OK;
+    *ret = (tb__usual){0};
+    if (!has_amount(now)) return TB_OK;
+    if (has_amount(last) && strcmp(last->currency, now->currency) == 0) past[n++] = last->net;
+    for (int64_t month = run->month - 2; !code && month >= run->begin && month > run->month - 1 - TB__USUAL_MONTHS; month--) {
+        month_figure f = {.state = ""};
+        tb_invoice invoice;
+        tb_issue_outcome outcome = TB_ISSUE_NOTHING;
+        code = tb_issue_done(run->ops->store, account, month, &invoice, f.number, &outcome, err);
+        if (code || outcome != TB_ISSUE_KNOWN) continue;
+        code = take_invoice(&f, &invoice, err);
+        tb_invoice_release(&invoice);
+        if (!code && strcmp(f.currency, now->currency) == 0) past[n++] = f.net;
+    }
+    if (!code) *ret = tb__usual_find(past, n, now->net, &run->limits);
+    return code;
+}
+
 /* --- what looks wrong --- */
 
 static void put_wrong(preview_run *run, const char *what, const char *text)
@@ -182,6 +221,26 @@ static void say_new(preview_run *run, const month_figure *now)
     put_wrong(run, "new", text);
 }
 
+/* A fall counts once the month is over and all of it has a price. */
+static void say_usual(preview_run *run, const month_figure *now, const tb__usual *u)
+{
+    char net[TB_DECIMAL_TEXT_MAX + 1], change[TB_DECIMAL_TEXT_MAX + 1], usual[TB_DECIMAL_TEXT_MAX + 1];
+    char percent[TB_DECIMAL_TEXT_MAX + 1], text[4 * TB_DECIMAL_TEXT_MAX + 160], months[64] = "its last month came to";
+    const bool is_less = tb_decimal_sign(u->change) < 0;
+    tb_decimal size = u->change, part = u->percent;
+    if (!u->is_unusual) return;
+    if (is_less && (now->unpriced || tb_issue_check_over(run->month, run->ops->now_us, NULL))) return;
+    if (is_less) size.mantissa = -size.mantissa;
+    if (is_less) part.mantissa = -part.mantissa;
+    if (u->n > 1) snprintf(months, sizeof months, "the median of its last %zu months is", u->n);
+    *tb_decimal_put_fixed(percent, part, 1) = 0;
+    snprintf(text, sizeof text, "%s %s before tax is %s (%s %%) %s than usual: %s %s.",
+             tb_shadow_money(now->net, now->currency, net), now->currency,
+             tb_shadow_money(size, now->currency, change), percent, is_less ? "less" : "more", months,
+             tb_shadow_money(u->amount, now->currency, usual));
+    put_wrong(run, "unusual", text);
+}
+
 static void say_amounts(preview_run *run, const month_figure *now, const month_figure *last)
 {
     char text[160], times[TB_DECIMAL_TEXT_MAX + 1];
@@ -199,21 +258,33 @@ static void say_amounts(preview_run *run, const month_figure *now, const month_f
         put_wrong(run, "no_usage", "It has no usage; last month it had.");
 }
 
-static void say_document(preview_run *run, const month_figure *now)
+static tb_code say_document(preview_run *run, const month_figure *now, tb_error *err)
 {
-    char text[TB_RUN_REASON_MAX + 160];
+    tb_buf text;
+    tb_buf_init(&text, 4096, NULL);
     if (strcmp(now->state, "refused") == 0) put_wrong(run, "refused", now->why);
     if (now->unpriced) {
-        snprintf(text, sizeof text,
-                 "%s without a price: `invoice` lists it. Add a price book, or declare the region.",
-                 now->unpriced == 1 ? "One thing of its usage is" : "Some of its usage is");
-        put_wrong(run, "unpriced", text);
+        tb__unpriced_say(&text, &now->first_unpriced);
+        if (now->unpriced > 1)
+            tb_buf_fmt(&text, " And %zu more without a price: `invoice` lists them.", now->unpriced - 1);
+        tb_buf_add(&text, "", 1);
+        put_wrong(run, "unpriced", text.data ? text.data : "");
     }
-    if (now->n_missing) {
-        snprintf(text, sizeof text, "Its document lacks %s%s: `invoice --check` lists them.",
-                 now->missing.path, now->n_missing > 1 ? " and more" : "");
-        put_wrong(run, "lacks", text);
-    }
+    tb_code code = tb_buf_check(&text, err);
+    tb_buf_release(&text);
+    return code;
+}
+
+/* Members of a row alone: a table has them in a column of their own. */
+static void put_lacks(preview_run *run, const month_figure *now)
+{
+    char text[160];
+    const size_t words = run->words.len;
+    if (!now->n_missing) return;
+    snprintf(text, sizeof text, "Its document lacks %s%s: `invoice --check` lists them.", now->missing[0].path,
+             now->n_missing > 1 ? " and more" : "");
+    put_wrong(run, "lacks", text);
+    run->words.len = words;
 }
 
 /* --- odd hours --- */
@@ -287,7 +358,22 @@ static bool difference_of(const month_figure *now, const month_figure *last, tb_
            tb_decimal_sub(now->total, last->total, ret, NULL) == TB_OK;
 }
 
-static void put_row_json(const preview_run *run, int64_t account, const month_figure f[2], tb_buf *out)
+static void put_usual_json(tb_buf *out, const tb__usual *u)
+{
+    char percent[TB_DECIMAL_TEXT_MAX + 1];
+    if (u->n == 0) {
+        tb_buf_str(out, ",\"usual\":null");
+        return;
+    }
+    *tb_decimal_put_fixed(percent, u->percent, 1) = 0;
+    tb_buf_fmt(out, ",\"usual\":{\"months\":%zu", u->n);
+    put_money(out, "net", u->amount);
+    put_money(out, "change", u->change);
+    tb_buf_fmt(out, ",\"percent\":\"%s\"}", percent);
+}
+
+static void put_row_json(const preview_run *run, int64_t account, const month_figure f[2], const tb__usual *usual,
+                         tb_buf *out)
 {
     tb_decimal difference;
     tb_buf_fmt(out, "{\"account\":%" PRId64 ",\"name\":", account);
@@ -299,8 +385,12 @@ static void put_row_json(const preview_run *run, int64_t account, const month_fi
     tb_buf_str(out, "}");
     if (difference_of(&f[0], &f[1], &difference)) put_money(out, "difference", difference);
     else tb_buf_str(out, ",\"difference\":null");
+    put_usual_json(out, usual);
     tb_buf_str(out, ",\"looks_wrong\":[");
     tb_buf_add(out, run->wrong.data, run->wrong.len);
+    tb_buf_str(out, "],\"missing\":[");
+    for (size_t i = 0; i < f[0].n_missing; i++)
+        tb_buf_fmt(out, "%s\"%s\"", i ? "," : "", f[0].missing[i].path);
     tb_buf_str(out, "]}");
 }
 
@@ -325,21 +415,24 @@ static void put_row_table(const preview_run *run, int64_t account, const month_f
     tb_buf_str(out, "\t");
     if (run->words.len) tb_buf_add(out, run->words.data, run->words.len);
     else tb_buf_str(out, "-");
+    tb_buf_str(out, f[0].n_missing ? "\t" : "\t-");
+    for (size_t i = 0; i < f[0].n_missing; i++)
+        tb_buf_fmt(out, "%s%s", i ? " " : "", f[0].missing[i].path);
     tb_buf_str(out, "\n");
 }
 
-static void put_account(preview_run *run, int64_t account, const month_figure f[2])
+static void put_account(preview_run *run, int64_t account, const month_figure f[2], const tb__usual *usual)
 {
     tb_reply *reply = run->reply;
     if (!run->ops->drain) {
         if (run->listed) tb_buf_str(&reply->json, ",");
-        put_row_json(run, account, f, &reply->json);
+        put_row_json(run, account, f, usual, &reply->json);
     }
     if (!run->json) {
         put_row_table(run, account, f, &reply->out);
     } else {
         if (run->accounts) tb_buf_str(&reply->out, ",");
-        put_row_json(run, account, f, &reply->out);
+        put_row_json(run, account, f, usual, &reply->out);
     }
     run->listed = true;
 }
@@ -348,21 +441,30 @@ static tb_code preview_account(void *ctx, int64_t account, tb_error *err)
 {
     preview_run *run = ctx;
     month_figure f[2];
+    tb__usual usual = {0};
     run->name.len = run->wrong.len = run->words.len = 0;
     tb_code code = tb_store_account_name(run->ops->store, account, &run->name, err);
     tb_buf_add(&run->name, "", 1);
     if (!code) code = tb_buf_check(&run->name, err);
     if (!code) code = read_figure(run, account, run->month, &f[0], err);
     if (!code) code = read_last(run, account, &f[1], err);
+    if (!code) code = read_usual(run, account, &f[0], &f[1], &usual, err);
+    for (int i = 0; !code && i < 2; i++)
+        if (has_amount(&f[i]))
+            code = tb__preview_totals_add(&run->totals, f[i].currency, i == 1, &f[i].sums, err);
+    if (!code) code = say_document(run, &f[0], err);
     if (code) return code;
-    say_document(run, &f[0]);
+    say_usual(run, &f[0], &usual);
     say_amounts(run, &f[0], &f[1]);
     code = say_odd_hour(run, account, err);
+    run->n_odd += run->wrong.len > 0;
+    put_lacks(run, &f[0]);
     if (!code) code = tb_buf_check(&run->wrong, err);
     if (code) return code;
-    put_account(run, account, f);
+    put_account(run, account, f, &usual);
     run->accounts++;
     run->n_wrong += run->wrong.len > 0;
+    run->n_incomplete += f[0].n_missing > 0;
     return TB_OK;
 }
 
@@ -424,23 +526,48 @@ static tb_code open_forms(preview_run *run, bool first, tb_error *err)
     tb_buf_str(json, ",\"rows\":[");
     if (!first) return code;
     if (run->json) tb_buf_add(&run->reply->out, json->data, json->len);
-    else tb_buf_str(&run->reply->out, "account\tname\tinvoice\tcurrency\tlast month\ttotal\tdifference\tlooks wrong\n");
+    else tb_buf_str(&run->reply->out, "account\tname\tinvoice\tcurrency\tlast month\ttotal\tdifference\tlooks wrong\tmissing\n");
     return code;
+}
+
+static void say_end(const preview_run *run)
+{
+    char month[8];
+    tb_reply *reply = run->reply;
+    tb__preview_totals_say(&run->totals, reply);
+    tb_reply_say(reply, "%s, of which %zu %s wrong.", TB__COUNTED(run->accounts, "account"), run->n_odd,
+                 run->n_odd == 1 ? "looks" : "look");
+    if (!run->n_incomplete) return;
+    tb_month_format(run->month, month);
+    tb_reply_say(reply, "%s %s. List what is missing with: tollbook invoice --check --month %s",
+                 TB__COUNTED(run->n_incomplete, "document"),
+                 run->n_incomplete == 1 ? "is no legal invoice" : "are no legal invoices", month);
 }
 
 static void close_forms(const preview_run *run)
 {
     tb_reply *reply = run->reply;
-    tb_buf_fmt(&reply->json, "],\"accounts\":%zu,\"wrong\":%zu}", run->accounts, run->n_wrong);
+    tb_buf *json = &reply->json;
+    const size_t before = json->len;
+    tb_buf_fmt(json, "],\"accounts\":%zu,\"wrong\":%zu,\"odd\":%zu,\"incomplete\":%zu", run->accounts, run->n_wrong,
+               run->n_odd, run->n_incomplete);
     if (*run->left) {
-        tb_buf_fmt(&reply->next, "%zu %zu %zu %s", run->total, run->accounts, run->n_wrong, run->left);
+        tb_buf_str(json, "}");
+        tb_buf_fmt(&reply->next, "%zu %zu %zu %zu %zu ", run->total, run->accounts, run->n_wrong, run->n_odd,
+                   run->n_incomplete);
+        tb__preview_totals_put(&run->totals, &reply->next);
+        tb_buf_str(&reply->next, run->left);
         return;
     }
-    if (run->json)
-        tb_buf_fmt(&reply->out, "],\"accounts\":%zu,\"wrong\":%zu}\n", run->accounts, run->n_wrong);
+    tb_buf_str(json, ",");
+    tb__preview_totals_json(&run->totals, json);
+    tb_buf_str(json, "}");
+    if (run->json && !json->failed) {
+        tb_buf_add(&reply->out, json->data + before, json->len - before);
+        tb_buf_str(&reply->out, "\n");
+    }
     reply->no = run->n_wrong > 0;
-    tb_reply_say(reply, "%s, of which %zu %s wrong.", TB__COUNTED(run->accounts, "account"),
-                 run->n_wrong, run->n_wrong == 1 ? "looks" : "look");
+    say_end(run);
 }
 
 static tb_code preview_accounts(preview_run *run, tb_error *err)
@@ -455,23 +582,33 @@ static tb_code preview_accounts(preview_run *run, tb_error *err)
 
 static tb_code read_next(preview_run *run, const char *text, tb_error *err)
 {
-    int64_t counts[3];
-    for (size_t i = 0; i < 3; i++)
+    int64_t counts[5];
+    for (size_t i = 0; i < 5; i++)
         if (!tb__next_number(&text, &counts[i])) return tb__next_wrong(err);
     run->total = (size_t)counts[0];
     run->accounts = (size_t)counts[1];
     run->n_wrong = (size_t)counts[2];
+    run->n_odd = (size_t)counts[3];
+    run->n_incomplete = (size_t)counts[4];
+    tb_code code = tb__preview_totals_take(&run->totals, &text, err);
     run->left = text;
-    return TB_OK;
+    return code;
+}
+
+/* A number that is more than 0, or for `money` not below it. */
+static tb_code read_limit(const tb_args *args, const char *name, bool is_zero_good, tb_decimal *ret, tb_error *err)
+{
+    tb_code code = tb_arg_decimal(args, name, LIMIT_SCALE, ret, err);
+    if (code || tb_decimal_sign(*ret) > 0 || (is_zero_good && tb_decimal_sign(*ret) == 0)) return code;
+    return tb_fail(err, TB_E_VALIDATION, name, is_zero_good ? "It is not below 0." : "It is more than 0.");
 }
 
 static tb_code run_preview(preview_run *run, const tb_args *args, tb_error *err)
 {
-    tb_code code = tb_arg_decimal(args, "times", TIMES_SCALE, &run->times, err);
-    if (!code) code = tb_arg_decimal(args, "hours", TIMES_SCALE, &run->hours, err);
-    if (!code && (tb_decimal_sign(run->times) <= 0 || tb_decimal_sign(run->hours) <= 0))
-        code = tb_fail(err, TB_E_VALIDATION, tb_decimal_sign(run->times) <= 0 ? "times" : "hours",
-                       "A number of times is more than 0.");
+    tb_code code = read_limit(args, "times", false, &run->times, err);
+    if (!code) code = read_limit(args, "hours", false, &run->hours, err);
+    if (!code) code = read_limit(args, "percent", false, &run->limits.percent, err);
+    if (!code) code = read_limit(args, "money", true, &run->limits.money, err);
     if (!code) code = tb_month_books_read(run->ops->store, &run->books, err);
     if (!code) code = tb_store_ledger_begin(run->ops->store, &run->begin, err);
     if (!code)
@@ -496,6 +633,7 @@ static tb_code preview(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_err
     tb_buf_release(&run.wrong);
     tb_buf_release(&run.words);
     tb_buf_release(&run.all);
+    tb__preview_totals_release(&run.totals);
     tb_month_books_release(&run.books);
     return code;
 }
@@ -505,6 +643,10 @@ static const tb_param params[] = {
     TB__PARAM_ACCOUNT(false, "this account alone"),
     {.name = "times", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 20, .otherwise = "3",
      .help = "a month looks wrong that is more than N times the one before; default 3"},
+    {.name = "percent", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 20, .otherwise = "50",
+     .help = "a month looks wrong that is N per cent and --money off its usual amount; default 50"},
+    {.name = "money", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .min = 1, .max = 20, .otherwise = "10",
+     .help = "the least change of a month that looks wrong, in the account's currency; default 10"},
     {.name = "hours", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 20, .otherwise = "10",
      .help = "an hour looks wrong that has more than N times its usual bytes; default 10"},
     TB__PARAM_FORMAT(TB__FORMATS),
@@ -515,11 +657,12 @@ static const tb_operation rows[] = {
      .summary = "Show what a month's run would bill beside the month before, and what looks wrong",
      .details =
          "Nothing is made. An account that was run already shows its invoice, any other its draft. These\n"
-         "look wrong: a draft that cannot be made, usage without a price, a document that lacks what the law\n"
-         "wants (as invoice --check), more than --times the month before, another currency than then, a total\n"
-         "below zero, no usage where there was some, an account that begins to pay, and an hour with more than\n"
-         "--hours times what is usual for its weekday. Usage that no account has is said first. The exit status\n"
-         "is 1 where anything looks wrong.",
+         "look wrong: a draft that cannot be made, usage without a price, an amount before tax that is --percent\n"
+         "and --money off what is usual (the median of the account's last 3 months), more than --times the month\n"
+         "before, another currency than then, a total below zero, no usage where there was some, an account that\n"
+         "begins to pay, and an hour with more than --hours times what is usual for its weekday. What a document\n"
+         "lacks to be legal (as invoice --check) is listed apart. Usage that no account has is said first, then\n"
+         "totals by currency beside the month before. The exit status is 1 where anything looks wrong or lacks.",
      .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = preview,

@@ -1,6 +1,7 @@
 /* Reads the answer of GET /insights. All zones (and accounts, where these are ranked) are summed by the metrics of the
  * sort order; only those of the page are read further: all totals, those of the compared range, and a spark. */
 #include "tollbook/statistics.h"
+#include "tollbook/monthbill.h"
 #include "tollbook/retain.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ typedef struct page_row {
 
 /* Zones, or accounts. */
 typedef struct ranking {
-    tb_zone_sums all;
+    tb_zone_sums all, before; /* before: the same, of the compared range, for an order by change */
     uint32_t *order; /* of all, as far as the page goes */
     page_row *page;
     size_t n_page;
@@ -173,16 +174,58 @@ static void rank_first(const tb_u128 *key, size_t n, ranked *first, size_t want)
     qsort(first, want, sizeof *first, by_rank);
 }
 
+static int by_amount(const void *a, const void *b)
+{
+    return tb_decimal_compare((*(const tb_zone_amount *const *)a)->amount, (*(const tb_zone_amount *const *)b)->amount);
+}
+
+static int by_zone(const void *a, const void *b)
+{
+    const tb_zone_amount *x = a, *y = b;
+    return x->zone < y->zone ? -1 : x->zone > y->zone;
+}
+
+/* The key of a charge is its place among all; 0: a zone without one, which comes last. */
+static tb_code charge_keys(const reading *r, const ranking *of, tb_u128 *key, tb_error *err)
+{
+    const tb_range range = r->period.range;
+    const int64_t end = (range.first + range.count) * (range.hourly ? 1 : 24), come = r->period.come;
+    const int64_t last_us = (end < come ? end : come) * TB_US_PER_HOUR - 1;
+    tb_zone_amount *list = NULL;
+    size_t n = 0, place = 0;
+    tb_code code = tb_zone_amounts_read(r->store, r->scope.account, tb_month_from_us(last_us), last_us, &list, &n, err);
+    if (code) return code;
+    const tb_zone_amount **sorted = malloc((n + 1) * sizeof *sorted);
+    size_t *places = calloc(n + 1, sizeof *places);
+    if (!sorted || !places) code = tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++)
+        sorted[i] = &list[i];
+    if (!code && n) qsort(sorted, n, sizeof(tb_zone_amount *), by_amount);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!i || by_amount(&sorted[i - 1], &sorted[i]) != 0) place++;
+        places[sorted[i] - list] = r->ask->order.ascending ? n + 1 - place : place;
+    }
+    for (size_t i = 0; !code && i < of->all.n; i++) {
+        const tb_zone_amount wanted = {.zone = of->all.zones[i].id}, *found = n ? bsearch(&wanted, list, n, sizeof *list, by_zone) : NULL;
+        key[i] = found ? places[found - list] : 0;
+    }
+    free(places);
+    free(sorted);
+    free(list);
+    return code;
+}
+
 static tb_code order_all(const reading *r, ranking *of, size_t want, tb_error *err)
 {
     const size_t n = of->all.n;
     tb_u128 *key = malloc((n + 1) * sizeof *key);
     ranked *first = malloc((want + 1) * sizeof *first);
-    const tb_code code = key && first ? TB_OK : tb_no_memory(err);
+    tb_code code = key && first ? TB_OK : tb_no_memory(err);
     if (!code) {
-        tb_insights_order_keys(r->ask->order, of->all.sums, n, key);
-        rank_first(key, n, first, want);
+        if (r->ask->order.measure == TB_INSIGHTS_CHARGES) code = charge_keys(r, of, key, err);
+        else tb_insights_order_keys(r->ask->order, of->all.sums, of->before.sums, n, key);
     }
+    if (!code) rank_first(key, n, first, want);
     for (size_t i = 0; !code && i < want; i++)
         of->order[i] = first[i].at;
     free(key);
@@ -200,14 +243,31 @@ static tb_zone_question question_of(const tb_insights_query *ask, tb_scope scope
                               .shown = tb_insights_metrics()};
 }
 
+static bool is_by_change(const tb_insights_query *ask, const tb_period *p)
+{
+    return ask->order.measure == TB_INSIGHTS_CHANGE && p->before.count > 0;
+}
+
+/* The same zones or accounts, summed over the compared range. */
+static tb_zone_question question_before(tb_zone_question q)
+{
+    const tb_range range = q.range;
+    q.range = q.before;
+    q.before = range;
+    return q;
+}
+
 /* Those that come first, to the end of the page. A deleted one is among them where it has something of either time,
  * so that zones add up to their account. */
 static tb_code rank_all(const reading *r, ranking *of, tb_error *err)
 {
     const tb_insights_order order = r->ask->order;
     const tb_zone_question q = question_of(r->ask, r->scope, &r->period);
-    tb_code code = of == &r->accounts ? tb_store_account_sums(r->store, &q, &of->all, err)
-                                      : tb_store_zone_sums(r->store, &q, &of->all, err);
+    const tb_zone_question before = question_before(q);
+    tb_code (*sum)(tb_store *, const tb_zone_question *, tb_zone_sums *, tb_error *) =
+        of == &r->accounts ? tb_store_account_sums : tb_store_zone_sums;
+    tb_code code = sum(r->store, &q, &of->all, err);
+    if (!code && is_by_change(r->ask, &r->period)) code = sum(r->store, &before, &of->before, err);
     if (code) return code;
     const size_t n = of->all.n, end = (size_t)r->ask->page * (size_t)r->ask->top, want = end < n ? end : n;
     of->order = malloc((want + 1) * sizeof *of->order);
@@ -342,6 +402,7 @@ static tb_code show_insights(reading *r, tb_buf *out, tb_error *err)
 static void release_ranking(ranking *of)
 {
     tb_zone_sums_release(&of->all);
+    tb_zone_sums_release(&of->before);
     free(of->order);
     free(of->page);
     tb_buf_release(&of->names);
@@ -385,11 +446,13 @@ tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask, const tb_a
 /* By the requested times: if hours have expired the query changes, which is slow. */
 tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err)
 {
-    const tb_zone_question q = question_of(ask, ask->scope, &ask->period);
+    const tb_zone_question q = question_of(ask, ask->scope, &ask->period), before = question_before(q);
     tb_code code = tb_store_read_begin(store, err);
     *ret_known = false;
     if (code) return code;
     code = tb_store_zone_sums_known(store, &q, ret_known, err);
+    if (!code && *ret_known && is_by_change(ask, &ask->period))
+        code = tb_store_zone_sums_known(store, &before, ret_known, err);
     tb_store_read_end(store);
     return code;
 }

@@ -268,6 +268,7 @@ const tb__log_lines tb__clickhouse_logs = {
     .search = tb__ch_log_search,
     .next = tb__log_next,
     .line = tb__log_line,
+    .sum = tb__log_sum,
     .bytes = tb__log_bytes,
     .free = tb__log_free,
     .verify = tb__ch_verify_logs,

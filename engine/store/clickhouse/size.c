@@ -45,7 +45,7 @@ static tb_size read_size(const sizing *s, tb__ch_reader *r)
     size.bytes = (int64_t)tb__ch_column(r, 8);
     for (int kind = TB__CH_LOGS; active && kind <= TB__CH_EVENTS; kind++)
         if (s->unseen[kind] && !strcmp(what, tb__ch_table_of((tb__ch_kind)kind)))
-            sqlite3_snprintf(sizeof more, more, ", %llu seen by nobody", (unsigned long long)s->unseen[kind]);
+            sqlite3_snprintf(sizeof more, more, ", %llu not committed", (unsigned long long)s->unseen[kind]);
     sqlite3_snprintf(sizeof size.name, size.name, "%s on shard %d, %llu row%s%s%s", what, (int)s->shard + 1, (unsigned long long)n,
                      n == 1 ? "" : "s", active ? "" : " of replaced parts", more);
     return size;

@@ -424,8 +424,8 @@ static tb_code check_wal(const tb__held *held, tb_error *err)
     if (elsewhere) read_holder(held->path, name);
     else snprintf(name, sizeof name, "%s", f->name);
     return tb_fail(err, TB_E_LOCKED, NULL,
-                   "%s is being written by %s under another name, and what waits in the -wal there "
-                   "cannot be seen from here: use that name.",
+                   "%s is being written by %s under another name, and its newest commits, which are in "
+                   "the -wal of that name, cannot be read here: use that name.",
                    held->path, name[0] ? name : "another process");
 }
 

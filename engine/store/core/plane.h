@@ -131,6 +131,7 @@ typedef struct tb__log_lines {
                       tb_log_cursor **ret_cursor, tb_error *err);
     tb_code (*next)(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
     tb_code (*line)(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+    tb_code (*sum)(tb_log_cursor *cursor, tb_logsum *sum, bool *ret_end, tb_error *err);
     size_t (*bytes)(const tb_log_cursor *cursor);
     void (*free)(tb_log_cursor *cursor);
     /* Checks its data. NULL: verify reads the file's rows itself. */

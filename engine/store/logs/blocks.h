@@ -86,6 +86,7 @@ TB_MUST_USE tb_code tb__log_search(tb_store *store, int64_t zone, const tb_log_f
                                    bool descending, tb_log_cursor **ret_cursor, tb_error *err);
 TB_MUST_USE tb_code tb__log_next(tb_log_cursor *cursor, tb_log_step *ret_step, tb_error *err);
 TB_MUST_USE tb_code tb__log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err);
+TB_MUST_USE tb_code tb__log_sum(tb_log_cursor *cursor, tb_logsum *sum, bool *ret_end, tb_error *err);
 size_t tb__log_bytes(const tb_log_cursor *cursor);
 void tb__log_free(tb_log_cursor *cursor);
 

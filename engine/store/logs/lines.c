@@ -97,3 +97,8 @@ tb_code tb_log_line(tb_log_cursor *cursor, tb_logrow *ret_row, tb_error *err)
 {
     return cursor->of->line(cursor, ret_row, err);
 }
+
+tb_code tb_log_sum(tb_log_cursor *cursor, tb_logsum *sum, bool *ret_end, tb_error *err)
+{
+    return cursor->of->sum(cursor, sum, ret_end, err);
+}

@@ -389,6 +389,21 @@ tb_code tb__log_line(tb_log_cursor *of, tb_logrow *ret_row, tb_error *err)
     return TB_OK;
 }
 
+/* The order of blocks does not matter here, so one is open at a time. */
+tb_code tb__log_sum(tb_log_cursor *of, tb_logsum *sum, bool *ret_end, tb_error *err)
+{
+    cursor *c = (cursor *)of;
+    *ret_end = c->at_list == c->n_list;
+    if (*ret_end) return TB_OK;
+    open_block *o = fresh_block(c);
+    if (!o) return tb_no_memory(err);
+    const listed *one = &c->list[c->at_list++];
+    tb_code code = one->id > RUNS ? read_run(c, o, one, err) : read_block(c, o, one, err);
+    if (!code) code = tb_logsum_add(sum, o->block, o->rows, o->n, err);
+    close_block(c, o);
+    return code;
+}
+
 /* --- out of the file --- */
 
 static tb_code open_row(cursor *c, const listed *of, tb_logblock *block, tb_error *err)

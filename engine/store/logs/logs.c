@@ -230,6 +230,7 @@ const tb__log_lines tb__file_logs = {
     .search = tb__log_search,
     .next = tb__log_next,
     .line = tb__log_line,
+    .sum = tb__log_sum,
     .bytes = tb__log_bytes,
     .free = tb__log_free,
 };

@@ -144,3 +144,27 @@ tb_code tb_store_refused(tb_store *store, int64_t most, tb_refused_fn each, void
     }
     return code;
 }
+
+tb_code tb_store_refused_lines(tb_store *store, int64_t from_us, int64_t to_us, bool texts, tb_refused_line_fn each,
+                               void *ctx, tb_error *err)
+{
+    const int64_t values[2] = {from_us, to_us};
+    sqlite3_stmt *s;
+    bool row = false, more = true;
+    tb_code code = tb__sql_ints(store, TB__SQL_REJECTED, values, 2, &s, err);
+    while (!code && more && !(code = tb__step(store, s, &row, err)) && row) {
+        tb_refused_line one = {.added_us = sqlite3_column_int64(s, 0),
+                               .source = (const char *)sqlite3_column_text(s, 1),
+                               .line = {.line = (uint64_t)sqlite3_column_int64(s, 2),
+                                        .byte = (uint32_t)sqlite3_column_int64(s, 3),
+                                        .reason = (const char *)sqlite3_column_text(s, 4)}};
+        if (texts) { /* most lie on pages of their own, which are read only then */
+            const char *text = sqlite3_column_blob(s, 5);
+            one.line.text = text ? text : "";
+            one.line.len = (size_t)sqlite3_column_bytes(s, 5);
+        }
+        more = each(ctx, &one);
+    }
+    if (!code && row) sqlite3_reset(s);
+    return code;
+}

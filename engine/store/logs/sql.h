@@ -108,6 +108,10 @@
     X(REJECTS_BY_REASON, "SELECT reason,count(*),max(segment),line,byte,text FROM"                 \
                          " (SELECT * FROM reject ORDER BY segment DESC,line DESC LIMIT ?1)"        \
                          " GROUP BY reason ORDER BY 2 DESC,reason LIMIT ?2")                       \
+    X(REJECTED, "SELECT d.added_us,s.source,r.line,r.byte,r.reason,r.text FROM reject_due d"       \
+                " CROSS JOIN segment s ON s.id=d.segment CROSS JOIN reject r ON r.segment=d.segment" \
+                " WHERE d.added_us>=?1 AND d.added_us<?2"                                          \
+                " ORDER BY d.added_us DESC,d.segment DESC,r.line DESC")                            \
     X(REJECT_DUE_INSERT, "INSERT INTO reject_due VALUES(?1,?2)")                                   \
     X(REJECT_DUE, /* ?2: later moments were written by a clock that was ahead */                   \
       "SELECT * FROM (SELECT added_us,segment FROM reject_due WHERE added_us<=?1"                  \

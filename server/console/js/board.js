@@ -6,7 +6,8 @@ import {calmSpan} from "./controls.js";
 import {el, figure, fill} from "./dom.js";
 import {bytes, bytesFull, NOTHING} from "./format.js";
 import {addMonths, ask as asked, monthsBetween, write, zoomTo} from "./range.js";
-import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
+import {againstText, beside, changeText, FIGURES, finished, notFromCache, partBefore, pointsText, RATE, rate, rates, sparkUntilNow, STATUSES, tileText, times, untilNow} from "./traffic.js";
+import {spansOf, whyButton, whyPanel} from "./why.js";
 
 /** board(page, {query(), hint(data), f(data)}): query adds to the question; hint says what to do where there
  * is nothing; f gets each new answer; below: what else stands there. {node, update()} */
@@ -18,7 +19,8 @@ export function board(page, options = {}) {
   const classes = chart({label: "Errors, of requests", name: "status", page, group, kind: "stack", format: RATE.short, full: RATE.full, onZoom: zoom});
   const sources = chart({label: "Bandwidth by source, of bytes", name: "bandwidth", page, group, kind: "stack", format: bytes, full: bytesFull, onZoom: zoom});
   const hint = el("p", {class: "notice", hidden: true});
-  const parts = [tiles, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Errors"}, classes.node),
+  const reason = whyPanel(page, {spans: () => spansOf(data, page.now()), zone: options.query?.().zone ?? null, ids: FIGURES.map((one) => one.id)});
+  const parts = [tiles, reason.node, series, el("div", {class: "columns"}, el("section", {class: "panel", "aria-label": "Errors"}, classes.node),
     el("section", {class: "panel", "aria-label": "Bandwidth by source, of bytes"}, sources.node)), ...(options.below ?? [])];
   const node = el("div", {class: "view"}, hint, parts);
 
@@ -29,17 +31,18 @@ export function board(page, options = {}) {
 
   function drawTiles(at) {
     const against = againstText(data, page.now()), done = finished(at, data.by, page.now()), begun = at.filter((ms) => ms < page.now()).length;
-    const had = document.activeElement?.closest?.(".tile")?.dataset.figure;
+    const active = document.activeElement, had = active?.closest?.(".tile")?.dataset.figure, asked = tiles.contains(active) ? active.dataset.why : null;
     fill(tiles, FIGURES.map((one) => {
       const now = tileText(one, data.totals), before = data.previous && tileText(one, data.previous);
       const changed = data.previous ? changeText(one, data.totals, data.previous) : null;
-      return el("button", {type: "button", class: "tile", "aria-pressed": String(one === chosen()), data: {figure: one.id},
+      return el("div", {class: "tile-box"}, el("button", {type: "button", class: "tile", "aria-pressed": String(one === chosen()), data: {figure: one.id},
         onclick: () => page.set({show: one === FIGURES[0] ? null : one.id})},
         el("span", {class: "name"}, one.name),
         el("span", {class: "value"}, figure(one.total, data.totals[one.total], now.text, now.full)),
         changed ? el("span", {class: `change ${changed.worse ? "worse" : ""}`, title: `before: ${one.isError ? `${before.text}, ` : ""}${before.full}, ${against}`}, changed.text, el("span", {class: "sr-only"}, " against before")) : null,
-        sparkline(one.points(data.points).slice(0, done > 1 ? done : begun), {width: 160, height: 28, label: `${one.name} over this time`}));
+        sparkline(one.points(data.points).slice(0, done > 1 ? done : begun), {width: 160, height: 28, label: `${one.name} over this time`})), changed ? whyButton(page, one.id, one.name) : null);
     }));
+    if (asked) tiles.querySelector(`[data-why="${asked}"]`)?.focus();
     if (had) tiles.querySelector(`[data-figure="${had}"]`)?.focus();
   }
 
@@ -71,6 +74,7 @@ export function board(page, options = {}) {
     hint.hidden = !text;
     hint.textContent = text;
     options.f?.(data);
+    reason.update();
   }
 
   /* What the clock has moved on is another question: what was shown is not its answer. */
@@ -104,18 +108,28 @@ export function board(page, options = {}) {
   return {node, update};
 }
 
-/** Columns of traffic that tables of zones and regions share. */
+/** Columns of traffic that tables of zones and regions share; errors as a part of the requests. Their ids are the API's orders. */
 export function trafficColumns(ids) {
-  return FIGURES.filter((one) => ids.includes(one.total)).map((one) => ({id: one.total, name: one.name, kind: "number", field: one.total,
+  return FIGURES.filter((one) => ids.includes(one.total)).map((one) => (one.isError ? {id: `${one.total}.rate`, name: `${one.name.replace("Errors ", "")}, of requests`, kind: "number",
+    value: (row) => rate(row[one.total], row.TotalRequestsServed), cell: (row) => (Number(row.TotalRequestsServed) ? figure(one.total, row[one.total], tileText(one, row).text, tileText(one, row).full) : NOTHING)} : {id: one.total, name: one.name, kind: "number", field: one.total,
     value: (row) => row[one.total], cell: (row) => one.short(row[one.total]), title: (row) => one.full(row[one.total])}));
 }
 
-/** How a figure of a row changed against the time before; total: which figure. */
-export function changeColumn(total) {
+/** The page writes "-field" for the largest first; the API's order is that without a "-". Without a comparison nothing changed. */
+export function serverSort(text, {compare}) {
+  const usual = "-TotalRequestsServed", sort = text && !(compare === "none" && text.endsWith(".change")) ? text : usual;
+  const descending = sort.startsWith("-"), field = sort.replace(/^-/, "");
+  return descending === (field === "name") ? `-${field}` : field;
+}
+
+/** How a figure of a row changed against the time before; total: which figure; to(row, members): where its reason is shown. */
+export function changeColumn(total, to = null) {
   const one = FIGURES.find((figure) => figure.total === total);
-  return {id: "change", name: "Change", kind: "number",
-    value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) || null),
-    cell: (row) => (row.previous ? changeText(one, row, row.previous).text : NOTHING), title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
+  const shown = (row, text) => (to ? el("a", {class: "delta", href: to(row, {why: one.id}), "aria-label": `${text}: why did ${row.name} change?`}, text) : text);
+  return {id: `${total}.change`, name: "Change", kind: "number",
+    value: (row) => (!row.previous ? null : Number(row.previous[total]) ? Number(row[total]) / Number(row.previous[total]) - 1 : Number(row[total]) ? Infinity : null),
+    cell: (row) => (row.previous && (Number(row[total]) || Number(row.previous[total])) ? shown(row, changeText(one, row, row.previous).text) : NOTHING),
+    title: (row) => (row.previous ? `before: ${one.full(row.previous[total])}` : null)};
 }
 
 export const sparkColumn = (page) => ({id: "spark", name: "Over time", sort: false, csv: false, wideOnly: true, value: () => "",

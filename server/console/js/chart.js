@@ -5,15 +5,17 @@
  *   root.append(c.node);
  *   c.set({at: [ms, ...], by: "day", series: [{name: "Requests", values: [...]}]});
  *
- * Options: kind "line" (default), "stack", "bars" or "band"; height "tall"; format for the axis, full for the
+ * Options: kind "line" (default), "stack", "bars", "columns", "histogram" (columns side by side, stacked) or "band"; height "tall"; format for the axis, full for the
  * legend and the table; group: charts of one group share the pointer's place; top: the least top of
  * the axis (100 for percentages).
  * A series: {name, values, colour: 1..6, field, dashed: true, quiet: true, low: [...], high: [...], part: [row, words]}.
  * times: the series' own moments, of a time before: its dates and the change are in the tooltip.
  * part: this row's value is of a part of its bucket, and which one.
- * values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
+ * "columns" stacks its series, but for one with `frame: true`, which is drawn as a frame from 0 to its value with a line from low to
+ * high. values may hold null: a gap. "band" draws low to high around values. marks in set(): [{at, label}]
  * draws a line at an instant. now in set(): the clock; the bucket that it stands in is drawn dashed and named "so
  * far", for dashed series not at all, and what is behind it is not drawn. xFormat and xTicks in the options make the axis something else than time.
+ * onPick(name): a click on a series' part of a column, or on its key in the legend, chooses it; picked(name): whether it is.
  * Dragging zooms, arrow keys walk, a button opens the numbers as a table.
  * One set() is one drawing: node.dataset.draws counts them. */
 
@@ -52,6 +54,57 @@ function drawBars(e) {
       if (Number.isNaN(point.canvasy)) continue;
       context.fillRect(point.canvasx + (n - all.length / 2) * width, point.canvasy, width - 1, bottom - point.canvasy);
     }
+  });
+}
+
+/* The series of a histogram on top of each other: what the library has stacked, drawn from the whole down. */
+function drawHistogram(e) {
+  if (e.seriesIndex !== 0) return;
+  const {drawingContext: context, plotArea: area, allSeriesPoints: all} = e;
+  const bottom = e.dygraph.toDomYCoord(0), colours = e.dygraph.getColors();
+  const room = all[0].length > 1 ? all[0][1].canvasx - all[0][0].canvasx : area.w / 2, gap = room > 4 ? 1 : 0;
+  all.forEach((series, n) => {
+    context.fillStyle = colours[n];
+    for (const point of series) if (bottom - point.canvasy > 0) context.fillRect(point.canvasx - room / 2, point.canvasy, room - gap, bottom - point.canvasy);
+  });
+}
+
+/* Columns: series on each other, and frames around them. series: those that are seen. */
+function drawColumns(e, series) {
+  if (e.seriesIndex !== 0) return;
+  const {drawingContext: context, plotArea: area, allSeriesPoints: all, dygraph} = e;
+  const points = all[0], colours = dygraph.getColors(), y = (value) => dygraph.toDomYCoord(value);
+  const room = points.length > 1 ? Math.min(...points.slice(1).map((point, n) => point.canvasx - points[n].canvasx)) : area.w / 4;
+  const width = Math.max(3, Math.min(44, Math.floor(room * 0.66)));
+  points.forEach(({canvasx}, at) => {
+    let sum = 0;
+    const left = Math.round(canvasx - width / 2);
+    all.forEach((one, n) => {
+      const value = one[at].yval, {frame, low, high} = series[n];
+      if (value === null || Number.isNaN(value)) return;
+      context.fillStyle = context.strokeStyle = colours[n];
+      if (!frame) {
+        context.fillRect(left, y(sum + value), width, y(sum) - y(sum + value));
+        sum += value;
+        return;
+      }
+      context.save();
+      context.lineWidth = 1.5;
+      context.setLineDash([3, 3]);
+      context.strokeRect(left + 0.75, y(value), width - 1.5, y(0) - y(value));
+      context.setLineDash([]);
+      if (low && high) {
+        context.beginPath();
+        context.moveTo(canvasx, y(Number(low[at])));
+        context.lineTo(canvasx, y(Number(high[at])));
+        for (const end of [low[at], high[at]]) {
+          context.moveTo(canvasx - width / 5, y(Number(end)));
+          context.lineTo(canvasx + width / 5, y(Number(end)));
+        }
+        context.stroke();
+      }
+      context.restore();
+    });
   });
 }
 
@@ -104,9 +157,12 @@ export function chart(options) {
 
   function showLegend() {
     const had = [...legend.children].indexOf(document.activeElement);
-    fill(legend, data.series.map((series, n) => el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
-      disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
-      onclick: () => flip(series.name)}, swatch(series, n), series.name)));
+    fill(legend, data.series.map((series, n) => (options.onPick
+      ? el("button", {type: "button", class: "key", "aria-pressed": String(options.picked(series.name)), data: {picks: series.name}, title: `Only ${series.name}, or again all`,
+        onclick: () => options.onPick(series.name)}, swatch(series, n), series.name)
+      : el("button", {type: "button", class: "key", "aria-pressed": String(!hidden.has(series.name)),
+        disabled: data.series.length < 2, title: data.series.length < 2 ? null : `Show or hide ${series.name}`,
+        onclick: () => flip(series.name)}, swatch(series, n), series.name))));
     legend.children[had]?.focus({preventScroll: true});
   }
 
@@ -154,7 +210,7 @@ export function chart(options) {
     for (const other of groups.get(group) ?? []) if (other.select !== select) other.select(at, false, false);
   }
 
-  const triple = kind === "band";
+  const triple = kind === "band", stacks = kind === "stack" || kind === "histogram";
   function file() {
     return data.at.map((at, n) => [at, ...data.series.map((series) => {
       const value = series.values[n];
@@ -171,17 +227,20 @@ export function chart(options) {
       let sum = 0;
       for (const series of seen) {
         const value = Number(series.high?.[n] ?? series.values[n] ?? 0);
-        sum = kind === "stack" ? sum + value : Math.max(sum, value);
+        if (series.frame) most = Math.max(most, value);
+        else sum = stacks || kind === "columns" ? sum + value : Math.max(sum, value);
       }
       most = Math.max(most, sum);
     }
-    return most > 0 ? Math.max(niceTop(most), options.top ?? 0) : options.top ?? 0;
+    const least = data.top ?? options.top ?? 0;
+    return most > 0 || least > 0 ? Math.max(niceTop(Math.max(most, least)), options.top ?? 0) : 0;
   }
 
   const span = () => {
     const at = data.at, last = at[at.length - 1];
     const step = at.length > 1 ? at[1] - at[0] : 3600000;
-    if (kind === "bars") return [at[0] - step * 0.55, last + step * 0.55];
+    if (kind === "bars" || kind === "columns") return [at[0] - step * 0.55, last + step * 0.55];
+    if (kind === "histogram") return [at[0] - step / 2, last + step / 2];
     return at.length > 1 ? [at[0], last] : [at[0] - step, last + step];
   };
 
@@ -193,6 +252,8 @@ export function chart(options) {
 
   function plotters() {
     if (kind === "bars") return {plotter: drawBars};
+    if (kind === "histogram") return {plotter: drawHistogram};
+    if (kind === "columns") return {plotter: (e) => drawColumns(e, data.series.filter((series) => !hidden.has(series.name)))};
     if (kind === "band") return {};
     const {fillPlotter, linePlotter} = window.Dygraph.Plotters, end = limit();
     const isDashed = (e) => Boolean(data.series.find((series) => series.name === e.setName)?.dashed);
@@ -209,7 +270,7 @@ export function chart(options) {
     return {
       file: file(), labels: ["at", ...data.series.map((series) => series.name)], visibility: visible(),
       colors: data.series.map((series, n) => colour(paint(series, n))), dateWindow: span(), valueRange: [0, high * 1.0001],
-      stackedGraph: kind === "stack", customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
+      stackedGraph: stacks, customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
       fillAlpha: kind === "stack" ? 0.55 : kind === "band" ? 0.2 : 0.1, strokeWidth: 1.75, drawPoints: data.at.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
       connectSeparatedPoints: false, axisLineColor: colour("--line"), gridLineColor: colour("--line"), gridLineWidth: 1, axisLabelFontSize: 12,
       xRangePad: 0, rightGap: 8, axisTickSize: 4, xAxisHeight: 26,
@@ -253,7 +314,10 @@ export function chart(options) {
       return;
     }
     const all = {...settings(), interactionModel: {}, legend: "never", animatedZooms: false, pixelRatio: undefined,
-      drawCallback: () => { node.dataset.draws = String(Number(node.dataset.draws) + 1); },
+      drawCallback: () => {
+        node.dataset.draws = String(Number(node.dataset.draws) + 1);
+        options.drawn?.();
+      },
       highlightCallback: (event, x, points, at) => { select(at, true); share(at); },
       unhighlightCallback: () => { select(-1, true); share(-1); }};
     const rows = all.file;
@@ -283,7 +347,7 @@ export function chart(options) {
     const rows = data.at.map((_, n) => n), of = JSON.stringify([data.by, zone(), data.series.map((series) => series.name)]);
     if (of === tableOf) return numbers.set(rows); // sorted and scrolled as it was
     tableOf = of;
-    const columns = [{id: "at", name: options.xName ?? (data.by === "hour" ? `Hour (${zone()})` : "Date (UTC)"), kind: options.xFormat ? "number" : "text",
+    const columns = [{id: "at", name: options.xName ?? (data.by === "hour" ? `Hour (${zone()})` : data.by === "minute" || data.by === "second" ? `Time (${zone()})` : "Date (UTC)"), kind: options.xFormat ? "number" : "text",
       value: (n) => (options.xFormat ? data.at[n] : new Date(data.at[n]).toISOString()), cell: (n) => nameOf(data.at[n])},
     ...data.series.map((series, at) => ({id: `s${at}`, name: series.name, kind: "number", value: (n) => data.series[at].values[n], cell: (n) => said(data.series[at], n)}))];
     numbers = table({label: `${label}, numbers`, name: (options.name ?? label).toLowerCase().replace(/\W+/g, "-"), columns, rows, search: false});
@@ -291,6 +355,15 @@ export function chart(options) {
   }
 
   /* --- pointer and keys --- */
+
+  /* The library stacks the first series on top of the others. */
+  function pick(event) {
+    const value = graph.toDataYCoord(event.clientY - canvas.getBoundingClientRect().top), at = graph.toDataXCoord(x(event));
+    const step = data.at.length > 1 ? data.at[1] - data.at[0] : Infinity, n = data.at.findIndex((ms) => Math.abs(at - ms) <= step / 2);
+    let sum = 0;
+    const found = n < 0 ? null : [...data.series].reverse().find((series) => (sum += Number(series.values[n] ?? 0)) >= value && value >= 0);
+    if (found) options.onPick(found.name);
+  }
 
   let from = null;
   const x = (event) => Math.max(0, Math.min(event.clientX - canvas.getBoundingClientRect().left, canvas.clientWidth));
@@ -313,6 +386,7 @@ export function chart(options) {
       const to = x(event), start = from;
       from = null;
       drag.hidden = true;
+      if (event.type === "pointerup" && Math.abs(to - start) < 6 && options.onPick) pick(event);
       if (event.type === "pointerup" && Math.abs(to - start) >= 6) options.onZoom(graph.toDataXCoord(Math.min(start, to)), graph.toDataXCoord(Math.max(start, to)));
     };
     stage.addEventListener("pointerup", end);
@@ -342,7 +416,11 @@ export function chart(options) {
   observer.observe(stage);
 
   const self = {
-    node, select,
+    node, select, stage,
+    /* Of the value axis: pixels from the stage's top, and back; null before it is drawn. */
+    y: (value) => (graph ? graph.toDomYCoord(value) : null),
+    valueAt: (y) => (graph ? graph.toDataYCoord(y) : null),
+    get top() { return graph ? graph.yAxisRange()[1] / 1.0001 : 0; },
     /* On paper, where nothing is drawn anew: what was drawn for the screen, as wide as the panel is now. */
     shrink() { canvas.style.transform = graph && stage.clientWidth && stage.clientWidth < width ? `scale(${stage.clientWidth / width})` : ""; },
     repaint() { if (graph) draw(); },

@@ -17,8 +17,8 @@ export function pageHead(page, title, options = {}) {
 
 const icon = (text, label, onclick, disabled = false) => el("button", {type: "button", class: "icon", "aria-label": label, title: label, onclick, disabled}, text);
 
-/** Presets, own days, steps, what it is compared with, the zone of times. It writes the address; the view
- * reads page.range() in its update(). Redraws itself when the address changes. */
+/** Presets, steps, and one popover with own days, what it is compared with and the zone of times. It writes the
+ * address; the view reads page.range() in its update(). Redraws itself when the address changes. */
 export function rangePicker(page, {compare = () => true} = {}) {
   const node = el("div", {class: "range", role: "group", "aria-label": "Time shown"});
   const change = (next) => page.set(range.write({...next, compare: next.compare ?? page.range().compare}));
@@ -26,8 +26,8 @@ export function rangePicker(page, {compare = () => true} = {}) {
   function redraw() {
     last = moving();
     const shown = page.range(), later = range.next(shown, page.now()), longer = range.zoomOut(shown, page.now());
-    const summary = el("summary", {class: "control"}, spanText(shown, page.zone));
-    const own = el("details", {class: "pop"}, summary, ownForm(shown));
+    const summary = el("summary", {class: "control", data: {keep: "own"}}, spanText(shown, page.zone));
+    const own = el("details", {class: "pop", open: Boolean(node.querySelector("details[open]"))}, summary, ownForm(shown));
     const had = document.activeElement && node.contains(document.activeElement) ? document.activeElement.dataset.keep : null;
     fill(node,
       el("div", {class: "segments"}, range.PRESETS.map((preset) => el("button", {type: "button", data: {keep: preset.id}, title: `Show ${preset.full}`,
@@ -37,10 +37,7 @@ export function rangePicker(page, {compare = () => true} = {}) {
         icon("‹", "Earlier", () => change(range.previous(shown))),
         own,
         icon("›", "Later", () => change(later), !later),
-        el("button", {type: "button", onclick: () => change(longer), disabled: !longer}, "Zoom out")),
-      compare() ? el("label", {class: "inline"}, "compare with ", el("select", {data: {keep: "compare"}, onchange: (event) => page.set({compare: event.target.value === "previous" ? null : event.target.value})},
-        range.COMPARES.map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))) : null,
-      zoneSwitch(page));
+        el("button", {type: "button", onclick: () => change(longer), disabled: !longer}, "Zoom out")));
     node.append(el("p", {class: "print-only"}, `${spanText(shown, page.zone)}, times in ${page.zone}`));
     if (had) node.querySelector(`[data-keep="${had}"]`)?.focus();
   }
@@ -53,11 +50,17 @@ export function rangePicker(page, {compare = () => true} = {}) {
       const form = event.currentTarget;
       const made = range.custom(shown, form.elements.from.value, form.elements.to.value);
       says.textContent = made.problem ?? "";
-      if (made.range) change(made.range);
-    }}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true), 
-    el("label", {}, "One point each", el("select", {name: "by", onchange: (event) => page.set({by: event.target.value || null})},
+      if (made.range) {
+        node.querySelector("details").open = false;
+        change(made.range);
+      }
+    }}, el("div", {class: "pair"}, input("from", "First day (UTC)", shown.from, false), input("to", "Last day (UTC)", shown.to, true)),
+    says, el("button", {type: "submit", class: "primary"}, "Show"),
+    compare() ? el("label", {}, "Compare with", el("select", {name: "compare", data: {keep: "compare"}, onchange: (event) => page.set(range.write({...shown, compare: event.target.value}))},
+      range.compares(shown).map((one) => el("option", {value: one.id, selected: one.id === shown.compare}, one.name)))) : null,
+    el("label", {}, "One point each", el("select", {name: "by", data: {keep: "by"}, onchange: (event) => page.set({by: event.target.value || null})},
       [["", "hour, day or month, as it suits"], ["hour", "hour"], ["day", "day"], ["month", "month"]].map(([id, name]) => el("option", {value: id, selected: id === (shown.byAsked ?? "")}, name)))),
-    says, el("button", {type: "submit", class: "primary"}, "Show"));
+    zoneSwitch(page, false));
   }
 
   /* A range that moves with the clock moves on a page that stays open. */
@@ -90,7 +93,10 @@ export function rangePicker(page, {compare = () => true} = {}) {
 /** "1 Nov to 4 Nov 2026", with hours where it does not begin and end with a day. */
 export function spanText(shown, zone) {
   const whole = shown.from % 86400000 === 0 && shown.to % 86400000 === 0;
-  if (!whole) return `${time(shown.from, zone)} to ${time(shown.to, zone)}`;
+  if (!whole) {
+    const [first, last] = [time(shown.from, zone), time(shown.to, zone)], ofDay = first.slice(0, first.indexOf(",") + 2);
+    return `${first} to ${last.startsWith(ofDay) ? last.slice(ofDay.length) : last}`;
+  }
   const first = day(shown.from), last = day(shown.to - 1);
   if (first === last) return first;
   const year = first.slice(-5);
@@ -105,11 +111,11 @@ export function calmSpan({from, to}, zone) {
 }
 
 /** UTC or the browser's zone; the address keeps which, so that a link says the same times. */
-export function zoneSwitch(page) {
+export function zoneSwitch(page, isInline = true) {
   const local = knownZone(localZone());
   const zones = [...new Set(["UTC", local, page.zone])];
-  if (zones.length < 2) return el("span", {class: "zone-name", title: "Times are UTC, as this browser's are"}, "UTC");
-  return el("label", {class: "inline"}, "times in ", el("select", {data: {keep: "tz"}, onchange: (event) => page.set({tz: event.target.value === "UTC" ? null : event.target.value})},
+  if (zones.length < 2) return el("span", {class: "soft", title: "As this browser's are"}, "Times in UTC");
+  return el("label", {class: isInline ? "inline" : null}, isInline ? "times in " : "Times in", el("select", {data: {keep: "tz"}, onchange: (event) => page.set({tz: event.target.value === "UTC" ? null : event.target.value})},
     zones.map((zone) => el("option", {value: zone, selected: zone === page.zone}, zone))));
 }
 

@@ -78,7 +78,7 @@ export function fieldsOf(row, form, given = {}) {
   const left = row.parameters.filter((one) => !["dryRun", "format", ...Object.keys(form.fixed ?? {}), ...(form.hidden ?? [])].includes(one.name));
   const seen = (form.fields ?? []).map((name) => left.find((one) => one.name === name)).filter(Boolean);
   return [...seen, ...left.filter((one) => !seen.includes(one))].map((one) => ({
-    ...one, label: form.labels?.[one.name] ?? words(one.name), more: !seen.includes(one), isAccount: one.name === "account",
+    ...one, required: one.required || Boolean(form.needs?.includes(one.name)), label: form.labels?.[one.name] ?? words(one.name), more: !seen.includes(one), isAccount: one.name === "account",
     initial: given[one.name] ?? one.default ?? "", help: form.helps?.[one.name] ?? (one.name === form.minus ? "in the account's currency, like 12.50, without a sign" : one.help)}));
 }
 

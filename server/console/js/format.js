@@ -207,13 +207,13 @@ export function bucket(value, by, zone = "UTC") {
   if (!Number.isFinite(ms)) return NOTHING;
   if (by === "month") return month(ms);
   if (by === "day") return dateFormat("UTC", {weekday: "short", day: "numeric", month: "short", year: "numeric"}).format(ms);
-  return `${dateFormat(zone, {weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit"}).format(ms)}${twice(ms, zone)}`;
+  return `${dateFormat(zone, {weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", ...(by === "second" ? {second: "2-digit"} : {})}).format(ms)}${twice(ms, zone)}`;
 }
 
 /** An axis's label: as short as the step between two of them allows. */
 export function tick(ms, step, zone = "UTC") {
   const options = step === "year" ? {year: "numeric"} : step === "month" ? {month: "short", year: "2-digit"}
-    : step === "day" ? {day: "numeric", month: "short"} : {hour: "2-digit", minute: "2-digit"};
+    : step === "day" ? {day: "numeric", month: "short"} : {hour: "2-digit", minute: "2-digit", ...(step === "second" ? {second: "2-digit"} : {})};
   return dateFormat(zone, options).format(ms);
 }
 

@@ -7,6 +7,7 @@
  * operation   the operation; fixed: arguments that it always has
  * says        what it is for, in a sentence
  * fields      the parameters that are seen at once, in order; others are under "More"; hidden: those that this form never has
+ * needs       parameters that this form must have, and the operation need not
  * labels, helps   other words than the parameter's own; shadows: a parameter that is one of the shadow books
  * minus       a parameter whose amount is typed without a sign and sent with one
  * reference   the parameter that names the entry: it has a value of its own, so that a form that is sent twice enters once
@@ -35,7 +36,7 @@ export const FORMS = [
     reference: "reference", undo: takeBack},
   {id: "correction", title: "Correct a balance", does: "Enter the correction", says: "Above zero in the customer's favour, below zero in yours.", operation: "ledger enter", fixed: {kind: "adjustment"}, money: true,
     fields: ["account", "amount", "note"], reference: "reference", hidden: ["invoice"], undo: takeBack},
-  {id: "grace", title: "Prepaid accounts: days of grace", does: "Set the days", says: "How long a prepaid account's zones stay enabled after its balance is used up.", operation: "ledger grace", fields: ["account", "days"],
+  {id: "grace", title: "Prepaid accounts: days of grace", does: "Set the days", says: "How long a prepaid account's zones stay enabled after its balance is used up.", operation: "ledger grace", needs: ["days"], fields: ["account", "days"],
     undo: () => "Set the days that it had before."},
 
   {group: "Customers"},

@@ -32,7 +32,7 @@ export const lateSources = (sources, now) => sources.filter((one) => one.segment
 
 /** One sentence of all of it. */
 export function sentence(all) {
-  if (!all.length) return "All is well: the server writes, nothing is late, and backup and verify are recent.";
+  if (!all.length) return "The server writes, nothing is late, and backup and verify are recent.";
   const texts = all.map((one, n) => (n ? one.text[0].toLowerCase() + one.text.slice(1) : one.text));
   return `${texts.length > 1 ? `${texts.slice(0, -1).join(", ")} and ${texts.at(-1)}` : texts[0]}.`;
 }

@@ -45,8 +45,8 @@ import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
 import {isOther, troubles} from "./session.js";
 
-/* path, title, what `offers` of the session it needs, load; name: its place in the navigation; changes: for keys that may change
- * something alone. A row
+/* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation; changes: for
+ * keys that may change something alone. A row
  * whose load is null is not there yet. */
 const views = [
   {group: "Traffic"},
@@ -54,7 +54,7 @@ const views = [
   {path: "/zones", title: "Zones", name: "Zones", needs: "statistics", load: () => import("./views/zones.js")},
   {path: "/zones/:id", title: "Zone", needs: "statistics", load: () => import("./views/zone.js")},
 
-  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", load: () => import("./views/logs.js")},
+  {path: "/logs", title: "Logs", name: "Logs", needs: "logs", or: "operator", load: () => import("./views/logs.js")},
 
   {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
@@ -92,7 +92,7 @@ let endsAt = 0, ending = 0, isLeaving = false; // by the browser's clock, which 
 
 const offers = (name) => !name || session.offers.includes(name);
 const may = (operation) => session.changes.includes(operation);
-const isOpen = (view) => view.load && offers(view.needs) && (!view.changes || session.changes.length > 0);
+const isOpen = (view) => view.load && (offers(view.needs) || Boolean(view.or && offers(view.or))) && (!view.changes || session.changes.length > 0);
 const open = () => views.filter(isOpen);
 const now = () => performance.now() + clockSkew;
 const query = () => new URLSearchParams(location.search);
@@ -306,6 +306,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   openMenu(true);
   finder.field.focus();
+  finder.field.select();
 });
 
 function navigation(view) {

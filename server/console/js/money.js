@@ -125,6 +125,56 @@ export function monthPoints(forecast, points, dayMs = 86400000) {
   return {at, past, middle, low, high};
 }
 
+/** A probability of the API, "0.031200", in words: "3 %", "less than 1 %". */
+export function chance(probability) {
+  const millionths = BigInt((probability.replace(".", "") + "000000").slice(0, 7));
+  if (millionths === 0n) return "0 %";
+  if (millionths < 10000n) return "less than 1 %";
+  if (millionths > 990000n && millionths < 1000000n) return "more than 99 %";
+  return `${(millionths + 5000n) / 10000n} %`;
+}
+
+/** What a person wrote as an amount, "500", "1,250.5", as the API takes it; null where it is none. Digits beyond the currency's
+ * are none. */
+export function amountOf(text, currency) {
+  const plain = String(text).trim().replace(/(?<=\d)[,\u00a0 '](?=\d{3})/g, "");
+  const match = /^(\d{1,15})(?:\.(\d*))?$/.exec(plain), places = decimals(currency);
+  if (!match || (match[2] ?? "").length > places) return null;
+  return places ? `${match[1]}.${(match[2] ?? "").padEnd(places, "0")}` : match[1];
+}
+
+/** An amount of so many of the currency's smallest units. */
+export function fromUnits(units, currency) {
+  const places = decimals(currency), text = String(units).padStart(places + 1, "0");
+  return places ? `${text.slice(0, -places)}.${text.slice(-places)}` : text;
+}
+
+/** The last so many months' charges with tax, of final documents, and the running month: [{month, at, total, numbers}], the
+ * running month without. Credit notes are taken off. running: "2026-11". */
+export function monthTotals(invoices, running, many = 12) {
+  const [year, number] = running.split("-").map(Number);
+  return Array.from({length: many}, (_, n) => {
+    const at = Date.UTC(year, number - many + n, 1), month = new Date(at).toISOString().slice(0, 7);
+    const of = invoices.filter((one) => one.month === month && one.state !== "void");
+    return {month, at, numbers: of.map((one) => one.number), total: month === running || !of.length ? null : decimalSum(of.map((one) => one.total))};
+  });
+}
+
+/** Months of charges by zone, as series of columns: the largest so many zones, then "Other zones", then what is of no zone with taxes.
+ * months: of monthTotals, each with charges: Map(zone -> amount) or null. */
+export function zoneColumns(months, name, most = 4) {
+  const all = new Map();
+  for (const {charges} of months) for (const [zone, amount] of charges ?? []) all.set(zone, decimalSum([all.get(zone) ?? "0", amount]));
+  const first = [...all].sort((a, b) => decimalCompare(b[1], a[1])).slice(0, most).map(([zone]) => zone);
+  const minus = (amount) => (amount.startsWith("-") ? amount.slice(1) : `-${amount}`);
+  const series = first.map((zone) => ({name: name(zone), values: months.map((one) => one.charges?.get(zone) ?? null)}));
+  const others = months.map(({charges}) => (charges ? decimalSum(["0", ...[...charges].filter(([zone]) => !first.includes(zone)).map(([, amount]) => amount)]) : null));
+  const rest = months.map(({charges, total}) => (charges && total ? decimalSum([total, ...[...charges.values()].map(minus)]) : null));
+  if (all.size > most) series.push({name: "Other zones", values: others});
+  series.push({name: "Fees and taxes", values: rest});
+  return series;
+}
+
 /** A line's tiers with their ends: a tier's own "to" says how far it was used, and the next tier begins where it ends. end: null
  * where that was not reached. */
 export const withEnds = (tiers) => tiers.map((tier, n) => ({...tier, end: tiers[n + 1]?.part === tier.part ? tiers[n + 1].from : null}));

@@ -19,12 +19,17 @@ export function zoneNames(page) {
   return {names, done: page.offers("zones") ? ask(1) : page.account && page.offers("operator") ? rank(1) : Promise.resolve()};
 }
 
+const countries = new Intl.DisplayNames("en", {type: "region", fallback: "none"});
+
+/** "Germany" of "DE"; a code that is none stands for itself. */
+export const countryName = (code) => (/^[A-Z]{2}$/.test(code) ? countries.of(code) : null) ?? code;
+
 let codes = null;
 
 /** The codes of countries that a filter names, by code or in English: "Germany, fr" -> "DE,FR". null: one is unknown. */
 export function countryCodes(text) {
   if (!codes) {
-    const names = new Intl.DisplayNames("en", {type: "region", fallback: "none"}), letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+    const names = countries, letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
     const known = letters.flatMap((a) => letters.map((b) => a + b))
       .filter((code) => names.of(code) && new Intl.Locale("und", {region: code}).region === code); // UK is another name of GB
     codes = new Map([...known.map((code) => [names.of(code).toLowerCase(), code]), ...known.map((code) => [code.toLowerCase(), code])]);

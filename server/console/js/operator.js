@@ -3,7 +3,7 @@
 import {el, inCode} from "./dom.js";
 
 /** Runs an operation ("book list") until it is done. A long one is asked again and again: step(n) hears of each
- * answer and may return false to end it. body: a document as text; the arguments go into the address then. query: what goes there
+ * answer, step(n, data), and may return false to end it. body: a document as text; the arguments go into the address then. query: what goes there
  * in any case, such as dryRun.
  * {ok: true, path, answer, out, said: [sentences], no, stopped, entry: of the audit log} or the API's error. */
 export async function operation(page, name, given = {}, {body, step, signal, query = {}} = {}) {
@@ -18,8 +18,9 @@ export async function operation(page, name, given = {}, {body, step, signal, que
     const {answer, out, said, no, entry} = reply.data;
     Object.assign(whole, {answer: answer ?? whole.answer, out: whole.out + out, said: [...whole.said, ...said], no: whole.no || no, entry: entry ?? whole.entry});
     next = reply.data.next;
+    const goesOn = !step || step(steps, reply.data) !== false;
     if (!next) return whole;
-    if (step && step(steps) === false) return {...whole, stopped: true};
+    if (!goesOn) return {...whole, stopped: true};
   }
 }
 

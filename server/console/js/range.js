@@ -15,11 +15,21 @@ export const PRESETS = [
   {id: "90d", name: "90 d", full: "the last 90 days"},
   {id: "12m", name: "12 m", full: "the last 12 months"},
 ];
-export const COMPARES = [
-  {id: "previous", name: "previous period"},
-  {id: "year", name: "same time last year"},
-  {id: "none", name: "nothing"},
-];
+const COMPARES = ["week", "day", "previous", "year", "none"];
+const COMPARED = "week"; // where the address says nothing
+
+/** What a range can be compared with, in words. Whole weeks earlier is the rule: a Tuesday stands beside a Tuesday, an
+ * hour beside the same hour; months stand beside months. */
+export function compares(range) {
+  const isShort = range.to - range.from <= DAY, isMonths = range.by === "month";
+  return [
+    {id: "week", name: isMonths ? "the months before" : isShort ? "the same hours last week" : "the same weekdays before"},
+    isShort && !isMonths ? {id: "day", name: "the same hours yesterday"} : null,
+    isMonths ? null : {id: "previous", name: "the time directly before"},
+    {id: "year", name: "the same time last year"},
+    {id: "none", name: "nothing"},
+  ].filter(Boolean);
+}
 const BYS = ["hour", "day", "month"];
 export const DEFAULT = "7d";
 
@@ -81,7 +91,7 @@ export function byFor(range) {
 
 /** What an address asks for. What it has wrong is left out, never an error. */
 export function read(query, now) {
-  const compare = COMPARES.some((one) => one.id === query.get("compare")) ? query.get("compare") : "previous";
+  const compare = COMPARES.includes(query.get("compare")) ? query.get("compare") : COMPARED;
   const wanted = query.get("by");
   const from = parseDate(query.get("from")), to = parseDate(query.get("to"), true);
   let range;
@@ -91,10 +101,10 @@ export function read(query, now) {
     const [start, end] = presetSpan(preset, now);
     range = {preset, from: start, to: end};
   }
-  range.compare = compare;
   range.by = BYS.includes(wanted) ? wanted : byFor(range);
   if (range.by === "hour" && range.to - range.from > 100 * DAY) range.by = "day";
   if (range.by !== "hour") [range.from, range.to] = [dayOf(range.from), dayOf(range.to - 1) + DAY]; // as the API counts
+  range.compare = compares({...range, compare}).some((one) => one.id === compare) ? compare : COMPARED;
   range.byAsked = BYS.includes(wanted) ? wanted : null;
   return range;
 }
@@ -106,7 +116,7 @@ export function write(range) {
     range: range.preset && range.preset !== DEFAULT ? range.preset : null,
     from: range.preset ? null : formatDate(range.from, false, hours),
     to: range.preset ? null : formatDate(range.to, true, hours),
-    compare: range.compare && range.compare !== "previous" ? range.compare : null,
+    compare: range.compare && range.compare !== COMPARED ? range.compare : null,
     by: range.byAsked ?? null,
   };
 }

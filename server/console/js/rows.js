@@ -34,7 +34,7 @@ export function searchRows(rows, columns, text) {
 /* A spreadsheet must not run what a row says: text that begins like a formula gets an apostrophe, and so
  * does what some of them read as one: white space in front, signs of full width. */
 function cell(value, kind) {
-  let text = value === null || value === undefined ? "" : String(value);
+  let text = value === null || value === undefined ? "" : value === Infinity ? "new" : String(value);
   if (kind !== "number" && kind !== "decimal" && /^[\s=+\-@\uff1d\uff0b\uff0d\uff20]/.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }

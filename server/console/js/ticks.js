@@ -2,10 +2,13 @@
 
 import {tick, zoneOffset} from "./format.js";
 
-const HOUR = 3600000, DAY = 24 * HOUR;
-const STEPS = [["hour", 1], ["hour", 2], ["hour", 3], ["hour", 6], ["hour", 12], ["day", 1], ["day", 2], ["day", 3], ["day", 7], ["day", 14],
+const SECOND = 1000, MINUTE = 60000, HOUR = 3600000, DAY = 24 * HOUR;
+const STEPS = [["second", 5], ["second", 15], ["second", 30], ["minute", 1], ["minute", 2], ["minute", 5], ["minute", 10], ["minute", 15], ["minute", 30], ["hour", 1], ["hour", 2], ["hour", 3], ["hour", 6], ["hour", 12], ["day", 1], ["day", 2], ["day", 3], ["day", 7], ["day", 14],
   ["month", 1], ["month", 2], ["month", 3], ["month", 6], ["year", 1], ["year", 2], ["year", 5]];
-const LENGTH = {hour: HOUR, day: DAY, month: 30.4 * DAY, year: 365 * DAY};
+const FINE = {second: SECOND, minute: MINUTE, hour: HOUR}; // units whose steps have one length in every zone
+const LENGTH = {...FINE, day: DAY, month: 30.4 * DAY, year: 365 * DAY};
+
+const UNITS = ["second", "minute", "hour", "day", "month", "year"];
 
 /* The instant at which a zone's wall clock shows what wall says as if it were UTC. */
 function instant(wall, zone) {
@@ -15,14 +18,14 @@ function instant(wall, zone) {
 
 function after(wall, unit, n) {
   const at = new Date(wall);
-  if (unit === "hour") return wall + n * HOUR;
+  if (FINE[unit]) return wall + n * FINE[unit];
   if (unit === "day") return wall + n * DAY;
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + n * (unit === "year" ? 12 : 1), 1);
 }
 
 function start(wall, unit, n) {
   const at = new Date(wall);
-  if (unit === "hour") return Math.floor(wall / (n * HOUR)) * n * HOUR;
+  if (FINE[unit]) return Math.floor(wall / (n * FINE[unit])) * n * FINE[unit];
   if (unit === "day") return Math.floor(wall / DAY) * DAY; // counted from where the axis begins
   if (unit === "month") return Date.UTC(at.getUTCFullYear(), Math.floor(at.getUTCMonth() / n) * n, 1);
   return Date.UTC(Math.floor(at.getUTCFullYear() / n) * n, 0, 1);
@@ -32,8 +35,8 @@ function start(wall, unit, n) {
  * round hours, days, months.
  * Buckets of days and months are UTC's, so their labels are too. */
 export function timeTicks(from, to, max, by, zone) {
-  const place = by === "hour" ? zone : "UTC";
-  const steps = STEPS.filter(([unit]) => !(by === "day" && unit === "hour") && !(by === "month" && (unit === "hour" || unit === "day")));
+  const place = FINE[by] ? zone : "UTC";
+  const steps = STEPS.filter(([unit]) => UNITS.indexOf(unit) >= UNITS.indexOf(by));
   const found = steps.findIndex(([unit, n]) => (to - from) / (LENGTH[unit] * n) <= max);
   for (let n = found < 0 ? steps.length - 1 : found; ; n--) {
     const ticks = ticksOf(from, to, steps[n], place);
@@ -47,7 +50,7 @@ function ticksOf(from, to, [unit, n], place) {
     const ms = instant(wall, place);
     if (ms > to) break;
     if (ms >= from && ms !== ticks.at(-1)?.v) // where the clock skips an hour two of its labels are one
-      ticks.push({v: ms, label: tick(ms, unit === "hour" && wall % DAY === 0 ? "day" : unit, place)});
+      ticks.push({v: ms, label: tick(ms, FINE[unit] && wall % DAY === 0 ? "day" : unit, place)});
   }
   return ticks;
 }

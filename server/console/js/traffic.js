@@ -5,7 +5,7 @@ import {bytes, bytesFull, change, changePoints, compact, milliseconds, number, p
 const full = (ms) => (ms === null || ms === undefined ? "–" : `${number(ms)} ms`);
 
 /* How many percent of the requests. */
-const rate = (count, requests) => (Number(requests) ? 100 * Number(count) / Number(requests) : null);
+export const rate = (count, requests) => (Number(requests) ? 100 * Number(count) / Number(requests) : null);
 export const rates = (counts, requests) => counts.map((count, n) => rate(count, requests[n]));
 
 /** A tile's text: a figure of the totals; errors as a part of the requests. */

@@ -217,7 +217,8 @@ class Billing(Case):
         self.assertEqual([(u["resource"], u["what"], u["quantity"]) for u in draft["unpriced"]],
                          [("zone:101", "QQ", "77")])
         done = self.invoice("--finalize", status=1)
-        self.assertIn("zone:101, QQ: 77 bytes without a price", done.err)
+        self.assertIn("account 1 (acme): Traffic of pull zone 101 in QQ, 77 bytes, is without a price. The location has no billing "
+                      "region: name it, with its billing, in the catalogue's regions.\n", done.err)
         self.assertEqual([i["account"] for i in json.loads(done.out)["invoices"]], [2])
         regions = [{"id": 900, "code": "QQ", "name": "EU: Somewhere, DE", "billing": "EU"},
                    {"id": 901, "code": "DE", "name": "EU: Frankfurt, DE", "billing": "EU"},

@@ -99,14 +99,14 @@ class Documents(Case):
         for form in FORMS:
             done = self.invoice("--format", form, status=1)
             self.assertEqual(self.whole(form, done.out), [1, 3], form)
-            self.assertIn("account 2: override in EU of zone:201: ", done.err)
+            self.assertIn("account 2 (account 2): override in EU of zone:201: ", done.err)
             self.assertIn("1 account is refused", done.err)
         done = self.invoice("--account", 2, status=1)
         self.assertEqual(self.whole("json", done.out), [])
         self.assertNotIn("nothing to invoice", done.err)
         done = self.invoice("--finalize", status=1)
         self.assertEqual(self.whole("json", done.out), [1, 3])
-        self.assertIn("account 2: override in EU of zone:201: ", done.err)
+        self.assertIn("account 2 (account 2): override in EU of zone:201: ", done.err)
         self.assertIn("2 made final, 0 final before, 0 with nothing due, 1 refused", done.err)
         self.assertEqual(self.whole("json", self.invoice(status=1).out), [1, 3])
         self.verify()
@@ -120,7 +120,7 @@ class Documents(Case):
         self.take(zone_102=EXA)
         done = self.invoice(status=1)
         self.assertEqual([i["state"] for i in json.loads(done.out)["invoices"]], ["void"])
-        self.assertIn("account 1: override in EU of zone:102: ", done.err)
+        self.assertIn("account 1 (account 1): override in EU of zone:102: ", done.err)
 
     # --- nothing, where it is not whole ---
 

@@ -103,7 +103,7 @@ class RemoteMoney(Both):
         rows = self.rows({102: 3}, region="SG")
         self.both("import", "--batch", "sg", "-", stdin=rows)
         done = self.both("invoice", *MONTH, "--finalize", status=1)
-        self.assertIn("account 2: ", done.err)
+        self.assertIn("account 2 (a2): Traffic of pull zone 102 in ASIA, 3 GB, is without a price. ", done.err)
         self.assertIn("2 made final, 0 final before, 0 with nothing due, 1 refused", done.err)
         self.same()
 
@@ -117,7 +117,7 @@ class RemoteMoney(Both):
         self.both("import", "--batch", "absurd", "-", stdin=rows)
         for words in ((), ("--format", "html"), ("--finalize",)):
             done = self.both("invoice", *MONTH, *words, status=1)
-            self.assertIn("account 2: override in EU of zone:112: ", done.err)
+            self.assertIn("account 2 (a2): override in EU of zone:112: ", done.err)
             self.assertIn("Pull zone 999 belongs to no account", done.err)
         self.both("invoice", *MONTH, "--account", 2, status=1)
         self.same()

@@ -1,13 +1,15 @@
-/* What this month costs so far and may come to, the balance, and the invoices. */
+/* What is due, twelve months of charges with the running one's forecast and a budget, and below what they are made of. */
 
+import {budget} from "../budget.js";
 import {chart} from "../chart.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill, inCode} from "../dom.js";
-import {bytes, bytesFull, day, decimalCompare, money, month, NOTHING, number, toMs} from "../format.js";
+import {bytes, bytesFull, compact, day, decimalCompare, decimalSum, money, month, NOTHING, number, toMs} from "../format.js";
 import {formsOf} from "../forms.js";
-import {inCurrency, monthPoints, productsOf, regionText, rounded, stateOf} from "../money.js";
+import {chargesByZone, inCurrency, monthPoints, monthTotals, productsOf, regionText, rounded, stateOf, zoneColumns as columnsOfZones} from "../money.js";
 import {zoneNames} from "../names.js";
 import {table} from "../table.js";
+import {monthSpans, whyButton, whyPanel} from "../why.js";
 
 const DAY = 86400000;
 
@@ -17,6 +19,9 @@ export function show(page) {
   if (!page.account) return void page.root.append(pageHead(page, "Billing", {account: true}), el("p", {class: "empty"}, "Find a customer above: a bill is of one account."));
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "This month"});
   const note = el("p", {class: "soft"});
+  const months = chart({label: "Charges by month, tax included", name: "months", page, kind: "columns", format: (value) => `${compact(value)} ${currency()}`, full: (value) => rounded(value, currency()), drawn: () => plan?.place()});
+  const ways = el("div", {class: "segments", role: "group", "aria-label": "Charges shown"}, [["", "Total"], ["zones", "By zone"]].map(([id, name]) => el("button",
+    {type: "button", data: {months: id}, onclick: () => page.set({months: id || null}, {replace: true})}, name)));
   const trend = chart({label: "Bandwidth this month, and how it may go on", name: "month", page, kind: "band", format: bytes, full: bytes});
   const products = table({label: "Charges by product", title: "By product", name: "products", key: "product-", page, search: false, columns: productColumns(), file: inCurrency(),
     empty: "Nothing was charged this month."});
@@ -27,13 +32,15 @@ export function show(page) {
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
   const invoices = table({label: "Invoices and credit notes", title: "Invoices", name: "invoices", key: "invoice-", page, sort: "-number", columns: invoiceColumns(page), file: inCurrency(),
     empty: "No invoice yet. Your provider issues one after each month."});
+  const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null, documents: new Map()};
+  const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
+  const plan = budget(page, {months, currency, rescale: () => drawMonths()});
+  const balance = el("p", {class: "soft"});
   const forms = page.session.account === null ? formsOf(page.may, "account").filter((one) => one.money) : [];
   const changes = forms.length ? el("p", {class: "table-tools"}, forms.map((one) => el("a", {class: "button", href: page.href(`/do/${one.id}`)}, one.title))) : null;
-  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, el("section", {class: "panel"}, trend.node),
-    el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices));
-
-  const seen = {billing: null, forecast: null, points: null, invoices: [], zones: null};
-  const currency = () => seen.forecast?.currency ?? seen.invoices[0]?.currency ?? "";
+  const reason = whyPanel(page, {spans: () => monthSpans(new Date(page.now()).toISOString().slice(0, 7)), ids: ["charges"]});
+  page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, reason.node, el("section", {class: "panel", "aria-label": "Months and budget"}, ways, months.node, plan.node), el("section", {class: "panel"}, trend.node),
+    el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices), balance);
 
   function tile(name, field, value, text, title, below) {
     return el("div", {class: "tile"}, el("span", {class: "name"}, name),
@@ -50,14 +57,54 @@ export function show(page) {
       next ? tile(next.due ? `${isLate ? "Overdue since" : "Due"} ${day(next.due)}` : "To be paid", "due", next.remaining, money(next.remaining, next.currency).replace("\u00a0", " "), next.number,
         [el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(next.number)}`, {format: "pdf"}), download: `${next.number}.pdf`}, `${next.number} as PDF`),
           open.length > 1 ? `, and ${open.length - 1} more` : ""]) : null,
-      tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, "without tax"),
+      tile("This month so far", "ThisMonthCharges", b.ThisMonthCharges, amount(b.ThisMonthCharges), `${b.ThisMonthCharges} ${currency()}, without tax`, ["without tax ", whyButton(page, "charges", "This month's charges")]),
       f ? tile("At the month's end", "p50", f.money.net.p50, amount(f.money.net.p50), `${f.money.net.p50} ${f.currency}, without tax`,
-        `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten`) : null,
-      tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
-      tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, decimalCompare(b.AvailableBalance, b.Balance) < 0 ? "less what is used and not billed" : null),
+        `${amount(f.money.net.p5)} to ${amount(f.money.net.p95)} in nine cases of ten, without tax`) : null,
+      f?.balance_lasts_until ? tile("Balance", "Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`) : null,
+      f?.balance_lasts_until ? tile("Available", "AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`, decimalCompare(b.AvailableBalance, b.Balance) < 0 ? "less what is used and not billed" : null) : null,
       f?.balance_lasts_until ? tile("Balance lasts until", "balance_lasts_until", f.balance_lasts_until.p50, f.balance_lasts_until.p50 ? day(f.balance_lasts_until.p50) : "beyond this month",
         null, f.balance_lasts_until.p5 ? `${day(f.balance_lasts_until.p5)} in the worst of twenty cases` : null) : null);
+    fill(balance, f?.balance_lasts_until ? [] : ["Balance ", figure("Balance", b.Balance, amount(b.Balance), `${b.Balance} ${currency()}`),
+      ", available ", figure("AvailableBalance", b.AvailableBalance, amount(b.AvailableBalance), `${b.AvailableBalance} ${currency()}`)]);
     fill(note, inCode(f ? [f.reason, f.complete ? null : "Some usage has no price yet: ask the operator."].filter(Boolean).join(" ") : ""));
+  }
+
+  /* With tax: the running month's charges come without. */
+  const soFar = () => decimalSum([seen.billing.ThisMonthCharges, seen.billing.MonthlyChargesTaxes ?? "0"].map(String));
+
+  function drawMonths() {
+    const f = seen.forecast;
+    if (!f || !seen.billing) return;
+    const all = monthTotals(seen.invoices, f.month), last = all.length - 1, isByZone = page.query.get("months") === "zones";
+    const alone = (value) => all.map((_, n) => (n === last ? value : null));
+    const ends = {name: "at its end", frame: true, colour: 2, values: alone(f.money.gross.p50), low: alone(f.money.gross.p5), high: alone(f.money.gross.p95)};
+    const most = Math.max(Number(f.money.gross.p95), Number(plan.amount ?? 0) * 1.12);
+    for (const one of ways.children) one.setAttribute("aria-pressed", String((one.dataset.months === "zones") === isByZone));
+    if (isByZone) readDocuments(all);
+    const split = isByZone ? columnsOfZones(all.map((one, n) => (n === last
+      ? {charges: new Map((seen.zones ?? []).map((zone) => [zone.PullZoneId, String(zone.MonthlyUsage)])), total: soFar()}
+      : {charges: chargesOf(one), total: one.total})), (zone) => names.get(zone) ?? `Zone ${zone}`).map((series, n) => ({...series, colour: [1, 3, 4, 5, 6, 6][n]})) : null;
+    months.set({at: all.map((one) => one.at), by: "month", now: page.now(), top: most, series: [
+      ...(split ?? [{name: "invoiced", values: all.map((one) => one.total), colour: 1}, {name: "so far", values: alone(soFar()), colour: 3}]), ends]});
+    plan.place();
+  }
+
+  /* Of a month's documents together; null until all are read, or where there are none. */
+  function chargesOf({numbers}) {
+    const read = numbers.map((one) => seen.documents.get(one));
+    if (!read.length || read.some((one) => !one)) return null;
+    const sum = new Map();
+    for (const charges of read) for (const [zone, one] of charges) sum.set(zone, decimalSum([sum.get(zone) ?? "0", one]));
+    return sum;
+  }
+
+  function readDocuments(all) {
+    const wanted = all.flatMap((one) => one.numbers).filter((one) => !seen.documents.has(one));
+    for (const one of wanted) seen.documents.set(one, null); // asked for
+    Promise.all(wanted.map(async (one) => {
+      const answer = await page.get(`/billing/invoices/${encodeURIComponent(one)}`, {exact: true});
+      if (!page.failed(answer) && answer.ok) seen.documents.set(one, chargesByZone(answer.data));
+    })).then(() => { if (wanted.length) drawMonths(); });
   }
 
   function drawTrend() {
@@ -71,11 +118,13 @@ export function show(page) {
 
   function draw() {
     drawTiles();
+    drawMonths();
     drawTrend();
     if (seen.billing) products.set(productsOf(seen.billing, currency()));
     if (seen.forecast) usage.set(seen.forecast.usage);
     if (seen.zones) zones.set(seen.zones);
     invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
+    reason.update();
   }
 
   const take = (path, options, f) => page.poll(path, {seconds: 60, exact: true, ...options}, (answer) => {
@@ -89,6 +138,7 @@ export function show(page) {
   let asked = "";
   take("/billing/forecast", {}, (data) => {
     seen.forecast = data;
+    plan.begin(data);
     if (!page.offers("statistics") || asked === data.month) return;
     asked = data.month;
     page.poll("/insights", {query: {account: page.account, from: `${data.month}-01`, by: "day", top: 1}, seconds: 60}, (answer) => {
@@ -139,5 +189,7 @@ function invoiceColumns(page) {
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
+    {id: "why", name: "Change", sort: false, acts: true, value: () => "", cell: (row) => (row.shown === "void" || row.kind !== "invoice" ? "" :
+      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why did it change: ${row.number}`}, "Why?"))},
   ];
 }

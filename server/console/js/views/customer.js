@@ -22,17 +22,18 @@ export function show(page) {
   const title = el("span", {}, `Account ${page.params.id}`), chips = el("span", {});
   const head = pageHead(page, title, {range: true, compare: () => true, account: false, above: el("a", {href: page.href("/operator/accounts", {account: null})}, "Accounts /"), beside: chips});
   const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Money"}), traffic = el("div", {class: "tiles money", role: "group", "aria-label": "Traffic"});
-  const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"], ["/keys", "Keys"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
+  const links = el("p", {class: "segments"}, [["/overview", "Traffic"], ["/zones", "Zones"], ["/billing", "Bill and forecast"], ["/what-if", "What if"]].map(([path, name]) => el("a", {class: "button", href: to(path)}, name)));
   const changes = formsOf(page.may, "account");
-  const actions = changes.length ? el("section", {class: "panel", "aria-label": "Changes"}, el("p", {class: "table-tools"}, changes.map((one) => el("a", {class: "button", href: to(`/do/${one.id}`)}, one.entry ?? one.title)))) : null;
+  const actions = changes.length ? el("section", {class: "panel", "aria-label": "Changes"}, el("p", {class: "table-tools"}, changes.map((one) => el("a", {class: "button", href: to(`/do/${one.id}`)}, one.entry ?? one.title)),
+    page.offers("keys") ? el("a", {class: "button", href: to("/keys")}, "Make or revoke a key") : null)) : null;
 
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => to(`/zones/${row.id}`, why))]});
   const file = (number, form, name, end) => el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(number)}`, {account, format: form}), download: `${number}${end}`, "aria-label": `${number} as ${name}`}, name);
   const invoices = table({title: "Invoices", label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, search: false, sort: "-number", file: inCurrency(), empty: "No invoice yet. The month's run makes them.", columns: [
     {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: to(`/billing/${row.number}`)}, row.number)},
-    {id: "month", name: "Month", kind: "text", value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
+    {id: "month", name: "Month", kind: "text", wideOnly: true, value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
     {id: "state", name: "State", kind: "text", value: (row) => row.shown, cell: (row) => el("span", {class: row.shown === "overdue" ? "chip warn" : "chip"}, row.shown)},
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining && decimalCompare(row.remaining, "0") > 0 ? money(row.remaining, row.currency) : NOTHING)},
@@ -41,7 +42,7 @@ export function show(page) {
   const ledger = table({title: "Ledger", label: "Entries of the ledger", name: "ledger", key: "ledger-", page, search: false, file: [{id: "currency", name: "currency", value: () => seen.statement?.currency}], empty: "No entry yet.", columns: [
     {id: "time", name: "When", kind: "time", value: (row) => row.time, cell: (row) => day(row.time), title: (row) => time(row.time, page.zone)},
     {id: "kind", name: "Kind", kind: "text", value: (row) => spaced(row.kind)},
-    {id: "reference", name: "Reference", kind: "text", value: (row) => row.reference ?? "", title: (row) => row.reference, cell: (row) => (seen.numbers.has(row.reference) ? el("a", {href: to(`/billing/${row.reference}`)}, row.reference) : row.reference ?? NOTHING)},
+    {id: "reference", name: "Reference", kind: "text", wideOnly: true, value: (row) => row.reference ?? "", title: (row) => row.reference, cell: (row) => (seen.numbers.has(row.reference) ? el("a", {href: to(`/billing/${row.reference}`)}, row.reference) : row.reference ?? NOTHING)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, seen.statement.currency)},
     {id: "balance", name: "Balance", kind: "decimal", field: "balance", value: (row) => row.balance, cell: (row) => money(row.balance, seen.statement.currency)},
     {id: "note", name: "Note", kind: "text", wide: true, wideOnly: true, value: (row) => row.note ?? ""}]});
@@ -57,12 +58,12 @@ export function show(page) {
   const keys = table({title: "Keys", name: "keys", key: "key-", page, search: false, sort: "-id", empty: "No key yet.", columns: [
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
-    {id: "hint", name: "Begins with", kind: "text", value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
+    {id: "hint", name: "Begins with", kind: "text", wideOnly: true, value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
     {id: "name", name: "Name", kind: "text", wide: true, value: (row) => row.Name || null},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
-  const body = el("div", {class: "view"}, links, actions ?? "", tiles, el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
+  const body = el("div", {class: "view"}, links, tiles, actions ?? "", el("div", {class: "columns"}, panel("Traffic", traffic), box(zones)), box(invoices),
     box(ledger), el("div", {class: "columns"}, contract, box(credits)), el("div", {class: "columns"}, box(keys), box(alerts)));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such account. ", el("a", {href: page.href("/operator/accounts", {account: null})}, "All accounts"));
   page.root.append(head, missing, body);
@@ -112,9 +113,9 @@ export function show(page) {
   }
 
   async function readLists() {
-    const [made, raised, declared] = await Promise.all([operation(page, "key list"), operation(page, "alerts"), operation(page, "catalog show", {list: "accounts", id: account})]);
-    if (!page.failed(made)) keys.set(made.answer.Items.filter((one) => one.Account === account));
-    if (!page.failed(raised)) alerts.set(raised.answer.alerts.filter((one) => one.account === account));
+    const [made, raised, declared] = await Promise.all([operation(page, "key list", {account}), operation(page, "alerts", {account}), operation(page, "catalog show", {list: "accounts", id: account})]);
+    if (!page.failed(made)) keys.set(made.answer.Items);
+    if (!page.failed(raised)) alerts.set(raised.answer.alerts);
     const agreed = declared.ok ? declared.answer?.document?.contract ?? declared.answer?.contract : null;
     fill(contract, el("h2", {}, "Contract"), agreed ? facts(agreed) : el("p", {class: "soft"}, declared.ok ? "None: the list prices hold." : "The catalogue declares it: an account's \"contract\"."));
   }

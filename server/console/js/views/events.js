@@ -39,6 +39,12 @@ const at = (row) => Date.parse(row.timestamp);
 const fields = (row) => Object.entries(row).filter(([, value]) => value !== "").map(([name, value]) => ({name,
   value, only: FINDS[name] ? {[FINDS[name]]: value} : null}));
 
+/* On a phone without year and seconds. */
+function shortly(text) {
+  const [, day, year, minutes, seconds] = /^(.*)( \d{4})(, \d+:\d+)(.*)$/.exec(text);
+  return [day, el("span", {class: "wide-only"}, year), minutes, el("span", {class: "wide-only"}, seconds)];
+}
+
 export function show(page) {
   let zones = null; // the account's shield zones, once they are here
   const about = () => chosen(zones ?? [], page.query), shield = () => about().shield;
@@ -49,7 +55,7 @@ export function show(page) {
   const text = (name) => (row) => row[name] || null;
   const list = entries({page, label: "Shield events", name: "events", fields, time: at, older: before,
     columns: [
-      {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, time(at(row), page.zone, true))},
+      {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, shortly(time(at(row), page.zone, true)))},
       {id: "action", name: "Action", value: text("action")}, {id: "ruleName", name: "Rule", value: (row) => row.ruleName || row.ruleId || null},
       {id: "severity", name: "Severity", value: text("severity")}, {id: "ip", name: "Address", value: text("ip")},
       {id: "country", name: "Country", value: text("country")}, {id: "url", name: "URL", value: text("url"), wide: true},

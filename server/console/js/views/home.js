@@ -10,7 +10,7 @@ import {inCurrency, rounded} from "../money.js";
 import {metrics, monthBeside, operation} from "../operator.js";
 import {table} from "../table.js";
 
-const TOP = 10, MINUTES = 10;
+const TOP = 10, LISTED = 6, MINUTES = 10;
 const LISTS = [["grown", "in money"], ["grown_percent", "in percent"], ["fallen", "who fell"]];
 
 const customer = (page, row) => el("a", {href: page.href(`/accounts/${row.account ?? row.id}`)}, row.name || `Account ${row.account ?? row.id}`);
@@ -24,7 +24,8 @@ export function show(page) {
   const which = el("span", {class: "segments", role: "group", "aria-label": "Which"});
   const grown = table({title: "Who grew", label: "Customers whose charges changed most", name: "grown", key: "grown-", page, search: false, tools: [which], file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "No charges changed.", columns: [named, amount("charges", "This month"), {...amount("previous", "Before"), wideOnly: true}, amount("change", "Change"),
-      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => (row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
+      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => el("a", {class: "delta", href: page.href("/overview", {account: row.account, range: null, from: `${summary.month}-01`, to: new Date(page.now()).toISOString().slice(0, 10), by: "month", why: "bandwidth"}),
+        "aria-label": `Why did ${row.name} change?`}, row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
   const overdue = table({title: "Overdue", label: "Customers with most overdue", name: "overdue", key: "overdue-", page, search: false, file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "Nothing is overdue.", columns: [named, amount("overdue", "Overdue"), amount("owed", "Owed")]});
 
@@ -50,6 +51,7 @@ export function show(page) {
     fill(which, LISTS.map(([id, name]) => el("button", {type: "button", "aria-pressed": String(id === chosen()), onclick: () => page.set({list: id === "grown" ? null : id})}, name)));
     grown.set(rows(chosen()));
     overdue.set(rows("most_overdue"));
+    if (summary.currencies.some((one) => one.overdue_accounts > LISTED)) overdue.foot(el("a", {href: page.href("/operator/accounts", {sort: "-overdue"})}, `All ${summary.currencies.reduce((sum, one) => sum + one.overdue_accounts, 0)} overdue`));
   }
 
   /* --- state --- */
@@ -57,7 +59,7 @@ export function show(page) {
   function drawState() {
     if (!figures) return;
     const all = reasons(figures);
-    fill(health, el("span", {class: all.length ? "chip warn" : "chip on"}, all.length ? "Look" : "Well"), " ", el("span", {data: {field: "health", value: all.map((one) => one.id).join(" ") || "well"}}, sentence(all)), " ", el("a", {href: page.href("/operator/health")}, "Health"));
+    fill(health, el("span", {class: all.length ? "chip warn" : "chip on"}, all.length ? "Needs a look" : "All well"), " ", el("span", {data: {field: "health", value: all.map((one) => one.id).join(" ") || "well"}}, sentence(all)), " ", el("a", {href: page.href("/operator/health")}, "Health"));
     const item = (id, text, href, to) => el("li", {data: {todo: id}}, text, " ", el("a", {href}, to)), n = (name) => figures[`tollbook_${name}`] ?? 0;
     const intake = page.href("/operator/intake");
     const list = [
@@ -67,7 +69,7 @@ export function show(page) {
           page.href("/operator/run", {month: monthBeside(summary.month, -1)}), "Month's run") : null]),
       summary?.incomplete.accounts ? item("unpriced", [`${count(summary.incomplete.accounts, "account")} cannot be rated whole: `, summary.incomplete.first.slice(0, 3).map((row, at) => [at ? ", " : "", customer(page, row)]), summary.incomplete.accounts > 3 ? " and more." : "."],
         page.href("/operator/accounts", {sort: "monthToDate"}), "Accounts") : null,
-      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: nobody is billed for it.`, intake, "Intake") : null,
+      n("unassigned_zones") ? item("unowned", `${count(n("unassigned_zones"), "pull zone")} ${n("unassigned_zones") === 1 ? "has" : "have"} usage and no account: it is not billed.`, intake, "Intake") : null,
       n("unpriced_locations") ? item("locations", `${count(n("unpriced_locations"), "edge location")} ${n("unpriced_locations") === 1 ? "has" : "have"} no region: the usage there has no price.`, intake, "Intake") : null,
       lateSources(sources, page.now()).slice(0, 3).map((one) => item("late", `${one.source}: nothing for ${duration((page.now() - Date.parse(one.newest)) / 1000)}.`, intake, "Intake"))];
     fill(todo, list.flat(Infinity));
@@ -79,7 +81,7 @@ export function show(page) {
   }
 
   async function read() {
-    const [found, came] = await Promise.all([operation(page, "account summary"), operation(page, "intake")]);
+    const [found, came] = await Promise.all([operation(page, "account summary", {top: LISTED}), operation(page, "intake")]);
     if (!page.failed(found)) summary = found.answer;
     if (!page.failed(came)) sources = came.answer.sources;
     draw();
@@ -98,10 +100,10 @@ export function show(page) {
   const regions = table({title: "Regions", name: "regions", key: "region-", page, search: false, sort: "-TotalBandwidthUsed",
     empty: "No region had traffic in this time.", rowData: (row) => ({region: row.id}),
     columns: [{id: "name", name: "Region", kind: "text", value: (row) => row.name ?? row.id, title: () => "Show this region alone",
-      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, region: row.id, show: page.query.get("show")}))]});
   const accounts = table({title: "Most traffic", name: "top-accounts", key: "top-", page, search: false, rowData: (row) => ({account: row.id}), empty: "No account had traffic in this time.",
     columns: [{id: "name", name: "Customer", kind: "text", value: (row) => row.name, title: (row) => `${row.name}, account ${row.id}`, cell: (row) => customer(page, row)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed")]});
+      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, account: row.id}))]});
   const filter = el("span", {});
   const below = el("div", {class: "columns"}, el("section", {class: "panel"}, accounts.node), el("section", {class: "panel"}, regions.node));
   const traffic = board(page, {below: [below], query: () => ({rank: "accounts", top: TOP, sort: "TotalBandwidthUsed", region: page.query.get("region")}),

@@ -3,61 +3,62 @@
 
 import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
-import {announce, download, el, figure, fill} from "../dom.js";
+import {announce, el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
 import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
+import {printsAs} from "../paper.js";
 import {table} from "../table.js";
+import {monthSpans, whyButton, whyPanel} from "../why.js";
 
-/* A document's form, its name on screen, the end of its file's name. An electronic invoice may lack something, which the server says. */
-const FORMS = [["pdf", "PDF", ".pdf"], ["ubl", "UBL", "-ubl.xml", true], ["xrechnung", "XRechnung", "-xrechnung.xml", true], ["csv", "CSV", ".csv"],
-  ["focus", "FOCUS", ".focus.csv"], ["json", "JSON", ".json"]];
+const FORMS = {pdf: "PDF", ubl: "UBL", xrechnung: "XRechnung", csv: "CSV", focus: "FOCUS", json: "JSON"};
 
 export function show(page) {
   const path = `/billing/invoices/${encodeURIComponent(page.params.number)}`;
   const {names, done} = zoneNames(page);
   const facts = el("dl", {class: "facts"});
-  const lacks = el("div", {role: "status"});
-  const files = el("p", {class: "segments"}, el("a", {class: "button", href: page.file(path, {format: "html"}), target: "_blank"}, "Print"), FORMS.map(([form, name, end, mayLack]) => {
-    const file = `${page.params.number}${end}`;
-    return mayLack ? el("button", {type: "button", onclick: (event) => save(event.currentTarget, form, name, file)}, name)
-      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name);
-  }));
+  const files = el("p", {class: "segments"}), lacks = el("div", {});
 
-  async function save(button, form, name, file) {
-    const answer = await page.get(path, {query: {format: form}, accept: "application/xml"});
-    if (answer.ok) return download(file, "application/xml", answer.data);
-    if (answer.status !== 400) return page.failed(answer);
-    button.disabled = true;
-    lacks.append(el("p", {class: "notice", id: `lacks-${form}`}, `This invoice cannot be ${name}: ${answer.message}`));
-    button.setAttribute("aria-describedby", `lacks-${form}`);
+  /* An electronic invoice may lack something: its button says what, and does nothing. */
+  function drawForms(forms) {
+    const rows = Object.entries(FORMS).map(([form, name]) => ({name, ...forms.find((one) => one.form === form)})), lacking = rows.filter((row) => row.lacks);
+    fill(files, el("button", {type: "button", onclick: () => print()}, "Print"), rows.map(({form, name, file, lacks: lack}) => (lack
+      ? el("button", {type: "button", disabled: true, title: lack, "aria-describedby": `lacks-${form}`}, name)
+      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name))));
+    fill(lacks, lacking.map((row) => el("p", {class: "help", id: `lacks-${row.form}`}, `No ${row.name}: ${row.lacks}`)));
   }
 
   const paper = el("iframe", {class: "paper", title: `Invoice ${page.params.number}`, sandbox: ""});
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
+  const reason = whyPanel(page, {spans: () => (invoice?.kind === "invoice" && invoice.state !== "void" ? monthSpans(invoice.period.start.slice(0, 7)) : null), ids: ["charges"]});
+  const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, reason.node, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
   const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
   let invoice = null;
-  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true})]).then(([answer, list]) => {
+  const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true}), page.get(`${path}/forms`)]).then(([answer, list, forms]) => {
     missing.hidden = answer.status !== 404;
-    if (page.failed(answer) || page.failed(list)) return;
+    if (page.failed(answer) || page.failed(list) || page.failed(forms)) return;
+    drawForms(forms.data.forms);
     invoice = answer.data;
     whole.hidden = false;
-    if (!paper.src) paper.src = page.file(path, {format: "html"});
+    if (!paper.src) {
+      paper.src = page.file(path, {format: "html"});
+      page.get(path, {query: {format: "html"}, accept: "text/html"}).then((html) => { if (html.ok) printsAs(html.data, page.signal); });
+    }
     const listed = list.data.invoices.find((one) => one.number === invoice.number), state = listed ? stateOf(listed, page.now()) : invoice.state;
-    const amount = (name, text) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)))];
+    const amount = (name, text, more) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)), more)];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
-      amount("subtotal", "Without tax"), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      amount("subtotal", "Without tax", invoice.kind === "invoice" ? whyButton(page, "charges", "This invoice") : null), amount("total", "Total"), amount("payable", "To be paid when issued"),
       [["replaces", "Replaces"], ["replacedBy", "Replaced by"]].map(([name, text]) => (listed?.[name] ? [el("dt", {}, text),
         el("dd", {}, el("a", {href: page.href(`/billing/${listed[name]}`)}, listed[name]))] : [])),
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
     lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
+    reason.update();
   });
   let loaded = load();
 
@@ -65,6 +66,7 @@ export function show(page) {
   function update() {
     const line = Number(page.query.get("line")) || 0, of = page.query.get("day") ?? "";
     const wanted = `${line} ${of} ${page.zone}`;
+    reason.update();
     if (wanted === shown) return;
     shown = wanted;
     if (lines.rows.length) lines.set(lines.rows);

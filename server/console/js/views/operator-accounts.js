@@ -26,7 +26,7 @@ export function show(page) {
       cell: (row) => el("a", {href: page.href(`/accounts/${row.account}`, {account: null})}, row.name)},
     {id: "pays", name: "Pays", kind: "text", wideOnly: true, value: (row) => (row.prepaid ? "prepaid" : "by invoice")},
     column("monthToDate", "This month", (row) => row.monthToDate, {field: "monthToDate",
-      cell: (row) => [row.why ? el("span", {class: "chip warn", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
+      cell: (row) => [row.why ? el("span", {class: "chip warn wide-only", title: row.why}, "incomplete") : "", row.why ? " " : "", amount(row, row.monthToDate)]}),
     column("forecast", "To its end", (row) => forecasts.get(row.account)?.p50, {sort: false,
       title: (row) => (forecasts.has(row.account) ? `with 90 % likely ${money(forecasts.get(row.account).p5, "", row.currency)} to ${money(forecasts.get(row.account).p95, row.currency)}` : "")}),
     column("balance", "Balance", (row) => row.balance, {field: "balance"}),

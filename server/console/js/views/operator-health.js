@@ -41,10 +41,10 @@ export function show(page) {
       fact("Version", "version", page.session.version, page.session.version),
       fact("Runs for", "process_start_time_seconds", found.process_start_time_seconds, duration(Date.now() / 1000 - found.process_start_time_seconds)),
       fact("Writer", "tollbook_writer_alive", found.tollbook_writer_alive, found.tollbook_writer_alive ? "at work" : "cannot write: see the server's messages", !found.tollbook_writer_alive),
-      fact("Writes that wait", "tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue)),
+      fact("Writes queued", "tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue)),
       fact("Connections", "tollbook_connections", connections, number(connections)),
       fact("Memory", "process_resident_memory_bytes", found.process_resident_memory_bytes, bytes(found.process_resident_memory_bytes)),
-      fact("Messages that wait", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
+      fact("Messages to be sent", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
     fill(file, el("h2", {}, "The database"), el("dl", {class: "facts"},
       fact("Size", "tollbook_store_bytes", held, bytes(held)),
       fact("Write-ahead log", "tollbook_wal_bytes", found.tollbook_wal_bytes, bytes(found.tollbook_wal_bytes)),

@@ -10,7 +10,7 @@ import {table} from "../table.js";
 const SECONDS = 5, SAMPLES = 60;
 
 export function show(page) {
-  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Intake"}), cures = panel("What needs somebody"), facts = panel("Since the beginning");
+  const tiles = el("div", {class: "tiles", role: "group", "aria-label": "Intake"}), cures = panel("What needs attention"), facts = panel("Since the beginning");
   const refused = table({label: "Refused lines by reason", title: "Refused lines by reason", name: "refused", page, search: false, sort: "-lines", columns: [
     {id: "lines", name: "Lines", kind: "number", field: "lines", value: (row) => row.lines, cell: (row) => number(row.lines)},
     {id: "reason", name: "Reason", kind: "text", wide: true, value: (row) => row.reason},
@@ -52,8 +52,8 @@ export function show(page) {
   }
   const rates = (id) => samples.slice(1).map((one, at) => Math.max(0, (one.found[id] - samples[at].found[id]) / (one.at - samples[at].at) * 1000));
 
-  function cure(n, text, command) {
-    return n ? el("div", {class: "notice"}, el("p", {}, text), el("pre", {tabindex: "0"}, command)) : null;
+  function cure(n, text, command, link) {
+    return n ? el("div", {class: "notice"}, el("p", {}, text, link), command && el("pre", {tabindex: "0"}, command)) : null;
   }
 
   function draw(found) {
@@ -65,18 +65,18 @@ export function show(page) {
       tile("Newest log", age("logs") === undefined ? "none" : duration(age("logs")), "since something new of a request log was stored"),
       tile("Newest counters", age("buckets") === undefined ? "none" : duration(age("buckets")), "since something new of the import format was stored"),
       tile("Newest hour", found.tollbook_newest_bucket_age_seconds === undefined ? "none" : duration(found.tollbook_newest_bucket_age_seconds), "since the newest hour with usage began"),
-      tile("Bodies that wait", figure("tollbook_intake_queue", found.tollbook_intake_queue, number(found.tollbook_intake_queue))),
-      tile("Writes that wait", figure("tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue))));
+      tile("Bodies queued", figure("tollbook_intake_queue", found.tollbook_intake_queue, number(found.tollbook_intake_queue))),
+      tile("Writes queued", figure("tollbook_writer_queue", found.tollbook_writer_queue, number(found.tollbook_writer_queue))));
     const list = [
-      cure(found.tollbook_unassigned_zones, `${count(found.tollbook_unassigned_zones, "pull zone")} with usage and without an account: nobody is billed for it. Declare it in the catalogue; it is listed below.`,
+      cure(found.tollbook_unassigned_zones, `${count(found.tollbook_unassigned_zones, "pull zone")} with usage and without an account: it is not billed. Declare it in the catalogue; it is listed below.`,
         "tollbook apply --db FILE catalog.json"),
       cure(found.tollbook_unpriced_locations, `${count(found.tollbook_unpriced_locations, "edge location")} that no region names: the usage there has no price. Give the location a region in the catalogue${locations.length ? `: ${locations.join(", ")}` : ""}.`,
         "tollbook apply --db FILE catalog.json"),
-      cure(found.tollbook_store_lines_rejected, `${count(found.tollbook_store_lines_rejected, "line")} refused so far, listed below by reason. Another format is chosen with --format; the text of all that is kept:`,
-        "tollbook query --db FILE 'SELECT line, byte, reason, CAST(text AS TEXT) FROM reject'"),
+      cure(found.tollbook_store_lines_rejected, `${count(found.tollbook_store_lines_rejected, "line")} refused so far, listed below by reason. Another format is chosen with --format. `,
+        null, el("a", {href: page.href("/logs", {tab: "refused", last: "3d"})}, "The lines of the last 72 hours")),
     ].filter(Boolean);
     const says = list.map((one) => one.textContent).join("\n"); // a command that is being copied stays where it is
-    if (says !== said) fill(cures, el("h2", {}, "What needs somebody"), list.length ? list : el("p", {}, "Nothing: every zone has an account, every location a region, no line was refused."));
+    if (says !== said) fill(cures, el("h2", {}, "What needs attention"), list.length ? list : el("p", {}, "Nothing: every zone has an account, every location a region, no line was refused."));
     said = says;
     const fact = (name, id) => [el("dt", {}, name), el("dd", {}, figure(id, found[id], number(found[id])))];
     fill(facts, el("h2", {}, "Since the beginning"), el("dl", {class: "facts"}, fact("Lines accepted", "tollbook_store_lines_accepted"),

@@ -87,8 +87,14 @@ export function show(page) {
 }
 
 function traffic(page, id, name) {
-  const made = board(page, {query: () => ({zone: id, top: 1}), f: (data) => name?.(data.zones.items[0]?.name ?? `Zone ${id}`), hint: () => "No traffic of this zone in this time. Choose a longer time."});
-  return {node: made.node, update: made.update};
+  const only = el("p", {class: "chips", hidden: true}), region = () => page.query.get("region");
+  const made = board(page, {query: () => ({zone: id, top: 1, region: region()}), f(data) {
+    name?.(data.zones.items[0]?.name ?? `Zone ${id}`);
+    only.hidden = !region();
+    fill(only, el("span", {class: "chip on"}, `only ${data.regions.find((one) => one.id === region())?.name ?? region()}`,
+      el("button", {type: "button", "aria-label": "All regions", title: "All regions", onclick: () => page.set({region: null})}, "×")));
+  }, hint: () => "No traffic of this zone in this time. Choose a longer time."});
+  return {node: el("div", {class: "view"}, only, made.node), update: made.update};
 }
 
 function feature(page, id, what) {

@@ -1,6 +1,6 @@
 /* All zones: searched and sorted by the server, read page by page as they come into sight. */
 
-import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
+import {changeColumn, serverSort, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
 import {money, month as monthName} from "../format.js";
@@ -19,8 +19,8 @@ export function show(page) {
     {id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => [el("a", {href: page.href(`/zones/${row.id}`)}, row.name), row.deleted ? el("span", {class: "chip"}, "deleted") : ""]},
     {id: "id", name: "ID", kind: "number", sort: false, wideOnly: true, value: (row) => row.id},
-    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), {...changeColumn("TotalRequestsServed"), sort: false}, ...trafficColumns(["TotalBandwidthUsed"]),
-    ...(hasCharges ? [{id: "MonthlyUsage", name: chargesOf, kind: "decimal", sort: false, field: "MonthlyUsage",
+    sparkColumn(page), ...trafficColumns(["TotalRequestsServed"]), changeColumn("TotalRequestsServed", (row, why) => page.href(`/zones/${row.id}`, why)), ...trafficColumns(["TotalBandwidthUsed"]),
+    ...(hasCharges ? [{id: "charges", name: chargesOf, kind: "decimal", field: "MonthlyUsage",
       value: (row) => charges.get(Number(row.id)), cell: (row) => rounded(charges.get(Number(row.id)), currency),
       title: (row) => `${money(charges.get(Number(row.id)), currency)}: charges of ${monthName(chargedMonth())} before tax`}] : []),
     ...trafficColumns(["CacheHitRate", "Errors5xx", "Errors4xx", "AverageOriginResponseTime"]),
@@ -31,7 +31,7 @@ export function show(page) {
     onsort: () => {}, onsearch: () => {}, want: list.want, all: list.all, file: hasCharges ? inCurrency(() => currency) : [], empty: "No zone yet. Your provider adds zones to this account."});
   page.root.append(pageHead(page, "Zones", {range: true}), el("section", {class: "panel"}, t.node));
 
-  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(page.query.get("sort"))});
+  const query = (number) => ({...asked(page.range()), account: page.account, top: PAGE, page: number, search: page.query.get("search"), sort: serverSort(hasCharges || !page.query.get("sort")?.endsWith("charges") ? page.query.get("sort") : null, page.range())});
 
   /* What the clock has moved on is another question: rows of the old one go. */
   function moving() {
@@ -58,7 +58,7 @@ export function show(page) {
     if (!hasCharges || month === charged) return;
     charged = month;
     charges.clear();
-    chargesOf.textContent = month === running() ? `${monthName(month)} so far` : `Charges, ${monthName(month)}`;
+    chargesOf.textContent = month === running() ? `${monthName(month)} so\u00a0far` : `Charges, ${monthName(month)}`;
     askingCharges?.abort();
     const signal = (askingCharges = new AbortController()).signal, show = (found) => {
       if (month !== charged) return;
@@ -85,10 +85,4 @@ export function show(page) {
   }
   update();
   return {update};
-}
-
-/* The page writes "-field" for the largest first; the API's order is that without a "-". */
-function serverSort(text) {
-  const descending = (text ?? "-TotalRequestsServed").startsWith("-"), field = (text ?? "TotalRequestsServed").replace(/^-/, "");
-  return descending === (field === "name") ? `-${field}` : field;
 }
