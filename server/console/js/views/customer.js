@@ -68,6 +68,7 @@ export function show(page) {
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
     {id: "hint", name: "Begins with", kind: "text", wideOnly: true, value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
+    {id: "name", name: "Name", kind: "text", wide: true, value: (row) => row.Name || null},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
