@@ -160,6 +160,20 @@ class Operations(Case):
         self.assertEqual(self.server.ask("POST", "/ledger?dryRun=true", "operator", json.dumps(own).encode()).status, 200)
         self.assertIn("own path", self.ask("ledger", {"account": 2}).json()["out"], "a path of its own ignores it")
 
+    def test_what_reads_and_then_writes_is_tried_too(self):
+        self.ask("book-add", {**BOOK, "book": "tried", "effective_from": "2026-01-01T00:00:00Z"})
+        self.assertEqual(self.ask("book-add?shadow=true", {**BOOK, "book": "tried-shadow", "effective_from": "2027-01-01T00:00:00Z"}).status, 201)
+        states = {one["book"]: one["state"] for one in self.ask("book-list").json()["answer"]["books"]}
+        tried = self.ask("book-activate?dryRun=true", {"book": "tried-shadow"}).json()
+        self.assertEqual((tried["answer"]["active"], tried["no"]), (True, False))
+        self.assertEqual({one["book"]: one["state"] for one in self.ask("book-list").json()["answer"]["books"]}, states)
+        self.assertEqual(self.ask("book-activate", {"book": "tried-shadow"}).json()["answer"]["active"], True)
+        for name, given in (("alerts", {"on": True}), ("ledger-grace", {"days": "5"})):
+            before = self.ask(name, {}).json()["answer"]
+            self.assertEqual(self.ask(name + "?dryRun=true", given).status, 200)
+            self.assertEqual(self.ask(name, {}).json()["answer"], before)
+        self.assertIn("out", self.ask("key-list?dryRun=true").json())  # what only reads is as ever
+
     def test_one_object_of_the_catalogue_changes(self):
         def whole():
             return json.loads(self.ask("catalog-show", {}).json()["out"])

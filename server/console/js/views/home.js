@@ -43,7 +43,7 @@ export function show(page) {
     if (!summary) return;
     const last = monthName(toMs(`${monthBeside(summary.month, -1)}-01`)).split(" ")[0];
     fill(tiles, summary.currencies.map((one) => [
-      tile("This month so far", "charges", one, one.percent === null ? "without tax" : `${change(one.charges, one.previous).text} on ${last} to the same hour, without tax`),
+      tile("This month so far", "charges", one, one.percent === null ? "without tax" : `${change(one.charges, one.previous).text} on the same part of ${last}, without tax`),
       tile("Owed", "owed", one, "invoices and debits not paid"),
       tile("Overdue", "overdue", one, one.overdue_accounts ? count(one.overdue_accounts, "account") : "none", one.overdue_accounts),
       tile(`${last}, not billed yet`, "unbilled", one, one.unbilled_accounts ? count(one.unbilled_accounts, "account") : "all billed")]));
