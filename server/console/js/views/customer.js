@@ -38,7 +38,7 @@ export function show(page) {
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining && decimalCompare(row.remaining, "0") > 0 ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", wideOnly: true, value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
-    {id: "files", name: "Files", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => [file(row.number, "pdf", "PDF", ".pdf"), " ", file(row.number, "xrechnung", "XRechnung", "-xrechnung.xml")]}]});
+    {id: "files", name: "Files", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => file(row.number, "pdf", "PDF", ".pdf")}]}); // the invoice's page has its other forms, and says what they lack
   const ledger = table({title: "Ledger", label: "Entries of the ledger", name: "ledger", key: "ledger-", page, search: false, file: [{id: "currency", name: "currency", value: () => seen.statement?.currency}], empty: "No entry yet.", columns: [
     {id: "time", name: "When", kind: "time", value: (row) => row.time, cell: (row) => day(row.time), title: (row) => time(row.time, page.zone)},
     {id: "kind", name: "Kind", kind: "text", value: (row) => spaced(row.kind)},
