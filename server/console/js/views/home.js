@@ -25,7 +25,7 @@ export function show(page) {
   const grown = table({title: "Who grew", label: "Customers whose charges changed most", name: "grown", key: "grown-", page, search: false, tools: [which], file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "No charges changed.", columns: [named, amount("charges", "This month"), {...amount("previous", "Before"), wideOnly: true}, amount("change", "Change"),
       {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => el("a", {class: "delta", href: page.href("/overview", {account: row.account, range: null, from: `${summary.month}-01`, to: new Date(page.now()).toISOString().slice(0, 10), by: "month", why: "bandwidth"}),
-        "aria-label": `Why did ${row.name} change?`}, row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
+        "aria-label": `${row.percent === null ? "new" : change(row.charges, row.previous).text}: why did ${row.name} change?`}, row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
   const overdue = table({title: "Overdue", label: "Customers with most overdue", name: "overdue", key: "overdue-", page, search: false, file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "Nothing is overdue.", columns: [named, amount("overdue", "Overdue"), amount("owed", "Owed")]});
 
