@@ -34,8 +34,8 @@ TB_MUST_USE tb_code tb_account_forecast(tb_store *store, const tb_month_books *b
                                         tb_forecast *ret_forecast, tb_error *err);
 
 /* Forecasts the running month; for a prepaid account also how long its balance lasts, up to the month's end, in the
- * month's last week up to the end of the next month. The question gives account, now (at_us),
- * seed, paths and limits. tb_forecast_answer gives it as the JSON of GET /billing/forecast. */
+ * month's last week up to the end of the next month. Of the question: account, at_us (now), paths, seed and limits.
+ * tb_forecast_answer gives it as the JSON of GET /billing/forecast. */
 TB_MUST_USE tb_code tb_running_forecast(tb_store *store, const tb_forecast_question *question,
                                         tb_forecast *ret_forecast, tb_error *err);
 TB_MUST_USE tb_code tb_forecast_answer(tb_store *store, const tb_forecast_question *question, tb_buf *out, tb_error *err);

@@ -145,11 +145,15 @@ static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
 {
     char text[24];
     const tb_param *p = r->account ? tb_param_find(args->operation, "account", 7) : NULL;
-    const tb_arg *given = p ? tb_arg_of(args, "account") : NULL;
-    if (given && given->number != r->account)
-        return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", given->number);
-    const int n = snprintf(text, sizeof text, "%" PRId64, r->account);
-    return p && !given ? tb_args_add(args, p, text, (size_t)n, err) : TB_OK;
+    const tb_arg *given;
+    size_t n = 0;
+    if (!p) return TB_OK;
+    for (; (given = tb_arg_nth(args, "account", n)) != NULL; n++)
+        if (given->number != r->account)
+            return tb_fail(err, TB_E_NOT_FOUND, "account", "There is no account %" PRId64 ".", given->number);
+    if (n) return TB_OK;
+    const int len = snprintf(text, sizeof text, "%" PRId64, r->account);
+    return tb_args_add(args, p, text, (size_t)len, err);
 }
 
 static tb_code check_writing(const request *r, op_work *w, tb_error *err)

@@ -4,11 +4,13 @@ import re
 from decimal import Decimal
 
 from cases_keys import Steps
-from cases_plain import PlainCase
-from pages import axe
+from pages import ConsoleCase, axe
+from pictures import Fixtures
 
 
-class Budget(PlainCase):
+class Budget(ConsoleCase):
+    served = Fixtures
+
     def tearDown(self):
         for one in self.alerts():
             self.server.ask("DELETE", f"/billing/alerts/{one['id']}", "admin")
@@ -49,7 +51,6 @@ class Budget(PlainCase):
         self.assertEqual(self.alerts(), [{"id": "budget", "kind": "forecast", "above": "500", "probability": "0.5", "own": True, "raised": None, "seen": None}])
         self.assertIn("at least 50 % likely above 500.00", page.text("[data-alert=budget]"))
         self.assertIn("Messages about alerts are off", page.text(".budget"))
-        self.assertEqual(axe(page), [])
 
         page.click(page.named("button", "Change"))
         page.script("const one = document.querySelector('.budget-alert select'); one.value = '0.9'; document.querySelector('.budget .amount').select()")
@@ -63,8 +64,9 @@ class Budget(PlainCase):
         page.click(page.named("button", "Remove: The month at least 90 % likely above 1,250.50\xa0USD"))
         page.wait("!document.querySelector('[data-alert]')")
         self.assertEqual(self.alerts(), [])
-        told = self.server.ask("POST", "/operations/audit", "operator", b'{"format": "json"}').json()["answer"]["entries"]
+        told = self.server.ask("POST", "/operations/audit", "operator", b'{"format": "json"}', Content_Type="application/json").json()["answer"]["entries"]
         self.assertEqual([one["operation"] for one in told if one["operation"].startswith("alert ")][-3:], ["alert set", "alert set", "alert drop"])
+        self.assertEqual(axe(page), [])
 
     def test_the_line_is_dragged_by_mouse_touch_and_keys(self):
         page = self.signed_in("admin", "/billing")
@@ -101,7 +103,7 @@ class Budget(PlainCase):
 
     def test_twelve_months_and_the_forecast_in_money(self):
         page = self.signed_in("user", "/billing")
-        self.assertEqual(self.texts(page, ".tiles.money .tile .name"), ["Due 15 Nov 2026", "This month so far", "At the month's end"])
+        self.assertEqual(page.script("return [...document.querySelectorAll('.tiles.money .tile .name')].map(one => one.textContent)"), ["Due 15 Nov 2026", "This month so far", "At the month's end"])
         self.shown(page)
         head, *rows = self.table(page)
         totals = {one["month"]: one["total"] for one in self.server.get("/billing/invoices").json()["invoices"]}
@@ -109,7 +111,8 @@ class Budget(PlainCase):
         self.assertEqual([row[1] for row in rows], ["–"] + [f"{Decimal(totals[f'2026-{n:02}']):,.2f}\xa0USD" for n in range(1, 11)] + ["–"])
         gross = self.server.get("/billing/forecast").json()["money"]["gross"]
         self.assertEqual(rows[-1][3], f"{gross['p50']}\xa0USD ({gross['p5']}\xa0USD to {gross['p95']}\xa0USD)")
-        every = self.server.ask("POST", "/operations/forecast", "operator", b'{"all": true, "format": "json"}').json()["answer"]["accounts"]
+        every = self.server.ask("POST", "/operations/forecast", "operator", b'{"all": true, "format": "json"}',
+                                Content_Type="application/json").json()["answer"]["accounts"]
         self.assertEqual([one["money"]["gross"] for one in every if one["account"] == 3], [gross], "one forecast of a month")
         self.assertEqual(page.script("return performance.getEntriesByType('resource').filter(one => /invoices\\/20/.test(one.name)).length"), 0)
         page.click(page.named("button", "By zone"))
@@ -124,9 +127,11 @@ class Budget(PlainCase):
         self.assertEqual(axe(page), [])
 
     def test_who_sees_bills_sees_alerts_and_sets_none(self):
-        self.server.ask("POST", "/billing/alerts", "operator", json.dumps({"account": 3, "id": "mine", "kind": "balance", "below": "-50"}).encode())
+        self.server.ask("POST", "/billing/alerts", "operator", json.dumps({"account": 3, "id": "mine", "kind": "balance", "below": "-50"}).encode(),
+                        Content_Type="application/json")
         for key in ("user", "billing"):
-            page = self.signed_in(key, "/billing")
+            page = self.signed_in(key, "/overview" if key == "user" else "/what-if")
+            self.open(page, "/billing")
             self.shown(page)
             page.wait("document.querySelector('[data-alert=mine]')")
             self.assertIn("Balance below −50.00", page.text("[data-alert=mine]"))

@@ -264,6 +264,13 @@ class Changes(BrowserCase):
         page = self.signed_in("/do", (390, 800))
         page.wait("document.querySelectorAll('.do-groups a').length > 15")
         self.assertEqual(axe(page), [])
+        forms = page.promise("return (await import(performance.getEntriesByType('resource').map(one => one.name).find(name => name.includes('/js-forms.')))).FORMS")
+        known = {one["name"]: {p["name"] for p in one["parameters"]} for one in self.server.get("/operations", "operator").json()["operations"]}
+        for form in forms:
+            if "operation" in form:
+                named = [*form.get("fields", []), *form.get("fixed", {}), *form.get("hidden", []), *form.get("labels", {}), *form.get("helps", {}), *form.get("needs", []),
+                         *(form[one] for one in ("minus", "reference", "shadows") if one in form)]
+                self.assertLessEqual(set(named), known[form["operation"]], form["id"])
         addresses = page.script("return [...document.querySelectorAll('.do-groups a')].map(one => one.getAttribute('href'))")
         for address in addresses:
             with self.subTest(form=address):

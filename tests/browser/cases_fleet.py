@@ -261,12 +261,15 @@ class Customer(FleetCase):
         link = page.script("return document.querySelector('a[download$=\".pdf\"]').getAttribute('href')")
         self.assertIn("account=3", link)
         self.assertTrue(self.server.get(link, "operator").body.startswith(b"%PDF"))
+        page.click(page.named("button", f"{number} as XRechnung"))
+        page.wait(f"document.querySelector('main .trouble').textContent.includes('{number} cannot be XRechnung')", "there is no seller, which it needs")
+        self.assertTrue(page.script("return document.querySelector('button[aria-label$=\"as XRechnung\"]').disabled"))
         page.click(page.named("link", number))
         page.wait(f"document.querySelector('main h1').textContent === '{number}'")
         self.open(page, f"/billing/{number}?account=3&line=1")
         self.assertIn("Line 1", page.text("[aria-label='The line taken apart']"))
         self.assertIn("kite-3-1", page.text("main"))
-        page.quiet()
+        page.quiet("400")
 
     def test_one_that_is_not_there(self):
         page = self.signed_in("operator", "/accounts/9999")

@@ -37,16 +37,17 @@ class MonthsRun(BrowserCase):
         run("import", "--db", server.db, "-", stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
         for month in MONTHS:
             run("invoice", "--db", server.db, "--month", month, "--finalize", expect=1)  # NO_BOOK is refused
+        cls.support = server.make_key(0, "Support")
         server.start()
 
     def operation(self, name, **given):
         return self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json").json()
 
-    def run_of(self, month, *size):
+    def run_of(self, month, *size, key=None):
         page = self.page(*size)
         page.goto(f"{self.server.url}/console/operator/run?month={month}")
         page.wait("document.querySelector('form#sign-in #key')")
-        page.type("#key", self.server.keys["operator"])
+        page.type("#key", key or self.server.keys["operator"])
         page.keys("Enter")
         page.wait(f"document.querySelectorAll('tr[data-account]').length === {len(NAMES) + 2}")  # and two accounts with nothing
         return page
@@ -119,12 +120,12 @@ class MonthsRun(BrowserCase):
 
     def test_3_all_that_is_left_is_one_run_and_says_by_name_what_failed(self):
         page = self.run_of(OCTOBER)
-        page.type("input[type=search]", "acme")
+        page.type("[aria-label='Search in Invoices of the month']", "acme")
         page.wait("document.querySelectorAll('tr[data-account]').length === 2")
         page.click(page.named("button", "Choose all"))  # of what the search shows
         self.assertIn("No draft is chosen.", page.text("main"))
-        page.clear("input[type=search]")
-        page.type("input[type=search]", "nordlicht")
+        page.clear("[aria-label='Search in Invoices of the month']")
+        page.type("[aria-label='Search in Invoices of the month']", "nordlicht")
         page.wait("document.querySelectorAll('tr[data-account]').length === 1")
         page.click(page.named("button", "Choose all"))
         page.click(page.named("button", "Make 1 draft final …"))
@@ -158,4 +159,13 @@ class MonthsRun(BrowserCase):
         self.assertEqual(shown[:3], ["Final", "Name", "Total"])
         self.assertEqual(page.promise("return document.documentElement.scrollWidth <= innerWidth"), True)
         self.assertEqual(axe(page), [])
+        page.quiet("401")
+
+    def test_6_a_key_that_only_reads_sees_it_and_has_no_button(self):
+        page = self.run_of(OCTOBER, key=self.support)
+        main = page.text("main")
+        self.assertIn("A key of the role Finance or Operator makes invoices final.", main)
+        self.assertIn("The buyer's name, of ", main)
+        self.assertEqual(page.script("return [...document.querySelectorAll('main button, main input[type=checkbox]')].map(one => one.textContent).filter(text => /Void|Choose|final/.test(text))"), [])
+        self.assertEqual(page.script("return document.querySelectorAll('main input[type=checkbox], main a[href*=\"/do/\"]').length"), 0)
         page.quiet("401")

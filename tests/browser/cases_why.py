@@ -111,7 +111,7 @@ class Why(ConsoleCase):
             page = self.signed_in(key, "/billing")
             number = self.server.get("/billing/invoices", "user").json()["invoices"]
             [number] = [one["number"] for one in number if one["month"] == "2026-10"]
-            page.click(page.named("link", f"Why did it change: {number}"))
+            page.click(page.named("link", f"Why? {number}"))
             self.whole(page)
             spans = {"from_": "2026-10-01", "to": "2026-10-31", "against_from": "2026-09-01", "against_to": "2026-09-30"}
             for split in ("zone", "product", "region"):

@@ -1,5 +1,5 @@
 /* A block of request logs as the store hands it over. The checksum keeps damage out, so it is made
- * good first: what is tried is every check behind it. Whatever the bytes, opening, selecting and
+ * good first: what is tried is every check behind it. Whatever the bytes, opening, selecting, summing and
  * reading every row end in an answer or TB_E_CORRUPT. */
 #include "base/hash.h"
 #include "tollbook/requestlog.h"
@@ -43,6 +43,24 @@ static void read_all(tb_logblock *block)
         abort();
 }
 
+static void sum_all(tb_logblock *block)
+{
+    static uint16_t rows[TB_LOGBLOCK_LINES];
+    const tb_log_filter filter = {.from_ms = 0, .to_ms = INT64_C(1) << 45};
+    const tb_logsum_ask ask = {filter.from_ms, filter.to_ms, (1u << TB_LOG_VALUE_COUNT) - 1, TB_LOG_TOP_MAX};
+    tb_error err;
+    tb_buf out;
+    size_t n;
+    tb_logsum *sum = tb_logsum_new(&ask);
+    if (!sum) return;
+    tb_buf_init(&out, 64 << 20, NULL);
+    if (tb_logblock_select(block, &filter, rows, &n, &err) == TB_OK && tb_logsum_add(sum, block, rows, n, &err) == TB_OK)
+        tb_logsum_json(sum, &out);
+    else if (err.code != TB_E_CORRUPT) abort();
+    tb_buf_release(&out);
+    tb_logsum_free(sum);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tb_error err;
@@ -52,8 +70,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint64_t sum = XXH3_64bits_withSeed(copy, size, 7);
     for (int i = 0; i < 8; i++)
         copy[size + i] = (uint8_t)(sum >> 8 * i);
-    if (tb_logblock_open(block, copy, size + 8, 7, &err) == TB_OK) read_all(block);
-    else if (err.code != TB_E_CORRUPT) abort();
+    if (tb_logblock_open(block, copy, size + 8, 7, &err) == TB_OK) {
+        read_all(block);
+        sum_all(block);
+    } else if (err.code != TB_E_CORRUPT) {
+        abort();
+    }
     free(copy);
     tb_logblock_free(block);
     return 0;

@@ -32,6 +32,7 @@ IDS = {
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/v2/pullzones/?/logs": ("101", "201"),
+    "/v2/pullzones/?/logs/summary": ("101", "201"),
     f"/{DATE}/?.log": ("101", "201"),
     f"/shield/event-logs/?/{DAY}": ("41", "42"),
     f"/shield/event-logs/?/{DAY}/0": ("41", "42"),

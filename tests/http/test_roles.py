@@ -185,14 +185,18 @@ class CustomerAdmin(Keyed):
             self.assertEqual(answer.body, answers[0].body)
         self.assertEqual(self.server.get("/statistics", other["Key"]).status, 200)
         for target, document in (("/keys", {"Account": 2}), ("/operations/key-list", {"account": 2}),
-                                 ("/operations/alerts", {"account": 2}), ("/operations/key-list", {"account": 0})):
+                                 ("/operations/alerts", {"account": 2}), ("/operations/key-list", {"account": 0}),
+                                 ("/operations/alert-list", {"account": 2}), ("/operations/alert-drop", {"account": 2, "id": "a"}),
+                                 ("/operations/alert-set", {"account": 2, "id": "a"})):
             body = json.dumps(document).encode()
-            absent = json.dumps({name: 999 for name in document}).encode()
+            absent = json.dumps({**document, **{name: 999 for name in document if name.lower() == "account"}}).encode()
             known, unknown = (self.server.ask("POST", target, "CustomerAdmin", one) for one in (body, absent))
             self.refused(known, 404, "resource.not_found")
             self.assertEqual(re.sub(r"account \d+", "", known.json()["Message"]),
                              re.sub(r"account \d+", "", unknown.json()["Message"]))
         self.refused(self.server.get("/keys?account=2", "CustomerAdmin"), 404, "resource.not_found")
+        both = self.server.ask("POST", "/operations/alert-list?account=2", "CustomerAdmin", b'{"account": 1}')
+        self.assertIn(both.status, (400, 404))
         self.assertEqual({key["Account"] for key in self.listed("Support", "?account=2")}, {2})
         self.assertEqual({key["Account"] for key in self.listed("Support", "?account=0")}, {0})
 

@@ -131,7 +131,7 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert(tb_role_parse(rows[i].name, &role));
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_STATISTICS), rows[i].statistics);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_PULL_ZONES), rows[i].zones);
-        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing || rows[i].operator_);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_WHAT_IF),
                          rows[i].billing || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INGEST), rows[i].ingest);

@@ -17,17 +17,17 @@ static tb_sum *sums_of(tb__month_sums *sums)
     return sums->kind;
 }
 
-static const char *text_of(tb_sum sum, char out[TEXT])
+static const char *sum_text(tb_sum sum, char out[TEXT])
 {
     *tb_sum_put(out, sum) = 0;
     return out;
 }
 
 /* With the currency's digits, where a decimal can hold it. */
-static const char *money_of(tb_sum sum, const char *currency, char out[TEXT])
+static const char *sum_money(tb_sum sum, const char *currency, char out[TEXT])
 {
     tb_decimal amount;
-    if (tb_sum_decimal(sum, &amount, NULL)) return text_of(sum, out);
+    if (tb_sum_decimal(sum, &amount, NULL)) return sum_text(sum, out);
     *tb_decimal_put_fixed(out, amount, tb_currency_minor_digits(currency)) = 0;
     return out;
 }
@@ -88,7 +88,7 @@ void tb__preview_totals_put(const tb__preview_totals *totals, tb_buf *next)
         tb__currency_totals of = totals->list[i];
         tb_buf_fmt(next, "%s ", of.currency);
         for (size_t k = 0; k < 2 * SUMS; k++)
-            tb_buf_fmt(next, "%s ", text_of(sums_of(k < SUMS ? &of.now : &of.last)[k % SUMS], text));
+            tb_buf_fmt(next, "%s ", sum_text(sums_of(k < SUMS ? &of.now : &of.last)[k % SUMS], text));
     }
 }
 
@@ -150,12 +150,12 @@ void tb__preview_totals_json(const tb__preview_totals *totals, tb_buf *out)
         const tb__currency_totals *t = &totals->list[i];
         bool first = true;
         tb_buf_fmt(out, "%s{\"currency\":\"%s\",\"net\":\"%s\",\"total\":\"%s\",\"last\":{\"net\":\"%s\",\"total\":\"%s\"},\"products\":[",
-                   i ? "," : "", t->currency, text_of(t->now.net, now), text_of(t->now.total, total),
-                   text_of(t->last.net, last), text_of(t->last.total, last_total));
+                   i ? "," : "", t->currency, sum_text(t->now.net, now), sum_text(t->now.total, total),
+                   sum_text(t->last.net, last), sum_text(t->last.total, last_total));
         for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
             if (is_zero(t->now.kind[k]) && is_zero(t->last.kind[k])) continue;
             tb_buf_fmt(out, "%s{\"product\":\"%s\",\"net\":\"%s\",\"last\":\"%s\"}", first ? "" : ",",
-                       tb_line_kind_name((tb_line_kind)k), text_of(t->now.kind[k], now), text_of(t->last.kind[k], last));
+                       tb_line_kind_name((tb_line_kind)k), sum_text(t->now.kind[k], now), sum_text(t->last.kind[k], last));
             first = false;
         }
         tb_buf_str(out, "]}");
@@ -170,12 +170,12 @@ void tb__preview_totals_say(const tb__preview_totals *totals, tb_reply *reply)
     for (size_t i = 0; i < totals->n; i++) {
         const tb__currency_totals *t = &totals->list[i];
         const char *between = "; before tax ";
-        tb_buf_fmt(said, "Total %s %s, the month before %s", money_of(t->now.total, t->currency, now), t->currency,
-                   money_of(t->last.total, t->currency, last));
+        tb_buf_fmt(said, "Total %s %s, the month before %s", sum_money(t->now.total, t->currency, now), t->currency,
+                   sum_money(t->last.total, t->currency, last));
         for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
             if (is_zero(t->now.kind[k]) && is_zero(t->last.kind[k])) continue;
             tb_buf_fmt(said, "%s%s %s (%s)", between, tb_line_kind_name((tb_line_kind)k),
-                       money_of(t->now.kind[k], t->currency, now), money_of(t->last.kind[k], t->currency, last));
+                       sum_money(t->now.kind[k], t->currency, now), sum_money(t->last.kind[k], t->currency, last));
             between = ", ";
         }
         tb_buf_str(said, ".\n");

@@ -525,7 +525,7 @@ static const tb_operation rows[] = {
      .summary = "Print the catalogue that is in force, or one object of it",
      .details = "It is what `apply` takes, and applying it changes nothing. Regions are in it if they are not the\n"
                 "built-in ones.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(show_params),
      .read = show_catalog},
     {.name = "catalog change",

@@ -23,7 +23,7 @@ export function accountPicker({post, chosen, label = "Find an account", placehol
   const field = el("input", {type: "search", role: "combobox", "aria-expanded": "false", "aria-controls": id, "aria-autocomplete": "list", "aria-label": label,
     autocomplete: "off", spellcheck: "false", placeholder, oninput: () => find(), onfocus: () => { if (field.value) find(); }, onkeydown: pressed, onblur: close});
   const node = el("div", {class: "finder"}, field, list);
-  let rows = [], at = -1, asked = 0;
+  let rows = [], at = -1, asked = 0, listed = ""; // listed: the search that rows are of
 
   const find = later(ask, 120);
   async function ask() {
@@ -32,6 +32,7 @@ export function accountPicker({post, chosen, label = "Find an account", placehol
     const found = await operation({post}, "account list", {names: true, search, sort: "name", limit: SHOWN});
     if (mine !== asked || document.activeElement !== field) return;
     rows = found.ok ? found.answer.accounts : [];
+    listed = search;
     at = rows.length ? 0 : -1;
     draw(found.ok ? found.answer.total : 0, found.ok ? "No account has this in its name or number." : found.message);
     announce(rows.length ? `${count(found.answer.total, "account")} found, ${rows[0].name} first` : list.textContent);
@@ -61,8 +62,8 @@ export function accountPicker({post, chosen, label = "Find an account", placehol
     }
     if (event.key === "Enter") {
       event.preventDefault();
-      if (!list.hidden && at >= 0) choose(at);
-      else ask();
+      const isOld = list.hidden || listed !== field.value.trim(); // typed faster than it was answered
+      Promise.resolve(isOld && ask()).then(() => { if (!list.hidden && at >= 0) choose(at); });
     }
     if (list.hidden || !rows.length || !["ArrowDown", "ArrowUp"].includes(event.key)) return;
     event.preventDefault();

@@ -38,7 +38,7 @@ export function budget(page, {months, currency, rescale}) {
   const node = el("div", {class: "budget"},
     el("div", {class: "budget-form"}, el("label", {}, "Budget for a month ", entry, unit), says,
       may ? el("div", {class: "budget-alert"}, el("label", {}, "Alert when at least ", likely, " likely "), save, stop) : null), list, note);
-  months.stage.append(line);
+  months.around.append(line);
 
   const shown = (value) => money(value, currency());
 

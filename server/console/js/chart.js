@@ -145,10 +145,11 @@ export function chart(options) {
   const rule = el("div", {class: "rule", hidden: true});
   const drag = el("div", {class: "drag", hidden: true});
   const stage = el("div", {class: `stage ${options.height ?? ""}`, role: "img", tabindex: "0", "aria-label": label}, canvas, rule, drag, tip);
+  const around = el("div", {class: "around"}, stage); // what can be used beside the picture stands here
   const toggle = el("button", {type: "button", class: "quiet", "aria-expanded": "false", onclick: showTable}, "Table");
   const place = el("div", {class: "chart-table", hidden: true});
   const node = el("figure", {class: "chart", data: {chart: options.name ?? label, draws: "0"}},
-    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend), toggle), stage, place);
+    el("figcaption", {}, el("span", {class: "chart-head"}, el("span", {class: "chart-title"}, label), legend), toggle), around, place);
 
   const zone = () => page?.zone ?? "UTC";
   const isOpen = (ms) => Boolean(data.now) && ms < data.now && data.now < bucketEnd(ms, data.by);
@@ -416,7 +417,7 @@ export function chart(options) {
   observer.observe(stage);
 
   const self = {
-    node, select, stage,
+    node, select, around, stage,
     /* Of the value axis: pixels from the stage's top, and back; null before it is drawn. */
     y: (value) => (graph ? graph.toDomYCoord(value) : null),
     valueAt: (y) => (graph ? graph.toDataYCoord(y) : null),

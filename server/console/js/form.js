@@ -154,7 +154,7 @@ function control(page, field, id) {
   if (field.kind === "document" || field.kind === "file") return {input: el("input", {id, type: "file"})};
   if (field.isLong) return {input: el("textarea", {...common, rows: 3, spellcheck: "false", value: field.initial})};
   return {input: el("input", {...common, type: "text", inputmode: field.kind === "number" ? "numeric" : null, maxlength: field.maxLength > 0 && field.maxLength < 10000 ? field.maxLength : null,
-    placeholder: field.example ?? (field.kind === "month" ? "YYYY-MM" : null), value: field.initial})};
+    placeholder: field.example ?? (/=|YYYY/.test(field.value ?? "") ? field.value : null), value: field.initial})};
 }
 
 /** The form: {node, values() -> Promise of name -> text, wrong(problems), input(name)}. onsubmit() is called for its button, onchange() for

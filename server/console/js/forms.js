@@ -36,7 +36,7 @@ export const FORMS = [
     reference: "reference", undo: takeBack},
   {id: "correction", title: "Correct a balance", does: "Enter the correction", says: "Above zero in the customer's favour, below zero in yours.", operation: "ledger enter", fixed: {kind: "adjustment"}, money: true,
     fields: ["account", "amount", "note"], reference: "reference", hidden: ["invoice"], undo: takeBack},
-  {id: "grace", title: "Prepaid accounts: days of grace", does: "Set the days", says: "How long a prepaid account's zones stay enabled after its balance is used up.", operation: "ledger grace", needs: ["days"], fields: ["account", "days"],
+  {id: "grace", title: "Prepaid accounts: days of grace", does: "Set the days", says: "For all prepaid accounts: how long zones stay enabled after the balance is used up.", operation: "ledger grace", needs: ["days"], fields: ["days"],
     undo: () => "Set the days that it had before."},
 
   {group: "Customers"},

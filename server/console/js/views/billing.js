@@ -190,6 +190,6 @@ function invoiceColumns(page) {
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
     {id: "why", name: "Change", sort: false, acts: true, value: () => "", cell: (row) => (row.shown === "void" || row.kind !== "invoice" ? "" :
-      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why did it change: ${row.number}`}, "Why?"))},
+      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why? ${row.number}`}, "Why?"))},
   ];
 }

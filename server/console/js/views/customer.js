@@ -3,7 +3,7 @@
 import {sparkline} from "../chart.js";
 import {changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead, panel} from "../controls.js";
-import {el, figure, fill} from "../dom.js";
+import {download, el, figure, fill} from "../dom.js";
 import {count, day, decimalCompare, money, month, NOTHING, time, toMs} from "../format.js";
 import {formsOf} from "../forms.js";
 import {inCurrency, rounded, stateOf} from "../money.js";
@@ -30,7 +30,16 @@ export function show(page) {
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
       sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => to(`/zones/${row.id}`, why))]});
-  const file = (number, form, name, end) => el("a", {href: page.file(`/billing/invoices/${encodeURIComponent(number)}`, {account, format: form}), download: `${number}${end}`, "aria-label": `${number} as ${name}`}, name);
+  const path = (number) => `/billing/invoices/${encodeURIComponent(number)}`;
+  async function saveElectronic(button, number) {
+    const answer = await page.get(path(number), {query: {account, format: "xrechnung"}, accept: "application/xml"});
+    if (answer.ok) return download(`${number}-xrechnung.xml`, "application/xml", answer.data);
+    button.disabled = answer.status === 400;
+    page.failed({...answer, message: `${number} cannot be XRechnung: ${answer.message}`});
+  }
+  const files = (number) => [el("a", {href: page.file(path(number), {account, format: "pdf"}), download: `${number}.pdf`, "aria-label": `${number} as PDF`}, "PDF"), " ",
+    el("button", {type: "button", class: "quiet", "aria-label": `${number} as XRechnung`, onclick: (event) => saveElectronic(event.currentTarget, number)}, "XRechnung"), " ",
+    el("a", {href: to(`/billing/${number}`, {line: 1}), "aria-label": `Explain ${number}`}, "Explain")];
   const invoices = table({title: "Invoices", label: "Invoices and credit notes", name: "invoices", key: "invoice-", page, search: false, sort: "-number", file: inCurrency(), empty: "No invoice yet. The month's run makes them.", columns: [
     {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: to(`/billing/${row.number}`)}, row.number)},
     {id: "month", name: "Month", kind: "text", wideOnly: true, value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
@@ -38,7 +47,7 @@ export function show(page) {
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining && decimalCompare(row.remaining, "0") > 0 ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", wideOnly: true, value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
-    {id: "files", name: "Files", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => file(row.number, "pdf", "PDF", ".pdf")}]}); // the invoice's page has its other forms, and says what they lack
+    {id: "files", name: "Files", kind: "text", sort: false, acts: true, value: () => null, cell: (row) => files(row.number)}]});
   const ledger = table({title: "Ledger", label: "Entries of the ledger", name: "ledger", key: "ledger-", page, search: false, file: [{id: "currency", name: "currency", value: () => seen.statement?.currency}], empty: "No entry yet.", columns: [
     {id: "time", name: "When", kind: "time", value: (row) => row.time, cell: (row) => day(row.time), title: (row) => time(row.time, page.zone)},
     {id: "kind", name: "Kind", kind: "text", value: (row) => spaced(row.kind)},
@@ -59,6 +68,7 @@ export function show(page) {
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
     {id: "hint", name: "Begins with", kind: "text", wideOnly: true, value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
+    {id: "name", name: "Name", kind: "text", wide: true, value: (row) => row.Name || null},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));

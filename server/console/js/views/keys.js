@@ -88,7 +88,7 @@ export function show(page) {
     }
     let found = [];
     async function suggest() {
-      const answer = await operation(page, "account list", {search: field.value, limit: 10});
+      const answer = await operation(page, "account list", {names: true, search: field.value, limit: 10});
       if (!answer.ok) return;
       found = answer.answer.accounts;
       fill(names, found.map((one) => el("option", {value: one.name}, `account ${one.account}`)));
