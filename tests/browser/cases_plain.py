@@ -169,6 +169,24 @@ class Money(PlainCase):
         self.assertIn(f"{float(foretold):.2f}\xa0USD", shown)
 
 
+class Fits(PlainCase):
+    def test_no_table_is_cut_on_a_usual_screen(self):
+        for key, paths in (("operator", ("/overview", "/accounts/3", "/operator/run", "/operator/accounts", "/keys")), ("user", ("/logs?zone=301", "/zones?range=30d", "/billing"))):
+            page = self.signed_in(key, paths[0])
+            for path in paths:
+                self.open(page, path)
+                self.assertEqual(page.script("return [...document.querySelectorAll('.table-scroll')].filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"), [], path)
+
+    def test_the_home_leaves_out_a_currency_of_nothing_and_has_four_figures_in_a_row(self):
+        page = self.signed_in("operator", "/overview")
+        tiles = page.script("return [...document.querySelectorAll('.fours .tile')].map(one => [one.innerText.split('\\n')[1].slice(-3), one.getBoundingClientRect().top])")
+        self.assertEqual([currency for currency, _ in tiles], ["USD"] * 4, "EUR has an account and no money")
+        self.assertEqual(len({top for _, top in tiles}), 1)
+
+    def test_the_header_names_the_role_in_words(self):
+        self.assertEqual(self.signed_in("billing", "/").text(".who"), "nordlicht · Billing")
+
+
 class Invoice(PlainCase):
     def test_an_electronic_invoice_that_cannot_be_says_why_from_the_start(self):
         page = self.signed_in(path="/billing/2026-000010")
@@ -181,6 +199,18 @@ class Invoice(PlainCase):
         self.assertIn(b"xrechnung_3.0", page.downloaded("2026-000010-xrechnung.xml"))
         self.assertEqual(page.script("return [...document.querySelectorAll('a.button[download]')].map(one => one.download)"),
                          [f"2026-000010{end}" for end in (".pdf", "-xrechnung.xml", ".csv", ".focus.csv", ".json")])
+        page.quiet()
+
+    def test_journey_an_invoice_as_pdf_and_as_xrechnung(self):
+        """Billing, the invoice, its two files: three steps."""
+        page, steps = self.signed_in("billing", "/"), 0
+        for name in ("2026-000010", "PDF", "XRechnung"):
+            page.click(page.named("link", name))
+            self.whole(page)
+            steps += 1
+        self.assertEqual((steps, page.script("return location.pathname")), (3, "/console/billing/2026-000010"))
+        self.assertTrue(page.downloaded("2026-000010.pdf").startswith(b"%PDF"))
+        self.assertIn(b"<cbc:ID>2026-000010</cbc:ID>", page.downloaded("2026-000010-xrechnung.xml"))
         page.quiet()
 
     def test_a_line_that_is_explained_comes_into_sight_zone_by_zone(self):

@@ -113,7 +113,7 @@ class MonthsRun(BrowserCase):
             self.assertEqual(sorted(archive.namelist()), [f"{number}.pdf" for number in numbers])
             self.assertTrue(all(archive.read(name).startswith(b"%PDF") for name in archive.namelist()))
         self.assertEqual(steps, 4)
-        page.wait("document.querySelector('section[aria-label=Documents]').textContent.includes('No webhook is told of them')")
+        page.wait("document.querySelector('section[aria-label=Documents]').textContent.includes('No webhook is set')")
         # the doubled bill is still a draft, and first of those that can be chosen
         self.assertEqual(self.states(page)[:2], [[NO_BOOK, "stopped", None], [DOUBLED, "odd", False]])
         page.quiet("401")

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
-import {isOther, troubles} from "../../server/console/js/session.js";
+import {inWords, isOther, troubles} from "../../server/console/js/session.js";
 
 const me = {role: "User", account: 1, name: "acme", offers: ["statistics"], changes: [], now: "2026-11-04T09:00:00Z"};
 
 test("another key: by its role, its account or what it may see, and not by the time", () => {
   assert.equal(isOther(me, {...me, now: "2026-11-04T10:00:00Z"}), false);
   for (const change of [{account: 2}, {role: "Operator"}, {name: "b"}, {offers: []}, {changes: ["key create"]}]) assert.equal(isOther(me, {...me, ...change}), true);
+});
+
+test("a role is named in words", () => {
+  assert.deepEqual(["SubuserAPIBilling", "SubuserPullZones", "CustomerAdmin", "UserApi", "Operator"].map(inWords), ["Billing", "Pull zones", "Customer admin", "User", "Operator"]);
 });
 
 test("an error stays until its own path answers well", () => {

@@ -43,7 +43,7 @@ import * as api from "./api.js";
 import {announce, clone, el, fill, inCode} from "./dom.js";
 import {count, duration, knownZone} from "./format.js";
 import * as range from "./range.js";
-import {isOther, troubles} from "./session.js";
+import {isOther, inWords, troubles} from "./session.js";
 
 /* path, title, what `offers` of the session it needs (that or `or`), load; name: its place in the navigation; changes: for
  * keys that may change something alone. A row
@@ -271,7 +271,7 @@ function frame() {
   const node = clone("frame");
   parts = {main: node.querySelector("main"), nav: node.querySelector("nav"), menu: node.querySelector(".menu"), banner: node.querySelector(".banner")};
   const who = session.account ? session.name || `Account ${session.account}` : session.name || "";
-  node.querySelector(".who").textContent = [who, session.role].filter(Boolean).join(" · ");
+  node.querySelector(".who").textContent = [who, inWords(session.role)].filter(Boolean).join(" · ");
   node.querySelector(".version").textContent = `tollbook ${session.version}`;
   node.querySelector(".sign-out").addEventListener("click", signOut);
   node.querySelector(".theme").addEventListener("click", nextTheme);

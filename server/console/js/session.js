@@ -4,6 +4,9 @@
 export const isOther = (mine, theirs) => ["role", "account", "name"].some((member) => mine[member] !== theirs[member])
   || ["offers", "changes"].some((member) => mine[member].join() !== theirs[member].join());
 
+/** A role's name as a person writes it: "Billing" of "SubuserBilling" and "SubuserAPIBilling". */
+export const inWords = (role) => role?.replace(/^Subuser(API)?|Api$/g, "").replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** The errors of a view by the path that gave them: one that answers well again takes its own away and no other.
  * take(answer): whether what is to be said may have changed; clear(): they were another address's; all(): the answers to be
  * said, each sentence once. */

@@ -10,7 +10,7 @@ import {inCurrency, rounded, stateOf} from "../money.js";
 import {operation} from "../operator.js";
 import {ask as asked} from "../range.js";
 import {table} from "../table.js";
-import {changeText, FIGURES, tileText} from "../traffic.js";
+import {changeText, FIGURES, sparkUntilNow, tileText} from "../traffic.js";
 
 const ZONES = 10;
 const box = (list) => el("section", {class: "panel"}, list.node);
@@ -29,7 +29,7 @@ export function show(page) {
 
   const zones = table({title: "Zones", name: "zones", key: "zone-", page, search: false, rowData: (row) => ({zone: row.id}), empty: "No zone yet. Declare one: tollbook apply --db FILE catalog.json",
     columns: [{id: "name", name: "Zone", kind: "text", value: (row) => row.name, title: (row) => row.name, cell: (row) => el("a", {href: to(`/zones/${row.id}`)}, row.name)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => to(`/zones/${row.id}`, why))]});
+      sparkColumn(page), ...trafficColumns(["TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => to(`/zones/${row.id}`, why))]});
   const path = (number) => `/billing/invoices/${encodeURIComponent(number)}`;
   async function saveElectronic(button, number) {
     const answer = await page.get(path(number), {query: {account, format: "xrechnung"}, accept: "application/xml"});
@@ -67,8 +67,7 @@ export function show(page) {
   const keys = table({title: "Keys", name: "keys", key: "key-", page, search: false, sort: "-id", empty: "No key yet.", columns: [
     {id: "id", name: "No.", kind: "number", value: (row) => row.Id},
     {id: "roles", name: "Roles", kind: "text", value: (row) => row.Roles.join(", ")},
-    {id: "hint", name: "Begins with", kind: "text", wideOnly: true, value: (row) => row.Hint, cell: (row) => el("code", {}, row.Hint)},
-    {id: "name", name: "Name", kind: "text", wide: true, value: (row) => row.Name || null},
+    {id: "name", name: "Name", kind: "text", value: (row) => row.Name || row.Hint, title: (row) => `begins with ${row.Hint}`, cell: (row) => row.Name || el("code", {}, `${row.Hint}…`)},
     {id: "created", name: "Made", kind: "time", value: (row) => row.Created, cell: (row) => day(row.Created), title: (row) => time(row.Created, page.zone)},
     {id: "state", name: "State", kind: "text", value: (row) => (row.Revoked ? "revoked" : "valid"), cell: (row) => el("span", {class: "chip"}, row.Revoked ? "revoked" : "valid")}]});
   const contract = panel("Contract", el("p", {class: "soft"}, "Reading …"));
@@ -160,7 +159,7 @@ export function show(page) {
       const {totals, previous, points, zones: found} = answer.data;
       fill(traffic, FIGURES.slice(0, 4).map((one) => el("div", {class: "tile"}, el("span", {class: "name"}, one.name),
         el("span", {class: "value"}, figure(one.total, totals[one.total], tileText(one, totals).text, tileText(one, totals).full)),
-        previous ? el("span", {class: "change"}, changeText(one, totals, previous).text) : null, sparkline(one.points(points), {width: 160, height: 28, label: `${one.name} over this time`}))));
+        previous ? el("span", {class: "change"}, changeText(one, totals, previous).text) : null, sparkline(sparkUntilNow(one.points(points), page.range(), page.now()), {width: 160, height: 28, label: `${one.name} over this time`}))));
       zones.set(found.items);
       if (found.total > ZONES) zones.foot(el("a", {href: to("/zones")}, `All ${count(found.total, "zone")}`));
     });

@@ -4,13 +4,14 @@
 import {board, changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
-import {change, count, duration, money, month as monthName, toMs} from "../format.js";
+import {change, count, decimalCompare, duration, money, month as monthName, toMs} from "../format.js";
 import {lateSources, reasons, sentence} from "../health.js";
 import {inCurrency, rounded} from "../money.js";
 import {metrics, monthBeside, operation} from "../operator.js";
 import {table} from "../table.js";
 
 const TOP = 10, LISTED = 6, MINUTES = 10;
+const MONEY = ["charges", "owed", "overdue", "unbilled"];
 const LISTS = [["grown", "in money"], ["grown_percent", "in percent"], ["fallen", "who fell"]];
 
 const percentText = (row) => (row.percent === null ? "new" : change(row.charges, row.previous).text);
@@ -18,7 +19,7 @@ const customer = (page, row) => el("a", {href: page.href(`/accounts/${row.accoun
 
 export function show(page) {
   const health = el("p", {class: "health"}, "Reading …"), todo = el("ul", {class: "todo"});
-  const tiles = el("div", {class: "tiles money", role: "group", "aria-label": "Money of all accounts"});
+  const tiles = el("div", {class: "tiles money fours", role: "group", "aria-label": "Money of all accounts"});
   const state = el("section", {class: "panel", "aria-label": "State"}, health, todo);
   const amount = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => rounded(row[id], row.currency).replace("\u00a0", " "), title: (row) => money(row[id], row.currency)});
   const named = {id: "name", name: "Customer", kind: "text", value: (row) => row.name, title: (row) => `${row.name}, account ${row.account}`, cell: (row) => customer(page, row)};
@@ -45,7 +46,8 @@ export function show(page) {
   function drawMoney() {
     if (!summary) return;
     const last = monthName(toMs(`${monthBeside(summary.month, -1)}-01`)).split(" ")[0];
-    fill(tiles, summary.currencies.map((one) => [
+    const used = summary.currencies.filter((one) => MONEY.some((field) => decimalCompare(one[field], "0") !== 0));
+    fill(tiles, (used.length ? used : summary.currencies.slice(0, 1)).map((one) => [
       tile("This month so far", "charges", one, one.percent === null ? "without tax" : `${change(one.charges, one.previous).text} on the same part of ${last}, without tax`),
       tile("Owed", "owed", one, "invoices and debits not paid"),
       tile("Overdue", "overdue", one, one.overdue_accounts ? count(one.overdue_accounts, "account") : "none", one.overdue_accounts),
@@ -106,7 +108,7 @@ export function show(page) {
       cell: (row) => el("a", {href: page.href("/overview", {region: row.id, show: page.query.get("show")})}, row.name ?? row.id)}, ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, region: row.id, show: page.query.get("show")}))]});
   const accounts = table({title: "Most traffic", name: "top-accounts", key: "top-", page, search: false, rowData: (row) => ({account: row.id}), empty: "No account had traffic in this time.",
     columns: [{id: "name", name: "Customer", kind: "text", value: (row) => row.name, title: (row) => `${row.name}, account ${row.id}`, cell: (row) => customer(page, row)},
-      sparkColumn(page), ...trafficColumns(["TotalRequestsServed", "TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, account: row.id}))]});
+      sparkColumn(page), ...trafficColumns(["TotalBandwidthUsed"]), changeColumn("TotalBandwidthUsed", (row, why) => page.href("/overview", {...why, account: row.id}))]});
   const filter = el("span", {});
   const below = el("div", {class: "columns"}, el("section", {class: "panel"}, accounts.node), el("section", {class: "panel"}, regions.node));
   const traffic = board(page, {below: [below], query: () => ({rank: "accounts", top: TOP, sort: "TotalBandwidthUsed", region: page.query.get("region")}),

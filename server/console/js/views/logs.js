@@ -51,11 +51,8 @@ const FINDS = {statusCode: "status", cacheStatus: "cacheStatus", countryCode: "c
   userAgent: "userAgentContains", referer: "refererContains", host: "urlContains", path: "urlContains", requestId: "requestId"};
 
 const fields = (row) => Object.entries(row).map(([name, value]) => ({name, value, only: FINDS[name] && value !== "" ? {[FINDS[name]]: String(value)} : null}));
-/* On a phone a URL begins with its path. */
-function urlParts(url) {
-  const [, host, path] = /^([a-z]+:\/\/[^/]*)?(.*)$/s.exec(url ?? "");
-  return host && path ? [el("span", {class: "wide-only"}, host), path] : url;
-}
+/* What tells a zone's URLs apart is the path; the host has a list of its own. */
+const pathOf = (url) => el("span", {title: url}, /^(?:[a-z]+:\/\/[^/]*)?(\/.*)$/s.exec(url ?? "")?.[1] ?? url);
 
 const at = (row) => Date.parse(row.timestamp);
 
@@ -141,12 +138,11 @@ function requests(page) {
     pick: (name) => (byCache() ? name === "from cache" && page.set({cacheStatus: page.query.get("cacheStatus") === SERVED ? null : SERVED}) : page.set({status: page.query.get("status") === name ? null : name})),
     picked: (name) => page.query.get(byCache() ? "cacheStatus" : "status") === (byCache() ? name === "from cache" && SERVED : name)});
   const columns = [
-    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, el("span", {class: "wide-only"}, `${day(row.timestamp, page.zone)}, `), time(row.timestamp, page.zone, true).split(", ").at(-1))},
+    {id: "timestamp", name: "Time", value: (row) => row.timestamp, cell: (row) => el("time", {datetime: row.timestamp}, el("span", {class: "wide-only"}, `${day(row.timestamp, page.zone).slice(0, -5)}, `), time(row.timestamp, page.zone, true).split(", ").at(-1))},
     {id: "statusCode", name: "Status", value: (row) => row.statusCode, cell: (row) => el("span", {class: row.statusCode >= 400 ? "error" : null}, String(row.statusCode))},
     {id: "cacheStatus", name: "Cache", wideOnly: true, value: (row) => row.cacheStatus},
-    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true, cell: (row) => urlParts(row.url ?? row.path)},
+    {id: "url", name: "URL", value: (row) => row.url ?? row.path, wide: true, cell: (row) => pathOf(row.url ?? row.path)},
     {id: "bytesSent", name: "Sent", kind: "number", value: (row) => row.bytesSent, cell: (row) => el("span", {title: `${number(row.bytesSent)} bytes`}, bytes(row.bytesSent))},
-    {id: "edgeLocation", name: "Edge", value: (row) => row.edgeLocation},
     {id: "countryCode", name: "Country", value: (row) => row.countryCode},
   ];
   const list = entries({page, label: "Request log", name: "log", columns, fields, time: at, older,
@@ -220,7 +216,7 @@ function requests(page) {
   let asked = "";
 
   sum.node.append(el("section", {class: "panel"}, list.node));
-  page.root.append(el("div", {class: "range"}, picker.node, times.node, days, zoneSwitch(page)), bar.node, sum.node);
+  page.root.append(el("div", {class: "range"}, picker.node, times.node, days), el("div", {class: "range"}, bar.node, zoneSwitch(page)), sum.node);
   redraw();
   return {update: redraw};
 }

@@ -226,11 +226,11 @@ export function show(page) {
     fill(state);
     fill(files, el("h2", {}, `${count(final.length, "document")}, ${moneyOf(final)}`),
       el("p", {class: "segments"}, ARCHIVES.map(([form, name]) => el("button", {type: "button", onclick: (event) => saveAll(event.currentTarget, form)}, `All as ${name} (ZIP)`))), state,
-      sending, el("p", {}, "To mail them, have them as files: ", el("code", {}, `tollbook invoice --db FILE --month ${shownMonth} --format pdf --out mail`)));
+      sending, el("p", {}, "To mail them, write them to files: ", el("code", {}, `tollbook invoice --db FILE --month ${shownMonth} --format pdf --out mail`)));
     if (final.length) operation(page, "alerts", {limit: 1}).then((answer) => {
       if (!answer.ok) return;
       fill(sending, answer.answer.messagesOn ? ["The webhook gets ", el("code", {}, "invoice.finalized"), " for each; ", el("a", {href: page.href("/operator/alerts")}, "Alerts"), " shows what arrived, and sends it again."]
-        : ["No webhook is told of them. One is with: ", el("code", {}, "tollbook serve --alert-url URL --alert-secret-file FILE")]);
+        : ["No webhook is set. To tell one of each document: ", el("code", {}, "tollbook serve --alert-url URL --alert-secret-file FILE")]);
     });
   }
 

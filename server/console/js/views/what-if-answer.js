@@ -10,7 +10,7 @@ import {table} from "../table.js";
 
 const more = (delta) => decimalCompare(delta, "0");
 const sign = (delta) => (more(delta) > 0 ? "+" : "");
-const ratio = (text) => (text === null ? "–" : `${sign(text)}${percent(text, 2)}`);
+const ratio = (text) => (text === null ? "–" : `${sign(text)}${percent(text, 2).replace("-", "−")}`);
 
 /* names: of accounts by their numbers; a customer has one account, and none is named. does: what saves the answer; null: nothing. */
 export function answerView(page, data, names, does) {
