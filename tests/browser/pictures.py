@@ -114,10 +114,10 @@ class Camera(ConsoleCase):
         super().__init__("run")
         self.__class__.server, self.__class__.browser = server, browser
 
-    def picture(self, page, path, small=False):
+    def picture(self, page, path, left=0):
+        """With few colours; what is left of there is cut off."""
         page.screenshot(path)
-        if small:
-            path.write_bytes(reduced(pixels(path.read_bytes())))
+        path.write_bytes(reduced([row[left:] for row in pixels(path.read_bytes())]))
         print(f"{path} {path.stat().st_size}")
 
     def beside(self, page, path):
@@ -140,7 +140,13 @@ class Camera(ConsoleCase):
         with self.browser.fresh(self.server.url, 1280, 860) as page:
             page.first(COUNT)
             self.signed_in(path="/overview?range=30d", page=page)
-            self.picture(page, folder / "overview.png", small=True)
+            self.picture(page, folder / "overview.png")
+            self.open(page, "/logs?zone=301&show=cache")
+            self.picture(page, folder / "logs.png")
+            page.viewport(1280, 600)
+            self.open(page, "/billing/2026-000010?why=charges")
+            page.script("document.querySelector('.why-panel').scrollIntoView(); scrollBy(0, -24)")
+            self.picture(page, folder / "why.png", left=204)  # past the menu
             page.viewport(720, 860)
             self.open(page, "/billing/2026-000010?line=6&day=2026-10-05")
             page.screenshot(folder / "invoice.png", whole=True)
@@ -152,7 +158,10 @@ class Camera(ConsoleCase):
             page.wait("document.querySelector('main [data-chart=what-if-months]')")
             self.whole(page)
             page.script("scrollTo(0, 0)")
-            self.picture(page, folder / "what-if.png", small=True)
+            self.picture(page, folder / "what-if.png")
+            for view, name in (("/overview", "home"), ("/operator/run?month=2026-10", "run")):
+                self.open(page, view)
+                self.picture(page, folder / f"{name}.png")
 
     def of_everything(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -163,11 +172,11 @@ class Camera(ConsoleCase):
                 for view in views:
                     self.open(page, view)
                     name = view.strip("/").replace("/", "-").replace("?", "-")
-                    for look, width in (("light", 1280), ("dark", 1280), ("light", 360), ("light", 2560)):
+                    for look, width in (("light", 1280), ("dark", 1440), ("light", 390)):
                         page.scheme(look)
                         page.viewport(width)
                         self.whole(page)
-                        self.picture(page, folder / f"{name}-{look}-{width}.png")
+                        page.screenshot(folder / f"{name}-{look}-{width}.png", whole=True)
 
 
 def main():

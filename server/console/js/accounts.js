@@ -91,7 +91,7 @@ export function accountPicker({post, chosen, label = "Find an account", placehol
 export function accountChoice(page) {
   if (page.session.account) return null;
   const node = el("span", {class: "account-choice"});
-  const {node: picker} = accountPicker({post: page.post, placeholder: page.account ? "Another account" : "All accounts: find one", chosen: (row) => page.set({account: row.account})});
+  const {node: picker} = accountPicker({post: page.post, placeholder: page.account ? "Another one" : "All accounts: find one", chosen: (row) => page.set({account: row.account})});
   if (!page.account) return fill(node, picker);
   const name = el("a", {href: page.href(`/accounts/${page.account}`, {account: null}), title: "This customer's page"}, `Account ${page.account}`);
   accountName(page, page.account).then((text) => { if (text) name.textContent = text; });
