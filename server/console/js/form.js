@@ -148,7 +148,7 @@ function control(page, field, id) {
   const common = {id, autocomplete: "off", required: field.required};
   if (field.choices) {
     return {input: el("select", common, field.required && field.initial ? null : el("option", {value: ""}, "–"),
-      field.choices.map((one) => el("option", {value: one, selected: one === field.initial}, one)))};
+      field.choices.map((one) => el("option", {value: one, selected: one === field.initial}, {true: "yes", false: "no"}[one] ?? one)))};
   }
   if (field.kind === "flag") return {input: el("input", {id, type: "checkbox", checked: Boolean(field.initial)})};
   if (field.kind === "document" || field.kind === "file") return {input: el("input", {id, type: "file"})};

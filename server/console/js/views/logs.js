@@ -120,7 +120,7 @@ function totalsOf({totals}) {
 export function show(page) {
   const tabs = [["requests", "Requests", "logs"], ["refused", "Refused lines", "operator"]].filter(([, , offer]) => page.offers(offer));
   const tab = () => (tabs.find(([id]) => id === page.query.get("tab")) ?? tabs[0])[0], shown = tab();
-  const head = pageHead(page, "Logs"), nav = el("nav", {class: "segments", "aria-label": "Kinds of lines", hidden: tabs.length < 2},
+  const head = pageHead(page, tabs.length > 1 || shown === "requests" ? "Logs" : "Refused lines"), nav = el("nav", {class: "segments", "aria-label": "Kinds of lines", hidden: tabs.length < 2},
     tabs.map(([id, name]) => el("a", {class: "button", href: page.href("/logs", {tab: id === tabs[0][0] ? null : id}), "aria-current": id === shown ? "page" : null}, name)));
   page.root.append(head, nav);
   return shown === "refused" ? refused(page) : requests(page);
