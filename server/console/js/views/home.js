@@ -6,7 +6,7 @@ import {board, changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
 import {expected, fleetForecast, likeliest} from "../fleet-forecast.js";
-import {change, count, duration, money, month as monthName, time, toMs} from "../format.js";
+import {change, count, decimalCompare, duration, money, month as monthName, time, toMs} from "../format.js";
 import {lateSources, reasons, sentence} from "../health.js";
 import {chance, inCurrency, rounded} from "../money.js";
 import {metrics, monthBeside, operation} from "../operator.js";
@@ -61,19 +61,20 @@ export function show(page) {
 
   /* --- the month's end --- */
 
-  const progress = el("div", {role: "status"}), sums = el("div", {class: "sums"}), budgets = el("ul", {class: "todo"}), basis = el("p", {class: "soft"});
+  const progress = el("div", {role: "status"}), sums = el("div", {class: "sums"}), budgets = el("ul", {class: "todo"}), basis = el("p", {class: "soft"}, "What the month may come to, and who may exceed a budget.");
   const forecast = fleetForecast(page, {place: progress, drawn: drawEnd});
-  const end = el("section", {class: "panel", "aria-label": "At the month's end"},
+  const end = el("section", {class: "panel month-end", "aria-label": "At the month's end"},
     el("div", {class: "table-tools"}, el("h2", {}, "At the month's end"), el("span", {class: "does"}, forecast.button)), progress, sums, budgets, basis);
 
   function drawEnd() {
     if (!forecast.isWhole || forecast.isRunning) return;
-    const {rows} = forecast, budgeted = likeliest(rows), partly = rows.filter((row) => row.why || !row.complete);
+    const {rows} = forecast, budgeted = likeliest(rows), above = budgeted.filter((row) => decimalCompare(row.likely, "0") > 0), partly = rows.filter((row) => row.why || !row.complete);
     fill(sums, expected(rows).map((one) => el("p", {}, el("strong", {}, figure("expected", one.net, money(one.net, one.currency))), ` expected of ${count(one.accounts, "account")}, without tax`)));
-    fill(budgets, budgeted.slice(0, LISTED).map((row) => el("li", {data: {account: row.account}}, customer(page, row), ": ",
+    fill(budgets, above.slice(0, LISTED).map((row) => el("li", {data: {account: row.account}}, customer(page, row), ": ",
       figure("likely", row.likely, `${chance(row.likely)} likely`, `${row.likely} of all simulated months`), " to exceed ", figure("budget", row.budget, money(row.budget, row.currency)), ", tax included")));
-    fill(basis, budgeted.length ? "" : "No customer has an alert on the month's money. ",
-      `The sum of what each account comes to on average over 10,000 simulated rests of the month; usage is known to ${time(forecast.until, page.zone)}.`,
+    fill(basis, !budgeted.length ? "No customer has an alert on the month's money. " : !above.length ? "No customer is expected to exceed its alert on the month's money. "
+      : above.length > LISTED ? `${count(above.length - LISTED, "more customer")} may exceed theirs. ` : "",
+      `What is expected is the sum of what each account comes to on average over 10,000 simulated rests of the month; usage is known to ${time(forecast.until, page.zone)}.`,
       partly.length ? ` ${count(partly.length, "account")} cannot be forecast whole.` : "");
   }
 
