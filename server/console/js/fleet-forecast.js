@@ -18,10 +18,11 @@ const FEW = 300;
 let kept = null;
 
 export function fleetForecast(page, {place, drawn}) {
-  if (!kept || isOther(kept.session, page.session)) kept = {session: page.session, rows: new Map(), coming: new Map(), next: "", hour: null, until: null};
+  const month = new Date(page.now()).toISOString().slice(0, 7);
+  if (!kept || isOther(kept.session, page.session) || kept.month !== month) kept = {session: page.session, month, rows: new Map(), coming: new Map(), next: "", hour: null, until: null};
   const own = kept;
   const hour = () => Math.floor(page.now() / 3600000);
-  let total = null, isRunning = false;
+  let total = null, isRunning = false, isCalledOff = false; // called off: here only the button begins it again
   const button = el("button", {type: "button", class: "quiet", disabled: true, onclick: run});
 
   function label() {
@@ -48,6 +49,7 @@ export function fleetForecast(page, {place, drawn}) {
     }});
     isRunning = false;
     if (page.failed(answer)) {
+      isCalledOff = true;
       if (!answer.cancelled) begin();
     } else Object.assign(own, {rows: own.coming, coming: new Map(), next: ""});
     if (page.signal.aborted) return;
@@ -68,7 +70,7 @@ export function fleetForecast(page, {place, drawn}) {
     offer(number) {
       total = number;
       label();
-      if (total > 0 && total <= FEW && (own.hour !== hour() || own.next) && !isRunning) run();
+      if (total > 0 && total <= FEW && (own.hour !== hour() || own.next) && !isRunning && !isCalledOff) run();
     },
   };
 }
