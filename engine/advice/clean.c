@@ -43,7 +43,7 @@
 /* Sorts v. */
 static double median(double *v, size_t n)
 {
-    qsort(v, n, sizeof *v, tb__by_double);
+    tb__sort_doubles(v, n);
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
@@ -207,7 +207,7 @@ static void bound_excess(tb__series *s)
     double level = s->recent[s->n - 1], limit = EXCESS_USUAL * s->deviation * level;
     for (size_t t = 0; t < s->n; t++)
         if (s->excess[t] > 0) above[n++] = s->excess[t];
-    qsort(above, n, sizeof *above, tb__by_double);
+    tb__sort_doubles(above, n);
     if (n > 0 && above[n - 1] < BURST_ABSURD * level)
         limit = fmax(limit, fmin(above[n - 1], BURST_USUAL * level));
     if (n == 2) limit = fmax(limit, EXCESS_SECOND * above[0]);

@@ -274,7 +274,7 @@ static tb_code take_funds(making *m, size_t path)
 static void keep_days(const making *m, const tb_i128 *by_day, size_t path)
 {
     tb_i128 sum = m->f->bytes_so_far;
-    for (size_t d = 0; m->by_day && d < m->ahead.n; d++) {
+    for (size_t d = 0; d < m->ahead.n; d++) {
         sum += by_day[d];
         m->by_day[d * m->f->paths + path] = sum;
     }
@@ -282,17 +282,18 @@ static void keep_days(const making *m, const tb_i128 *by_day, size_t path)
 
 static tb_code run_path(making *m, const tb__draw *draw, size_t path)
 {
-    tb_i128 by_day[TB_FORECAST_AHEAD_MAX] = {0};
+    tb_i128 by_day[TB_FORECAST_AHEAD_MAX];
+    if (m->by_day) memset(by_day, 0, sizeof by_day);
     clear_more(m);
     m->bytes[path] = m->f->bytes_so_far;
     for (int c = 0; c < TB_USAGE_COLUMNS; c++) {
         if (!m->come[c]) continue;
         tb__outlook_path(&m->outlook[c], &m->ahead, draw, m->days[c]);
-        tb_i128 units = spend(m, c, m->ahead.n, c == TB_USAGE_REQUESTS ? NULL : by_day);
+        tb_i128 units = spend(m, c, m->ahead.n, m->by_day && c != TB_USAGE_REQUESTS ? by_day : NULL);
         m->come[c][path] = m->f->usage[c].so_far + units;
         if (c != TB_USAGE_REQUESTS) m->bytes[path] += units;
     }
-    keep_days(m, by_day, path);
+    if (m->by_day) keep_days(m, by_day, path);
     tb_code code = tb__rater_rate(m->rater, m->more, &m->net[path], &m->gross[path], m->err);
     return code ? code : take_funds(m, path);
 }

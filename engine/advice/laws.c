@@ -217,7 +217,7 @@ static double bound_of(const double *error, size_t n)
     double size[TB_FORECAST_DAYS] = {0};
     for (size_t t = 0; t < n; t++)
         size[t] = fabs(error[t]);
-    qsort(size, n, sizeof *size, tb__by_double);
+    tb__sort_doubles(size, n);
     double bound = fmax(ERROR_USUAL * MAD_TO_SIGMA * size[n / 2], size[n * 95 / 100]);
     return fmax(bound, ERROR_THIRD * size[n - 3]);
 }

@@ -108,12 +108,6 @@ static double raw_path(const tb__outlook *o, size_t ahead, const tb__draw *draw,
     return sum;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static uint32_t next_random(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -134,7 +128,7 @@ static void find_stretch(tb__outlook *o, size_t ahead, double wider)
             draw.next[b] = next_random(&random);
         sum[i] = raw_path(o, ahead, &draw, days);
     }
-    qsort(sum, TRIES, sizeof *sum, by_size);
+    tb__sort_doubles(sum, TRIES);
     o->middle = sum[TRIES / 2];
     double up = sum[TRIES * 95 / 100] - o->middle, down = o->middle - sum[TRIES * 5 / 100];
     double skew = down > 0 ? up / down / SKEW_USUAL : 1;

@@ -22,8 +22,16 @@ int tb__by_int64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int tb__by_double(const void *a, const void *b)
+/* Shell's sort, with Ciura's gaps. */
+void tb__sort_doubles(double *list, size_t n)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+    static const size_t gaps[] = {132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t i = gaps[g]; i < n; i++) {
+            const double value = list[i];
+            size_t at = i;
+            for (; at >= gaps[g] && list[at - gaps[g]] > value; at -= gaps[g])
+                list[at] = list[at - gaps[g]];
+            list[at] = value;
+        }
 }

@@ -11,6 +11,7 @@
 TB_MUST_USE tb_code tb__grow(void *list, size_t n, size_t *cap, size_t size, tb_error *err);
 /* For qsort and bsearch: ascending. */
 int tb__by_int64(const void *a, const void *b);
-int tb__by_double(const void *a, const void *b);
+/* Ascending. For some hundred numbers: quicker there than qsort, which calls a function for each comparison. */
+void tb__sort_doubles(double *list, size_t n);
 
 #endif

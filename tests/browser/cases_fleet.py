@@ -90,6 +90,10 @@ class FleetCase(ConsoleCase):
         return page.script("return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map(row => [Number(row.dataset.account), row.cells[0].textContent, "
                            "...[...row.querySelectorAll('[data-field]')].map(one => one.dataset.value)])", css)
 
+    @staticmethod
+    def forecasts(page):
+        return dict(page.script("return [...document.querySelectorAll('[aria-label=Accounts] tr[data-account]')].map(row => [Number(row.dataset.account), row.querySelector('[data-field=forecast]').dataset.value])"))
+
     def tile(self, page, field):
         return page.script("return document.querySelector(`.tiles [data-field=${arguments[0]}]`)?.dataset.value", field)
 
@@ -135,6 +139,45 @@ class Home(FleetCase):
         self.assertEqual([(one["account"], Decimal(one["change"])) for one in usd["fallen"]], [(2, change[2])])
         self.assertEqual(Decimal(usd["charges"]), sum(months[11] for months in charged.values()))
         self.assertEqual(Decimal(usd["previous"]), sum(months[10] for months in charged.values()))
+
+    def test_what_the_month_may_come_to(self):
+        """Of few accounts without a click; the sum of the rows' means by Python, and no question again when the page is left and opened."""
+        page = self.signed_in("operator", "/overview")
+        page.wait("document.querySelector('[data-field=expected]')")
+        rows, given = [], {"all": True}
+        while True:
+            answer = self.server.ask("POST", "/operations/forecast", "operator", json.dumps(given).encode(), Content_Type="application/json").json()
+            rows += answer["answer"]["accounts"]
+            if not answer["next"]:
+                break
+            given["next"] = answer["next"]
+        self.assertEqual(len(rows), FLEET)
+        shown = page.script("return document.querySelector('[data-field=expected]').dataset.value")
+        self.assertEqual(shown, str(sum(Decimal(one["money"]["net"]["mean"]) for one in rows)))
+        [budget] = [one for one in rows if one["budget"]]
+        self.assertEqual((budget["account"], budget["budget"]), (3, "100.00"))
+        self.assertEqual(page.script("return [...document.querySelectorAll('[aria-label=\"At the month\\'s end\"] li')].map(one => [Number(one.dataset.account), one.textContent.replaceAll('\u00a0', ' ')])"),
+                         [[3, "Kite Games: 100 % likely to exceed 100.00 USD, tax included"]])
+        page.forget()
+        self.open(page, "/operator/accounts")
+        self.assertEqual(self.forecasts(page), {one["account"]: one["money"]["net"]["p50"] for one in rows})
+        self.open(page, "/overview")
+        page.wait("document.querySelector('[data-field=expected]')")
+        self.assertNotIn("operations/forecast", self.asked(page))
+        page.click(page.named("button", "Forecast again"))
+        page.wait("document.querySelector('[aria-label^=\"At the month\"] .running') === null")
+        self.assertEqual(self.asked(page).count("operations/forecast"), 2)
+        page.quiet()
+
+    def test_accounts_are_sorted_by_their_forecasts(self):
+        page = self.signed_in("operator", "/operator/accounts?sort=-forecast")
+        page.wait("[...document.querySelectorAll('[data-field=forecast]')].length && [...document.querySelectorAll('[data-field=forecast]')].every(one => one.dataset.value)")
+        for sign in (-1, 1):
+            shown = list(self.forecasts(page).values())
+            self.assertEqual(shown, sorted(shown, key=lambda value: sign * Decimal(value)))
+            page.click(page.named("button", "To its end"))
+            self.whole(page)
+        page.quiet()
 
     def test_which_customer_grew_most(self):
         """No step to see it; one to its page, one to its zones."""
@@ -292,6 +335,8 @@ class TenThousand(FleetCase):
             page = self.page()
             page.forget()
             self.sign_in(page, "operator", "/overview")
+            if made == fleet:
+                page.wait("document.querySelector('[data-field=expected]')")
             asked[made] = self.asked(page)
         self.assertIn("October 2026 of 10,000 accounts", page.text("main"))
         self.find_customer(page, "customer 0999")
@@ -299,5 +344,22 @@ class TenThousand(FleetCase):
         page.wait("document.querySelector('main h1').textContent === 'Customer 09990'")
         self.whole(page)
         self.assertLess(max(one["bytes"] for one in page.traffic()), 200_000)
-        self.assertEqual(asked[many], asked[fleet])
+        self.assertEqual(asked[fleet].count("operations/forecast"), 2)
+        self.assertEqual(asked[many], [one for one in asked[fleet] if one != "operations/forecast"])
         self.assertEqual(asked[fleet].count("operations/account-summary"), 1)
+
+    def test_forecasts_begin_by_a_button_and_go_on_where_they_were_cancelled(self):
+        type(self).server = the(many)
+        page = self.signed_in("operator", "/overview")
+        page.forget()
+        self.open(page, "/operator/accounts")
+        self.assertNotIn("operations/forecast", self.asked(page))
+        page.click(page.named("button", "Forecast 10,000 accounts"))
+        page.wait("Number(document.querySelector('.running progress')?.value) >= 0.01")
+        page.click(page.named("button", "Cancel"))
+        page.wait("!document.querySelector('.running')")
+        self.assertTrue(all(self.forecasts(page)[one] for one in range(1, 21)))
+        page.click(page.named("button", "Go on with the forecast"))
+        page.wait("/Forecast: [1-9]\\d+ of 10,000/.test(document.querySelector('.running')?.textContent)")
+        page.click(page.named("button", "Cancel"))
+        page.quiet()

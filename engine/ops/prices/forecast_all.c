@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ops/prices/forecast.h"
+#include "tollbook/alertstore.h"
 #include "tollbook/calendar.h"
 #include "tollbook/issue.h"
 #include "tollbook/json.h"
@@ -23,7 +24,38 @@ typedef struct forecasting {
     tb_buf all;                    /* what that points into in the first call */
     bool table, here;              /* here: this call has a row */
     tb_buf name;
+    char budget[TB_DECIMAL_TEXT_MAX + 1], likely[TB_DECIMAL_TEXT_MAX + 1]; /* "": the account has none */
 } forecasting;
+
+/* An account's budget is the largest amount that its alerts on the month's money watch. */
+static tb_code read_budget(const forecasting *f, tb_decimal *ret_budget, size_t *ret_n, tb_error *err)
+{
+    tb_alert_rule rules[TB_ALERTS_MAX];
+    size_t n = 0;
+    *ret_n = 0;
+    tb_code code = tb_store_alert_rules(f->ops->store, f->question.account, rules, &n, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (rules[i].kind != TB_ALERT_FORECAST && rules[i].kind != TB_ALERT_MONTH_TO_DATE) continue;
+        if (*ret_n && tb_decimal_compare(rules[i].limit, *ret_budget) <= 0) continue;
+        *ret_budget = rules[i].limit;
+        *ret_n = 1;
+    }
+    return code;
+}
+
+static tb_code forecast_account(forecasting *f, tb_forecast *ret, tb_error *err)
+{
+    tb_decimal budget, likely;
+    f->budget[0] = f->likely[0] = 0;
+    f->question.limits = &budget;
+    tb_code code = read_budget(f, &budget, &f->question.n_limits, err);
+    if (!code) code = tb_account_forecast(f->ops->store, &f->books, &f->question, ret, err);
+    if (code || !ret->n_limits) return code;
+    code = tb_forecast_probability(ret, 0, &likely, err);
+    *tb_decimal_put_fixed(f->budget, budget, ret->minor_digits) = 0;
+    *tb_decimal_put_fixed(f->likely, likely, TB_FORECAST_PROBABILITY_SCALE) = 0;
+    return code;
+}
 
 static void put_forecast_row(const forecasting *f, const tb_forecast *of, const tb_error *why, tb_buf *out)
 {
@@ -34,7 +66,7 @@ static void put_forecast_row(const forecasting *f, const tb_forecast *of, const 
     tb_buf_fmt(out, "%" PRId64 "\t", f->question.account);
     tb__put_cell(out, f->name.data, f->name.len);
     if (why->code) {
-        tb_buf_str(out, "\t\t-\t-\t-\t-\t-\t-\t-\t\t");
+        tb_buf_str(out, "\t\t-\t-\t-\t-\t-\t-\t-\t-\t-\t\t");
         tb__put_cell(out, why->message, strlen(why->message));
         tb_buf_str(out, "\n");
         return;
@@ -48,7 +80,7 @@ static void put_forecast_row(const forecasting *f, const tb_forecast *of, const 
         *tb_decimal_put(text, (tb_decimal){bytes[i], 0}) = 0;
         tb_buf_fmt(out, "\t%s", text);
     }
-    tb_buf_fmt(out, "\t%s\t%s\n", tb_forecast_method_name(of->method), of->complete ? "" : "Some of its usage has no price.");
+    tb_buf_fmt(out, "\t%s\t%s\t%s\t%s\n", *f->budget ? f->budget : "-", *f->likely ? f->likely : "-", tb_forecast_method_name(of->method), of->complete ? "" : "Some of its usage has no price.");
 }
 
 static void put_forecast_json(const forecasting *f, const tb_forecast *of, const tb_error *why, bool first, tb_buf *out)
@@ -61,6 +93,8 @@ static void put_forecast_json(const forecasting *f, const tb_forecast *of, const
     } else {
         tb_buf_str(out, ",\"why\":null");
         tb_forecast_figures_json(of, out);
+        if (*f->budget) tb_buf_fmt(out, ",\"budget\":\"%s\",\"likely\":\"%s\"", f->budget, f->likely);
+        else tb_buf_str(out, ",\"budget\":null,\"likely\":null");
     }
     tb_buf_str(out, "}");
 }
@@ -75,7 +109,7 @@ static tb_code forecast_next(void *ctx, int64_t account, tb_error *err)
     f->name.len = 0;
     tb_code code = tb_store_account_name(f->ops->store, account, &f->name, err);
     if (code) return code;
-    code = tb_account_forecast(f->ops->store, &f->books, &f->question, &of, &why);
+    code = forecast_account(f, &of, &why);
     if (code && !tb_issue_is_its_own(code))
         return tb_fail(err, code, why.field, "account %" PRId64 ": %.320s", account, why.message);
     if (!code) why.code = TB_OK;
@@ -123,7 +157,7 @@ static void put_forecast_head(const forecasting *f)
     if (f->done) return;
     if (f->table)
         tb_buf_str(&f->reply->out, "account\tname\tcurrency\tnet mean\tnet p5\tnet p50\tnet p95\twith tax p50\t"
-                                   "bytes so far\tbytes p50\tmethod\twhy\n");
+                                   "bytes so far\tbytes p50\tbudget\tlikely\tmethod\twhy\n");
     else tb_buf_add(&f->reply->out, json->data, json->len);
 }
 

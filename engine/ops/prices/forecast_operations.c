@@ -74,7 +74,8 @@ static const tb_operation rows[] = {
      .details =
          "Advice, never a bill. From up to 26 weeks of daily usage: the models that have\n"
          "foretold it best, averaged, and 10,000 possible rests of the month, each rated with\n"
-         "the prices in force. With --all, money and bytes of every account. With --backtest,\n"
+         "the prices in force. With --all, money and bytes of every account, and how likely it\n"
+         "exceeds the largest amount that its alerts on money watch. With --backtest,\n"
          "--account is optional; the last 12 months are forecast as they stood at the start of\n"
          "their 1st, 6th, 11th, 16th and 21st day.",
      .access = TB_ACCESS_READ,

@@ -66,12 +66,14 @@ export function monthBeside(month, by) {
   return at.toISOString().slice(0, 7);
 }
 
-/** What is shown while an operation works: its words, and a button that calls it off. Give `signal` to the operation. */
+/** What is shown while an operation works: its words, how far it is (say("Half …", 0.5)), and a button that calls it off. Give `signal` to the operation. */
 export function working(page, text) {
-  const stop = new AbortController(), said = el("span", {}, text);
+  const stop = new AbortController(), said = el("span", {}, text), bar = el("progress", {"aria-label": text});
   page.signal.addEventListener("abort", () => stop.abort(), {signal: stop.signal});
-  return {signal: stop.signal, say(next) { said.textContent = next; },
-    node: el("div", {class: "running"}, said, el("progress", {"aria-label": text}), el("button", {type: "button", onclick: () => stop.abort()}, "Cancel"))};
+  return {signal: stop.signal, say(next, share) {
+    said.textContent = next;
+    if (share !== undefined) bar.value = share;
+  }, node: el("div", {class: "running"}, said, bar, el("button", {type: "button", onclick: () => stop.abort()}, "Cancel"))};
 }
 
 /** What an operation said, a sentence a line. */

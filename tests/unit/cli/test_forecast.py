@@ -87,7 +87,7 @@ class History(Case):
         for row in every["accounts"]:
             one = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", row["account"], "--seed", 7).out)
             del one["bytes"]["days"]
-            self.assertEqual(row, {"name": f"account-{row['account']}", "why": None, **{
+            self.assertEqual(row, {"name": f"account-{row['account']}", "why": None, "budget": None, "likely": None, **{
                 name: one[name] for name in ("account", "currency", "method", "reason", "money", "bytes", "complete")}})
         rows = list(csv.DictReader(io.StringIO(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "csv", "--seed", 7).out)))
         self.assertEqual([(row["account"], row["net p95"], row["with tax p50"], row["bytes p50"]) for row in rows],
@@ -103,8 +103,33 @@ class History(Case):
         rows = json.loads(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "json", "--paths", 100).out)["accounts"]
         self.assertEqual([one["why"] for one in rows[:11]], [None] * 11)
         self.assertEqual((rows[11]["account"], rows[11]["why"]), (12, "A day of more than 10^17 units cannot be used for a forecast."))
-        self.assertIn("12,account-12,,-,-,-,-,-,-,-,,A day of more than",
+        self.assertIn("12,account-12,,-,-,-,-,-,-,-,-,-,,A day of more than",
                       self.run_tool("forecast", "--db", "t.db", "--all", "--format", "csv", "--paths", 100).out)
+
+    def test_a_row_says_how_likely_its_budget_is_exceeded(self):
+        """The budget is the largest amount of the account's alerts on the month's money, whoever set them; how likely is of the paths
+        that p5, p50 and p95 are of, so it is known within them."""
+        gross = {one["account"]: one["money"]["gross"] for one in json.loads(self.run_tool(
+            "forecast", "--db", "t.db", "--all", "--format", "json").out)["accounts"]}
+        bounds = {1: ("p95", 0, 0.05), 2: ("p50", 0.05, 0.5), 3: ("p5", 0.5, 0.95)}
+        for account, (name, _, _) in bounds.items():
+            for n, (kind, amount) in enumerate((("forecast", "0.01"), ("month_to_date", gross[account][name]), ("forecast", "0.02"), ("usage", 10**15))):
+                self.run_tool("alert", "set", "--db", "t.db", f"a{n}", "--account", account, "--kind", kind, "--above", amount,
+                              *(("--probability", "0.5") if kind == "forecast" else ()))
+        subprocess.run([sys.executable, ROOT / "fixtures/history.py", self.folder], check=True)
+        catalog = json.loads((self.folder / "catalog.json").read_text())
+        catalog["accounts"][3]["alerts"] = [{"id": "declared", "kind": "forecast", "above": "0.5", "probability": "0.9"}]
+        self.run_tool("apply", "--db", "t.db", self.write("alerts.json", json.dumps(catalog)))
+        rows = json.loads(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "json").out)["accounts"]
+        self.assertEqual([(one["budget"], one["likely"]) for one in rows[3:]], [("0.50", "1.000000")] + [(None, None)] * 8)
+        for row in rows[:3]:
+            name, least, most = bounds[row["account"]]
+            self.assertEqual(row["budget"], gross[row["account"]][name])
+            self.assertTrue(least <= float(row["likely"]) <= most, row)
+            [above] = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", row["account"], "--above", row["budget"]).out)["above"]
+            self.assertEqual(row["likely"], above["probability"])
+        listed = csv.DictReader(io.StringIO(self.run_tool("forecast", "--db", "t.db", "--all", "--format", "csv").out))
+        self.assertEqual([(row["budget"], row["likely"]) for row in listed], [(one["budget"] or "-", one["likely"] or "-") for one in rows])
 
     def test_one_account_or_all(self):
         self.assertIn("Both --all and --account", self.run_tool("forecast", "--db", "t.db", "--all", "--account", 1, status=2).err)

@@ -1,12 +1,14 @@
-/* The operator's home: is anything wrong, what is to be done, what does the fleet earn, who grew, and the traffic of all
- * accounts. The money is one answer (account summary), however many accounts there are. */
+/* The operator's home: is anything wrong, what is to be done, what does the fleet earn and what may the month come
+ * to, who grew, and the traffic of all accounts. The money so far is one answer (account summary), however many accounts there
+ * are. */
 
 import {board, changeColumn, sparkColumn, trafficColumns} from "../board.js";
 import {pageHead} from "../controls.js";
 import {el, figure, fill} from "../dom.js";
-import {change, count, decimalCompare, duration, money, month as monthName, toMs} from "../format.js";
+import {expected, fleetForecast, likeliest} from "../fleet-forecast.js";
+import {change, count, decimalCompare, duration, money, month as monthName, time, toMs} from "../format.js";
 import {lateSources, reasons, sentence} from "../health.js";
-import {inCurrency, rounded} from "../money.js";
+import {chance, inCurrency, rounded} from "../money.js";
 import {metrics, monthBeside, operation} from "../operator.js";
 import {table} from "../table.js";
 
@@ -59,6 +61,25 @@ export function show(page) {
     if (summary.currencies.some((one) => one.overdue_accounts > LISTED)) overdue.foot(el("a", {href: page.href("/operator/accounts", {sort: "-overdue"})}, `All ${summary.currencies.reduce((sum, one) => sum + one.overdue_accounts, 0)} overdue`));
   }
 
+  /* --- the month's end --- */
+
+  const progress = el("div", {role: "status"}), sums = el("div", {class: "sums"}), budgets = el("ul", {class: "todo"}), basis = el("p", {class: "soft"}, "What the month may come to, and who may exceed a budget.");
+  const forecast = fleetForecast(page, {place: progress, drawn: drawEnd});
+  const end = el("section", {class: "panel month-end", "aria-label": "At the month's end"},
+    el("div", {class: "table-tools"}, el("h2", {}, "At the month's end"), el("span", {class: "does"}, forecast.button)), progress, sums, budgets, basis);
+
+  function drawEnd() {
+    if (!forecast.isWhole || forecast.isRunning) return;
+    const {rows} = forecast, budgeted = likeliest(rows), above = budgeted.filter((row) => decimalCompare(row.likely, "0") > 0), partly = rows.filter((row) => row.why || !row.complete);
+    fill(sums, expected(rows).map((one) => el("p", {}, el("strong", {}, figure("expected", one.net, money(one.net, one.currency))), ` expected of ${count(one.accounts, "account")}, without tax`)));
+    fill(budgets, above.slice(0, LISTED).map((row) => el("li", {data: {account: row.account}}, customer(page, row), ": ",
+      figure("likely", row.likely, `${chance(row.likely)} likely`, `${row.likely} of all simulated months`), " to exceed ", figure("budget", row.budget, money(row.budget, row.currency)), ", tax included")));
+    fill(basis, !budgeted.length ? "No customer has an alert on the month's money. " : !above.length ? "No customer is expected to exceed its alert on the month's money. "
+      : above.length > LISTED ? `${count(above.length - LISTED, "more customer")} may exceed theirs. ` : "",
+      `What is expected is the sum of what each account comes to on average over 10,000 simulated rests of the month; usage is known to ${time(forecast.until, page.zone)}.`,
+      partly.length ? ` ${count(partly.length, "account")} cannot be forecast whole.` : "");
+  }
+
   /* --- state --- */
 
   function drawState() {
@@ -87,7 +108,10 @@ export function show(page) {
 
   async function read() {
     const [found, came] = await Promise.all([operation(page, "account summary", {top: LISTED}), operation(page, "intake")]);
-    if (!page.failed(found)) summary = found.answer;
+    if (!page.failed(found)) {
+      summary = found.answer;
+      forecast.offer(summary.accounts);
+    }
     if (!page.failed(came)) sources = came.answer.sources;
     draw();
   }
@@ -121,8 +145,9 @@ export function show(page) {
       if (data.accounts.total > TOP) accounts.foot(el("a", {href: page.href("/operator/accounts")}, `All ${data.accounts.total} accounts`));
     }});
 
-  page.root.append(pageHead(page, "Overview", {range: true, account: false, beside: filter}), state, tiles,
+  page.root.append(pageHead(page, "Overview", {range: true, account: false, beside: filter}), state, tiles, end,
     el("div", {class: "columns"}, el("section", {class: "panel"}, grown.node), el("section", {class: "panel"}, overdue.node)), traffic.node);
+  drawEnd();
   read();
   traffic.update();
   return {update() {
