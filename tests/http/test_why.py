@@ -363,7 +363,7 @@ class Why(Case):
                 ({"against_from": "1969-12-31"}, "against_from", range_, "user"),
                 ({"top": "0"}, "top", None, "user"), ({"top": "101"}, "top", None, "user"),
                 ({"region": "ZZ9"}, "region", None, "user"), ({"region": "A" * 17}, "region", None, "user"),
-                ({"currency": "EURO"}, "currency", None, "user"),
+                ({"currency": "EURO"}, "currency", None, "user"), ({"currency": "eur"}, "currency", None, "user"),
                 ({"by": "status"}, "by", None, "user"), ({"by": "product"}, "by", None, "user"),
                 ({"by": "account"}, "by", None, "user"), ({"by": "account", "account": "1"}, "by", None, "operator"),
                 ({"by": "day", "to": "2026-10-13"}, "against_from", None, "user"),
