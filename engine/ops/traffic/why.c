@@ -332,16 +332,14 @@ static tb_code read_bill(reading *r, side of, int64_t account, int64_t month)
 
 static tb_code read_account_month(reading *r, side of, int64_t account, int64_t month)
 {
-    tb_invoice *list = NULL;
-    size_t n = 0;
-    const tb_invoice *valid = NULL;
-    tb_code code = tb_store_invoices(r->store, account, month, &list, &n, r->err);
-    for (size_t i = 0; !code && i < n; i++)
-        if (list[i].state == TB_INVOICE_FINAL && strcmp(list[i].kind, "invoice") == 0) valid = &list[i];
-    if (!code) code = valid ? read_invoice(r, of, valid) : read_bill(r, of, account, month);
-    for (size_t i = 0; i < n; i++)
-        tb_invoice_release(&list[i]);
-    free(list);
+    tb_invoice invoice;
+    tb_issue_outcome outcome;
+    char number[24];
+    tb_code code = tb_issue_done(r->store, account, month, &invoice, number, &outcome, r->err);
+    if (code) return code;
+    if (outcome != TB_ISSUE_KNOWN) return read_bill(r, of, account, month);
+    code = read_invoice(r, of, &invoice);
+    tb_invoice_release(&invoice);
     return code;
 }
 
