@@ -36,6 +36,7 @@ typedef struct reading {
     char (*keys)[KEY_ROOM]; /* of the parts */
     tb_buf names;
     tb_month_books books;
+    size_t n_bills; /* of a fleet, so far */
     char currency[4]; /* of the bills so far */
     int digits;
     tb_error *err;
@@ -354,9 +355,10 @@ static tb_code read_bills(reading *r, side of, int64_t month)
     size_t n = 0;
     if (r->scope.account != TB_ALL) return read_account_month(r, of, r->scope.account, month);
     tb_code code = tb_issue_accounts(r->store, month, 0, &accounts, &n, r->err);
-    if (!code && n > TB_WHY_FLEET_ACCOUNTS)
-        code = tb_fail(r->err, TB_E_VALIDATION, "account", "Bills of %d accounts are compared at most: name one.",
-                       TB_WHY_FLEET_ACCOUNTS);
+    r->n_bills += n;
+    if (!code && r->n_bills > TB_WHY_FLEET_BILLS)
+        code = tb_fail(r->err, TB_E_VALIDATION, "account", "At most %d bills are compared: name an account, or fewer months.",
+                       TB_WHY_FLEET_BILLS);
     for (size_t i = 0; !code && i < n; i++)
         code = read_account_month(r, of, accounts[i], month);
     free(accounts);
