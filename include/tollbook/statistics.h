@@ -80,8 +80,8 @@ TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_query *
 
 /* The answer of GET /insights/why: the change of a figure between two spans, split. */
 
-#define TB_WHY_TOP            100  /* parts, at most */
-#define TB_WHY_FLEET_ACCOUNTS 1000 /* whose bills are compared at once */
+#define TB_WHY_TOP         100  /* parts, at most */
+#define TB_WHY_FLEET_BILLS 2000 /* of all accounts, in both spans: more take longer than a server waits */
 
 typedef struct tb_why_query {
     tb_scope scope;
@@ -98,7 +98,7 @@ TB_MUST_USE tb_code tb_why_check(const tb_why_query *ask, tb_error *err);
 /* Appends the answer, read in the caller's snapshot. Charges are net: the lines of each month's valid invoice, or else
  * of its bill as it is now, volume by its shares. What belongs to no zone (or region) has the key "". Errors: of the
  * scope, as in tb_insights_in; TB_E_DATE_RANGE: hours that have expired; of bills; TB_E_VALIDATION, field currency: the
- * fleet is billed in several; field account: it has more than TB_WHY_FLEET_ACCOUNTS. */
+ * fleet is billed in several; field account: it has more bills than TB_WHY_FLEET_BILLS. */
 TB_MUST_USE tb_code tb_why_in(tb_store *store, const tb_why_query *ask, tb_buf *out, tb_error *err);
 
 /* A month's usage without an account, read from the store and reported in sentences beside the

@@ -273,10 +273,16 @@ void api_ingest_parse(request *r)
     parse_here(r);
 }
 
+static tb_code prepare(request *r, tb_batch_kind kind, tb_error *err)
+{
+    tb_code code = api_ingest_prepare(r, kind, err);
+    return code || !api_ingest_of(r)->dry ? code : bad(err, "dryRun", "Only a withdrawal can be tried.");
+}
+
 static void submit(request *r, tb_batch_kind kind)
 {
     tb_error err;
-    if (api_ingest_prepare(r, kind, &err) != TB_OK)
+    if (prepare(r, kind, &err) != TB_OK)
         request_fail_as(r, &err);
     else
         api_ingest_parse(r);
@@ -293,7 +299,7 @@ static tb_code prepare_cells(request *r, tb_error *err)
     const size_t most = r->worker->server->options.plain_max;
     if (!r->worker->server->options.cells)
         return bad(err, "cells", "This server asks for no cells (serve --cells). Send the lines.");
-    tb_code code = api_ingest_prepare(r, TB_BATCH_LOG, err);
+    tb_code code = prepare(r, TB_BATCH_LOG, err);
     if (code) return code;
     api_ingest *in = api_ingest_of(r);
     if (!in->options.piece || in->options.batch || in->options.stop_on_error)

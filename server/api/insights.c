@@ -119,7 +119,7 @@ static tb_code choose_rank(tb_text rank, tb_insights_query *ask, tb_error *err)
 /* Money is shown to roles that may read bills, and zones are charged to an account. */
 static tb_code check_charges(const request *r, const tb_insights_query *ask, tb_error *err)
 {
-    if (!tb_roles_open(r->roles, TB_ACCESS_BILLING) && !tb_roles_open(r->roles, TB_ACCESS_OPERATOR))
+    if (!tb_roles_open(r->roles, TB_ACCESS_BILLING))
         return tb_fail(err, TB_E_FORBIDDEN, "sort", "This key may not read charges.");
     if (ask->scope.account != TB_ALL) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "sort", "An order by charges is of one account's zones: name it, such as account=1.");

@@ -169,7 +169,8 @@ static tb_code read_args(request *r, op_work *w, tb_error *err)
 {
     tb_code code = add_row(r, w, err);
     if (!code) code = add_query(r, w, err);
-    if (r->route->operation) w->dry = false;
+    if (!code && w->dry && r->route->operation)
+        code = tb_fail(err, TB_E_VALIDATION, "dryRun", "Only POST /operations/%s can be tried.", w->args.operation->name);
     if (!code) code = add_body(r, w, err);
     if (!code) code = bind_account(r, &w->args, err);
     if (!code) code = check_writing(r, w, err);

@@ -75,9 +75,11 @@ static tb_code check_bounds(const params *p, tb_error *err)
         return tb_fail(err, TB_E_VALIDATION, "top", "top is a number from 1 to %d.", TB_WHY_TOP);
     if (p->region.len > TB_EDGE_MAX)
         return tb_fail(err, TB_E_VALIDATION, "region", "region is a code of at most %d characters.", TB_EDGE_MAX);
-    if (p->currency.len && p->currency.len != 3)
-        return tb_fail(err, TB_E_VALIDATION, "currency", "currency is a code of three letters, such as EUR.");
-    return TB_OK;
+    bool is_code = !p->currency.len || p->currency.len == 3;
+    for (size_t i = 0; i < p->currency.len; i++)
+        is_code &= p->currency.data[i] >= 'A' && p->currency.data[i] <= 'Z';
+    if (is_code) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "currency", "currency is a code of three capital letters, such as EUR.");
 }
 
 static tb_code read_spans(const params *p, tb_why_query *ask, tb_error *err)

@@ -148,15 +148,11 @@ class Billing(BrowserCase):
     def test_a_correction_and_a_void_invoice_say_what_they_are(self):
         server = self.server
 
-        def operation(name, **given):
-            answer = server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json")
-            self.assertEqual(answer.status, 200, answer.body)
-
         void = next(one["number"] for one in server.get("/billing/invoices", "other").json()["invoices"] if one["month"] == "2026-10")
-        operation("invoice", void=void)
+        self.operation("invoice", void=void)
         run("import", "--server", server.url, "--key", server.keys["operator"], "-", stdin=json.dumps(
             {"zone": 201, "hour": "2026-09-07T05:00:00Z", "region": "DE", "bytes": 7 * 10**12}).encode())
-        operation("invoice", month="2026-10", account=2, finalize=True)
+        self.operation("invoice", month="2026-10", account=2, finalize=True)
         listed = server.get("/billing/invoices", "other").json()["invoices"]
         new = next(one["number"] for one in listed if one["replaces"] == void)
         line = next(one for one in server.get(f"/billing/invoices/{new}", "other").json()["lines"] if one["kind"] == "correction")

@@ -64,7 +64,7 @@ class Budget(ConsoleCase):
         page.click(page.named("button", "Remove: The month at least 90 % likely above 1,250.50\xa0USD"))
         page.wait("!document.querySelector('[data-alert]')")
         self.assertEqual(self.alerts(), [])
-        told = self.server.ask("POST", "/operations/audit", "operator", b'{"format": "json"}', Content_Type="application/json").json()["answer"]["entries"]
+        told = self.operation("audit")["answer"]["entries"]
         self.assertEqual([one["operation"] for one in told if one["operation"].startswith("alert ")][-3:], ["alert set", "alert set", "alert drop"])
         self.assertEqual(axe(page), [])
 
@@ -111,8 +111,7 @@ class Budget(ConsoleCase):
         self.assertEqual([row[1] for row in rows], ["–"] + [f"{Decimal(totals[f'2026-{n:02}']):,.2f}\xa0USD" for n in range(1, 11)] + ["–"])
         gross = self.server.get("/billing/forecast").json()["money"]["gross"]
         self.assertEqual(rows[-1][3], f"{gross['p50']}\xa0USD ({gross['p5']}\xa0USD to {gross['p95']}\xa0USD)")
-        every = self.server.ask("POST", "/operations/forecast", "operator", b'{"all": true, "format": "json"}',
-                                Content_Type="application/json").json()["answer"]["accounts"]
+        every = self.operation("forecast", all=True)["answer"]["accounts"]
         self.assertEqual([one["money"]["gross"] for one in every if one["account"] == 3], [gross], "one forecast of a month")
         self.assertEqual(page.script("return performance.getEntriesByType('resource').filter(one => /invoices\\/20/.test(one.name)).length"), 0)
         page.click(page.named("button", "By zone"))

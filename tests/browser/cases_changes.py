@@ -36,11 +36,6 @@ class Changes(BrowserCase):
         self.steps = 0
         return page
 
-    def operation(self, name, document=None, **given):
-        body = document if document is not None else given
-        query = "?" + "&".join(f"{k}={v}" for k, v in given.items()) if document is not None else ""
-        return self.server.ask("POST", f"/operations/{name}{query}", "operator", json.dumps(body).encode(), Content_Type="application/json").json()
-
     def step(self, act, *given):
         """What a person does, counted."""
         self.steps += 1

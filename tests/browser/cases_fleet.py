@@ -76,11 +76,6 @@ def many():
 class FleetCase(ConsoleCase):
     served = staticmethod(fleet)
 
-    def operation(self, name, **given):
-        answer = self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json")
-        self.assertEqual(answer.status, 200, answer.body)
-        return answer.json()["answer"]
-
     def asked(self, page):
         """The questions to the API since the page was told to forget, without their parameters."""
         return sorted(one["url"].split("?")[0].split("/", 3)[3] for one in page.traffic() if "/console/assets/" not in one["url"] and "/console/" not in one["url"])
@@ -108,7 +103,7 @@ class Home(FleetCase):
     def test_its_figures_are_the_apis(self):
         page = self.signed_in("operator", "/overview")
         self.assertTrue(page.url().endswith("/console/overview"), page.url())
-        found = self.operation("account-summary", top=6)
+        found = self.operation("account-summary", top=6)["answer"]
         [usd] = found["currencies"]
         self.assertEqual({field: self.tile(page, field) for field in ("charges", "owed", "overdue", "unbilled")},
                          {field: usd[field] for field in ("charges", "owed", "overdue", "unbilled")})
@@ -133,7 +128,7 @@ class Home(FleetCase):
         charged = {one: {month: Decimal(4 * size_of(one, month)) / 10**9 * Decimal("0.03" if one % 3 == 2 else "0.01") * (Decimal("0.95") if one == 3 else 1)
                          for month in (10, 11)} for one in range(1, FLEET + 1)}
         change = {one: months[11] - months[10] for one, months in charged.items() if months[11] != months[10]}
-        [usd] = self.operation("account-summary")["currencies"]
+        [usd] = self.operation("account-summary")["answer"]["currencies"]
         self.assertEqual([(one["account"], Decimal(one["change"])) for one in usd["grown"]],
                          sorted(((one, by) for one, by in change.items() if by > 0), key=lambda row: -row[1]))
         self.assertEqual([(one["account"], Decimal(one["change"])) for one in usd["fallen"]], [(2, change[2])])
@@ -182,7 +177,7 @@ class Home(FleetCase):
     def test_which_customer_grew_most(self):
         """No step to see it; one to its page, one to its zones."""
         page = self.signed_in("operator", "/overview")
-        [most, *_] = self.operation("account-summary")["currencies"][0]["grown"]
+        [most, *_] = self.operation("account-summary")["answer"]["currencies"][0]["grown"]
         self.assertEqual(self.rows(page, "[aria-label^='Customers whose']")[0][:2], [most["account"], most["name"]])
         page.click("[aria-label^='Customers whose'] tbody a")
         page.wait(f"document.querySelector('main h1').textContent === '{most['name']}'")
@@ -236,7 +231,7 @@ class Finder(FleetCase):
         self.find_customer(page, "customer 0001")
         page.keys("Down")
         second = page.script("return Number(document.querySelector('nav [aria-selected=true]').dataset.account)")
-        listed = self.operation("account-list", names=True, search="customer 0001", sort="name", limit=8)["accounts"]
+        listed = self.operation("account-list", names=True, search="customer 0001", sort="name", limit=8)["answer"]["accounts"]
         self.assertEqual(second, listed[1]["account"])
         self.assertEqual(axe(page), [])
         page.keys("Escape")
@@ -283,7 +278,7 @@ class Customer(FleetCase):
     def test_its_figures_are_the_apis(self):
         page = self.signed_in("operator", "/accounts/3")
         self.assertEqual(page.text("main h1"), "Kite Games")
-        [row] = self.operation("account-list", after=2, limit=1)["accounts"]
+        [row] = self.operation("account-list", after=2, limit=1)["answer"]["accounts"]
         self.assertEqual({field: self.tile(page, field) for field in ("monthToDate", "balance", "owed")}, {field: row[field] for field in ("monthToDate", "balance", "owed")})
         of = {name: self.server.get(f"/billing{path}", "user").json() for name, path in (("invoices", "/invoices"), ("statement", "/statement"), ("forecast", "/forecast"))}
         self.assertEqual(self.tile(page, "p50"), of["forecast"]["money"]["net"]["p50"])
@@ -292,7 +287,7 @@ class Customer(FleetCase):
         shown = page.script("return [...document.querySelectorAll('[aria-label=\"Entries of the ledger\"] tbody tr')].map(row => [...row.querySelectorAll('[data-field]')].map(one => one.dataset.value))")
         self.assertEqual(shown, [[one["amount"], one["balance"]] for one in reversed(of["statement"]["entries"])])
         self.assertIn("big-month", page.text("[aria-label=Alerts]"))
-        keys = [one for one in self.operation("key-list")["Items"] if one["Account"] == 3]
+        keys = [one for one in self.operation("key-list")["answer"]["Items"] if one["Account"] == 3]
         self.assertEqual(page.script("return [...document.querySelectorAll('[aria-label=Keys] tbody tr')].map(row => [row.cells[0].textContent, row.cells[1].textContent])"),
                          [[str(one["Id"]), ", ".join(one["Roles"])] for one in keys])
         self.assertNotIn(self.server.keys["user"], page.script("return document.body.innerHTML"))

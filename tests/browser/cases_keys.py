@@ -73,7 +73,7 @@ class Keys(ConsoleCase):
         page.click("main input[type=checkbox]")
         page.wait("[...document.querySelectorAll('main tbody tr')].some(row => row.dataset.id === '%d')" % made["Id"])
         self.assertIn("revoked", page.text("tr[data-id='%d']" % made["Id"]))
-        entries = self.server.ask("POST", "/operations/audit", "operator", b"{}").json()["answer"]["entries"][-2:]
+        entries = self.operation("audit")["answer"]["entries"][-2:]
         mine = next(key["Id"] for key in self.keys() if key["Hint"] == self.server.keys["admin"][:6])
         self.assertEqual([(one["operation"], one["key"]) for one in entries], [("key create", mine), ("key revoke", mine)])
         self.assertNotIn(text, str(entries))

@@ -34,11 +34,6 @@ class Operator(BrowserCase):
         page.wait("document.querySelector('.frame main h1')")
         return page
 
-    def operation(self, name, **given):
-        answer = self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(),
-                                 Content_Type="application/json")
-        return answer.json()
-
     def figures(self, page, field):
         """account -> the figure of the API that its row shows."""
         return page.script("return Object.fromEntries([...document.querySelectorAll(`[data-account] [data-field=${arguments[0]}]`)]"

@@ -40,9 +40,6 @@ class MonthsRun(BrowserCase):
         cls.support = server.make_key(0, "Support")
         server.start()
 
-    def operation(self, name, **given):
-        return self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json").json()
-
     def run_of(self, month, *size, key=None):
         page = self.page(*size)
         page.goto(f"{self.server.url}/console/operator/run?month={month}")

@@ -115,6 +115,12 @@ class BrowserCase(Case):
         cls.browser = the(Browser)
         super().setUpClass()
 
+    def operation(self, name, **given):
+        """The reply to the operator's key."""
+        answer = self.server.ask("POST", f"/operations/{name}", "operator", json.dumps(given).encode(), Content_Type="application/json")
+        self.assertEqual(answer.status, 200, answer.body)
+        return answer.json()
+
     def page(self, *size):
         """A page in a new tab, without cookies and cache; its tabs are closed when the test ends."""
         page = self.enterContext(self.browser.fresh(self.server.url, *size))

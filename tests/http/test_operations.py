@@ -157,8 +157,8 @@ class Operations(Case):
         self.assertEqual(self.ask("key-revoke?dryRun=true", {"id": made["Id"]}).status, 200)
         self.assertEqual(self.server.ask("GET", "/user", made["Key"]).status, 200, "the key still works")
         own = {"account": 2, "kind": "payment", "amount": "1", "reference": "own path"}
-        self.assertEqual(self.server.ask("POST", "/ledger?dryRun=true", "operator", json.dumps(own).encode()).status, 200)
-        self.assertIn("own path", self.ask("ledger", {"account": 2}).json()["out"], "a path of its own ignores it")
+        self.refused(self.server.ask("POST", "/ledger?dryRun=true", "operator", json.dumps(own).encode()), 400, "validation_error", "dryRun")
+        self.assertNotIn("own path", self.ask("ledger", {"account": 2}).json()["out"], "refused, not done")
 
     def test_what_reads_and_then_writes_is_tried_too(self):
         self.ask("book-add", {**BOOK, "book": "tried", "effective_from": "2026-01-01T00:00:00Z"})

@@ -21,7 +21,14 @@ ANSWERS = [f"/statistics?{MONTH}", f"/statistics?hourly=true&{MONTH}", "/statist
            f"/pullzone/101/safehop/statistics?{MONTH}", f"/pullzone/101/originshield/queuestatistics?{MONTH}",
            "/billing", "/billing/summary",
            "/insights?from=2026-10-30&to=2026-11-04&compare=previous", "/insights?from=2026-10-30&to=2026-11-04&by=hour",
-           "/insights?from=2026-10-30&to=2026-11-04&region=SG"]
+           "/insights?from=2026-10-30&to=2026-11-04&region=SG", "/insights?from=2026-10-30&to=2026-11-04&sort=charges",
+           *(f"/insights/why?field=bytes&by={by}&from=2026-11-02&to=2026-11-04&against_from=2026-10-30&against_to=2026-11-01"
+             for by in ("zone", "region", "hour")),
+           *(f"/insights/why?field=charges&by={by}&from=2026-11-01&to=2026-11-30&against_from=2026-10-01&against_to=2026-10-31"
+             for by in ("zone", "region"))]
+FLEET = ["/insights?from=2026-10-30&to=2026-11-04&compare=week&rank=accounts", "/insights?from=2026-10-30&to=2026-11-04&region=SG",
+         *(f"/insights/why?field=requests&by={by}&from=2026-11-01&to=2026-11-03&against_from=2026-10-30&against_to=2026-11-01"
+           for by in ("account", "region", "status", "day"))]
 BUCKETS = b"".join(json.dumps({"zone": zone, "region": edge, "hour": f"2026-{day}T{hour:02}:00:00Z",
                                "requests": 7 + hour, "bytes": 10**12 + hour, "concurrent_max": hour * 3 % 11,
                                "optimized": 2, "input_bytes": 900, "saved_bytes": 300}).encode() + b"\n"
@@ -105,8 +112,8 @@ class UsageServers(Case):
         regions = {r["RegionCode"]: r["Id"] for r in self.pair.file.get("/region", None).json()}
         one_region = [f"/statistics?{MONTH}&serverZoneId={regions[code]}{zone}" for code in ("SG", "LA")
                       for zone in ("", "&pullZone=101")]
-        for target in ANSWERS + one_region:
-            one, other = self.pair.both("GET", target, key="user")
+        for target in ANSWERS + one_region + FLEET:
+            one, other = self.pair.both("GET", target, key="operator" if target in FLEET else "user")
             self.assertEqual((one.status, one.body), (other.status, other.body), target)
             self.assertEqual(one.status, 400 if "1980" in target else 200, target)
 

@@ -92,6 +92,8 @@ class Served(Case):
         done = self.post("/ingest/logs/withdraw", body).json()
         self.assertEqual((done["accepted"], self.total()), (7, self.before))
         self.refused(self.post("/ingest/logs/withdraw?dryRun=2", body), 400, "validation_error", "dryRun")
+        for path in ("/ingest/logs", "/ingest/buckets"):  # refused, so that nobody takes it for a try
+            self.refused(self.post(path + "?dryRun=true", body), 400, "validation_error", "dryRun")
 
     def test_lines_that_wait(self):
         bodies = []

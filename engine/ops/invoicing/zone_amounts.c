@@ -6,7 +6,7 @@
 
 #include "base/list.h"
 #include "tollbook/invoice.h"
-#include "tollbook/invoicestore.h"
+#include "tollbook/issue.h"
 
 typedef struct amounts {
     tb_zone_amount *list;
@@ -77,17 +77,16 @@ static tb_code read_bill(tb_store *store, int64_t account, int64_t month, int64_
 tb_code tb_zone_amounts_read(tb_store *store, int64_t account, int64_t month, int64_t now_us,
                              tb_zone_amount **ret_list, size_t *ret_n, tb_error *err)
 {
-    tb_invoice *list = NULL;
-    const tb_invoice *valid = NULL;
     amounts a = {0};
-    size_t n = 0;
-    tb_code code = tb_store_invoices(store, account, month, &list, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
-        if (list[i].state == TB_INVOICE_FINAL && strcmp(list[i].kind, "invoice") == 0) valid = &list[i];
-    if (!code) code = valid ? read_invoice(&a, valid, err) : read_bill(store, account, month, now_us, &a, err);
-    for (size_t i = 0; i < n; i++)
-        tb_invoice_release(&list[i]);
-    free(list);
+    tb_invoice invoice;
+    tb_issue_outcome outcome = TB_ISSUE_NOTHING;
+    char number[24];
+    tb_code code = tb_issue_done(store, account, month, &invoice, number, &outcome, err);
+    if (!code && outcome != TB_ISSUE_KNOWN) code = read_bill(store, account, month, now_us, &a, err);
+    else if (!code) {
+        code = read_invoice(&a, &invoice, err);
+        tb_invoice_release(&invoice);
+    }
     if (code) free(a.list);
     *ret_list = code ? NULL : a.list;
     *ret_n = code ? 0 : a.n;

@@ -36,6 +36,7 @@ typedef struct reading {
     char (*keys)[KEY_ROOM]; /* of the parts */
     tb_buf names;
     tb_month_books books;
+    size_t n_bills; /* of a fleet, so far */
     char currency[4]; /* of the bills so far */
     int digits;
     tb_error *err;
@@ -332,16 +333,14 @@ static tb_code read_bill(reading *r, side of, int64_t account, int64_t month)
 
 static tb_code read_account_month(reading *r, side of, int64_t account, int64_t month)
 {
-    tb_invoice *list = NULL;
-    size_t n = 0;
-    const tb_invoice *valid = NULL;
-    tb_code code = tb_store_invoices(r->store, account, month, &list, &n, r->err);
-    for (size_t i = 0; !code && i < n; i++)
-        if (list[i].state == TB_INVOICE_FINAL && strcmp(list[i].kind, "invoice") == 0) valid = &list[i];
-    if (!code) code = valid ? read_invoice(r, of, valid) : read_bill(r, of, account, month);
-    for (size_t i = 0; i < n; i++)
-        tb_invoice_release(&list[i]);
-    free(list);
+    tb_invoice invoice;
+    tb_issue_outcome outcome;
+    char number[24];
+    tb_code code = tb_issue_done(r->store, account, month, &invoice, number, &outcome, r->err);
+    if (code) return code;
+    if (outcome != TB_ISSUE_KNOWN) return read_bill(r, of, account, month);
+    code = read_invoice(r, of, &invoice);
+    tb_invoice_release(&invoice);
     return code;
 }
 
@@ -356,9 +355,10 @@ static tb_code read_bills(reading *r, side of, int64_t month)
     size_t n = 0;
     if (r->scope.account != TB_ALL) return read_account_month(r, of, r->scope.account, month);
     tb_code code = tb_issue_accounts(r->store, month, 0, &accounts, &n, r->err);
-    if (!code && n > TB_WHY_FLEET_ACCOUNTS)
-        code = tb_fail(r->err, TB_E_VALIDATION, "account", "Bills of %d accounts are compared at most: name one.",
-                       TB_WHY_FLEET_ACCOUNTS);
+    r->n_bills += n;
+    if (!code && r->n_bills > TB_WHY_FLEET_BILLS)
+        code = tb_fail(r->err, TB_E_VALIDATION, "account", "At most %d bills are compared: name an account, or fewer months.",
+                       TB_WHY_FLEET_BILLS);
     for (size_t i = 0; !code && i < n; i++)
         code = read_account_month(r, of, accounts[i], month);
     free(accounts);

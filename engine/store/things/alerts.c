@@ -119,9 +119,11 @@ static tb_code parse_own(const char *document, tb_alert_rule *ret, tb_error *err
     tb_code code = tb_buf_check(&list, err);
     if (!code) code = tb__document_parse(list.data, list.len, TB_E_VALIDATION, &strings, NULL, &doc, err);
     if (!code) {
-        if (!tb__declared_alerts(&doc, 0, rules, &n, &fault) || n != 1)
-            code = tb_fail(err, TB_E_VALIDATION, fault.path[0] ? fault.path + sizeof "[0]." - 1 : "id",
-                           "It must be %s.", fault.wanted ? fault.wanted : "one alert");
+        if (!tb__declared_alerts(&doc, 0, rules, &n, &fault)) {
+            const char *field = fault.path + sizeof "[0]." - 1; /* of the only one */
+            code = fault.wanted ? tb_fail(err, TB_E_VALIDATION, field, "It must be %s.", fault.wanted)
+                                : tb_fail(err, TB_E_VALIDATION, field, "An alert of this kind has no %s.", field);
+        }
         tb__document_release(&doc);
     }
     tb__arena_release(&strings);

@@ -57,30 +57,20 @@ function drawBars(e) {
   });
 }
 
-/* The series of a histogram on top of each other: what the library has stacked, drawn from the whole down. */
-function drawHistogram(e) {
-  if (e.seriesIndex !== 0) return;
-  const {drawingContext: context, plotArea: area, allSeriesPoints: all} = e;
-  const bottom = e.dygraph.toDomYCoord(0), colours = e.dygraph.getColors();
-  const room = all[0].length > 1 ? all[0][1].canvasx - all[0][0].canvasx : area.w / 2, gap = room > 4 ? 1 : 0;
-  all.forEach((series, n) => {
-    context.fillStyle = colours[n];
-    for (const point of series) if (bottom - point.canvasy > 0) context.fillRect(point.canvasx - room / 2, point.canvasy, room - gap, bottom - point.canvasy);
-  });
-}
-
-/* Columns: series on each other, and frames around them. series: those that are seen. */
-function drawColumns(e, series) {
+/* Columns: series on each other, and frames around them; of a histogram side by side, the last series at the bottom. series: those
+ * that are seen. */
+function drawColumns(e, series, isHistogram) {
   if (e.seriesIndex !== 0) return;
   const {drawingContext: context, plotArea: area, allSeriesPoints: all, dygraph} = e;
   const points = all[0], colours = dygraph.getColors(), y = (value) => dygraph.toDomYCoord(value);
   const room = points.length > 1 ? Math.min(...points.slice(1).map((point, n) => point.canvasx - points[n].canvasx)) : area.w / 4;
-  const width = Math.max(3, Math.min(44, Math.floor(room * 0.66)));
+  const width = isHistogram ? room - (room > 4 ? 1 : 0) : Math.max(3, Math.min(44, Math.floor(room * 0.66)));
+  const order = isHistogram ? [...all.keys()].reverse() : [...all.keys()];
   points.forEach(({canvasx}, at) => {
     let sum = 0;
     const left = Math.round(canvasx - width / 2);
-    all.forEach((one, n) => {
-      const value = one[at].yval, {frame, low, high} = series[n];
+    order.forEach((n) => {
+      const value = all[n][at].yval, {frame, low, high} = series[n];
       if (value === null || Number.isNaN(value)) return;
       context.fillStyle = context.strokeStyle = colours[n];
       if (!frame) {
@@ -211,7 +201,7 @@ export function chart(options) {
     for (const other of groups.get(group) ?? []) if (other.select !== select) other.select(at, false, false);
   }
 
-  const triple = kind === "band", stacks = kind === "stack" || kind === "histogram";
+  const triple = kind === "band", isColumns = kind === "columns" || kind === "histogram";
   function file() {
     return data.at.map((at, n) => [at, ...data.series.map((series) => {
       const value = series.values[n];
@@ -229,7 +219,7 @@ export function chart(options) {
       for (const series of seen) {
         const value = Number(series.high?.[n] ?? series.values[n] ?? 0);
         if (series.frame) most = Math.max(most, value);
-        else sum = stacks || kind === "columns" ? sum + value : Math.max(sum, value);
+        else sum = kind === "stack" || isColumns ? sum + value : Math.max(sum, value);
       }
       most = Math.max(most, sum);
     }
@@ -253,8 +243,7 @@ export function chart(options) {
 
   function plotters() {
     if (kind === "bars") return {plotter: drawBars};
-    if (kind === "histogram") return {plotter: drawHistogram};
-    if (kind === "columns") return {plotter: (e) => drawColumns(e, data.series.filter((series) => !hidden.has(series.name)))};
+    if (isColumns) return {plotter: (e) => drawColumns(e, data.series.filter((series) => !hidden.has(series.name)), kind === "histogram")};
     if (kind === "band") return {};
     const {fillPlotter, linePlotter} = window.Dygraph.Plotters, end = limit();
     const isDashed = (e) => Boolean(data.series.find((series) => series.name === e.setName)?.dashed);
@@ -271,8 +260,8 @@ export function chart(options) {
     return {
       file: file(), labels: ["at", ...data.series.map((series) => series.name)], visibility: visible(),
       colors: data.series.map((series, n) => colour(paint(series, n))), dateWindow: span(), valueRange: [0, high * 1.0001],
-      stackedGraph: stacks, customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
-      fillAlpha: kind === "stack" ? 0.55 : kind === "band" ? 0.2 : 0.1, strokeWidth: 1.75, drawPoints: data.at.length < 3, pointSize: 2.5, highlightCircleSize: 3.5,
+      stackedGraph: kind === "stack", customBars: triple, fillGraph: kind === "stack" || (kind === "line" && data.series.filter((s) => !s.dashed).length === 1),
+      fillAlpha: kind === "stack" ? 0.55 : kind === "band" ? 0.2 : 0.1, strokeWidth: 1.75, drawPoints: data.at.length < 3, pointSize: 2.5, highlightCircleSize: isColumns ? 0 : 3.5,
       connectSeparatedPoints: false, axisLineColor: colour("--line"), gridLineColor: colour("--line"), gridLineWidth: 1, axisLabelFontSize: 12,
       xRangePad: 0, rightGap: 8, axisTickSize: 4, xAxisHeight: 26,
       series: Object.fromEntries(data.series.map((series) => [series.name, series.dashed
@@ -357,7 +346,7 @@ export function chart(options) {
 
   /* --- pointer and keys --- */
 
-  /* The library stacks the first series on top of the others. */
+  /* The last series is at the bottom. */
   function pick(event) {
     const value = graph.toDataYCoord(event.clientY - canvas.getBoundingClientRect().top), at = graph.toDataXCoord(x(event));
     const step = data.at.length > 1 ? data.at[1] - data.at[0] : Infinity, n = data.at.findIndex((ms) => Math.abs(at - ms) <= step / 2);

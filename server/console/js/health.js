@@ -5,7 +5,7 @@ import {bytes, count, duration} from "./format.js";
 const DAY = 86400, AGED = {verify: 8 * DAY, backup: 2 * DAY}; // seconds after which it is said
 const LATE = 3600;
 
-/** The reasons why somebody should look: [{id, text}], the worst first. metrics: of operator.js. */
+/** What needs attention: [{id, text}], the worst first. metrics: of operator.js. */
 export function reasons(metrics) {
   const found = [], value = (name) => metrics[`tollbook_${name}`], say = (id, text) => found.push({id, text});
   if (value("writer_alive") === 0) say("writer", "The server cannot write");

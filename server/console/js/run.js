@@ -41,7 +41,7 @@ export function lookFirst(rows) {
   return [...rows].sort((a, b) => rank(a) - rank(b) || decimalCompare(off(b), off(a)) || decimalCompare(b.total ?? "0", a.total ?? "0") || a.account - b.account);
 }
 
-/** Whether a draft is chosen to be made final until somebody chooses otherwise: those that look right. */
+/** Whether a draft is chosen at first: those that look right are. */
 export const isChosen = (row) => stateOf(row) === "draft";
 /** Whether it can be chosen. */
 export const canChoose = (row) => ["odd", "draft"].includes(stateOf(row));

@@ -98,9 +98,9 @@ class Own(Alerts):
         for words, message in ((("money", "usage", "--above", "5"), "The catalogue declares an alert money"),
                                (("a b", "usage", "--above", "5"), "1 to 64 letters"),
                                (("x", "usage", "--above", "5.5"), "a whole number of bytes"),
-                               (("x", "balance", "--above", "5"), "above"),
+                               (("x", "balance", "--above", "5"), "An alert of this kind has no above."),
                                (("x", "forecast", "--above", "5", "--probability", "1"), "between 0 and 1"),
-                               (("x", "usage", "--above", "5", "--probability", "0.5"), "probability"),
+                               (("x", "usage", "--above", "5", "--probability", "0.5"), "has no probability."),
                                (("x", "forecast"), "an amount from 0")):
             self.assertIn(message, self.set(*words, status=2).err, words)
         self.assertIn("There is no account 9", self.set("x", "usage", "--above", "5", account=9, status=2).err)

@@ -12,7 +12,7 @@ const OPERATOR = "The operator";
 
 export function show(page) {
   const own = page.session.account !== null, mayMake = page.may("key create");
-  const whose = (row) => (row.Account === 0 ? OPERATOR : row.AccountName ?? `Account ${row.Account}`);
+  const holder = (row) => (row.Account === 0 ? OPERATOR : row.AccountName ?? `Account ${row.Account}`);
   let keys = [];
 
   /* --- the list --- */
@@ -22,8 +22,8 @@ export function show(page) {
     {id: "Id", name: "Key", kind: "text", wide: true, value: (row) => [row.Name, row.Hint].filter(Boolean).join(" "), title: (row) => `${row.Name ? `${row.Name}, ` : ""}key ${row.Id} of the audit log`,
       cell: (row) => [row.Name ? [row.Name, " "] : "", el("code", {class: row.Name ? "soft" : null}, `${row.Hint}…`), row.Id === page.session.key ? [" ", el("span", {class: "chip"}, "yours")] : "",
         row.Revoked ? [" ", el("span", {class: "chip warn", title: `Revoked ${time(row.Revoked, page.zone)}`}, "revoked")] : ""]},
-    own ? null : {id: "Account", name: "Account", kind: "text", value: whose, title: whose,
-      cell: (row) => el("a", {href: page.href("/keys", {account: row.Account})}, whose(row))},
+    own ? null : {id: "Account", name: "Account", kind: "text", value: holder, title: holder,
+      cell: (row) => el("a", {href: page.href("/keys", {account: row.Account})}, holder(row))},
     {id: "Roles", name: "Role", kind: "text", value: (row) => row.Roles.join(", "), title: (row) => meaning(row.Roles)},
     {id: "Created", name: "Made", kind: "time", wideOnly: true, value: (row) => row.Created, cell: (row) => time(row.Created, page.zone)},
     page.may("key revoke") ? {id: "do", name: "Actions", kind: "text", sort: false, acts: true, value: () => null,
@@ -42,7 +42,7 @@ export function show(page) {
     fill(beside, own || account === null ? "" : [`of ${name}. `, el("a", {href: page.href("/keys", {account: null})}, "All keys")]);
   }
 
-  /* Whose keys are shown: the operator's own are those of account 0. */
+  /* The account of the keys: 0 is the operator's own. */
   const chosen = () => (own || !page.query.get("account") ? null : Number(page.query.get("account")));
 
   async function read() {
@@ -54,7 +54,7 @@ export function show(page) {
 
   async function revoke(row) {
     const mine = row.Id === page.session.key ? " It is the key that you are signed in with: you will be signed out." : "";
-    if (!confirm(`Revoke key ${[row.Name, row.Hint].filter(Boolean).join(", ")}… (${row.Roles.join(", ")}${own ? "" : `, ${whose(row)}`})?${mine} What uses it is refused at once. This cannot be undone.`)) return;
+    if (!confirm(`Revoke key ${[row.Name, row.Hint].filter(Boolean).join(", ")}… (${row.Roles.join(", ")}${own ? "" : `, ${holder(row)}`})?${mine} What uses it is refused at once. This cannot be undone.`)) return;
     const answer = await page.send("DELETE", `/keys/${row.Id}`);
     if (page.failed(answer)) return;
     announce(`Key ${row.Hint} is revoked.`);

@@ -25,7 +25,7 @@ export function show(page) {
     else page.set({month: field.value});
   }}, field, el("button", {type: "submit"}, "Show"));
 
-  let rows = [], over = false, shownMonth = "", choices = new Map(); // account -> whether it is chosen, where somebody said so
+  let rows = [], over = false, shownMonth = "", choices = new Map(); // account -> whether it is chosen, where the user has said
   const chooses = (row) => canChoose(row) && (choices.get(row.account) ?? isChosen(row));
   const chosen = () => rows.filter(chooses);
   const choosable = () => rows.filter(canChoose);

@@ -4,8 +4,7 @@
 import {linkButton, pageHead} from "../controls.js";
 import {download, el, fill} from "../dom.js";
 import {duration} from "../format.js";
-import {accountNames} from "../operator.js";
-import {addMonths} from "../range.js";
+import {accountNames, monthBeside} from "../operator.js";
 import {read, tidy} from "../scenario.js";
 import {answerView} from "./what-if-answer.js";
 import {curvesView} from "./what-if-curves.js";
@@ -32,7 +31,7 @@ export function show(page) {
   const span = () => {
     const now = new Date(page.now()).toISOString().slice(0, 7), month = (text, or) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(text ?? "") ? text : or);
     const last = month(page.query.get("last"), now);
-    return {first: month(page.query.get("first"), new Date(addMonths(Date.parse(`${last}-01T00:00:00Z`), -5)).toISOString().slice(0, 7)), last};
+    return {first: month(page.query.get("first"), monthBeside(last, -5)), last};
   };
   const question = () => ({from: span().first, to: span().last, ...(isOperator && page.account ? {account: page.account} : {}), scenarios: [scenario()]});
 
