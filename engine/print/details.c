@@ -31,15 +31,10 @@ typedef struct place {
 
 static group group_of(tb_line_kind kind)
 {
-    switch (kind) {
-    case TB_LINE_BANDWIDTH:
-    case TB_LINE_OVERRIDE:
-    case TB_LINE_OPTIMIZER: return GROUP_ZONE;
-    case TB_LINE_VOLUME: return GROUP_VOLUME;
-    case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return GROUP_BALANCER;
-    default: return GROUP_ACCOUNT;
-    }
+    const char *owner = tb_line_kind_owner(kind);
+    if (kind == TB_LINE_VOLUME) return GROUP_VOLUME;
+    if (kind == TB_LINE_CORRECTION) return GROUP_ACCOUNT;
+    return strcmp(owner, "zone") == 0 ? GROUP_ZONE : strcmp(owner, "load_balancer") == 0 ? GROUP_BALANCER : GROUP_ACCOUNT;
 }
 
 static place place_of(const tb_statement *s, size_t i)

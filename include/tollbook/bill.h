@@ -143,25 +143,28 @@ typedef struct tb_bill_input {
     const char *tax_reason, *tax_reason_code;
 } tb_bill_input;
 
+/* X(kind, name, unit, owner: the thing in `resource`, title). Lines stand in this order. */
 #define TB_LINE_KINDS(X)                                                                           \
-    X(BANDWIDTH, "bandwidth", "byte")                                                              \
-    X(VOLUME, "volume", "byte")                                                                    \
-    X(OVERRIDE, "override", "byte")                                                                \
-    X(OPTIMIZER, "optimizer", "second")                                                            \
-    X(BALANCER_FEE, "balancer_fee", "second")                                                      \
-    X(BALANCER_REQUESTS, "balancer_requests", "request")                                           \
-    X(DISCOUNT, "discount", "month")                                                               \
-    X(COMMIT, "commit", "month")                                                                   \
-    X(MINIMUM, "minimum", "month")                                                                 \
-    X(CORRECTION, "correction", "byte")
+    X(BANDWIDTH, "bandwidth", "byte", "zone", "Bandwidth")                                         \
+    X(VOLUME, "volume", "byte", "account", "Volume bandwidth")                                     \
+    X(OVERRIDE, "override", "byte", "zone", "Bandwidth at its own price")                          \
+    X(OPTIMIZER, "optimizer", "second", "zone", "Optimizer")                                       \
+    X(BALANCER_FEE, "balancer_fee", "second", "load_balancer", "Load balancer, monthly fee")       \
+    X(BALANCER_REQUESTS, "balancer_requests", "request", "load_balancer", "Load balancer, requests")\
+    X(DISCOUNT, "discount", "month", "account", "Contract discount")                               \
+    X(COMMIT, "commit", "month", "account", "Monthly commitment, shortfall")                       \
+    X(MINIMUM, "minimum", "month", "account", "Monthly minimum")                                   \
+    X(CORRECTION, "correction", "byte", "zone", "Correction")
 typedef enum tb_line_kind {
-#define TB_X(e, name, unit) TB_LINE_##e,
+#define TB_X(e, name, unit, owner, title) TB_LINE_##e,
     TB_LINE_KINDS(TB_X)
 #undef TB_X
         TB_LINE_KIND_COUNT
 } tb_line_kind;
 const char *tb_line_kind_name(tb_line_kind kind);
 const char *tb_line_kind_unit(tb_line_kind kind);
+const char *tb_line_kind_owner(tb_line_kind kind);
+const char *tb_line_kind_title(tb_line_kind kind);
 
 /* The calculation of a line's amount: the rows' amounts sum to the line's exact amount.
  * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the
