@@ -143,7 +143,8 @@ bool tb__is_lump(tb_line_kind kind)
 
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
-    return tb_line_kind_title(tb__line_origin(statement, line));
+    const char *own = statement->bill->lines[line].description;
+    return own ? own : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
 /* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
