@@ -152,6 +152,8 @@ class EachRole(ViewsCase):
         for key in ("finance", "support"):
             page = self.signed_in(key)
             for view in VIEWS["operator"]:
+                if view.startswith("/do"):  # forms that change something: cases_changes.py
+                    continue
                 with self.subTest(key=key, view=view):
                     self.open(page, view)
                     self.assertEqual(page.text("main .trouble"), "")

@@ -295,7 +295,7 @@ class Tables(PlainCase):
             return (Math.min(at.right, box.right) - at.left) / at.width;""", cells)
 
     def test_a_phone_shows_what_a_table_is_for(self):
-        for key, path, cells in (("operator", "/operator/accounts", "[data-field=monthToDate]"), ("operator", "/operator/run?month=2026-10", "[data-field=total]"),
+        for key, path, cells in (("operator", "/operator/accounts", "[data-field=monthToDate]"), ("user", "/billing", "[data-field=total]"), ("operator", "/operator/run?month=2026-10", "[data-field=total]"),
                                  ("user", "/billing/2026-000010", "[data-field=amount]")):
             page = self.signed_in(key, path)
             page.viewport(self.PHONE)

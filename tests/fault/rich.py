@@ -249,6 +249,8 @@ def secrets(m):
 
 def alerts(m):
     """Three that were raised, and their messages, given up."""
+    for account, amount in (("1", "500.00"), ("2", "900.00"), ("3", "70.50")):
+        m.tool("alert", "set", "--account", account, "--kind", "month_to_date", "--above", amount, "budget", now=LOGS)
     m.tool("alerts", "--on", now=LOGS)
     m.tool("alerts", "--evaluate", now=LOGS)
     m.tool("alerts", "--off", now=LOGS)

@@ -201,7 +201,7 @@ class Information(Case):
         self.assertEqual(list(self.server.get("/region", None).json()[0]),
                          schemas["Region"]["required"])
         key = self.server.get("/keys", "operator").json()["Items"][0]
-        self.assertEqual(list(key), schemas["Key"]["required"])
+        self.assertEqual(list(key), schemas["ListedKey"]["required"])
 
 
 class Operator(Case):

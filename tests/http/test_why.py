@@ -76,6 +76,8 @@ class Why(Case):
         cls.server.keys["none"] = cls.server.make_key(4, "User")
         cls.server.keys["money"] = cls.server.make_key(1, "SubuserBilling")
         cls.server.keys["figures"] = cls.server.make_key(1, "SubuserStatistics")
+        for role in ("Finance", "Support"):
+            cls.server.keys[role] = cls.server.make_key(0, role)
         cls.bills = {month: cls.bills_of(month) for month in MONTHS}
         lines = run("query", "--db", db, "SELECT zone,region,hour," + ",".join(COLUMNS) + " FROM buckets").stdout
         cls.rows = []
@@ -393,7 +395,9 @@ class Why(Case):
                                    (traffic, "figures", 200), (money, "figures", 403), (traffic, "ingest", 403),
                                    (money, "ingest", 403), (traffic, "operator", 200), (money + "&account=1", "operator", 200),
                                    (money + "&account=2", "user", 403), (traffic + "&account=77", "operator", 404),
-                                   (money + "&account=1", "user", 200)):
+                                   (money + "&account=1", "user", 200),
+                                   *((path, role, 200) for role in ("Finance", "Support")
+                                     for path in (traffic, money + "&account=1"))):
             self.assertEqual(self.server.get(path, role).status, status, (path, role))
         empty = self.server.get(money, "none").json()
         self.assertEqual((empty["value"], empty["parts"], empty["rest"]["count"]), ("0.00", [], 0))

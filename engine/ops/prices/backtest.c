@@ -163,7 +163,7 @@ static void put_account(bool table, bool first, int64_t account, const tb_backte
     tb_buf_str(out, "}");
 }
 
-static void put_head(bool table, uint64_t seed, uint32_t paths, tb_buf *out)
+static void put_backtest_head(bool table, uint64_t seed, uint32_t paths, tb_buf *out)
 {
     if (table)
         tb_buf_fmt(out, "%-16s %10s %15s %15s %6s %9s %12s\n", "", "forecasts", "money coverage",
@@ -300,7 +300,7 @@ static tb_code begin(const tb_ops *ops, const tb_args *args, uint32_t paths, bac
     if (code) return code;
     *b = (backtesting){.now_us = ops->now_us};
     if (args->next) return take_up(args->next, ops->now_us, b, err);
-    put_head(tb_arg_is(args, "format", "table"),
+    put_backtest_head(tb_arg_is(args, "format", "table"),
              (uint64_t)tb_arg_number(args, "seed", TB_FORECAST_SEED), paths, &reply->out);
     return TB_OK;
 }

@@ -241,7 +241,7 @@ static const tb_operation rows[] = {
      .summary = "List refused lines, the newest first, and count them by reason, source and time",
      .details = "Lines that were taken in within the last 72 hours, while their text is kept; at most the newest\n"
                 "500,000 are looked at. As JSON the answer has counts over time, reasons and sources too.",
-     .access = TB_ACCESS_OPERATOR,
+     .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = show_refused},
 };

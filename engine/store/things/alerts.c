@@ -164,7 +164,7 @@ tb_code tb_store_own_alert_drop(tb_store *store, int64_t account, const char *id
     code = tb__step(store, s, &row, err);
     sqlite3_reset(s);
     if (!code && !row)
-        code = tb_fail(err, TB_E_NOT_FOUND, "id", "Account %" PRId64 " has set no alert %.64s.", account, id);
+        code = tb_fail(err, TB_E_NOT_FOUND, "id", "Account %" PRId64 " has set no alert \"%.64s\".", account, id);
     return code;
 }
 

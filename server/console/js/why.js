@@ -126,7 +126,7 @@ const bar = (change, most, text) => el("span", {class: "bar"},
 /** The button beside a change that opens its panel. id: of the figure, or "charges". */
 export function whyButton(page, id, name) {
   const isOpen = page.query.get("why") === id;
-  return el("button", {type: "button", class: "quiet why", data: {why: id}, "aria-expanded": String(isOpen), "aria-label": `Why did it change: ${name}`,
+  return el("button", {type: "button", class: "quiet why", data: {why: id}, "aria-expanded": String(isOpen), "aria-label": `Why? ${name}`,
     onclick: () => page.set({why: isOpen ? null : id, split: null})}, "Why?");
 }
 

@@ -87,7 +87,7 @@ class Own(Alerts):
         self.assertEqual(self.evaluate("2026-11-07T00:00:00Z"), (0, 1), "it is checked anew")
         self.run_tool("alert", "drop", "--db", "t.db", "budget", "--account", 1)
         self.assertEqual(self.of(), [])
-        self.assertIn("has set no alert budget", self.run_tool("alert", "drop", "--db", "t.db", "budget", "--account", 1, status=2).err)
+        self.assertIn("has set no alert \"budget\"", self.run_tool("alert", "drop", "--db", "t.db", "budget", "--account", 1, status=2).err)
         told = [row for row in json.loads(self.run_tool("audit", "--db", "t.db", "--format", "json").out)["entries"]
                 if row["operation"].startswith("alert ")]
         self.assertEqual([row["operation"] for row in told], ["alert set", "alert set", "alert drop"])

@@ -183,13 +183,13 @@ function zoneColumns(page, names, currency) {
 function invoiceColumns(page) {
   return [
     {id: "number", name: "Number", kind: "text", value: (row) => row.number, cell: (row) => el("a", {href: page.href(`/billing/${row.number}`)}, row.number)},
-    {id: "month", name: "Month", kind: "text", value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
-    {id: "kind", name: "Kind", kind: "text", value: (row) => row.kind.replaceAll("_", " ")},
+    {id: "month", name: "Month", kind: "text", wideOnly: true, value: (row) => row.month, cell: (row) => month(toMs(`${row.month}-01`))},
+    {id: "kind", name: "Kind", kind: "text", wideOnly: true, value: (row) => row.kind.replaceAll("_", " ")},
     {id: "state", name: "State", kind: "text", value: (row) => row.shown, cell: (row) => el("span", {class: row.shown === "overdue" ? "chip warn" : "chip"}, row.shown)},
     {id: "total", name: "Total", kind: "decimal", field: "total", value: (row) => row.total, cell: (row) => money(row.total, row.currency)},
     {id: "remaining", name: "To be paid", kind: "decimal", field: "remaining", value: (row) => row.remaining ?? "", cell: (row) => (row.remaining ? money(row.remaining, row.currency) : NOTHING)},
     {id: "due", name: "Due", kind: "text", value: (row) => row.due ?? "", cell: (row) => (row.due ? day(row.due) : NOTHING)},
     {id: "why", name: "Change", sort: false, acts: true, value: () => "", cell: (row) => (row.shown === "void" || row.kind !== "invoice" ? "" :
-      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why did it change: ${row.number}`}, "Why?"))},
+      el("a", {href: page.href(`/billing/${row.number}`, {why: "charges"}), "aria-label": `Why? ${row.number}`}, "Why?"))},
   ];
 }

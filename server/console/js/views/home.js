@@ -13,6 +13,7 @@ import {table} from "../table.js";
 const TOP = 10, LISTED = 6, MINUTES = 10;
 const LISTS = [["grown", "in money"], ["grown_percent", "in percent"], ["fallen", "who fell"]];
 
+const percentText = (row) => (row.percent === null ? "new" : change(row.charges, row.previous).text);
 const customer = (page, row) => el("a", {href: page.href(`/accounts/${row.account ?? row.id}`)}, row.name || `Account ${row.account ?? row.id}`);
 
 export function show(page) {
@@ -21,11 +22,13 @@ export function show(page) {
   const state = el("section", {class: "panel", "aria-label": "State"}, health, todo);
   const amount = (id, name) => ({id, name, kind: "decimal", field: id, value: (row) => row[id], cell: (row) => rounded(row[id], row.currency).replace("\u00a0", " "), title: (row) => money(row[id], row.currency)});
   const named = {id: "name", name: "Customer", kind: "text", value: (row) => row.name, title: (row) => `${row.name}, account ${row.account}`, cell: (row) => customer(page, row)};
+  /* The month so far against as much of the month before, as the charges are. */
+  const grew = (row, text) => el("a", {class: "delta", "aria-label": `${text}: why did ${row.name} change?`,
+    href: page.href("/overview", {account: row.account, range: null, from: `${summary.month}-01`, to: new Date(page.now()).toISOString().slice(0, 10), by: "month", why: "bandwidth"})}, text);
   const which = el("span", {class: "segments", role: "group", "aria-label": "Which"});
   const grown = table({title: "Who grew", label: "Customers whose charges changed most", name: "grown", key: "grown-", page, search: false, tools: [which], file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "No charges changed.", columns: [named, amount("charges", "This month"), {...amount("previous", "Before"), wideOnly: true}, amount("change", "Change"),
-      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => el("a", {class: "delta", href: page.href("/overview", {account: row.account, range: null, from: `${summary.month}-01`, to: new Date(page.now()).toISOString().slice(0, 10), by: "month", why: "bandwidth"}),
-        "aria-label": `Why did ${row.name} change?`}, row.percent === null ? "new" : change(row.charges, row.previous).text)}]});
+      {id: "percent", name: "%", kind: "decimal", field: "percent", value: (row) => row.percent, cell: (row) => grew(row, percentText(row))}]});
   const overdue = table({title: "Overdue", label: "Customers with most overdue", name: "overdue", key: "overdue-", page, search: false, file: inCurrency(), rowData: (row) => ({account: row.account}),
     empty: "Nothing is overdue.", columns: [named, amount("overdue", "Overdue"), amount("owed", "Owed")]});
 
