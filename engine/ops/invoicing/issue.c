@@ -40,6 +40,7 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     const bool whole = d->rules != TB_ISSUE_RULES_NOW;
     size_t late_unpriced = 0;
     tb_code code = collect(d, err);
+    d->rated = d->month.bill.subtotal;
     if (!code) code = tb_month_bill_charge(&d->month, d->charges, d->n_charges, err);
     if (!code)
         code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
