@@ -8,47 +8,41 @@
 
 #include <string.h>
 
-static const char *const kind_names[] = {
-#define TB_X(e, name, unit) name,
-    TB_LINE_KINDS(TB_X)
-#undef TB_X
-};
-
-static const char *const kind_units[] = {
-#define TB_X(e, name, unit) unit,
+static const struct {
+    const char *name, *unit, *owner, *title;
+} kinds[] = {
+#define TB_X(e, name, unit, owner, title) {name, unit, owner, title},
     TB_LINE_KINDS(TB_X)
 #undef TB_X
 };
 
 const char *tb_line_kind_name(tb_line_kind kind)
 {
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kind_names[kind] : "";
+    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].name : "";
 }
 
 const char *tb_line_kind_unit(tb_line_kind kind)
 {
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kind_units[kind] : "";
+    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].unit : "";
 }
 
-static const char *owner(tb_line_kind kind)
+const char *tb_line_kind_owner(tb_line_kind kind)
 {
-    switch (kind) {
-    case TB_LINE_VOLUME:
-    case TB_LINE_DISCOUNT:
-    case TB_LINE_COMMIT:
-    case TB_LINE_MINIMUM: return "account:";
-    case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return "load_balancer:";
-    default: return "zone:";
-    }
+    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].owner : "";
+}
+
+const char *tb_line_kind_title(tb_line_kind kind)
+{
+    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].title : "";
 }
 
 void tb__resource_put(char *out, tb_line_kind kind, int64_t id)
 {
-    const char *name = owner(kind);
-    size_t len = strlen(name);
-    memcpy(out, name, len);
+    const char *owner = tb_line_kind_owner(kind);
+    const size_t len = strlen(owner);
+    memcpy(out, owner, len);
     out += len;
+    *out++ = ':';
     if (id < 0) *out++ = '-';
     out = tb__put_u64(out, id < 0 ? -(uint64_t)id : (uint64_t)id);
     *out = '\0';

@@ -49,6 +49,8 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
                         "Monthly Commit", NULL, 0, false, false},
     [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
                          "Monthly Minimum", NULL, 0, false, false},
+    [TB_LINE_CHARGE] = {"Purchase", "One-Time", "Content Delivery Network", "Content Delivery",
+                        "One-off Charge", "Charges", 0, false, false},
     [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",
                             "Content Delivery", "Correction", NULL, 0, false, false},
 };
@@ -59,6 +61,7 @@ static const char *unit_name(tb_line_kind kind)
     return strcmp(unit, "byte") == 0      ? "B"
            : strcmp(unit, "request") == 0 ? "Requests"
            : strcmp(unit, "second") == 0  ? "Seconds"
+           : strcmp(unit, "charge") == 0  ? "Charges"
                                           : "Months";
 }
 
@@ -185,7 +188,7 @@ static void put_if(bool there, tb_decimal value, tb_buf *out)
 static void put_period(const charge *c, tb_buf *out)
 {
     const shape *as = c->shape;
-    tb__csv_plain(out, as->category);
+    tb__csv_plain(out, c->origin == TB_LINE_CHARGE && tb_decimal_sign(c->billed) < 0 ? "Credit" : as->category);
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
     tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);

@@ -149,6 +149,7 @@ static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction 
     tb_buf_str(out, "{");
     money(out, "amount", line->amount, digits);
     if (corrects) put_correction(out, c);
+    if (line->description) text(out, "description", line->description);
     put_evidence(out, line);
     decimal(out, "exact", line->exact);
     text(out, "kind", tb_line_kind_name(line->kind));

@@ -188,6 +188,20 @@ static void *read_list(reader *r, uint32_t object, const char *name, size_t size
     return r->code || *ret_n == 0 ? NULL : take(r, *ret_n, size);
 }
 
+/* A string of any length, NULL for null. */
+static const char *read_string(reader *r, uint32_t object, const char *name)
+{
+    uint32_t at = find_member(r, object, name);
+    if (r->code || !at || r->doc.nodes[at].type == TB__NULL) return NULL;
+    const tb__node *node = &r->doc.nodes[at];
+    if (node->type != TB__STRING || node->len == 0) {
+        bad(r, at, "\"%s\" is no text.", name);
+        return NULL;
+    }
+    char *copy = take(r, node->len + 1, 1);
+    return copy ? memcpy(copy, node->text, node->len) : NULL;
+}
+
 /* --- lines --- */
 
 static tb_line_kind read_kind(reader *r, uint32_t object)
@@ -272,7 +286,7 @@ static int64_t id_of(reader *r, uint32_t object, const char *resource)
 static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line, tb_correction *c)
 {
     only(r, at,
-         "amount ?corrects evidence exact kind line ?period quantity region resource ?shares tiers "
+         "amount ?corrects ?description evidence exact kind line ?period quantity region resource ?shares tiers "
          "unit");
     if (r->code) return;
     line->period_month = month;
@@ -284,6 +298,9 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
     read_text(r, at, "region", line->region, sizeof line->region);
     read_text(r, at, "resource", line->resource, sizeof line->resource);
     line->id = id_of(r, at, line->resource);
+    line->description = read_string(r, at, "description");
+    if ((line->description != NULL) != (line->kind == TB_LINE_CHARGE))
+        bad(r, at, "a one-off charge, and it alone, has a description.");
     read_tiers(r, at, line);
     read_shares(r, at, line);
     read_evidence(r, at, &line->evidence);
@@ -326,20 +343,6 @@ static void read_unpriced(reader *r, tb_bill *bill)
         read_text(r, at, "resource", u->resource, sizeof u->resource);
         read_text(r, at, "what", u->what, sizeof u->what);
     }
-}
-
-/* A string of any length, NULL for null. */
-static const char *read_string(reader *r, uint32_t object, const char *name)
-{
-    uint32_t at = find_member(r, object, name);
-    if (r->code || !at || r->doc.nodes[at].type == TB__NULL) return NULL;
-    const tb__node *node = &r->doc.nodes[at];
-    if (node->type != TB__STRING || node->len == 0) {
-        bad(r, at, "\"%s\" is no text.", name);
-        return NULL;
-    }
-    char *copy = take(r, node->len + 1, 1);
-    return copy ? memcpy(copy, node->text, node->len) : NULL;
 }
 
 /* Values that follow from the percent are not stored twice: the rate's own is then "". */

@@ -141,22 +141,10 @@ bool tb__is_lump(tb_line_kind kind)
     return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM;
 }
 
-static const char *const titles[TB_LINE_KIND_COUNT] = {
-    [TB_LINE_BANDWIDTH] = "Bandwidth",
-    [TB_LINE_VOLUME] = "Volume bandwidth",
-    [TB_LINE_OVERRIDE] = "Bandwidth at its own price",
-    [TB_LINE_OPTIMIZER] = "Optimizer",
-    [TB_LINE_BALANCER_FEE] = "Load balancer, monthly fee",
-    [TB_LINE_BALANCER_REQUESTS] = "Load balancer, requests",
-    [TB_LINE_DISCOUNT] = "Contract discount",
-    [TB_LINE_COMMIT] = "Monthly commitment, shortfall",
-    [TB_LINE_MINIMUM] = "Monthly minimum",
-    [TB_LINE_CORRECTION] = "Correction",
-};
-
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
-    return titles[tb__line_origin(statement, line)];
+    const char *own = statement->bill->lines[line].description;
+    return own ? own : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
 /* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */

@@ -15,7 +15,7 @@
 
 static const tb__operations *const groups[] = {
     &tb__account_operations,  &tb__summary_operations,    &tb__alert_operations,
-    &tb__audit_operations,    &tb__begin_operations,      &tb__book_operations,       &tb__catalog_operations,
+    &tb__audit_operations,    &tb__begin_operations,      &tb__book_operations,       &tb__catalog_operations, &tb__charge_operations,
     &tb__forecast_operations, &tb__forget_operations,     &tb__general_ledger_operations,
     &tb__intake_operations,   &tb__invoice_operations,  &tb__key_operations,        &tb__ledger_operations,
     &tb__own_alert_operations, &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,

@@ -19,6 +19,7 @@ extern const tb__operations tb__audit_operations;
 extern const tb__operations tb__book_operations;
 extern const tb__operations tb__begin_operations;
 extern const tb__operations tb__catalog_operations;
+extern const tb__operations tb__charge_operations;
 extern const tb__operations tb__forecast_operations;
 extern const tb__operations tb__forget_operations;
 extern const tb__operations tb__general_ledger_operations;

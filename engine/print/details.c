@@ -31,15 +31,10 @@ typedef struct place {
 
 static group group_of(tb_line_kind kind)
 {
-    switch (kind) {
-    case TB_LINE_BANDWIDTH:
-    case TB_LINE_OVERRIDE:
-    case TB_LINE_OPTIMIZER: return GROUP_ZONE;
-    case TB_LINE_VOLUME: return GROUP_VOLUME;
-    case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return GROUP_BALANCER;
-    default: return GROUP_ACCOUNT;
-    }
+    const char *owner = tb_line_kind_owner(kind);
+    if (kind == TB_LINE_VOLUME) return GROUP_VOLUME;
+    if (kind == TB_LINE_CORRECTION) return GROUP_ACCOUNT;
+    return strcmp(owner, "zone") == 0 ? GROUP_ZONE : strcmp(owner, "load_balancer") == 0 ? GROUP_BALANCER : GROUP_ACCOUNT;
 }
 
 static place place_of(const tb_statement *s, size_t i)
@@ -48,7 +43,8 @@ static place place_of(const tb_statement *s, size_t i)
     const tb_correction *c = tb__correction_of(s, i);
     if (line->kind == TB_LINE_CORRECTION)
         return (place){GROUP_CORRECTION, line->period_month, c ? c->invoice : "", i};
-    return (place){group_of(line->kind), line->id, "", i};
+    const group of = group_of(line->kind);
+    return (place){of, of == GROUP_ACCOUNT ? 0 : line->id, "", i};
 }
 
 static int by_place(const void *a, const void *b)
@@ -78,6 +74,7 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
     [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
+    [TB_LINE_CHARGE] = TB__WORD_KIND_CHARGE,
     [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
 };
 
@@ -369,7 +366,7 @@ static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_kind kind = tb__line_origin(m->s, i);
-    const bool lump = tb__is_lump(kind);
+    const bool lump = tb__is_lump(kind) || kind == TB_LINE_CHARGE;
     tb_bill_tier tier;
     bool one = false;
     tb__row made = {.kind = TB__ROW};
@@ -378,7 +375,7 @@ static void put_detail(tb__maker *m, size_t i)
     const bool tiers = !one && !lump && line->n_tiers > 0;
     if (tiers || line->n_shares) made.kind = TB__OPEN;
     made.cell[NUMBER] = tb__maker_i64(m, line->number);
-    made.cell[WHAT] = tb__line_words(m, i);
+    made.cell[WHAT] = line->description ? tb__maker_copy(m, line->description) : tb__line_words(m, i);
     made.note = note_text(m, i, one && !lump ? &tier : NULL);
     if (!lump) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
     if (one && !lump) made.cell[PRICE] = price_text(m, kind, &tier);

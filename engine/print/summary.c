@@ -35,7 +35,7 @@ static tb_code add_line(tb__maker *m, product *to, size_t i)
 static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 {
     const bool balancer = kind == TB_LINE_BALANCER_FEE || kind == TB_LINE_BALANCER_REQUESTS;
-    if (n < 2 || kind == TB_LINE_VOLUME || tb__is_lump(kind)) return NULL;
+    if (n < 2 || kind == TB_LINE_VOLUME || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
     tb__add_figure(&m->out, m->language, tb_decimal_from_int((tb_i128)n));
     return tb__maker_filled(m, balancer ? TB__WORD_IN_BALANCERS : TB__WORD_IN_ZONES,
                             tb__maker_text(m));
@@ -45,7 +45,7 @@ static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product *p)
 {
     const bool seconds = strcmp(tb_line_kind_unit(kind), "second") == 0;
-    if (!p->summed || (seconds && p->n > 1) || tb__is_lump(kind)) return NULL;
+    if (!p->summed || (seconds && p->n > 1) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
     tb__maker_keep(m,
                    tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month, m->err));
     return tb__maker_text(m);

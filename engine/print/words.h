@@ -97,6 +97,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(COMMIT_NOTE, "%s agreed for the month, less %s for usage",                                   \
       "%s f\u00fcr den Monat vereinbart, abz\u00fcglich %s f\u00fcr Nutzung")                         \
     X(KIND_MINIMUM, "Monthly minimum", "Monatlicher Mindestbetrag")                                \
+    X(KIND_CHARGE, "One-off charge", "Einmaliger Betrag")                                          \
     X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \
       "voll f\u00fcr jeden Monat mit einer aktiven Zone, nicht nach Tagen anteilig")               \

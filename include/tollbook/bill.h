@@ -143,25 +143,29 @@ typedef struct tb_bill_input {
     const char *tax_reason, *tax_reason_code;
 } tb_bill_input;
 
+/* X(kind, name, unit, owner: the thing in `resource`, title). Lines stand in this order. */
 #define TB_LINE_KINDS(X)                                                                           \
-    X(BANDWIDTH, "bandwidth", "byte")                                                              \
-    X(VOLUME, "volume", "byte")                                                                    \
-    X(OVERRIDE, "override", "byte")                                                                \
-    X(OPTIMIZER, "optimizer", "second")                                                            \
-    X(BALANCER_FEE, "balancer_fee", "second")                                                      \
-    X(BALANCER_REQUESTS, "balancer_requests", "request")                                           \
-    X(DISCOUNT, "discount", "month")                                                               \
-    X(COMMIT, "commit", "month")                                                                   \
-    X(MINIMUM, "minimum", "month")                                                                 \
-    X(CORRECTION, "correction", "byte")
+    X(BANDWIDTH, "bandwidth", "byte", "zone", "Bandwidth")                                         \
+    X(VOLUME, "volume", "byte", "account", "Volume bandwidth")                                     \
+    X(OVERRIDE, "override", "byte", "zone", "Bandwidth at its own price")                          \
+    X(OPTIMIZER, "optimizer", "second", "zone", "Optimizer")                                       \
+    X(BALANCER_FEE, "balancer_fee", "second", "load_balancer", "Load balancer, monthly fee")       \
+    X(BALANCER_REQUESTS, "balancer_requests", "request", "load_balancer", "Load balancer, requests")\
+    X(DISCOUNT, "discount", "month", "account", "Contract discount")                               \
+    X(COMMIT, "commit", "month", "account", "Monthly commitment, shortfall")                       \
+    X(MINIMUM, "minimum", "month", "account", "Monthly minimum")                                   \
+    X(CHARGE, "charge", "charge", "charge", "One-off charge")                                      \
+    X(CORRECTION, "correction", "byte", "zone", "Correction")
 typedef enum tb_line_kind {
-#define TB_X(e, name, unit) TB_LINE_##e,
+#define TB_X(e, name, unit, owner, title) TB_LINE_##e,
     TB_LINE_KINDS(TB_X)
 #undef TB_X
         TB_LINE_KIND_COUNT
 } tb_line_kind;
 const char *tb_line_kind_name(tb_line_kind kind);
 const char *tb_line_kind_unit(tb_line_kind kind);
+const char *tb_line_kind_owner(tb_line_kind kind);
+const char *tb_line_kind_title(tb_line_kind kind);
 
 /* The calculation of a line's amount: the rows' amounts sum to the line's exact amount.
  * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the
@@ -190,8 +194,8 @@ typedef struct tb_bill_share {
 typedef struct tb_bill_line {
     uint32_t number; /* from 1 */
     tb_line_kind kind;
-    int64_t id; /* zone or balancer; account for volume, discount, commit and minimum */
-    char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1" */
+    int64_t id; /* of the kind's owner: zone, balancer, account, charge */
+    char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1", "charge:5" */
     char region[8];                      /* billing region; "" where it does not apply */
     tb_i128 quantity;
     tb_decimal exact;
@@ -202,6 +206,7 @@ typedef struct tb_bill_line {
     size_t n_shares;
     tb_evidence evidence;
     int64_t period_month; /* the month it is for; corrections: the earlier one */
+    const char *description; /* a one-off charge's own words; else NULL */
 } tb_bill_line;
 
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
@@ -258,6 +263,23 @@ TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate,
                                    tb_error *err);
 /* Recomputes subtotal, total and residual from bill->lines and the amounts of bill->tax. */
 TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
+
+/* --- one-off charges --- */
+
+/* An amount that was agreed on once, such as a set-up fee or a goodwill credit. It is not rated: prices, discounts, the
+ * commit and the minimum leave it alone. */
+typedef struct tb_bill_charge {
+    int64_t id;
+    const char *description;
+    tb_decimal whole; /* as agreed, with the currency's digits */
+    tb_decimal due;   /* the part that no document has billed yet, of the same sign */
+} tb_bill_charge;
+
+/* Appends a line for each charge, ascending by id, and recomputes taxes and totals. Negative charges reduce what the bill
+ * comes to, never below zero. What it cannot bear stays due; a charge of which it bears nothing has no line. A line has one
+ * tier: 1 unit at the amount that is billed, its list price the whole charge. */
+TB_MUST_USE tb_code tb_bill_add_charges(tb_bill *bill, const tb_bill_input *input, const tb_bill_charge *charges, size_t n,
+                                        tb_error *err);
 
 /* --- amounts only --- */
 

@@ -90,6 +90,12 @@ static inline bool tb_late_is_billed(const tb_late *late)
 TB_MUST_USE tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late,
                                   size_t *ret_n, tb_error *err);
 
+/* The part of a one-off charge that an invoice bills, with the currency's digits. */
+typedef struct tb_billed_charge {
+    int64_t id;
+    tb_decimal amount;
+} tb_billed_charge;
+
 /* A document as stored. A credit note is for the month of the invoice that it credits; its total is not above 0. */
 typedef struct tb_invoice {
     char number[24]; /* "2026-000123": year of issue, and a series without gaps */
@@ -107,17 +113,19 @@ typedef struct tb_invoice {
     tb_ledger_head ledger; /* while it is made final: the ledger before its own entry */
     const tb_late *corrects; /* input of tb_store_finalize only: earlier months whose late usage it */
     size_t n_corrects;       /* bills, even where no amount changes; not owned */
+    const struct tb_billed_charge *charges; /* likewise: one-off charges on it */
+    size_t n_charges;
     char *text;              /* canonical JSON as issued, terminated; owned */
     size_t text_len;
 } tb_invoice;
 void tb_invoice_release(tb_invoice *invoice);
 
 /* Makes an invoice final in the caller's transaction. In: kind, account, month, watermark, since, currency, total,
- * finalized_us, corrects. Takes the next number of the year's series and the chain's last hash, names the void
+ * finalized_us, corrects, charges. Takes the next number of the year's series and the chain's last hash, names the void
  * invoice that it replaces, reads the ledger's head, then lets `finish` write the canonical text with them
  * (invoice->replaces and ->ledger are set by then) and its sha256; stores the invoice and its ledger entry, and
  * records the month's run as final. Where a valid document of (account, month, kind, since) exists, returns that one
- * and sets *ret_known. The caller releases *invoice on success; its `corrects` are cleared.
+ * and sets *ret_known. The caller releases *invoice on success; its `corrects` and `charges` are cleared.
  *
  * TB_E_CLOSED: the month lies before the ledger's begin. TB_E_VALIDATION, with the field: a month that is not over, or
  * that a later invoice's corrections have billed; a watermark other than the file's data version (read and finalise

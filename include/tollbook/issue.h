@@ -47,6 +47,9 @@ typedef struct tb_issue {
     size_t n_left;
     tb_late *quiet; /* late months with nothing billed and nothing due */
     size_t n_quiet;
+    tb_one_off *charges; /* one-off charges; due: what the document bills, as far as it can bear it */
+    size_t n_charges;
+    tb_decimal rated; /* the month's subtotal without them: what books decide */
     tb_corrections *lists; /* of the late months that do not become credit notes; shallow */
     size_t n_lists;
     tb_corrected joined;

@@ -6,6 +6,7 @@
 
 #include "tollbook/billsource.h"
 #include "tollbook/bookstore.h"
+#include "tollbook/chargestore.h"
 #include "tollbook/invoicestore.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/invoice.h"
@@ -33,6 +34,11 @@ TB_MUST_USE tb_code tb_month_bill_read(tb_store *store, const tb_bill_query *que
 /* The same without taxes: unreadable tax rates are no error. */
 TB_MUST_USE tb_code tb_month_net_read(tb_store *store, const tb_bill_query *query,
                                       tb_month_bill *ret_bill, tb_error *err);
+/* The same with the one-off charges that the month's document would bill. */
+TB_MUST_USE tb_code tb_month_charged_read(tb_store *store, const tb_bill_query *query, tb_month_bill *ret_bill,
+                                          tb_error *err);
+/* Adds one-off charges to a bill (tb_bill_add_charges). TB_E_DECLARED: one is in another currency. */
+TB_MUST_USE tb_code tb_month_bill_charge(tb_month_bill *month, const tb_one_off *list, size_t n, tb_error *err);
 void tb_month_bill_release(tb_month_bill *bill);
 
 /* The book that is in force for this currency at a moment; NULL: none. own: the id of the account's own

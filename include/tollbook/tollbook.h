@@ -30,6 +30,7 @@
 #include "tollbook/bookstore.h"
 #include "tollbook/solve.h"
 #include "tollbook/calendar.h"
+#include "tollbook/chargestore.h"
 #include "tollbook/invoicestore.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/usageservers.h"

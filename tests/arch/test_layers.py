@@ -87,7 +87,7 @@ PUBLIC = {
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
     "containerstore": "store", "audit": "store", "store": "store", "totals": "store",
-    "billsource": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
+    "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events",
     "alerts": "ops", "accountforecast": "ops", "statistics": "ops", "issue": "ops",

@@ -179,6 +179,10 @@ def early(m):
     m.apply(2, OCTOBER)
     for account, amount, *expires in ((3, "0.75", "--expires", "2026-10-31"), (1, "2"), (1, "1")):
         m.tool("ledger", "credit", "--account", account, "--amount", amount, *expires, now=OCTOBER)
+    for account, amount, month in ((1, "25", "2026-09"), (3, "-1.50", "2026-09"), (2, "3.20", "2026-10"), (1, "9", "2027-01")):
+        m.tool("charge", "add", "--account", account, "--amount", amount, "--month", month, "--description", f"of {month}",
+               "--reference", f"charge-{month}", now=OCTOBER)
+    m.tool("charge", "drop", 4, now=OCTOBER)
     m.finalize("2026-09", OCTOBER)
     m.take(usage(101, "2026-10-08", 11), usage(103, "2026-10-09", 12, "NY"),
            usage(102, "2026-10-10", 450), usage(201, "2026-10-10", 14, "SG"),

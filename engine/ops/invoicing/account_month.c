@@ -284,7 +284,7 @@ tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us, tb_
     tb_account_terms terms;
     tb_code code = tb_store_account_terms(store, account, &terms, err);
     if (!code) code = tb_store_balance(store, account, &b.balance, err);
-    if (!code) code = read_month(store, account, now_us, tb_month_bill_read, &books, &month, err);
+    if (!code) code = read_month(store, account, now_us, tb_month_charged_read, &books, &month, err);
     if (code) return code;
     memcpy(b.discount, terms.discount, sizeof b.discount);
     code = fill_month(&month, &b, err);

@@ -40,6 +40,8 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     const bool whole = d->rules != TB_ISSUE_RULES_NOW;
     size_t late_unpriced = 0;
     tb_code code = collect(d, err);
+    d->rated = d->month.bill.subtotal;
+    if (!code) code = tb_month_bill_charge(&d->month, d->charges, d->n_charges, err);
     if (!code)
         code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
     if (code) return code;
@@ -138,6 +140,7 @@ tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t month, const t
                                       &ret_issue->month, err);
     if (code) return code;
     code = tb__issue_read_lates(store, account, month, books, now_us, ret_issue, err);
+    if (!code) code = tb_store_charges_due(store, account, month, &ret_issue->charges, &ret_issue->n_charges, err);
     if (!code) code = tb__issue_state(ret_issue, ret_issue->month.source.watermark, err);
     if (code) tb_issue_release(ret_issue);
     return code;
@@ -164,6 +167,7 @@ void tb_issue_release(tb_issue *d)
     tb__issue_papers_release(d);
     free(d->left);
     free(d->quiet);
+    free(d->charges);
     free(d->lists);
     free(d->unpriced);
     free(d->books);
@@ -239,15 +243,28 @@ static tb_code store_statement(tb_store *store, tb_statement *statement, int ter
 static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
                              tb_invoice *ret_invoice, bool *ret_known, tb_error *err)
 {
+    const tb_bill *bill = &draft->month.bill;
     tb_invoice invoice = {0};
     tb_late *billed = calloc(draft->n_late ? draft->n_late : 1, sizeof *billed);
-    if (!billed) return tb_no_memory(err);
+    tb_billed_charge *charges = calloc(draft->n_charges ? draft->n_charges : 1, sizeof *charges);
+    if (!billed || !charges) {
+        free(billed);
+        free(charges);
+        return tb_no_memory(err);
+    }
     for (size_t i = 0; i < draft->n_late; i++)
         if (!draft->late[i].credit) billed[invoice.n_corrects++] = draft->late[i].late;
     invoice.corrects = billed;
+    invoice.charges = charges;
+    for (size_t i = 0; i < bill->n_lines; i++)
+        if (bill->lines[i].kind == TB_LINE_CHARGE)
+            charges[invoice.n_charges++] = (tb_billed_charge){bill->lines[i].id, bill->lines[i].amount};
     tb_code code = store_statement(store, &draft->statement, draft->parties.terms_days, now_us,
                                    &invoice, ret_known, err);
     free(billed);
+    free(charges);
+    invoice.corrects = NULL;
+    invoice.charges = NULL;
     if (code == TB_OK) *ret_invoice = invoice;
     return code;
 }

@@ -426,7 +426,7 @@ tb_code tb_issue_accounts(tb_store *store, int64_t month, int64_t account, int64
 {
     static tb_code (*const lists[])(tb_store *, int64_t, int64_t **, size_t *, tb_error *) = {
         tb_store_billed_accounts, tb_store_invoiced_accounts, tb_store_run_accounts,
-        tb_store_prepaid_open, waiting_accounts};
+        tb_store_prepaid_open, tb_store_charged_accounts, waiting_accounts};
     int64_t *all = NULL;
     size_t n = 0;
     tb_code code = TB_OK;

@@ -116,6 +116,7 @@ static tb_code invoice_again(check *c, const tb_statement *stored)
     code = tb_month_bill_read(c->store, &query, &d.month, c->err);
     if (!code) {
         code = lates_again(c, stored, &d);
+        if (!code) code = tb_store_charges_billed(c->store, stored->number, &d.charges, &d.n_charges, c->err);
         if (!code) code = tb__issue_state(&d, stored->watermark, c->err);
         if (!code) code = compare_statement(c, &d.statement, stored);
         tb_issue_release(&d);

@@ -1,6 +1,7 @@
 /* Reading, then rating; nothing is decided here. */
 #include "tollbook/monthbill.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,37 @@ tb_code tb_month_net_read(tb_store *store, const tb_bill_query *query, tb_month_
     tb_month_bill bill;
     tb_code code = tb_store_net_input(store, query, &bill.source, err);
     return rate(code, &bill, ret_bill, err);
+}
+
+tb_code tb_month_bill_charge(tb_month_bill *month, const tb_one_off *list, size_t n, tb_error *err)
+{
+    const tb_bill_input *input = &month->source.input;
+    tb_code code = TB_OK;
+    if (n == 0) return TB_OK;
+    tb_bill_charge *charges = calloc(n, sizeof *charges);
+    if (!charges) return tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++) {
+        charges[i] = (tb_bill_charge){list[i].id, list[i].description, list[i].amount, list[i].due};
+        if (strcmp(list[i].currency, input->currency) != 0)
+            code = tb_fail(err, TB_E_DECLARED, "currency", "Charge %" PRId64 " is in %s, and the account pays in %s: drop it.",
+                           list[i].id, list[i].currency, input->currency);
+    }
+    if (!code) code = tb_bill_add_charges(&month->bill, input, charges, n, err);
+    free(charges);
+    return code;
+}
+
+tb_code tb_month_charged_read(tb_store *store, const tb_bill_query *query, tb_month_bill *ret_bill, tb_error *err)
+{
+    tb_one_off *charges = NULL;
+    size_t n = 0;
+    tb_code code = tb_month_bill_read(store, query, ret_bill, err);
+    if (code) return code;
+    code = tb_store_charges_due(store, query->account, query->month, &charges, &n, err);
+    if (!code) code = tb_month_bill_charge(ret_bill, charges, n, err);
+    free(charges);
+    if (code) tb_month_bill_release(ret_bill);
+    return code;
 }
 
 void tb_month_bill_release(tb_month_bill *bill)

@@ -67,7 +67,7 @@ tb_code tb_shadow_note(tb_store *store, const tb_shadow_books *books, const tb_i
                                .account = source->input.account,
                                .month = source->input.month,
                                .watermark = source->watermark,
-                               .billed = draft->month.bill.subtotal};
+                               .billed = draft->rated};
         if (strcmp(shadow->book.currency, source->input.currency) != 0 ||
             !touches(&shadow->book, &source->input))
             continue;

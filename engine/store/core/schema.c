@@ -769,10 +769,48 @@ static const char v27[] =
     TB__SEAL_KEPT(own_alert, "account=NEW.account AND id=NEW.id")
     "ALTER TABLE key ADD COLUMN name TEXT NOT NULL DEFAULT '';";
 
+/* charge: one-off charges of months; amount and charge_billed.amount count the currency's smallest units. charge_billed: what
+ * invoices have billed of a charge; of void ones it is due again. A charge is dropped, never deleted: void invoices name it. */
+#define CHARGE_BILLED(charge)                                                                      \
+    "coalesce((SELECT sum(b.amount) FROM charge_billed b JOIN invoice i ON i.id=b.invoice WHERE b.charge=" charge \
+    " AND i.state='final'),0)"
+static const char v28[] =
+    "CREATE TABLE charge(id INTEGER PRIMARY KEY CHECK(id>0), account INTEGER NOT NULL REFERENCES account(id),"
+    " month INTEGER NOT NULL, amount INTEGER NOT NULL CHECK(amount<>0),"
+    " currency TEXT NOT NULL CHECK(length(currency)=3), description TEXT NOT NULL CHECK(description<>''),"
+    " reference TEXT NOT NULL, version INTEGER NOT NULL, added_us INTEGER NOT NULL, dropped_version INTEGER NOT NULL,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE INDEX charge_by_account ON charge(account,month);"
+    "CREATE UNIQUE INDEX charge_reference ON charge(account,reference)"
+    " WHERE reference<>'' AND dropped_version=9223372036854775807;"
+    "CREATE TABLE charge_billed(charge INTEGER NOT NULL REFERENCES charge(id),"
+    " invoice INTEGER NOT NULL REFERENCES invoice(id), amount INTEGER NOT NULL CHECK(amount<>0),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(charge,invoice)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX charge_billed_by_invoice ON charge_billed(invoice);"
+    TB__SEAL_ROWS(charge) TB__SEAL_ROWS(charge_billed)
+    TB__SEAL_KEPT(charge, "id=NEW.id")
+    TB__SEAL_ADDED(charge_billed, "charge=NEW.charge AND invoice=NEW.invoice")
+    TB__APPEND_ONLY(charge_billed, "what an invoice billed of a charge does not change")
+    "CREATE TRIGGER charge_billed_no_delete BEFORE DELETE ON charge_billed BEGIN"
+    " SELECT raise(ABORT,'what an invoice billed of a charge does not change'); END;"
+    "CREATE TRIGGER charge_billed_once BEFORE INSERT ON charge_billed WHEN NOT EXISTS(SELECT 1 FROM charge c"
+    " JOIN invoice v ON v.id=NEW.invoice WHERE c.id=NEW.charge AND c.account=v.account"
+    " AND c.dropped_version=9223372036854775807 AND (c.amount>0)=(NEW.amount>0)"
+    " AND abs(" CHARGE_BILLED("c.id") "+NEW.amount)<=abs(c.amount)) BEGIN"
+    " SELECT raise(ABORT,'a charge is billed once'); END;"
+    "CREATE TRIGGER charge_no_update BEFORE UPDATE OF " TB__C_charge("") " ON charge WHEN NOT("
+    "NEW.id=OLD.id AND NEW.account=OLD.account AND NEW.month=OLD.month AND NEW.amount=OLD.amount"
+    " AND NEW.currency=OLD.currency AND NEW.description=OLD.description AND NEW.reference=OLD.reference"
+    " AND NEW.version=OLD.version AND NEW.added_us=OLD.added_us AND OLD.dropped_version=9223372036854775807"
+    " AND " CHARGE_BILLED("OLD.id") "=0) BEGIN"
+    " SELECT raise(ABORT,'a charge does not change'); END;"
+    "CREATE TRIGGER charge_no_delete BEFORE DELETE ON charge BEGIN"
+    " SELECT raise(ABORT,'a charge does not change'); END;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "46333d251cecd037829e777d81b0c0f2dfdfa5fbc512c9fd8761f7ccc531fc90";
+    "6ac009c9ee67fa52bdf8cac6f149341e72ea8385cdd05a9fcfefbde8c4a69c13";

@@ -89,6 +89,10 @@
     r "id," r "account," r "alert," r "kind," r "month," r "threshold," r "seen," r "raised_us,"   \
     r "cleared_us," r "raised," r "cleared," r "data"
 #define TB__C_own_alert(r)  r "account," r "id," r "document"
+#define TB__C_charge(r)                                                                            \
+    r "id," r "account," r "month," r "amount," r "currency," r "description," r "reference,"      \
+    r "version," r "added_us," r "dropped_version"
+#define TB__C_charge_billed(r) r "charge," r "invoice," r "amount"
 #define TB__C_outbox(r)                                                                            \
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
@@ -132,6 +136,8 @@
     X(usage_gone, "format('What went of account %d, month %d',account,month)")                     \
     X(alert, "format('Alert %d of account %d',id,account)")                                        \
     X(own_alert, "format('The own alert %s of account %d',id,account)")                            \
+    X(charge, "'Charge '||id")                                                                     \
+    X(charge_billed, "format('What invoice %d billed of charge %d',invoice,charge)")               \
     X(outbox, "'Message '||message")
 
 /* --- for migrations --- */

@@ -13,7 +13,7 @@ static const char by_kind[] =
     " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_*' THEN 'shield events'"
     " WHEN t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','closing','late','correction','month_run',"
-    "'shadow_bill','scenario') THEN 'money' WHEN t='audit' THEN 'audit log'"
+    "'shadow_bill','scenario','charge','charge_billed') THEN 'money' WHEN t='audit' THEN 'audit log'"
     " WHEN t IN('alert','own_alert','outbox') THEN 'alerts' WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"
     "sum(bytes) AS bytes FROM (SELECT coalesce(s.tbl_name,d.name) AS t,d.pgsize AS bytes FROM dbstat d"
     " LEFT JOIN sqlite_schema s ON s.name=d.name WHERE d.aggregate=1) GROUP BY kind"

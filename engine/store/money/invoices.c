@@ -384,6 +384,19 @@ static tb_code insert_corrections(tb_store *store, const tb_invoice *invoice, in
     return code;
 }
 
+static tb_code insert_charges(tb_store *store, const tb_invoice *invoice, int64_t id, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < invoice->n_charges; i++) {
+        const tb_decimal digits = {0, tb_currency_minor_digits(invoice->currency)};
+        tb_decimal amount;
+        code = tb_decimal_add(invoice->charges[i].amount, digits, &amount, err); /* in the smallest units */
+        const int64_t values[3] = {invoice->charges[i].id, id, (int64_t)amount.mantissa};
+        if (!code) code = tb__run_ints(store, TB__SQL_CHARGE_BILL, values, 3, err);
+    }
+    return code;
+}
+
 /* sign -1: the amount taken from the balance; 1: the amount that voiding returns. */
 static tb_code enter(tb_store *store, const tb_invoice *invoice, tb_ledger_kind kind, int sign,
                      int64_t at_us, tb_error *err)
@@ -419,6 +432,7 @@ static tb_code insert_all(tb_store *store, tb_invoice *invoice, const place *at,
     tb_ledger_kind kind = is_credit_note(invoice) ? TB_LEDGER_CREDIT_NOTE : TB_LEDGER_INVOICE;
     tb_code code = insert_row(store, invoice, at, err);
     if (!code) code = insert_corrections(store, invoice, at->id, err);
+    if (!code) code = insert_charges(store, invoice, at->id, err);
     if (!code) code = enter(store, invoice, kind, -1, invoice->finalized_us, err);
     store->dirty = true;
     if (code || is_credit_note(invoice)) return code;

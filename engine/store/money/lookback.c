@@ -36,6 +36,9 @@ static const char then[] =
     "CREATE TEMP VIEW month_run AS SELECT " TB__C_month_run("") " FROM main.month_run WHERE watermark<"
     VERSION ";"
     "CREATE TEMP VIEW late AS SELECT " TB__C_late("") " FROM main.late WHERE version<=" VERSION ";"
+    "CREATE TEMP VIEW charge AS SELECT id,account,month,amount,currency,description,reference,version,added_us,"
+    "iif(dropped_version>" VERSION "," TB__FOR_EVER ",dropped_version)AS dropped_version FROM main.charge"
+    " WHERE version<=" VERSION ";"
     "CREATE TEMP VIEW book AS SELECT " TB__C_book("") " FROM main.book WHERE version<=" VERSION ";"
     "CREATE TEMP VIEW declaration AS SELECT kind,id,from_us," THEN("to_us") ",document,version,"
     THEN("closed_version") " FROM main.declaration WHERE version<=" VERSION ";"
@@ -48,7 +51,7 @@ static const char then[] =
     TB__FOR_EVER ",reopened_version)AS reopened_version,document FROM main.closing WHERE id<" CLOSING ";";
 
 #define GONE(view) "DROP VIEW IF EXISTS temp." view ";"
-static const char now[] = GONE("moment") GONE("invoice") GONE("month_run") GONE("late") GONE("book")
+static const char now[] = GONE("moment") GONE("invoice") GONE("month_run") GONE("late") GONE("charge") GONE("book")
     GONE("declaration") GONE("zone") GONE("balancer") GONE("closing");
 
 /* query_only also forbids a reader temporary views: it is switched off meanwhile. */

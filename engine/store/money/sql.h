@@ -103,6 +103,28 @@
     "(SELECT min(owner) FROM (SELECT min(owner) AS owner FROM series_placed WHERE " of             \
     " UNION ALL SELECT min(owner) FROM series_new WHERE " of "))"
 
+/* Whether an account's month was run and nothing of it waits for a run of its own. */
+#define TB__RAN(account, month)                                                                    \
+    "(" month "<" TB__BEGIN " OR coalesce((SELECT r.outcome='nothing' OR (r.outcome='final' AND"    \
+    " i.state='final') FROM month_run r LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id="     \
+    TB__LAST_RUN(account, month) "),0))"
+
+/* What valid invoices have billed of charge c, and the newest of them. */
+#define TB__CHARGE_BILLED                                                                          \
+    "coalesce((SELECT sum(b.amount) FROM charge_billed b JOIN invoice i ON i.id=b.invoice"         \
+    " WHERE b.charge=c.id AND i.state='final'),0)"
+#define TB__CHARGE_INVOICE                                                                         \
+    "coalesce((SELECT i.number FROM charge_billed b JOIN invoice i ON i.id=b.invoice"              \
+    " WHERE b.charge=c.id AND i.state='final' ORDER BY i.id DESC LIMIT 1),'')"
+#define TB__CHARGE_COLUMNS(due)                                                                    \
+    "SELECT c.id,c.account,c.month,c.amount," due ",c.currency,c.description,c.reference,c.added_us," TB__CHARGE_INVOICE \
+    " FROM charge c"
+#define TB__CHARGE_DUE "c.amount-" TB__CHARGE_BILLED
+/* A charge of an earlier month waits for that month's own document, then for the next one. */
+#define TB__CHARGE_IS_DUE(month)                                                                   \
+    "c.month<=" month " AND c.dropped_version=" TB__FOR_EVER " AND " TB__CHARGE_DUE "<>0 AND (c.month=" month " OR " \
+    TB__RAN("c.account", month "-1") ")"
+
 #define TB__ACCOUNTS_CHOSEN                                                                        \
     "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
     " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
@@ -122,10 +144,7 @@
       " WHERE one.id IS NOT NULL) SELECT id FROM one WHERE id IS NOT NULL"                         \
       " AND NOT EXISTS(SELECT 1 FROM balancer WHERE balancer.id=one.id)")                          \
     /* outcome of an account's month: 1 nothing is open of it */                                   \
-    X(MONTH_SETTLED,                                                                               \
-      "SELECT ?2<" TB__BEGIN " OR coalesce((SELECT r.outcome='nothing' OR (r.outcome='final' AND"  \
-      " i.state='final') FROM month_run r LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id="   \
-      TB__LAST_RUN("?1", "?2") "),0)")                                                             \
+    X(MONTH_SETTLED, "SELECT " TB__RAN("?1", "?2"))                                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
     X(ACCOUNTS_CHOSEN, TB__ACCOUNTS_CHOSEN " ORDER BY id")                                         \
     X(ACCOUNTS_CHOSEN_NAMED, TB__ACCOUNTS_CHOSEN " ORDER BY lower(name),id")                       \
@@ -301,6 +320,22 @@
       "SELECT number,kind='invoice',w FROM chain UNION ALL SELECT number,1,watermark FROM invoice" \
       " WHERE account=?1 AND month=?2 AND kind='invoice' AND watermark="                           \
       "coalesce((SELECT min(since) FROM chain),?3) ORDER BY 3 DESC")                               \
+    /* one-off charges */                                                                          \
+    X(CHARGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM charge")                                     \
+    X(CHARGE_INSERT, "INSERT INTO charge(" TB__C_charge("") ")VALUES(?1,?2,?3,?4,?5,?6,?7," TB__NEXT_VERSION \
+                     ",?8," TB__FOR_EVER ")")                                                      \
+    X(CHARGE_DROP, "UPDATE charge SET dropped_version=" TB__NEXT_VERSION " WHERE id=?1")           \
+    X(CHARGE, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE c.id=?1 AND c.dropped_version=" TB__FOR_EVER) \
+    X(CHARGE_NAMED, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE c.account=?1 AND c.reference=?2 AND c.reference<>''" \
+                    " AND c.dropped_version=" TB__FOR_EVER)                                        \
+    X(CHARGES, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE ?1 IN(0,c.account) AND c.dropped_version=" TB__FOR_EVER \
+               " ORDER BY c.id")                                                                   \
+    X(CHARGES_DUE, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE c.account=?1 AND " TB__CHARGE_IS_DUE("?2") \
+                   " ORDER BY c.id")                                                               \
+    X(CHARGES_BILLED, TB__CHARGE_COLUMNS("x.amount") " JOIN charge_billed x ON x.charge=c.id WHERE x.invoice=" \
+                      "(SELECT id FROM invoice WHERE number=?1) ORDER BY c.id")                    \
+    X(CHARGED_ACCOUNTS, "SELECT DISTINCT c.account FROM charge c WHERE " TB__CHARGE_IS_DUE("?1") " ORDER BY 1") \
+    X(CHARGE_BILL, "INSERT INTO charge_billed(" TB__C_charge_billed("") ")VALUES(?1,?2,?3)")       \
     /* runs of months */                                                                           \
     X(RUN_LAST,                                                                                    \
       "SELECT outcome,reason,EXISTS(SELECT 1 FROM late l WHERE l.account=?1 AND l.month=?2"        \
@@ -382,7 +417,8 @@
     X(CLOSING_MOVED, "SELECT EXISTS(SELECT 1 FROM closing WHERE reopened_version>?1 AND"           \
                      " reopened_version<9223372036854775807) OR EXISTS(SELECT 1 FROM ledger WHERE id>?2" \
                      " AND kind='void') OR EXISTS(SELECT 1 FROM meta WHERE name='begin_version'"   \
-                     " AND value>?1)")                                                             \
+                     " AND value>?1) OR EXISTS(SELECT 1 FROM charge WHERE version>?1 OR"           \
+                     " dropped_version BETWEEN ?1+1 AND 9223372036854775806)")                                                             \
     X(CLOSING_REOPEN, "UPDATE closing SET reopened_us=?2,reopened_version=" TB__NEXT_VERSION " WHERE month=?1 AND" \
                       " reopened_us=9223372036854775807")                                          \
     X(CLOSING_AFTER, "SELECT id,month,closed_us,version,entries,sha256,document FROM closing WHERE" \

@@ -74,6 +74,7 @@ export function gaps(rows) {
 
 const PRODUCTS = {bandwidth: "Traffic", volume: "Volume traffic", override: "Traffic at a zone's own price", optimizer: "Optimizer",
   balancer_fee: "Load balancers", balancer_requests: "Load balancers, requests", discount: "Discounts", commit: "Commits", minimum: "Minimum",
+  charge: "One-off charges",
   correction: "Corrections of earlier months"};
 
 /** A preview's totals as rows of a table: [{currency, name, now, before, difference, isSum}]. */

@@ -1,0 +1,90 @@
+"""charge add, list, drop: one-off charges from a command to every form of a document. oracle_charges has the sums."""
+import json
+import unittest
+
+from money import DECEMBER, NOVEMBER, OCTOBER, Ledger
+
+
+class Charges(Ledger):
+    def charge(self, *words, now=OCTOBER, status=0):
+        return self.run_tool("charge", words[0], "--db", "t.db", *words[1:], now=now, status=status)
+
+    def add(self, amount, *words, account=1, description="Set-up", **more):
+        return self.charge("add", "--account", account, "--amount", amount, "--description", description, *words, **more)
+
+    def listed(self, *words):
+        return json.loads(self.charge("list", *words, "--format", "json").out)["charges"]
+
+    def test_a_charge_is_a_line_with_its_words_in_every_form(self):
+        self.use(101, 100, now=OCTOBER)
+        self.assertEqual(self.add("120").out, "1\n")
+        self.add("-20.50", description="Goodwill")
+        document, = self.finalize("--account", 1)
+        lines = [(one["kind"], one["resource"], one.get("description"), one["amount"]) for one in document["lines"]]
+        self.assertEqual(lines, [("bandwidth", "zone:101", None, "1.00"), ("charge", "charge:1", "Set-up", "120.00"),
+                                 ("charge", "charge:2", "Goodwill", "-20.50")])
+        self.assertEqual((document["subtotal"], document["total"]), ("100.50", "120.60"))
+        self.verify()
+
+        def form(name):
+            return self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--account", 1, "--format", name, now=DECEMBER).out
+        for name in ("html", "focus"):
+            self.assertIn("Goodwill", form(name), name)
+        self.assertIn(",charge,charge:2,,1,charge,-20.5,-20.5,-20.50,", form("csv"))
+        explained = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--account", 1, "--explain", 2, now=DECEMBER).out)
+        self.assertEqual((explained["line"]["description"], explained["agrees"]), ("Set-up", True))
+
+    def test_the_rest_of_a_credit_waits_for_the_next_document(self):
+        self.use(101, 100, now=OCTOBER)
+        self.use(101, 50, day="2026-11-02", now=NOVEMBER)
+        self.add("-1.20", description="Goodwill")
+        first, = self.finalize("--account", 1)
+        self.assertEqual((first["lines"][1]["amount"], first["lines"][1]["tiers"][0]["list_price"], first["total"]), ("-1.00", "-1.2", "0.00"))
+        self.assertEqual([(one["due"], one["invoice"]) for one in self.listed()], [("-0.20", first["number"])])
+        second, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.assertEqual((second["lines"][1]["amount"], second["subtotal"]), ("-0.20", "0.30"))
+        self.run_tool("invoice", "--db", "t.db", "--void", second["number"], now=DECEMBER)
+        self.assertEqual([one["due"] for one in self.listed()], ["-0.20"])
+        self.verify()
+
+    def test_a_charge_alone_makes_a_document_and_a_credit_alone_none(self):
+        self.add("5", account=2)
+        self.add("-5", account=1)
+        made = self.finalize()
+        self.assertEqual([(one["account"], one["total"]) for one in made], [(2, "5.00")])
+        self.assertEqual([one["due"] for one in self.listed("--account", 1)], ["-5.00"])
+        self.use(101, 300, day="2026-11-02", now=NOVEMBER)
+        second, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.assertEqual(second["subtotal"], "0.00")
+        self.verify()
+
+    def test_a_reference_adds_once_and_a_drop_ends_it(self):
+        self.assertEqual(self.add("7", "--reference", "r").out, self.add("7", "--reference", "r").out)
+        self.assertIn("differs", self.add("8", "--reference", "r", status=2).err)
+        self.charge("drop", 1)
+        self.assertEqual(self.listed(), [])
+        self.assertEqual(self.add("8", "--reference", "r").out, "2\n")
+        self.finalize("--account", 1)
+        self.assertIn("has billed it", self.charge("drop", 2, status=2).err)
+        self.assertIn("There is no charge 1", self.charge("drop", 1, status=2).err)
+
+    def test_what_is_refused(self):
+        self.add("1")
+        self.finalize("--account", 1)
+        for amount, words, message in (("0", (), "not zero"), ("1.005", (), "at most 2 digits"), ("x", (), "amount"), ("1e9", (), "amount"),
+                                       ("99999999999999.00", (), "too large"), ("1", ("--month", "2026-10"), "is final: give a later --month")):
+            self.assertIn(message, self.add(amount, *words, now=NOVEMBER, status=2).err, (amount, words))
+        self.assertIn("account", self.add("1", account=9, status=2).err)
+        self.assertEqual(len(self.listed()), 1)
+
+    def test_a_closed_month_is_worked_out_as_it_was(self):
+        self.add("10")
+        self.run_tool("ledger", "close", "--db", "t.db", "--month", "2026-10", now=NOVEMBER)
+        self.add("-4", "--month", "2026-10", now=NOVEMBER)
+        self.verify()
+        self.finalize("--account", 1)
+        self.verify()
+
+
+if __name__ == "__main__":
+    unittest.main()
