@@ -65,7 +65,7 @@ class Reading(Case):
         self.assertNotIn(key, listed)
         self.run_tool("key", "revoke", "--db", "t.db", "--id", 1)
         self.assertRegex(self.run_tool("key", "list", "--db", "t.db", "--format", "table").out,
-                         r"\n1\t1\tUserApi\t\S+\t2026-11-20T12:00:00Z\t2026-11-20T12:00:00Z\n")
+                         r"\n1\t1\tUserApi\t\S+\t2026-11-20T12:00:00Z\t2026-11-20T12:00:00Z\t\n")
         self.assertIn("key list",
                       self.run_tool("key", "revoke", "--db", "t.db", "--id", 7, status=2).err)
 
