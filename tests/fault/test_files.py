@@ -229,14 +229,14 @@ def file_limit(path):
 
 
 def full_disk(path):
-    """A file system of 2 MiB, in a mount namespace of its own (this script again, inside)."""
+    """A file system of 3 MiB, in a mount namespace of its own (this script again, inside)."""
     said = in_own_mounts(__file__, path)
     print(said or "skipped: this machine lets nobody mount; a file size limit stood in")
 
 
 def inside(path):
     small = path / "small"
-    mount_small(small, "2m")
+    mount_small(small, "3m")
     db = make(small / "t.db")
     log = growing_log(path)
     ballast = small / "ballast"
@@ -249,7 +249,7 @@ def inside(path):
     subprocess.run(["mount", "-o", "remount,size=20m", small], check=True)
     run("ingest", "--db", db, "--batch", "after", log)
     verify(db)
-    print(f"a disk of 2 MiB took {taken} batches, and more when it grew")
+    print(f"a disk of 3 MiB took {taken} batches, and more when it grew")
 
 
 if sys.argv[1:2] == ["inside"]:

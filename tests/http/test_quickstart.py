@@ -57,7 +57,7 @@ def looks(text):
         with urllib.request.urlopen(asked) as answer:
             offers.append(json.load(answer)["offers"])
             cookies.append(answer.headers["Set-Cookie"].split(";")[0])
-        if "billing" in offers[-1]:
+        if "operator" not in offers[-1]:
             for path in ("/billing/invoices", "/statistics"):
                 with urllib.request.urlopen(urllib.request.Request(url + path, headers={"Cookie": cookies[-1]})) as answer:
                     found[path] = json.load(answer)
