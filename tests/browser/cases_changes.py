@@ -283,7 +283,7 @@ class Changes(BrowserCase):
             named = page.script("return [...document.querySelectorAll('nav a')].some(one => one.textContent === 'Changes')")
             self.assertEqual(named, menu, role)
             if role == "Finance":
-                self.assertEqual(page.script(forms), ["payment", "bank-list", "charge", "refund", "credit", "correction", "grace"])
+                self.assertEqual(page.script(forms), ["payment", "bank-list", "charge", "one-off", "one-off-drop", "refund", "credit", "correction", "grace"])
                 page.goto(f"{self.server.url}/console/do/zone")
                 page.wait("document.querySelector('h1').textContent === 'Not for this key'")
             page.quiet("401")

@@ -23,7 +23,7 @@ export function show(page) {
     title: (row) => money(value(row), row.currency), ...more});
   const isNone = (value) => decimalCompare(value, "0") === 0;
   const net = (row) => forecast.of(row.account)?.money?.net;
-  const foreseen = column("forecast", "To its end", (row) => net(row)?.p50, {field: "forecast",
+  const foreseen = column("forecast", "Forecast", (row) => net(row)?.p50, {field: "forecast",
     title: (row) => (net(row) ? `with 90 % likely ${money(net(row).p5, "", row.currency)} to ${money(net(row).p95, row.currency)}` : forecast.of(row.account)?.why ?? "")});
   const columns = [
     {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account,
