@@ -47,6 +47,7 @@ static const tb__counters clickhouse_counters = {
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,
     .series = tb__ch_series,
+    .series_together = tb__ch_series_together,
     .sum = tb__ch_sum,
     .days = tb__ch_days,
     .hours = tb__ch_hours,

@@ -426,8 +426,14 @@ TB_MUST_USE tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_seri
 TB_MUST_USE tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range,
                                          tb_error *err);
 TB_MUST_USE tb_code tb__ch_series(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+/* Adds the answer's rows { time, metrics } to the series. */
+TB_MUST_USE tb_code tb__ch_fill_series(tb_store *store, uint32_t metrics, tb_series *series, tb_error *err);
+TB_MUST_USE tb_code tb__ch_series_together(tb_store *store, tb_summed *list, size_t n, tb_series *series,
+                                           tb_error *err);
 TB_MUST_USE tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
                                tb_error *err);
+/* month.c: what was read of months. */
+void tb__ch_forget_months(struct tb__clickhouse *ch);
 TB_MUST_USE tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t month,
                                 uint64_t out[32], tb_error *err);
 TB_MUST_USE tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t day,
