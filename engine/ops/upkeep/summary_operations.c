@@ -93,17 +93,19 @@ static tb_code read_unbilled(const summary *s, sums *of, tb_error *err)
     return code;
 }
 
-static tb_code sum_account(summary *s, sums *of, tb_error *err)
+static tb_code read_running(summary *s, sums *of, tb_error *why, tb_error *err)
 {
-    tb_store *store = s->ops->store;
-    tb_error why = {0};
-    tb_code code = tb_store_month_currency(store, of->account, s->month, of->currency, err);
-    if (!code) code = read_charges(s, of, s->month, s->until_us, &of->charges, &why, err);
-    if (!code) code = read_charges(s, of, s->month - 1, s->before_us, &of->previous, &why, err);
+    tb_code code = tb_store_month_currency(s->ops->store, of->account, s->month, of->currency, err);
+    return code ? code : read_charges(s, of, s->month, s->until_us, &of->charges, why, err);
+}
+
+static tb_code read_before(summary *s, sums *of, tb_error *why, tb_error *err)
+{
+    tb_code code = read_charges(s, of, s->month - 1, s->before_us, &of->previous, why, err);
     if (!code) code = tb__account_owes(s->ops, of->account, &of->owed, &of->overdue, err);
     if (!code && s->reads_last) code = read_unbilled(s, of, err);
     if (!code) code = tb_decimal_sub(of->charges, of->previous, &of->change, err);
-    if (!code && why.code) code = note_incomplete(s, of, &why, err);
+    if (!code && why->code) code = note_incomplete(s, of, why, err);
     if (code) return code;
     of->accounts = 1;
     of->n_overdue = tb_decimal_sign(of->overdue) > 0;
@@ -146,25 +148,39 @@ static tb_code add_to_currency(summary *s, const sums *of, tb_error *err)
     return code;
 }
 
+/* A month of all accounts, then the one before: a usage server gives a month of many accounts at once. */
+static tb_code read_accounts(summary *s, const int64_t *accounts, tb_error *why, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < 2 * s->n; i++) {
+        const size_t at = i % s->n;
+        sums *of = &s->rows[at];
+        of->account = accounts[at];
+        if (i < s->n) code = read_running(s, of, &why[at], err);
+        else code = read_before(s, of, &why[at], err);
+        if (!code && s->ops->step && !s->ops->step(s->ops->ctx, (i + 1) / 2, s->n))
+            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    }
+    return code;
+}
+
 static tb_code sum_accounts(summary *s, tb_error *err)
 {
     const tb_account_choice all = {.after = 0};
     int64_t *accounts = NULL;
     tb_code code = tb_store_accounts(s->ops->store, &all, &accounts, &s->n, err);
     if (code) return code;
+    tb_error *why = calloc(s->n + 1, sizeof *why);
     s->rows = calloc(s->n + 1, sizeof *s->rows);
     s->currencies = calloc(s->n + 1, sizeof *s->currencies);
-    if (!s->rows || !s->currencies) code = tb_no_memory(err);
+    code = why && s->rows && s->currencies ? read_accounts(s, accounts, why, err) : tb_no_memory(err);
     for (size_t i = 0; !code && i < s->n; i++) {
-        s->rows[i].account = accounts[i];
-        code = sum_account(s, &s->rows[i], err);
-        if (!code) code = set_percent(&s->rows[i], err);
+        code = set_percent(&s->rows[i], err);
         if (!code) code = add_to_currency(s, &s->rows[i], err);
-        if (!code && s->ops->step && !s->ops->step(s->ops->ctx, i + 1, s->n))
-            code = tb_fail(err, TB_E_STOPPED, NULL, NULL);
     }
     for (size_t i = 0; !code && i < s->n_currencies; i++)
         code = set_percent(&s->currencies[i], err);
+    free(why);
     free(accounts);
     return code;
 }

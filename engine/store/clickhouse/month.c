@@ -1,7 +1,8 @@
 /* The days of a month and the hours of a day, for one series. Bills read a month of one location after the other, of one account
- * after the other: so one statement reads all locations of an owner, and from the second owner on of a block of owners on a shard. Days
- * on which a price changed, and late usage in a verification, are read by the hour, one location and one counter after the other: so
- * one statement reads all hours of the owner's month. */
+ * after the other: so one statement reads all locations of an owner, and from the second owner on of a block of owners. Days
+ * on which a price changed or at which a bill ends, and late usage in a verification, are read by the hour, one location and one
+ * counter after the other: so one statement reads all hours of the owner's month. If few of its days were asked for, the next
+ * one reads these days of a block of owners. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 #include "tollbook/calendar.h"
@@ -10,33 +11,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 256 /* owners. With ten locations each they take 5 MiB */
+#define BLOCK    256 /* owners. With ten locations each they take 5 MiB */
+#define FEW_DAYS 3   /* by the hour, of a block */
 
 static const tb_metric month_metrics[TB__CH_MONTH_METRICS] = {TB_M_BYTES, TB_M_REQUESTS,
                                                               TB_M_BALANCER_REQUESTS};
 
-static bool holds(const tb__ch_month *d, const tb__ch_owner *w, int64_t month, int64_t watermark)
+static bool is_of(const tb__ch_month *d, int64_t month, int64_t watermark)
 {
-    return d->month == month && d->scope == w->scope && d->watermark == watermark && d->first <= w->owner && w->owner <= d->last;
+    return d->month == month && d->watermark == watermark;
+}
+
+static bool holds(const tb__ch_month *d, int64_t owner)
+{
+    return bsearch(&owner, d->owners, d->n_owners, sizeof owner, tb__by_int64) != NULL;
 }
 
 static tb_code ask_month(tb_store *store, size_t shard, const tb__ch_month *d, tb_error *err)
 {
-    tb_buf *sql = tb__ch_start(store);
+    tb_buf where, *sql = tb__ch_start(store);
     uint32_t metrics = 0;
-    char where[200];
     for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
         metrics |= TB_METRIC_BIT(month_metrics[i]);
+    const int64_t first = tb_month_first_day(d->month);
+    tb_buf_init(&where, 1 << 16, NULL);
+    tb_buf_str(&where, tb__ch_scopes(d->scope, d->unit > 1));
+    for (size_t i = 0; i < d->n_owners; i++)
+        tb_buf_fmt(&where, "%s%" PRId64, i ? "," : " AND owner IN(", d->owners[i]);
+    tb_buf_str(&where, ")");
+    for (uint32_t left = d->held == UINT32_MAX ? 0 : d->held; left; left &= left - 1)
+        tb_buf_fmt(&where, "%s%" PRId64, left == d->held ? " AND intDiv(h,24) IN(" : ",", first + __builtin_ctz(left));
+    tb_buf_add(&where, d->held == UINT32_MAX ? "" : ")", d->held == UINT32_MAX ? 1 : 2);
+    tb_code code = tb_buf_check(&where, err);
     const tb__ch_hours_of hours = tb__ch_month_hours(d->month);
-    const tb__ch_rows rows = {.columns = "owner,edge,h", .metrics = metrics, .where = where, .first = hours.first,
+    const tb__ch_rows rows = {.columns = "owner,edge,h", .metrics = metrics, .where = where.data, .first = hours.first,
                               .end = hours.end};
-    sqlite3_snprintf(sizeof where, where, "%s AND owner>=%lld AND owner<=%lld", tb__ch_scopes(d->scope, d->unit > 1),
-                     (long long)d->first, (long long)d->last);
     tb_buf_fmt(sql, "SELECT owner,edge,toUInt32(intDiv(h,%" PRId64 ")) AS t", d->unit);
     tb__ch_put_sums(sql, metrics);
     tb_buf_str(sql, " FROM ");
-    tb_code code = tb__ch_put_rows(store, sql, &rows, err);
+    if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     tb_buf_str(sql, " GROUP BY owner,edge,t FORMAT RowBinary");
+    tb_buf_release(&where);
     return code ? code : tb__ch_query(store, shard, err);
 }
 
@@ -69,55 +84,86 @@ static int by_place(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static tb_code read_block(tb_store *store, tb__ch_month *d, tb_error *err)
+static void forget(tb__ch_month *d)
 {
-    const bool one = d->first == d->last;
-    const size_t shards = tb__ch_of(store)->client->shards;
-    size_t cap = 0, shard = one ? tb__ch_shard(store, d->scope, d->first) : 0;
-    tb_code code = TB_OK;
-    do {
-        code = ask_month(store, shard, d, err);
-        if (!code) code = take_month(store, d, &cap, err);
-    } while (!code && !one && ++shard < shards);
-    if (d->n) qsort(d->list, d->n, sizeof *d->list, by_place);
-    if (code) d->month = -1;
-    return code;
+    free(d->owners);
+    free(d->list);
+    *d = (tb__ch_month){.month = -1};
+}
+
+void tb__ch_forget_months(struct tb__clickhouse *ch)
+{
+    for (int scope = 0; scope < TB__CH_SCOPES; scope++) {
+        forget(&ch->month[scope]);
+        for (int i = 0; i < TB__CH_HOURS; i++)
+            forget(&ch->hours[scope][i]);
+    }
+}
+
+/* The owner; with `block` those that follow it too. One that the catalogue lacks is alone. */
+static tb_code list_block(tb_store *store, tb__ch_month *d, int64_t owner, bool block, tb_error *err)
+{
+    static const tb__statement next[] = {TB__SQL_USAGE_NEXT_ZONES, TB__SQL_USAGE_NEXT_ACCOUNTS, TB__SQL_USAGE_NEXT_BALANCERS};
+    const int64_t values[2] = {owner, BLOCK};
+    tb_code code = block ? tb__list_ints(store, next[d->scope - 1], values, 2, &d->owners, &d->n_owners, err) : TB_OK;
+    if (code || d->n_owners) return code;
+    free(d->owners);
+    d->owners = malloc(sizeof *d->owners);
+    if (!d->owners) return tb_no_memory(err);
+    d->owners[0] = owner;
+    d->n_owners = 1;
+    return TB_OK;
 }
 
 /* Replaces the stored month. */
-static tb_code load_into(tb_store *store, tb__ch_month *d, const tb__ch_month *wanted, tb_error *err)
+static tb_code load(tb_store *store, tb__ch_month *d, const tb__ch_month *wanted, int64_t owner, bool block, tb_error *err)
 {
-    free(d->list);
+    size_t cap = 0, shard = 0, end = tb__ch_of(store)->client->shards;
+    forget(d);
     *d = *wanted;
-    return read_block(store, d, err);
+    tb_code code = list_block(store, d, owner, block, err);
+    if (!code && d->n_owners == 1) {
+        shard = tb__ch_shard(store, d->scope, owner);
+        end = shard + 1;
+    }
+    for (; !code && shard < end; shard++) {
+        code = ask_month(store, shard, d, err);
+        if (!code) code = take_month(store, d, &cap, err);
+    }
+    if (d->n) qsort(d->list, d->n, sizeof *d->list, by_place);
+    if (code) forget(d);
+    return code;
 }
 
 static tb_code load_month(tb_store *store, const tb__ch_owner *w, int64_t month, tb_error *err)
 {
     tb__ch_month *d = &tb__ch_of(store)->month[w->scope - 1];
-    int64_t watermark = 0, last = w->owner;
-    tb_code code = tb__ch_settle(store, err);
-    if (!code) code = tb__ch_watermark(store, &watermark, err);
-    if (code || holds(d, w, month, watermark)) return code;
-    if (d->month == month && d->watermark == watermark)
-        code = tb__int_of(store, TB__SQL_SERIES_OWNERS_END, (int64_t[]){w->scope, w->owner, BLOCK}, 3, last, &last,
-                          err);
-    if (code) return code;
-    const tb__ch_month wanted = {.scope = w->scope, .first = w->owner, .last = last, .month = month, .watermark = watermark,
-                                 .unit = 24};
-    return load_into(store, d, &wanted, err);
-}
-
-static tb_code load_hours(tb_store *store, const tb__ch_owner *w, int64_t month, tb__ch_month **ret, tb_error *err)
-{
-    tb__ch_month *d = *ret = &tb__ch_of(store)->hours[month % TB__CH_HOURS];
     int64_t watermark = 0;
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_watermark(store, &watermark, err);
-    if (code || holds(d, w, month, watermark)) return code;
-    const tb__ch_month wanted = {.scope = w->scope, .first = w->owner, .last = w->owner, .month = month, .watermark = watermark,
-                                 .unit = 1};
-    return load_into(store, d, &wanted, err);
+    if (code) return code;
+    const bool next = is_of(d, month, watermark);
+    if (next && holds(d, w->owner)) return TB_OK;
+    const tb__ch_month wanted = {.scope = w->scope, .month = month, .watermark = watermark, .unit = 24, .held = UINT32_MAX};
+    return load(store, d, &wanted, w->owner, next, err);
+}
+
+static tb_code load_hours(tb_store *store, const tb__ch_owner *w, int64_t day, tb__ch_month **ret, tb_error *err)
+{
+    const int64_t month = tb_month_from_day(day);
+    const uint32_t bit = UINT32_C(1) << (day - tb_month_first_day(month));
+    tb__ch_month *d = *ret = &tb__ch_of(store)->hours[w->scope - 1][month % TB__CH_HOURS];
+    int64_t watermark = 0;
+    tb_code code = tb__ch_settle(store, err);
+    if (!code) code = tb__ch_watermark(store, &watermark, err);
+    if (code) return code;
+    const bool next = is_of(d, month, watermark);
+    d->asked |= bit;
+    if (next && holds(d, w->owner) && d->held & bit) return TB_OK;
+    const bool few = next && __builtin_popcount(d->asked) <= FEW_DAYS;
+    const tb__ch_month wanted = {.scope = w->scope, .month = month, .watermark = watermark, .unit = 1,
+                                 .held = few ? d->asked : UINT32_MAX, .asked = bit};
+    return load(store, d, &wanted, w->owner, few, err);
 }
 
 static size_t month_place(const tb__ch_month *d, const tb__ch_owner *w)
@@ -176,7 +222,7 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
     if (month < 0 || month > TB__INDEX_MAX) return TB_OK;
     tb_code code = which_metric(metric, &which, err);
     if (!code) code = tb__ch_series_owner(store, series, &w, err);
-    if (!code) code = load_hours(store, &w, month, &d, err);
+    if (!code) code = load_hours(store, &w, day, &d, err);
     if (!code) add_times(d, &w, which, (unsigned)(day - tb_month_first_day(month)) * 24, 24, out);
     return code;
 }

@@ -47,6 +47,7 @@ static const tb__counters clickhouse_counters = {
     .view = tb__ch_view,
     .located_bytes = tb__ch_located_bytes,
     .series = tb__ch_series,
+    .series_together = tb__ch_series_together,
     .sum = tb__ch_sum,
     .days = tb__ch_days,
     .hours = tb__ch_hours,
@@ -274,10 +275,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
     ch->client = client;
-    for (int i = 0; i < TB__CH_SCOPES; i++)
-        ch->month[i].month = -1;
-    for (int i = 0; i < TB__CH_HOURS; i++)
-        ch->hours[i].month = -1;
+    tb__ch_forget_months(ch);
     tb_buf_init(&ch->sql, (size_t)1 << 20, NULL);
     tb_buf_init(&ch->inserts, 1 << 12, NULL);
     tb_buf_init(&ch->answer, TB__CH_ANSWER_MAX, NULL);
@@ -335,10 +333,7 @@ void tb__clickhouse_close(struct tb__clickhouse *ch)
     tb_buf_release(&ch->lines.bytes);
     free(ch->lines.list);
     free(ch->lines.touched);
-    for (int i = 0; i < TB__CH_SCOPES; i++)
-        free(ch->month[i].list);
-    for (int i = 0; i < TB__CH_HOURS; i++)
-        free(ch->hours[i].list);
+    tb__ch_forget_months(ch);
     free(ch->gaps);
     free(ch->compacted);
     free(ch->flips);

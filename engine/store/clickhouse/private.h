@@ -38,14 +38,16 @@ typedef enum tb__ch_form {
     TB__CH_FORMS
 } tb__ch_form;
 
-/* The days of one month for a range of owners of a scope, or the hours of one owner: the month_metrics (month.c) of each
+/* The days of one month, or the hours of some of its days, for some owners of a scope: the month_metrics (month.c) of each
  * location and time. */
 typedef struct tb__ch_month {
     int scope;
-    int64_t first, last; /* owners */
-    int64_t month;       /* -1: nothing */
+    int64_t *owners; /* ascending */
+    size_t n_owners;
+    int64_t month; /* -1: nothing */
     int64_t watermark;
-    int64_t unit;        /* hours of a time: 24 or 1 */
+    int64_t unit;         /* hours of a time: 24 or 1 */
+    uint32_t held, asked; /* days of the month: those that were read; of hours: those that were asked for since then */
     size_t n;
     struct tb__ch_month_time {
         int64_t owner, edge;
@@ -81,7 +83,7 @@ struct tb__clickhouse {
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* the last ones read */
-    tb__ch_month hours[TB__CH_HOURS];  /* by month; of the owner read last */
+    tb__ch_month hours[TB__CH_SCOPES][TB__CH_HOURS]; /* the same, by month */
     struct tb__ch_compacted {
         int64_t month, batch;
     } *compacted; /* compacted months, in the snapshot of the last statement */
@@ -426,8 +428,14 @@ TB_MUST_USE tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_seri
 TB_MUST_USE tb_code tb__ch_located_bytes(tb_store *store, const tb__asked *asked, tb_range range,
                                          tb_error *err);
 TB_MUST_USE tb_code tb__ch_series(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+/* Adds the answer's rows { time, metrics } to the series. */
+TB_MUST_USE tb_code tb__ch_fill_series(tb_store *store, uint32_t metrics, tb_series *series, tb_error *err);
+TB_MUST_USE tb_code tb__ch_series_together(tb_store *store, tb_summed *list, size_t n, tb_series *series,
+                                           tb_error *err);
 TB_MUST_USE tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
                                tb_error *err);
+/* month.c: what was read of months. */
+void tb__ch_forget_months(struct tb__clickhouse *ch);
 TB_MUST_USE tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t month,
                                 uint64_t out[32], tb_error *err);
 TB_MUST_USE tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t day,

@@ -247,10 +247,7 @@ void tb__ch_abandon(tb_store *store, bool whole)
 {
     struct tb__clickhouse *ch = tb__ch_of(store);
     tb__batch_drop(store);
-    for (int i = 0; i < TB__CH_SCOPES; i++)
-        ch->month[i].month = -1;
-    for (int i = 0; i < TB__CH_HOURS; i++)
-        ch->hours[i].month = -1;
+    tb__ch_forget_months(ch);
     ch->retention_checked.watermark = 0;
     if (whole) {
         (void)wait_for_rows(ch, NULL);

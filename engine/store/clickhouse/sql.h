@@ -52,6 +52,12 @@
     X(SERIES_OWNERS_END, "SELECT owner FROM (SELECT owner FROM series_placed WHERE scope=?1 AND"   \
                          " owner>=?2 UNION SELECT owner FROM series_new WHERE scope=?1 AND"        \
                          " owner>=?2 ORDER BY owner LIMIT ?3) ORDER BY owner DESC LIMIT 1")        \
+    /* An owner and those that follow it, account by account. */                                   \
+    X(USAGE_NEXT_ZONES, "SELECT id FROM (SELECT id FROM zone WHERE (account,id)>=(SELECT account,id FROM zone WHERE id=?1)" \
+                        " ORDER BY account,id LIMIT ?2) ORDER BY id")                              \
+    X(USAGE_NEXT_ACCOUNTS, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT ?2")             \
+    X(USAGE_NEXT_BALANCERS, "SELECT id FROM (SELECT id FROM balancer WHERE (account,id)>=(SELECT account,id FROM balancer" \
+                            " WHERE id=?1) ORDER BY account,id LIMIT ?2) ORDER BY id")             \
     X(SERIES_OF_OWNER_ID, "SELECT id,edge FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge LIMIT 1") \
     X(WITHDRAWN_ANY, "SELECT EXISTS(SELECT 1 FROM withdrawal)")                                    \
     X(FORGET_LOG_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                        \

@@ -1,5 +1,5 @@
-/* Sums of many series, one statement a shard. Whole days come from the cache (cached.c) if there are few enough to cache
- * all of them. Hours at the ends of a range, and long lists, are queried as sums. */
+/* Sums of many series, and their columns together, one statement a shard. Whole days of sums come from the cache (cached.c)
+ * if there are few enough to cache all of them. Hours at the ends of a range, and long lists, are queried as sums. */
 #include "store/clickhouse/private.h"
 #include "store/usage/chunk.h"
 
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define SUMMED_MAX   8192 /* owners of one statement: 20 bytes each at most */
+#define LOCATED_MAX  4096 /* the same, where a statement names their locations too */
 #define REMEMBER_MAX 4096 /* days of all owners together that one answer may cache: about a MiB */
 
 /* An entry of the list, and its owner. */
@@ -177,25 +178,81 @@ static tb_code sum_range(tb_store *store, const summing *s, const summed *list, 
     return code ? code : sum_sorted(store, &after, list, n, err);
 }
 
+/* Entries of the list that have a series and began before the range's end, sorted by shard. */
+static tb_code sort_list(tb_store *store, tb_summed *list, size_t n, tb_range range, summed **ret, size_t *ret_n,
+                         tb_error *err)
+{
+    const int64_t end_us = (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
+    summed *of = *ret = malloc((n + 1) * sizeof *of);
+    if (!of) return tb_no_memory(err);
+    tb_code code = tb__ch_settle(store, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (!list[i].series || list[i].created_us >= end_us) continue;
+        code = tb__ch_series_owner(store, list[i].series, &of[*ret_n].of, err);
+        of[(*ret_n)++].to = &list[i];
+    }
+    if (!code) qsort_r(of, *ret_n, sizeof *of, by_shard_and_owner, store);
+    return code;
+}
+
 tb_code tb__ch_sum(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics, tb_error *err)
 {
     const summing s = {range, metrics & TB_METRIC_ALL};
+    summed *of = NULL;
     size_t asked = 0;
     for (size_t i = 0; i < n; i++)
         for (uint32_t left = s.metrics; left; left &= left - 1)
             list[i].sum[__builtin_ctz(left)] = 0;
     if (!range.count || !s.metrics || !n) return TB_OK;
-    summed *of = malloc(n * sizeof *of);
-    if (!of) return tb_no_memory(err);
-    tb_code code = tb__ch_settle(store, err);
-    for (size_t i = 0; !code && i < n; i++) {
-        const int64_t end_us = (range.first + range.count) * (range.hourly ? TB_US_PER_HOUR : TB_US_PER_DAY);
-        if (!list[i].series || list[i].created_us >= end_us) continue;
-        code = tb__ch_series_owner(store, list[i].series, &of[asked].of, err);
-        of[asked++].to = &list[i];
-    }
-    if (!code) qsort_r(of, asked, sizeof *of, by_shard_and_owner, store);
+    tb_code code = sort_list(store, list, n, range, &of, &asked, err);
     if (!code) code = sum_range(store, &s, of, asked, err);
+    free(of);
+    return code;
+}
+
+/* --- the columns of many series together --- */
+
+/* Entries of one shard and scope: those with a location, or those of all locations. */
+static tb_code add_together(tb_store *store, const summed *list, size_t n, bool located, uint32_t metrics, tb_series *series,
+                            tb_error *err)
+{
+    const tb_range r = series->range;
+    const int64_t unit = r.hourly ? 1 : 24;
+    tb__ch_owner *of = malloc(n * sizeof *of);
+    size_t asked = 0;
+    if (!of) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        if ((list[i].of.edge != 0) == located) of[asked++] = list[i].of;
+    tb_code code = TB_OK;
+    if (asked) {
+        tb__ch_select q = {.keys = r.hourly ? "h" : "toUInt32(intDiv(h,24))", .metrics = metrics, .of = of[0],
+                           .owners = of, .n_owners = asked, .first = tb__ch_hour(r.first * unit),
+                           .end = tb__ch_hour((r.first + r.count) * unit),
+                           .days = r.hourly ? (tb__ch_hours_of){0, 0} : TB__CH_EVER};
+        q.brief = tb__ch_is_brief(&q, r.count);
+        code = tb__ch_put_select(store, &q, err);
+        if (!code) code = tb__ch_query(store, tb__ch_shard(store, of->scope, of->owner), err);
+        if (!code) code = tb__ch_fill_series(store, metrics, series, err);
+    }
+    free(of);
+    return code;
+}
+
+tb_code tb__ch_series_together(tb_store *store, tb_summed *list, size_t n, tb_series *series, tb_error *err)
+{
+    summed *of = NULL;
+    size_t asked = 0;
+    uint32_t metrics = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (series->value[m]) metrics |= TB_METRIC_BIT(m);
+    if (!series->range.count || !metrics) return TB_OK;
+    tb_code code = sort_list(store, list, n, series->range, &of, &asked, err);
+    for (size_t i = 0, some; !code && i < asked; i += some) {
+        some = some_alike(store, of + i, asked - i);
+        if (some > LOCATED_MAX) some = LOCATED_MAX;
+        code = add_together(store, of + i, some, false, metrics, series, err);
+        if (!code) code = add_together(store, of + i, some, true, metrics, series, err);
+    }
     free(of);
     return code;
 }

@@ -10,14 +10,19 @@
 
 /* --- one owner --- */
 
-static tb_code fill_series(tb_store *store, uint32_t metrics, tb_series *series, tb_error *err)
+tb_code tb__ch_fill_series(tb_store *store, uint32_t metrics, tb_series *series, tb_error *err)
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     while (r.at < r.end && !r.cut) {
         const int64_t at = (int64_t)tb__ch_column(&r, 4) - series->range.first;
         if (at < 0 || at >= series->range.count) return tb__ch_unexpected_row(err);
-        for (int m = 0; m < TB_METRIC_COUNT; m++)
-            if (metrics & TB_METRIC_BIT(m)) series->value[m][at] = tb__ch_column(&r, 8);
+        for (uint32_t left = metrics; left; left &= left - 1) {
+            const int m = __builtin_ctz(left);
+            const uint64_t value = tb__ch_column(&r, 8);
+            uint64_t *to = &series->value[m][at];
+            if (tb_metric_table[m].how == TB_HOW_SUM) *to += value;
+            else if (value > *to) *to = value;
+        }
     }
     return tb__ch_check_read(&r, err);
 }
@@ -55,7 +60,7 @@ static tb_code read_owner(tb_store *store, tb__ch_owner w, tb_series *series, tb
     tb_code code = tb__ch_settle(store, err);
     if (!code) code = tb__ch_put_select(store, &q, err);
     if (!code) code = tb__ch_query(store, tb__ch_shard(store, w.scope, w.owner), err);
-    return code ? code : fill_series(store, metrics, series, err);
+    return code ? code : tb__ch_fill_series(store, metrics, series, err);
 }
 
 tb_code tb__ch_view(tb_store *store, const tb__asked *asked, tb_series *series, tb_error *err)

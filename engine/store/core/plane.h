@@ -87,6 +87,8 @@ typedef struct tb__counters {
     tb_code (*located_bytes)(tb_store *store, const tb__asked *asked, tb_range range, tb_error *err);
     /* One series' columns. */
     tb_code (*series)(tb_store *store, int64_t id, tb_series *series, tb_error *err);
+    /* The columns of several series together, each listed once. NULL: they are read one by one. */
+    tb_code (*series_together)(tb_store *store, tb_summed *list, size_t n, tb_series *series, tb_error *err);
     /* See tb_store_sum. */
     tb_code (*sum)(tb_store *store, tb_summed *list, size_t n, tb_range range, uint32_t metrics,
                    tb_error *err);

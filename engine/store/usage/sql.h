@@ -146,7 +146,7 @@
                                " ORDER BY lower(z.name),z.id")                                     \
     X(FLEET_ACCOUNTS, TB__ACCOUNTS_SUMMED " ORDER BY a.id")                                        \
     X(FLEET_ACCOUNTS_NAMED, TB__ACCOUNTS_SUMMED " ORDER BY lower(a.name),a.id")                    \
-    X(FLEET_LOCATED, "SELECT edge,id FROM account_series WHERE edge BETWEEN ?1 AND ?2 ORDER BY edge,id") \
+    X(FLEET_LOCATED, "SELECT edge,id FROM account_series WHERE edge BETWEEN ?1 AND ?2 ORDER BY account,edge") \
     X(FLEET_KEPT, "SELECT coalesce(max(hours_month),0),coalesce(max(days_month),0) FROM retention") \
     /* operator's figures */                                                                       \
     X(FIGURES_SEGMENTS,                                                                            \

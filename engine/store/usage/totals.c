@@ -331,18 +331,13 @@ static tb_code add_series(tb_series *to, const tb_series *part, tb_error *err)
     return over ? tb_fail(err, TB_E_OVERFLOW, NULL, "The sum of all accounts passes 2^64-1.") : TB_OK;
 }
 
-static tb_code read_fleet_series(tb_store *store, const tb_scope *scope, tb_series *series, tb_error *err)
+static tb_code add_one_by_one(tb_store *store, const tb_summed *list, size_t n, tb_series *series, tb_error *err)
 {
-    tb_summed *list = NULL;
-    size_t n = 0;
-    int64_t edge[2];
     tb_series part = {0};
     uint32_t metrics = 0;
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         if (series->value[m]) metrics |= TB_METRIC_BIT(m);
-    tb_code code = edges_of(store, scope, edge, err);
-    if (!code) code = list_accounts(store, edge, &(tb_zone_choice){0}, &list, &n, err);
-    if (!code) code = tb_series_init(&part, series->range, metrics, NULL, err);
+    tb_code code = tb_series_init(&part, series->range, metrics, NULL, err);
     for (size_t i = 0; !code && i < n; i++) {
         if (!list[i].series) continue;
         for (int m = 0; m < TB_METRIC_COUNT; m++)
@@ -351,6 +346,19 @@ static tb_code read_fleet_series(tb_store *store, const tb_scope *scope, tb_seri
         if (!code) code = add_series(series, &part, err);
     }
     tb_series_release(&part);
+    return code;
+}
+
+static tb_code read_fleet_series(tb_store *store, const tb_scope *scope, tb_series *series, tb_error *err)
+{
+    tb_summed *list = NULL;
+    size_t n = 0;
+    int64_t edge[2];
+    tb_code code = edges_of(store, scope, edge, err);
+    if (!code) code = list_accounts(store, edge, &(tb_zone_choice){0}, &list, &n, err);
+    if (!code && store->plane.counters->series_together)
+        code = store->plane.counters->series_together(store, list, n, series, err);
+    else if (!code) code = add_one_by_one(store, list, n, series, err);
     free(list);
     return code;
 }
@@ -367,32 +375,46 @@ typedef struct region_list {
     size_t *n;
 } region_list;
 
-/* A location's series of all accounts, some at a time. */
-static tb_code sum_location(tb_store *store, const tb__located *of, size_t n, tb_range range, uint32_t metrics,
-                            tb_u128 sum[TB_METRIC_COUNT], tb_error *err)
+static void add_sums(tb_u128 to[TB_METRIC_COUNT], const tb_u128 part[TB_METRIC_COUNT], uint32_t metrics)
 {
-    enum { SOME = 256 };
-    tb_summed *some = calloc(SOME, sizeof *some);
-    tb_code code = some ? TB_OK : tb_no_memory(err);
-    for (size_t at = 0, take; !code && at < n; at += take) {
-        take = n - at < SOME ? n - at : SOME;
-        for (size_t i = 0; i < take; i++)
-            some[i] = (tb_summed){.series = of[at + i].series, .created_us = INT64_MIN};
-        code = tb_store_sum(store, some, take, range, metrics, err);
-        for (size_t i = 0; !code && i < take; i++)
-            for (uint32_t left = metrics; left; left &= left - 1) {
-                const int m = __builtin_ctz(left);
-                if (tb_metric_table[m].how == TB_HOW_SUM) sum[m] += some[i].sum[m];
-                else if (some[i].sum[m] > sum[m]) sum[m] = some[i].sum[m];
-            }
+    for (uint32_t left = metrics; left; left &= left - 1) {
+        const int m = __builtin_ctz(left);
+        if (tb_metric_table[m].how == TB_HOW_SUM) to[m] += part[m];
+        else if (part[m] > to[m]) to[m] = part[m];
     }
-    free(some);
+}
+
+/* Adds series of some locations to `regions`, which are as store->places. */
+static tb_code sum_locations(tb_store *store, const tb__located *of, size_t n, tb_range range, uint32_t metrics,
+                             tb_region_summed *regions, tb_error *err)
+{
+    tb_summed *list = calloc(n, sizeof *list);
+    if (!list) return tb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (tb_summed){.series = of[i].series, .created_us = INT64_MIN};
+    tb_code code = tb_store_sum(store, list, n, range, metrics, err);
+    for (size_t i = 0; !code && i < n; i++) {
+        const tb__place *place = tb__find_place(store, of[i].edge);
+        if (!place) {
+            code = tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.", (long long)of[i].edge);
+            break;
+        }
+        tb_region_summed *region = &regions[place - store->places];
+        region->of.id = place->edge;
+        region->of.there = true;
+        memcpy(region->code, place->code, sizeof region->code);
+        memcpy(region->name, place->name, sizeof region->name);
+        add_sums(region->of.sum, list[i].sum, metrics);
+    }
+    free(list);
     return code;
 }
 
+/* Some series at a time, the locations of an account side by side: a usage server gives all locations of an account. */
 static tb_code read_fleet_regions(tb_store *store, const tb_scope *scope, tb_range range, uint32_t metrics,
                                   const region_list *ret, tb_error *err)
 {
+    enum { SOME = 4096 };
     static const tb__rows rows = {sizeof(tb__located), take_located, NULL};
     tb__located *located = NULL;
     tb_region_summed *list = NULL;
@@ -403,25 +425,15 @@ static tb_code read_fleet_regions(tb_store *store, const tb_scope *scope, tb_ran
     if (!edge[0]) edge[0] = 1;
     if (!code) code = tb__collect_ints(store, TB__SQL_FLEET_LOCATED, edge, 2, &rows, &located, &n, err);
     if (!code && !(list = calloc(store->n_places + 1, sizeof *list))) code = tb_no_memory(err);
-    for (size_t at = 0, end; !code && at < n; at = end) {
-        const tb__place *place = tb__find_place(store, located[at].edge);
-        for (end = at + 1; end < n && located[end].edge == located[at].edge;)
-            end++;
-        if (!place) {
-            code = tb_fail(err, TB_E_CORRUPT, "series", "Edge location %lld has no code.", (long long)located[at].edge);
-            break;
-        }
-        tb_region_summed *region = &list[n_list++];
-        region->of = (tb_summed){.id = place->edge, .there = true};
-        memcpy(region->code, place->code, sizeof region->code);
-        memcpy(region->name, place->name, sizeof region->name);
-        code = sum_location(store, located + at, end - at, range, metrics, region->of.sum, err);
-    }
+    for (size_t at = 0; !code && at < n; at += SOME)
+        code = sum_locations(store, located + at, n - at < SOME ? n - at : SOME, range, metrics, list, err);
     free(located);
     if (code) {
         free(list);
         return code;
     }
+    for (size_t i = 0; i < store->n_places; i++)
+        if (list[i].of.there) list[n_list++] = list[i];
     *ret->list = list;
     *ret->n = n_list;
     return TB_OK;
