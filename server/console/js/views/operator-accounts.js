@@ -26,7 +26,7 @@ export function show(page) {
   const foreseen = column("forecast", "Forecast", (row) => net(row)?.p50, {field: "forecast",
     title: (row) => (net(row) ? `with 90 % likely ${money(net(row).p5, "", row.currency)} to ${money(net(row).p95, row.currency)}` : forecast.of(row.account)?.why ?? "")});
   const columns = [
-    {id: "account", name: "Account", kind: "number", wideOnly: true, value: (row) => row.account,
+    {id: "account", name: "ID", kind: "number", wideOnly: true, value: (row) => row.account,
       cell: (row) => el("a", {href: page.href(`/accounts/${row.account}`, {account: null})}, String(row.account))},
     {id: "name", name: "Name", kind: "text", value: (row) => row.name, title: (row) => row.name,
       cell: (row) => el("a", {href: page.href(`/accounts/${row.account}`, {account: null})}, row.name)},
