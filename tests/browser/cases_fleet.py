@@ -170,7 +170,7 @@ class Home(FleetCase):
         for sign in (-1, 1):
             shown = list(self.forecasts(page).values())
             self.assertEqual(shown, sorted(shown, key=lambda value: sign * Decimal(value)))
-            page.click(page.named("button", "To its end"))
+            page.click(page.named("button", "Forecast"))
             self.whole(page)
         page.quiet()
 

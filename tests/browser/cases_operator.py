@@ -47,8 +47,8 @@ class Operator(BrowserCase):
             self.assertEqual(self.figures(page, field), {str(one["account"]): one[field] for one in listed})
         page.click(page.named("button", "CSV"))
         head, *rows = [row.split(",") for row in page.downloaded("accounts.csv").decode().splitlines()]
-        at = {name: head.index(name) for name in ("Account", "monthToDate", "balance", "currency")}
-        self.assertEqual([[row[at["Account"]], row[at["monthToDate"]], row[at["balance"]], row[at["currency"]]] for row in rows],
+        at = {name: head.index(name) for name in ("ID", "monthToDate", "balance", "currency")}
+        self.assertEqual([[row[at["ID"]], row[at["monthToDate"]], row[at["balance"]], row[at["currency"]]] for row in rows],
                          [[str(one["account"]), one["monthToDate"], one["balance"], one["currency"]] for one in listed])
         page.click(page.named("button", "Forecast again"))
         page.wait("!document.querySelector('.table-tools button').disabled")
