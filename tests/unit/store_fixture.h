@@ -3,6 +3,7 @@
 #define TOLLBOOK_TESTS_STORE_FIXTURE_H
 
 #include "../folder.h"
+#include "store/core/internal.h"
 #include "tollbook/store.h"
 #include "usage_plane.h"
 
@@ -45,6 +46,7 @@ typedef struct fixture_helper {
     void (*work)(void *arg);
     void *arg;
     unsigned started;
+    tb_store *store;
 } fixture_helper;
 
 static inline void *fixture_help(void *helper)
@@ -63,14 +65,20 @@ static inline bool fixture_start(void *ctx, void (*work)(void *arg), void *arg)
     return pthread_create(&h->thread, NULL, fixture_help, h) == 0;
 }
 
+/* Triggers are not switched while the thread writes: SQLite would end its statement (SQLITE_ABORT_ROLLBACK). */
 static inline void fixture_wait(void *ctx)
 {
-    ck_assert_int_eq(pthread_join(((fixture_helper *)ctx)->thread, NULL), 0);
+    fixture_helper *h = ctx;
+    int on = 0;
+    ck_assert_int_eq(pthread_join(h->thread, NULL), 0);
+    ck_assert_int_eq(sqlite3_db_config(h->store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &on), SQLITE_OK);
+    ck_assert_int_eq(on, 1);
 }
 
 static inline void fixture_lend(fixture *f, fixture_helper *helper)
 {
     helper->started = 0;
+    helper->store = f->store;
     const tb_helper lent = {.start = fixture_start, .wait = fixture_wait, .ctx = helper};
     tb_store_lend(f->store, &lent);
 }

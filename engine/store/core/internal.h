@@ -186,6 +186,10 @@ void tb__usage_close(tb_store *store);
 TB_MUST_USE tb_code tb__check_whole(const tb_store *store, tb_error *err);
 /* Writes what the write buffer holds. Statements ask for it before they run (tb__sql). */
 TB_MUST_USE tb_code tb__write_buffer_flush(tb_store *store, tb_error *err);
+/* SQLite prepares every statement again after such a switch, and ends one that is running (SQLITE_ABORT_ROLLBACK): so the
+ * lent thread has written what the write buffer holds before it. */
+TB_MUST_USE tb_code tb__triggers_off(tb_store *store, tb_error *err);
+void tb__triggers_on(tb_store *store);
 /* Of series that this transaction began, those that are not in the file yet: usage/owners.h. */
 TB_MUST_USE tb_code tb__series_write(tb_store *store, tb_error *err);
 /* Adds all that a zone holds to its account: a zone with usage found its account. */

@@ -119,6 +119,18 @@ tb_code tb__sql(tb_store *store, tb__statement id, sqlite3_stmt **ret, tb_error 
     return code ? code : tb__sql_now(store, id, ret, err);
 }
 
+tb_code tb__triggers_off(tb_store *store, tb_error *err)
+{
+    tb_code code = tb__write_buffer_flush(store, err);
+    if (!code) sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    return code;
+}
+
+void tb__triggers_on(tb_store *store)
+{
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+}
+
 tb_code tb__sql_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                      sqlite3_stmt **ret, tb_error *err)
 {

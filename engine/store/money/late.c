@@ -162,12 +162,12 @@ static tb_code insert_all(tb_store *store, tb__statement with, int64_t first, in
 }
 
 /* Replaces the trigger, which is switched off: the rows are written with their seals, and the table's head is updated
- * once. SQLite prepares every statement again after the switch. */
+ * once. */
 static tb_code insert_many(tb_store *store, int64_t first, int64_t version, tb_error *err)
 {
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    tb_code code = insert_all(store, TB__SQL_LATE_INSERT_SEALED, first, version, err);
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+    tb_code code = tb__triggers_off(store, err);
+    if (!code) code = insert_all(store, TB__SQL_LATE_INSERT_SEALED, first, version, err);
+    tb__triggers_on(store);
     return code ? code : tb__run_ints(store, TB__SQL_LATE_SEALED, &first, 1, err);
 }
 

@@ -322,13 +322,13 @@ static tb_code insert_all(tb_store *store, const into *to, const tb__series_row 
 }
 
 /* The trigger, switched off, is stood in for: the rows come with their seals, and head is told once of
- * all. SQLite prepares every statement anew after the switch. */
+ * all. */
 static tb_code insert_many(tb_store *store, const tb__series_row *rows, size_t n, tb_error *err)
 {
     uint64_t seals = 0;
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    tb_code code = insert_all(store, &places, rows, n, &seals, err);
-    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 1, NULL);
+    tb_code code = tb__triggers_off(store, err);
+    if (!code) code = insert_all(store, &places, rows, n, &seals, err);
+    tb__triggers_on(store);
     const int64_t counted[2] = {(int64_t)n, (int64_t)(seals & TB__SEAL_BITS)};
     return code ? code : tb__run_ints(store, TB__SQL_SERIES_SEALED, counted, 2, err);
 }
