@@ -54,7 +54,7 @@ static void check_retained(bool folded)
 
     const answers after = ask(&f);
     ck_assert_mem_eq(&before, &after, sizeof before);
-    verify_all(&f, "24 invoices of months whose usage is no longer kept");
+    verify_all(&f, "24 invoices checked by hash and chain, but not rated again: the usage is no longer kept.");
     ck_assert_uint_gt(days_in(&f, views[0], KEPT_DAYS, KEPT_HOURS), 0);
     if (folded) {
         ck_assert_uint_eq(hours_in(&f, views[0], FIRST, KEPT_HOURS), 0);

@@ -87,7 +87,7 @@ static const tb_param add_params[] = {
     {.name = "description", .value = "TEXT", .kind = TB_PARAM_TEXT, .required = true, .min = 1,
      .max = TB_CHARGE_DESCRIPTION_MAX, .help = "what it is for, as the document says it"},
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
-     .help = "the month whose document bills it; default: the running one"},
+     .help = "the month of the document that bills it; default: the running month"},
     {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_CHARGE_REFERENCE_MAX,
      .help = "identifies the charge: the same again changes nothing"},
 };

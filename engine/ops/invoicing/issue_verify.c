@@ -21,7 +21,7 @@ typedef struct check {
     tb_error *err;
     const tb_invoice *invoice;
     tb_issue_rules rules;
-    uint64_t unrated; /* invoices of months whose usage is no longer kept */
+    uint64_t unrated; /* invoices of months without their usage */
     char what[400]; /* the difference; "": none */
 } check;
 
@@ -215,7 +215,7 @@ static void remark_unrated(const check *c)
     char sentence[200];
     if (!c->unrated || !c->say) return;
     snprintf(sentence, sizeof sentence,
-             TB_NOTE "%s of months whose usage is no longer kept: checked by hash and chain, not rated again.",
+             TB_NOTE "%s checked by hash and chain, but not rated again: the usage is no longer kept.",
              TB__COUNTED(c->unrated, "invoice"));
     c->say(c->ctx, sentence);
 }

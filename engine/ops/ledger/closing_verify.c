@@ -22,7 +22,7 @@ typedef struct checking {
     uint64_t *differences;
     tb_closings_checked *checked;
     int64_t last; /* the last closed month */
-    uint64_t unrated; /* rows of accounts whose usage is no longer kept */
+    uint64_t unrated; /* rows of accounts without their usage */
     tb_error *err;
     const tb_closing *closing;
     char month[8]; /* the closing's */
@@ -234,7 +234,7 @@ static void remark_unrated(const checking *c)
     char sentence[200];
     if (!c->unrated || !c->say) return;
     snprintf(sentence, sizeof sentence,
-             TB_NOTE "%s of closings, of accounts whose usage is no longer kept: checked by hash, not worked out again.",
+             TB_NOTE "%s of closings checked by hash, but not computed again: the usage is no longer kept.",
              TB__COUNTED(c->unrated, "amount"));
     c->say(c->ctx, sentence);
 }

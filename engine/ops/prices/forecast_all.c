@@ -12,7 +12,7 @@
 #include "tollbook/issue.h"
 #include "tollbook/json.h"
 
-#define AT_ONCE 50 /* accounts of a call whose reply is not drained */
+#define AT_ONCE 50 /* accounts a call, unless its output is taken as it grows */
 
 typedef struct forecasting {
     const tb_ops *ops;

@@ -104,7 +104,7 @@ static tb_code check_within(const tb_ops *ops, uint32_t roles, const char *field
 {
     if (!ops->account || tb_roles_within(roles, ops->roles)) return TB_OK;
     return tb_fail(err, TB_E_FORBIDDEN, field,
-                   "This key makes and revokes only keys whose roles open no more than its own. Ask the operator.");
+                   "This key may make and revoke only keys with roles that allow no more than its own. Ask the operator.");
 }
 
 static tb_code read_roles(const tb_ops *ops, const tb_args *args, tb_key *key, tb_error *err)
