@@ -223,7 +223,7 @@ const cli_group cli_groups[] = {
     [CLI_ASK] = {"Ask what would be", NULL},
     [CLI_RUN] = {"Run and monitor", NULL},
     [CLI_UNDO] = {"Undo and delete",
-                  "Undo a log with ingest --withdraw, an invoice with invoice --void, and a payment with ledger adjust."},
+                  "Undo a log with ingest --withdraw, an invoice with invoice --void, a payment with ledger adjust, and a charge with charge drop."},
 };
 
 cli_command cli_commands[] = {

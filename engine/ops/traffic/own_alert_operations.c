@@ -114,7 +114,7 @@ static const tb_param set_params[] = {
     {.name = "kind", .value = "month_to_date|forecast|usage|balance|anomaly", .kind = TB_PARAM_CHOICE, .required = true,
      .help = "what is looked at, as in the catalogue"},
     {.name = "above", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
-     .help = "raised above this amount, bytes, or times the usual; of all kinds but balance"},
+     .help = "raised above this: an amount, bytes, or for anomaly a multiple of the usual; every kind but balance needs it"},
     {.name = "below", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
      .help = "raised when the balance is below this amount"},
     {.name = "probability", .value = "P", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,

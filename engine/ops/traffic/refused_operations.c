@@ -225,14 +225,14 @@ static const tb_param params[] = {
      .help = "lines that were taken in from then on; default: 72 hours ago"},
     {.name = "to", .value = "TIME", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
      .help = "lines that were taken in before it; default: now"},
-    {.name = "reason", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = 1000, .help = "lines with this reason alone"},
-    {.name = "source", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = 4096, .help = "lines of this source alone"},
+    {.name = "reason", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = 1000, .help = "only lines with this reason"},
+    {.name = "source", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = 4096, .help = "only lines of this source"},
     {.name = "contains", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = 1000,
-     .help = "lines with this in their text alone"},
+     .help = "only lines with this in their text"},
     {.name = "limit", .value = "N", .kind = TB_PARAM_NUMBER, .min = 1, .max = 1000, .otherwise = "100",
      .help = "how many lines are shown; default 100"},
     {.name = "offset", .value = "N", .kind = TB_PARAM_NUMBER, .min = 0, .max = LOOKED_AT, .otherwise = "0",
-     .help = "lines to pass over"},
+     .help = "how many lines to skip"},
     TB__PARAM_FORMAT(TB__FORMATS),
 };
 

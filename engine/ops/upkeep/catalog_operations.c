@@ -499,7 +499,7 @@ static const tb_param change_params[] = {
     {.name = "remove", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
      .help = "in place of a document: remove this object"},
     {.name = "was", .value = "SHA256", .kind = TB_PARAM_TEXT, .min = 4, .max = SHA256_TEXT - 1,
-     .help = "refuse if another document than this one of catalog show would be replaced; none: if any would"},
+     .help = "replace the object only if it still has this SHA-256 (catalog show prints it); none: only if there is none yet"},
     TB__PARAM_BACKDATED,
     {.name = "dry-run", .kind = TB_PARAM_FLAG, .help = "say what would change, and change nothing"},
     {.name = "delete", .kind = TB_PARAM_FLAG, .help = "remove the only one of its kind too"},
