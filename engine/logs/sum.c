@@ -3,7 +3,7 @@
  * Within a block lines are counted by the entries of a column's dictionary; then each entry that occurs is added to the
  * tally of its column (base/tally.h), so most lines cost an array element and no hash. A URL is a pair of entries, of an
  * origin and a path: pairs are numbered by a small hash table first. */
-#include "base/tally.h"
+#include "encode/tally.h"
 #include "intake/line.h"
 #include "logs/format.h"
 #include "tollbook/calendar.h"
@@ -14,6 +14,7 @@
 
 #define CLASSES 5
 #define PAIRS   ((size_t)2 * TB_LOGBLOCK_LINES) /* slots: half of them are used at most */
+_Static_assert(TB_LOG_TOP_MAX <= TB__TALLY_TOP, "a summary may ask for as many values as can be put");
 
 typedef struct figures {
     uint64_t requests, bytes, cached;
@@ -246,24 +247,6 @@ static void put_figures(const figures *f, tb_buf *out)
     tb_buf_str(out, "}");
 }
 
-static void put_top(const tb_logsum *s, tb_log_value value, tb_buf *out)
-{
-    const tb__tally *t = &s->of[value];
-    const tb__tally_entry *top[TB_LOG_TOP_MAX];
-    const size_t n = tb__tally_top(t, s->ask.top, top);
-    tb_buf_fmt(out, "\"%s\":{", tb_log_value_name(value));
-    if (t->missed) tb_buf_fmt(out, "\"exact\":false,\"missed\":%" PRIu64, t->missed);
-    else tb_buf_fmt(out, "\"exact\":true,\"distinct\":%zu", t->n);
-    tb_buf_str(out, ",\"values\":[");
-    for (size_t i = 0; i < n; i++) {
-        const tb_text text = tb__tally_text(t, top[i]);
-        tb_buf_str(out, i ? ",{\"value\":" : "{\"value\":");
-        tb_json_string(out, text.data, text.len);
-        tb_buf_fmt(out, ",\"requests\":%" PRIu64 ",\"bytes\":%" PRIu64 "}", top[i]->count, top[i]->bytes);
-    }
-    tb_buf_str(out, "]}");
-}
-
 void tb_logsum_json(const tb_logsum *s, tb_buf *out)
 {
     char at[21] = {0};
@@ -280,7 +263,7 @@ void tb_logsum_json(const tb_logsum *s, tb_buf *out)
     for (int v = 0; v < TB_LOG_VALUE_COUNT; v++) {
         if (!(s->ask.values >> v & 1)) continue;
         tb_buf_str(out, comma);
-        put_top(s, (tb_log_value)v, out);
+        tb__tally_put(&s->of[v], tb_log_value_name((tb_log_value)v), s->ask.top, "requests", true, out);
         comma = ",";
     }
     tb_buf_str(out, "}");

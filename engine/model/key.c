@@ -20,7 +20,6 @@ static const struct {
                                ((billing) | (reads)) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS |             \
                                ((stats) | (reads)) << TB_ACCESS_INSIGHTS |                         \
-                               ((billing) | (reads)) << TB_ACCESS_WHAT_IF |                        \
                                (reads) << TB_ACCESS_READ | (money) << TB_ACCESS_MONEY |            \
                                (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ},
     TB_ROLES(TB_X)

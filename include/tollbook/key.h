@@ -41,8 +41,7 @@ typedef enum tb_access {
     TB_ACCESS_ANY,  /* any valid key */
     TB_ACCESS_STATISTICS,
     TB_ACCESS_PULL_ZONES,
-    TB_ACCESS_BILLING, /* and those that read all accounts, for any */
-    TB_ACCESS_WHAT_IF, /* billing's roles, and those that read all accounts */
+    TB_ACCESS_BILLING, /* billing's roles, and those that read all accounts */
     TB_ACCESS_INGEST,
     TB_ACCESS_OPERATOR,
     TB_ACCESS_KEYS, /* the account's page, GET /apikey, and its containers */

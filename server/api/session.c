@@ -25,7 +25,7 @@ static const struct {
 } offers[] = {
     {"statistics", TB_ACCESS_STATISTICS}, {"statistics", TB_ACCESS_INSIGHTS}, {"zones", TB_ACCESS_PULL_ZONES},
     {"logs", TB_ACCESS_PULL_ZONES},       {"events", TB_ACCESS_PULL_ZONES},   {"billing", TB_ACCESS_BILLING},
-    {"whatif", TB_ACCESS_WHAT_IF},        {"containers", TB_ACCESS_KEYS},     {"limits", TB_ACCESS_KEYS},
+    {"whatif", TB_ACCESS_BILLING},        {"containers", TB_ACCESS_KEYS},     {"limits", TB_ACCESS_KEYS},
     {"operator", TB_ACCESS_READ},         {"keys", TB_ACCESS_ADMIN_READ},
 };
 #define OFFERS (sizeof offers / sizeof *offers)

@@ -103,7 +103,7 @@ static tb_code read_ask(request *r, question *q, tb_error *err)
     tb_why_query *ask = &q->ask;
     tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, &p, r->scratch, err);
     if (!code) code = tb_why_field_parse(p.field, &ask->field, err);
-    if (!code && !tb_roles_open(r->roles, ask->field == TB_WHY_CHARGES ? TB_ACCESS_WHAT_IF : TB_ACCESS_INSIGHTS))
+    if (!code && !tb_roles_open(r->roles, ask->field == TB_WHY_CHARGES ? TB_ACCESS_BILLING : TB_ACCESS_INSIGHTS))
         code = tb_fail(err, TB_E_FORBIDDEN, "field", NULL);
     if (!code) code = tb_why_by_parse(p.by, &ask->by, err);
     if (!code) code = check_bounds(&p, err);

@@ -33,7 +33,7 @@ def roles():
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
     # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
     # those that read all accounts about all.
-    return {role: found | ({"billing", "what_if"} if found & {"billing", "read"} else set())
+    return {role: found | ({"billing"} if found & {"billing", "read"} else set())
             | ({"insights"} if found & {"statistics", "read"} else set())
             | ({"admin_read"} if found & {"admin", "read"} else set())
             for role, found in opens.items()}

@@ -132,8 +132,6 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_STATISTICS), rows[i].statistics);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_PULL_ZONES), rows[i].zones);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_BILLING), rows[i].billing || rows[i].reads);
-        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_WHAT_IF),
-                         rows[i].billing || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INGEST), rows[i].ingest);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_OPERATOR), rows[i].operator_);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_KEYS), rows[i].keys);

@@ -129,7 +129,7 @@ static const tb_operation rows[] = {
     {.name = "alert list",
      .summary = "List an account's alerts, and which are raised",
      .details = "Those that the catalogue declares, and the account's own, which `alert set` makes.",
-     .access = TB_ACCESS_WHAT_IF,
+     .access = TB_ACCESS_BILLING,
      TB__PARAMS(list_params),
      .read = list},
     {.name = "alert set",

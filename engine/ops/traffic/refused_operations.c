@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/tally.h"
+#include "encode/tally.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
@@ -112,23 +112,6 @@ static tb_code pass(search *s, bool texts, tb_error *err)
     return code;
 }
 
-static void put_top(const char *name, const tb__tally *t, tb_buf *out)
-{
-    const tb__tally_entry *top[TOP];
-    const size_t n = tb__tally_top(t, TOP, top);
-    tb_buf_fmt(out, "\"%s\":{", name);
-    if (t->missed) tb_buf_fmt(out, "\"exact\":false,\"missed\":%" PRIu64, t->missed);
-    else tb_buf_fmt(out, "\"exact\":true,\"distinct\":%zu", t->n);
-    tb_buf_str(out, ",\"values\":[");
-    for (size_t i = 0; i < n; i++) {
-        const tb_text text = tb__tally_text(t, top[i]);
-        tb_buf_str(out, i ? ",{\"value\":" : "{\"value\":");
-        tb_json_string(out, text.data, text.len);
-        tb_buf_fmt(out, ",\"lines\":%" PRIu64 "}", top[i]->count);
-    }
-    tb_buf_str(out, "]}");
-}
-
 static void put_answer(const search *s, tb_buf *out)
 {
     char at[21] = {0};
@@ -152,9 +135,9 @@ static void put_answer(const search *s, tb_buf *out)
         tb_buf_str(out, "]}");
     }
     tb_buf_str(out, "],\"top\":{");
-    put_top("reason", &s->reasons, out);
+    tb__tally_put(&s->reasons, "reason", TOP, "lines", false, out);
     tb_buf_str(out, ",");
-    put_top("source", &s->sources, out);
+    tb__tally_put(&s->sources, "source", TOP, "lines", false, out);
     tb_buf_str(out, "}}");
 }
 
