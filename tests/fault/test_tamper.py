@@ -21,7 +21,6 @@ from tamper import Rewriter, flipped, others
 
 # (table, column or "row"): the reason.
 COSMETIC = {
-    ("key", "name"): "a label for people: it opens nothing, and the key's id and hint stand beside it",
     ("reject", "line"): "refused lines bill nothing and are shown to the operator alone",
     ("reject", "byte"): "as above",
     ("reject", "reason"): "as above",

@@ -436,7 +436,7 @@ static const char v13[] =
     TB__SEAL_COLUMN(correction) TB__SEAL_COLUMN(late) TB__SEAL_COLUMN(ledger)
     TB__SEAL_ROWS(meta) TB__SEAL_ROWS(account) TB__SEAL_ROWS(zone) TB__SEAL_ROWS(balancer)
     TB__SEAL_ROWS(shield_zone) TB__SEAL_ROWS(declaration) TB__SEAL_ROWS(attachment)
-    TB__SEAL_ROWS(region) TB__SEAL_ROWS(region_billing) TB__SEAL_ROWS(key) TB__SEAL_ROWS(edge)
+    TB__SEAL_ROWS(region) TB__SEAL_ROWS(region_billing) TB__SEAL_ROWS_OF(key, key_v13) TB__SEAL_ROWS(edge)
     TB__SEAL_ROWS(series) TB__SEAL_ROWS(segment) TB__SEAL_ROWS(book) TB__SEAL_ROWS(shadow_book)
     TB__SEAL_ROWS(shadow_bill) TB__SEAL_ROWS(scenario) TB__SEAL_ROWS(invoice)
     TB__SEAL_ROWS(correction) TB__SEAL_ROWS(late) TB__SEAL_ROWS_OF(ledger, ledger_v13) TB__SEAL_ROWS(container)
@@ -462,8 +462,8 @@ static const char v13[] =
     TB__SEAL_KEPT(region, "id=NEW.id")
     TB__SEAL_ADDED(region_billing, "code=NEW.code AND version=NEW.version")
     TB__SEAL_CHANGED(region_billing, "code=NEW.code AND version=NEW.version")
-    TB__SEAL_ADDED(key, "id=NEW.id")
-    TB__SEAL_CHANGED(key, "id=NEW.id")
+    TB__SEAL_ADDED_OF(key, key_v13, "id=NEW.id")
+    TB__SEAL_CHANGED_OF(key, key_v13, "id=NEW.id")
     TB__SEAL_ADDED(edge, "id=NEW.id")
     TB__SEAL_ADDED(series, "scope=NEW.scope AND owner=NEW.owner AND edge=NEW.edge")
     TB__SEAL_ADDED(segment, "id=NEW.id")
@@ -761,13 +761,20 @@ static const char v26[] =
     " UNION ALL " SHARED_FROM("series_placed") " UNION ALL " SHARED_FROM("series_new") ";";
 
 /* own_alert: alerts that an account's people have set, beside those of the catalogue, which an apply replaces. document: one
- * of the catalogue's `alerts`. key.name: what a key is for, in its maker's words. */
+ * of the catalogue's `alerts`. key.name: what a key is for, in its maker's words. Sealed: a key
+ * whose row did not match its seal keeps that seal, and the head keeps what it differed by, so verify still finds both. */
 static const char v27[] =
     "CREATE TABLE own_alert(account INTEGER NOT NULL CHECK(account>0), id TEXT NOT NULL, document TEXT NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(account,id)) STRICT, WITHOUT ROWID;"
     TB__SEAL_ROWS(own_alert)
     TB__SEAL_KEPT(own_alert, "account=NEW.account AND id=NEW.id")
-    "ALTER TABLE key ADD COLUMN name TEXT NOT NULL DEFAULT '';";
+    "ALTER TABLE key ADD COLUMN name TEXT NOT NULL DEFAULT '';"
+    "DROP TRIGGER key_sealed; DROP TRIGGER key_resealed;"
+    "UPDATE head SET seals=(seals-(SELECT " TB__SEAL_SUM " FROM key))&" TB__SEAL_MASK " WHERE name='key';"
+    "UPDATE key SET seal=" TB__SEAL(key, "") " WHERE seal=" TB__SEAL_OF(key, key_v13, "") ";"
+    "UPDATE head SET seals=(seals+(SELECT " TB__SEAL_SUM " FROM key))&" TB__SEAL_MASK " WHERE name='key';"
+    TB__SEAL_ADDED(key, "id=NEW.id")
+    TB__SEAL_CHANGED(key, "id=NEW.id");
 
 /* charge: one-off charges of months; amount and charge_billed.amount count the currency's smallest units. charge_billed: what
  * invoices have billed of a charge; of void ones it is due again. A charge is dropped, never deleted: void invoices name it. */
@@ -813,4 +820,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "6ac009c9ee67fa52bdf8cac6f149341e72ea8385cdd05a9fcfefbde8c4a69c13";
+    "e10fce801de1e7901e9f6e2c804db400a4c9dfa005d21837e17b5c4320af0859";

@@ -38,9 +38,10 @@
     r "id," r "code," r "name," r "billing," r "continent," r "country," r "price," r "latitude,"  \
     r "longitude," r "latency_routing"
 #define TB__C_region_billing(r) r "code," r "version," r "billing"
-#define TB__C_key(r)                                                                               \
+#define TB__C_key_v13(r)                                                                           \
     r "id," r "account," r "roles," r "hash," r "hint," r "created_us," r "revoked_us,"            \
     r "sealed," r "revoked_version"
+#define TB__C_key(r) TB__C_key_v13(r) "," r "name"
 #define TB__C_edge(r)   r "id," r "code"
 #define TB__C_series(r) r "scope," r "owner," r "edge," r "id"
 #define TB__C_segment(r)                                                                           \
@@ -165,10 +166,11 @@
     " UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") " WHERE " key ";"               \
     " UPDATE head SET n=n+1,seals=(seals+(SELECT seal FROM " #table " WHERE " key "))&"            \
     TB__SEAL_MASK " WHERE name='" #table "'; END;"
-#define TB__SEAL_CHANGED(table, key)                                                               \
-    "CREATE TRIGGER " #table "_resealed AFTER UPDATE OF " TB__C_##table("") " ON " #table " BEGIN" \
-    " UPDATE " #table " SET seal=" TB__SEAL(table, "") " WHERE " key ";"                           \
-    " UPDATE head SET seals=(((seals-" TB__SEAL(table, "OLD.") ")&" TB__SEAL_MASK ")+"             \
+#define TB__SEAL_CHANGED(table, key) TB__SEAL_CHANGED_OF(table, table, key)
+#define TB__SEAL_CHANGED_OF(table, columns, key)                                                   \
+    "CREATE TRIGGER " #table "_resealed AFTER UPDATE OF " TB__C_##columns("") " ON " #table " BEGIN" \
+    " UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") " WHERE " key ";"               \
+    " UPDATE head SET seals=(((seals-" TB__SEAL_OF(table, columns, "OLD.") ")&" TB__SEAL_MASK ")+" \
     "(SELECT seal FROM " #table " WHERE " key "))&" TB__SEAL_MASK " WHERE name='" #table "'; END;"
 #define TB__SEAL_GONE(table)                                                                       \
     "CREATE TRIGGER " #table "_unsealed AFTER DELETE ON " #table " BEGIN"                          \

@@ -133,6 +133,22 @@ class Upgrade(Case):
 
         self.each(check)
 
+    def test_a_key_tampered_with_before_its_name_was_sealed_is_still_found(self):
+        for change, found in (("UPDATE key SET roles=2048 WHERE id=1", "Key 1"),
+                              ("UPDATE key SET revoked_us=9223372036854775807 WHERE id=2", "Key 2"),
+                              ("DELETE FROM key WHERE id=6", "able key")):
+            with self.subTest(change=change):
+                db = self.load(26)
+                with sqlite3.connect(db) as opened:
+                    (trigger,) = opened.execute("SELECT sql FROM sqlite_schema WHERE name='key_resealed'").fetchone()
+                    opened.execute("DROP TRIGGER key_resealed")
+                    opened.execute(change)
+                    opened.execute(trigger)
+                opened.close()
+                self.run_tool("ingest", "--db", db, "-", now=NOVEMBER)
+                self.assertEqual(user_version(db), self.newest)
+                self.assertIn(found, self.run_tool("verify", "--db", db, "--format", "table", status=1, now=NOVEMBER).out)
+
     def test_a_sealed_key_is_still_shown(self):
         secret = self.folder / self.write("secret", SECRET)
         secret.chmod(0o600)
