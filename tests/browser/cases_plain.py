@@ -170,7 +170,7 @@ class Money(PlainCase):
 
 class Fits(PlainCase):
     def test_no_table_is_cut_on_a_usual_screen(self):
-        for key, paths in (("operator", ("/overview", "/accounts/3", "/operator/run", "/operator/accounts", "/keys")), ("user", ("/logs?zone=301", "/zones?range=30d", "/billing"))):
+        for key, paths in (("operator", ("/overview", "/accounts/3", "/operator/run", "/operator/accounts", "/keys")), ("user", ("/logs?zone=301", "/zones?range=30d", "/billing", "/billing/2026-000010?why=6"))):
             page = self.signed_in(key, paths[0])
             for path in paths:
                 self.open(page, path)

@@ -127,6 +127,47 @@ class Why(ConsoleCase):
             self.assertEqual(page.script("return document.querySelectorAll('.why-panel tbody a').length"), 0)
             page.quiet("sandboxed")  # the document's frame runs no script, ours neither
 
+    def test_journey_why_a_line_of_an_invoice_grew(self):
+        """The invoice, the line's "Why?": two steps from Billing. The panel is of the line's zone, and so says its sentence."""
+        [number] = [one["number"] for one in self.server.get("/billing/invoices", "user").json()["invoices"] if one["month"] == "2026-10"]
+        lines = self.server.get(f"/billing/invoices/{number}", "user").json()["lines"]
+        [premium] = [one for one in lines if one["resource"] == "zone:101" and one["region"] == "EU"]
+        [volume] = [one for one in lines if one["kind"] == "volume"]
+        self.assertEqual([one["zone"] for one in volume["shares"]], [103])
+        spans = {"from_": "2026-10-01", "to": "2026-10-31", "against_from": "2026-09-01", "against_to": "2026-09-30"}
+        own = "return [...document.querySelectorAll('.why-panel tr[data-own]')].map(one => one.dataset.part)"
+        expanded = "return [...document.querySelectorAll('[data-why][aria-expanded=true]')].map(one => one.dataset.why)"
+        panel = "document.querySelector('.why-panel')"
+        page = self.signed_in("user", "/billing")
+        page.viewport(390)
+        self.press(page, page.named("link", number), f"a[href*='/billing/{number}']")
+        self.click(page, f".why[data-why='{volume['line']}']")
+        self.says(page, self.why("user", field="charges", by="region", zone=103, **spans))
+        self.assertTrue(page.text(".why-panel .reason").startswith("acme-volume "), page.text(".why-panel .reason"))
+        self.assertEqual(page.text(".why-panel h2"), "Why: acme-volume, October 2026 against September 2026")
+        self.assertEqual(self.too_wide(page), [])
+        page.viewport(1280)
+        self.click(page, f".why[data-why='{premium['line']}']")
+        self.says(page, self.why("user", field="charges", by="region", zone=101, **spans))
+        self.assertTrue(page.text(".why-panel .reason").startswith("acme-video "), page.text(".why-panel .reason"))
+        self.assertEqual((page.script(own), page.script(expanded)), (["EU"], [str(premium["line"])]))
+        self.click(page, ".why-panel [data-split=product]")
+        self.says(page, self.why("user", field="charges", by="product", zone=101, **spans))
+        self.assertEqual((page.script(own), page.script("return location.search")), (["bandwidth"], f"?why={premium['line']}&split=product"))
+        page.script("history.go(-2)")
+        page.wait(f"location.search === '?why={volume['line']}'")
+        self.says(page, self.why("user", field="charges", by="region", zone=103, **spans))
+        page.click(page.named("button", "Close"))
+        page.wait(f"{panel}.hidden")
+        self.assertEqual(page.script("return document.activeElement.getAttribute('aria-label')"), f"Why? Line {volume['line']}")
+        page.keys("Enter")
+        page.wait(f"!{panel}.hidden && document.activeElement.matches('.why-panel h2')")
+        self.click(page, f".why[data-why='{volume['line']}']")
+        self.assertTrue(page.script(f"return {panel}.hidden"), "a second click closes it")
+        self.open(page, f"/billing/{number}?why=999")
+        self.assertTrue(page.script(f"return {panel}.hidden"))
+        page.quiet("sandboxed")
+
     def test_which_account_grew_and_why(self):
         page = self.signed_in("operator", "/overview?from=2026-10-01&to=2026-10-07&compare=previous&why=bandwidth")
         spans = {"from_": "2026-10-01", "to": "2026-10-07", "against_from": "2026-09-24", "against_to": "2026-09-30"}

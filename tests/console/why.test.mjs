@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {ask, formats, monthSpans, partName, sentence, signed, spansOf, splitsOf} from "../../server/console/js/why.js";
+import {ask, formats, lineScope, monthSpans, partName, sentence, signed, spansOf, splitsOf} from "../../server/console/js/why.js";
 
 const name = (part) => part.name;
 
@@ -58,4 +58,17 @@ test("parts have names", () => {
   assert.equal(partName({key: "", name: ""}, "zone", "charges"), "no zone");
   assert.equal(partName({key: "EU", name: "EU"}, "region", "charges"), "Europe");
   assert.equal(partName({key: "101", name: "acme-video"}, "zone", "bytes"), "acme-video");
+});
+
+test("a line is explained by its zone, by its zones, or among all products", () => {
+  const of = (line) => { const {zone, split} = lineScope(line); return [zone, split]; };
+  const share = (zone) => ({zone, bytes: "1", exact: "1"});
+  assert.deepEqual(of({kind: "bandwidth", resource: "zone:301", region: "EU"}), [301, "region"]);
+  assert.deepEqual(of({kind: "optimizer", resource: "zone:301"}), [301, "product"]);
+  assert.deepEqual(of({kind: "volume", resource: "account:3", shares: [share(302)]}), [302, "region"]);
+  assert.deepEqual(of({kind: "volume", resource: "account:3", shares: [share(302), share(305)]}), [null, "zone"]);
+  assert.deepEqual(of({kind: "correction", resource: "zone:301", region: "EU", corrects: {kind: "bandwidth"}}), [301, "product"]);
+  for (const [kind, resource] of [["minimum", "account:3"], ["balancer_fee", "load_balancer:7"], ["charge", "charge:1"]]) assert.deepEqual(of({kind, resource}), [null, "product"]);
+  const volume = lineScope({kind: "volume", resource: "account:3", shares: [share(302), share(305)]});
+  assert.deepEqual([["302", "zone"], ["301", "zone"], ["volume", "product"], ["bandwidth", "product"], ["", "region"]].map(([key, by]) => volume.isOwn(key, by)), [true, false, true, false, false]);
 });

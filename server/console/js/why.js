@@ -1,9 +1,9 @@
 /* Why a figure changed: GET /insights/why as one sentence and a table of its parts, each with a bar and a way on.
- * The address says which: why=bandwidth&split=day. The first half is pure. */
+ * The address says which: why=bandwidth&split=day; of an invoice's line why=3. The first half is pure. */
 
 import {el, fill, figure} from "./dom.js";
 import {bucket, bytes, bytesFull, day, decimalCompare, decimalSum, money, month, NOTHING, number} from "./format.js";
-import {regionText} from "./money.js";
+import {regionText, zoneOf} from "./money.js";
 import {table} from "./table.js";
 import {FIGURES} from "./traffic.js";
 
@@ -83,6 +83,15 @@ export function ask(field, by, spans) {
   return {field, by, from: first(spans.from), to: last(spans.to), against_from: first(spans.againstFrom), against_to: last(spans.againstTo), top: TOP};
 }
 
+/** What explains a line of an invoice: the charges of its zone by region, of several zones by zone, else all by product.
+ * {zone, or null: all; split; isOwn(key, by): whether a part has this line}. */
+export function lineScope(line) {
+  const zones = line.shares?.length ? line.shares.map((one) => Number(one.zone)) : [zoneOf(line.resource)].filter(Boolean);
+  const hasRegions = (line.region || line.shares?.length) && !line.corrects;
+  return {zone: zones.length === 1 ? zones[0] : null, split: zones.length > 1 ? "zone" : hasRegions ? "region" : "product",
+    isOwn: (key, by) => (by === "product" ? key === line.kind : by === "zone" ? zones.includes(Number(key)) : Boolean(line.region) && key === line.region)};
+}
+
 /** A part's name on screen. */
 export function partName(part, by, field, zone = "UTC") {
   if (by === "day") return bucket(`${part.key}T00:00:00Z`, "day");
@@ -96,11 +105,11 @@ export function partName(part, by, field, zone = "UTC") {
 /* --- on the page --- */
 
 /** Where a part leads: an address, or null. */
-function lead(page, part, by, id, spans, zone) {
+function lead(page, part, {by, id, field, spans, zone}) {
   const why = {why: id, show: page.query.get("show")}, own = zone ? `/zones/${zone}` : "/overview", region = page.query.get("region");
   const span = (from, to) => ({from: moment(from), to: moment(to), range: null});
   if (part.key === "" || !page.offers("statistics")) return null;
-  if (id === "charges") {
+  if (field === "charges") {
     const days = {from: moment(spans.from).slice(0, 10), to: moment(Math.min(spans.to, Math.ceil(page.now() / DAY) * DAY) - 1).slice(0, 10), range: null};
     return by === "zone" ? page.href(`/zones/${part.key}`, {...days, why: "bandwidth", split: "day"})
       : by === "account" ? page.href("/billing", {account: part.key, why: "charges"}) : null;
@@ -125,13 +134,14 @@ const bar = (change, most, text) => el("span", {class: "bar"},
 
 /** The button beside a change that opens its panel. id: of the figure, or "charges". */
 export function whyButton(page, id, name) {
-  const isOpen = page.query.get("why") === id;
-  return el("button", {type: "button", class: "quiet why", data: {why: id}, "aria-expanded": String(isOpen), "aria-label": `Why? ${name}`,
-    onclick: () => page.set({why: isOpen ? null : id, split: null})}, "Why?");
+  const isOpen = () => page.query.get("why") === id;
+  return el("button", {type: "button", class: "quiet why", data: {why: id}, "aria-expanded": String(isOpen()), "aria-label": `Why? ${name}`,
+    onclick: () => page.set({why: isOpen() ? null : id, split: null})}, "Why?");
 }
 
-/** whyPanel(page, {spans(), zone, ids}): spans() gives what is compared now, null: nothing; ids: what it explains. {node, update()} */
-export function whyPanel(page, {spans, zone = null, ids}) {
+/** whyPanel(page, {spans(), zone, ids, scope(id)}): spans() gives what is compared now, null: nothing; ids: the figures that it explains;
+ * scope(id): of a line of an invoice as lineScope() and its name, else null. {node, update()} */
+export function whyPanel(page, {spans, zone: ofPage = null, ids, scope: scopeOf = () => null}) {
   const said = el("p", {role: "status", class: "reason"}), splits = el("div", {class: "segments", role: "group", "aria-label": "Split by"});
   let answer = null, traffic = null, shown = "", stop = null, wasOpen = "", current = null;
   const nameOf = (row) => (row.isRest ? `the rest (${number(row.count)})` : partName(row, current.by, current.field, page.zone));
@@ -139,9 +149,9 @@ export function whyPanel(page, {spans, zone = null, ids}) {
   const most = () => Math.max(0, ...(answer?.parts ?? []).map((part) => Math.abs(Number(part.change))), Math.abs(Number(answer?.rest.change ?? 0)));
   const value = (id, name) => ({id, name, kind: "decimal", field: id, sort: false, value: (row) => row[id] ?? "", cell: (row) => format().value(row[id]), title: (row) => format().full(row[id])});
   const rows = table({label: "Parts of the change", title: "Why", tools: [splits, el("button", {type: "button", class: "quiet", onclick: close}, "Close")], name: "why", key: "why-", page, search: false, empty: "Nothing in either time.",
-    rowData: (row) => ({part: row.isRest ? "rest" : row.key}), columns: [
+    rowData: (row) => ({part: row.isRest ? "rest" : row.key, own: !row.isRest && current.isOwn?.(row.key, current.by) ? "" : null}), columns: [
       {id: "name", name: "Part", kind: "text", sort: false, value: nameOf, title: nameOf, cell: (row) => {
-        const href = row.isRest ? null : lead(page, row, current.by, current.id, current.spans, zone);
+        const href = row.isRest ? null : lead(page, row, current);
         return href ? el("a", {href}, nameOf(row)) : nameOf(row);
       }},
       {id: "change", name: "Change", kind: "decimal", field: "change", sort: false, value: (row) => row.change, title: (row) => format().full(row.change),
@@ -159,9 +169,9 @@ export function whyPanel(page, {spans, zone = null, ids}) {
   }
 
   function draw() {
-    const {id, by, name} = current, change = format().change;
+    const {id, field, by, name} = current, change = format().change;
     const {from, to, againstFrom} = current.spans;
-    head.textContent = `Why: ${name}${id === "charges" ? `, ${month(from)}${to > page.now() ? " so far" : ""} against ${month(againstFrom)}` : ""}`;
+    head.textContent = `Why: ${name}${field === "charges" ? `, ${month(from)}${to > page.now() ? " so far" : ""} against ${month(againstFrom)}` : ""}`;
     said.textContent = answer ? sentence(answer, name, nameOf, change) : "Reading …";
     fill(splits, current.splits.map((one) => el("button", {type: "button", "aria-pressed": String(one === by), data: {split: one}, onclick: () => page.set({split: one})}, SPLITS[one])));
     node.classList.toggle("with-bytes", Boolean(traffic));
@@ -181,7 +191,7 @@ export function whyPanel(page, {spans, zone = null, ids}) {
     stop?.abort();
     stop = new AbortController();
     page.signal.addEventListener("abort", () => stop.abort(), {once: true, signal: stop.signal});
-    const {signal} = stop, {field, by, spans: asked} = current, scope = {account: page.account, zone, region: field === "charges" ? null : page.query.get("region")};
+    const {signal} = stop, {field, by, zone, spans: asked} = current, scope = {account: page.account, zone, region: field === "charges" ? null : page.query.get("region")};
     answer = traffic = null;
     page.poll("/insights/why", {query: {...ask(field, by, asked), ...scope}, seconds: 60, signal}, (got) => {
       if (page.failed(got)) return;
@@ -197,7 +207,7 @@ export function whyPanel(page, {spans, zone = null, ids}) {
   }
 
   function update() {
-    const id = page.query.get("why"), between = ids.includes(id) ? spans() : null;
+    const id = page.query.get("why"), line = id ? scopeOf(id) : null, between = line || ids.includes(id) ? spans() : null;
     node.hidden = !between;
     for (const button of document.querySelectorAll("[data-why]")) button.setAttribute("aria-expanded", String(button.dataset.why === id && !node.hidden));
     if (!between) {
@@ -205,11 +215,11 @@ export function whyPanel(page, {spans, zone = null, ids}) {
       shown = wasOpen = "";
       return;
     }
-    const field = id === "charges" ? id : FIELDS[id], offered = splitsOf(field, between, {zone, isFleet: page.account === null});
-    const wanted = page.query.get("split"), by = offered.includes(wanted) ? wanted : offered[0];
-    const name = id === "charges" ? "Charges" : FIGURES.find((one) => one.id === id).name;
-    current = {id, field, by, name, splits: offered, spans: between};
-    const text = JSON.stringify([current, page.account, page.query.get("region")]);
+    const field = FIELDS[id] ?? "charges", zone = line?.zone ?? ofPage, offered = splitsOf(field, between, {zone, isFleet: page.account === null});
+    const wanted = page.query.get("split") ?? line?.split, by = offered.includes(wanted) ? wanted : offered[0];
+    const name = line?.name ?? FIGURES.find((one) => one.id === id)?.name ?? "Charges";
+    current = {id, field, by, zone, name, splits: offered, spans: between, isOwn: line?.isOwn};
+    const text = JSON.stringify([field, by, zone, between, page.account, page.query.get("region")]);
     if (text !== shown) load();
     shown = text;
     draw();

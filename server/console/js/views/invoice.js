@@ -9,7 +9,9 @@ import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceT
 import {zoneNames} from "../names.js";
 import {printsAs} from "../paper.js";
 import {table} from "../table.js";
-import {monthSpans, whyButton, whyPanel} from "../why.js";
+import {lineScope, monthSpans, whyButton, whyPanel} from "../why.js";
+
+const isCompared = (invoice) => invoice?.kind === "invoice" && invoice.state !== "void"; // with the month before
 
 const FORMS = {pdf: "PDF", ubl: "UBL", xrechnung: "XRechnung", csv: "CSV", focus: "FOCUS", json: "JSON"};
 
@@ -32,12 +34,18 @@ export function show(page) {
   const lines = table({label: "Lines of the invoice", title: "Lines", name: `${page.params.number}-lines`, key: "lines-", page, search: false, empty: "The invoice has no lines.",
     columns: lineColumns(page, names), file: inCurrency(), rowData: (row) => ({zone: zoneOf(row.resource)})});
   const opened = el("section", {class: "panel", hidden: true, "aria-label": "The line taken apart"});
-  const reason = whyPanel(page, {spans: () => (invoice?.kind === "invoice" && invoice.state !== "void" ? monthSpans(invoice.period.start.slice(0, 7)) : null), ids: ["charges"]});
+  const reason = whyPanel(page, {spans: () => (isCompared(invoice) ? monthSpans(invoice.period.start.slice(0, 7)) : null), ids: ["charges"], scope(id) {
+    const line = invoice?.lines.find((one) => String(one.line) === id), scope = line && lineScope(line);
+    return scope ? {...scope, name: scope.zone ? names.get(scope.zone) ?? `Zone ${scope.zone}` : "Charges"} : null;
+  }});
   const whole = el("div", {class: "view", hidden: true}, facts, files, lacks, reason.node, el("section", {class: "panel"}, lines.node), opened, panel("Document", paper));
   const missing = el("p", {class: "empty", hidden: true}, "There is no such invoice, or this key may not see it. ", el("a", {href: page.href("/billing")}, "All invoices"));
   page.root.append(pageHead(page, page.params.number, {above: el("a", {href: page.href("/billing")}, "Billing /"), beside: linkButton()}), missing, whole);
 
-  const named = done.then(() => { if (lines.rows.length) lines.set(lines.rows); });
+  const named = done.then(() => {
+    if (lines.rows.length) lines.set(lines.rows);
+    reason.update();
+  });
   let invoice = null;
   const load = () => Promise.all([page.get(path, {exact: true, accept: "application/json"}), page.get("/billing/invoices", {exact: true}), page.get(`${path}/forms`)]).then(([answer, list, forms]) => {
     missing.hidden = answer.status !== 404;
@@ -53,11 +61,11 @@ export function show(page) {
     const amount = (name, text, more) => [el("dt", {}, text), el("dd", {}, figure(name, invoice[name], money(invoice[name], invoice.currency)), more)];
     fill(facts, el("dt", {}, "State"), el("dd", {}, el("span", {class: state === "overdue" ? "chip warn" : "chip", data: {field: "state", value: state}}, state)), el("dt", {}, "Month"), el("dd", {}, month(toMs(invoice.period.start))),
       invoice.issued ? [el("dt", {}, "Issued"), el("dd", {}, day(invoice.issued))] : [], invoice.due ? [el("dt", {}, "Due"), el("dd", {}, day(invoice.due))] : [],
-      amount("subtotal", "Without tax", invoice.kind === "invoice" ? whyButton(page, "charges", "This invoice") : null), amount("total", "Total"), amount("payable", "To be paid when issued"),
+      amount("subtotal", "Without tax", isCompared(invoice) ? whyButton(page, "charges", "This invoice") : null), amount("total", "Total"), amount("payable", "To be paid when issued"),
       [["replaces", "Replaces"], ["replacedBy", "Replaced by"]].map(([name, text]) => (listed?.[name] ? [el("dt", {}, text),
         el("dd", {}, el("a", {href: page.href(`/billing/${listed[name]}`)}, listed[name]))] : [])),
       listed?.remaining ? [el("dt", {}, "Still to be paid"), el("dd", {}, figure("remaining", listed.remaining, money(listed.remaining, invoice.currency)))] : []);
-    lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency})));
+    lines.set(invoice.lines.map((one) => ({...one, currency: invoice.currency, isCompared: isCompared(invoice)})));
     reason.update();
   });
   let loaded = load();
@@ -146,8 +154,8 @@ function lineColumns(page, names) {
     {id: "region", name: "Region", kind: "text", wideOnly: true, value: (row) => regionText(row.region)},
     {id: "quantity", name: "Quantity", kind: "decimal", wideOnly: true, field: "quantity", value: (row) => row.quantity ?? "", cell: (row) => (row.quantity ? units(row).short(row.quantity) : NOTHING), title: (row) => (row.quantity ? units(row).full(row.quantity) : null)},
     {id: "amount", name: "Amount", kind: "decimal", field: "amount", value: (row) => row.amount, cell: (row) => money(row.amount, row.currency), title: (row) => `exactly ${row.exact} ${row.currency}`},
-    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`, "aria-expanded": String(open(row)),
-      onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain")},
+    {id: "open", name: "Explain", sort: false, acts: true, value: () => "", cell: (row) => [el("button", {type: "button", class: "quiet", "aria-label": `Explain line ${row.line}`, "aria-expanded": String(open(row)),
+      onclick: () => page.set({line: open(row) ? null : row.line, day: null})}, "Explain"), row.isCompared ? whyButton(page, String(row.line), `Line ${row.line}`) : null]},
   ];
 }
 
