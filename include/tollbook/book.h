@@ -30,6 +30,7 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/decimal.h"
+#include "tollbook/meter.h"
 
 TB_API_BEGIN
 
@@ -97,6 +98,60 @@ typedef struct tb_tiers {
     tb_tier tier[TB_TIERS_MAX];
 } tb_tiers;
 
+/* --- meters (meter.h) and recurring fees --- */
+
+typedef enum tb_rate_time {
+    TB_RATE_NO_TIME,
+    TB_RATE_HOUR,  /* gauges: per 3,600 s */
+    TB_RATE_MONTH, /* gauges: per the seconds of the month */
+} tb_rate_time;
+
+/* Covers (from, to] in units of the rate's `per` (gauges: per x time). */
+typedef struct tb_rate_tier {
+    tb_decimal from, to; /* open: to is 0 */
+    bool open;
+    tb_decimal price, flat; /* price: for one `per`; package: for a block */
+} tb_rate_tier;
+
+/* A price: tiers, one open tier where the book gives `price`. */
+typedef struct tb_rate {
+    char value[TB_METER_VALUE_MAX + 1]; /* of the dimension `by`; "*": all others; "": the meter is not priced by one */
+    tb_tier_mode mode;
+    tb_decimal included, block; /* in units of `per` */
+    bool included_absolute;
+    size_t n;
+    tb_rate_tier *tier;
+} tb_rate;
+
+/* What a meter costs. `per` is a number of the meter's units or a unit's name ("GB", "Mbps"); the catalogue's meter says
+ * how many units that is (tb_rate_per in bill.h's rating). */
+typedef struct tb_meter_rate {
+    char meter[TB_METER_ID_MAX + 1];
+    char per[TB_METER_UNIT_MAX + 1];
+    tb_rate_time time;
+    bool by_resource; /* scope: each resource has tiers of its own; else the account */
+    char by[TB_METER_VALUE_MAX + 1]; /* a dimension; "": none */
+    bool sampled;                    /* percentile is set: meters of kind sample */
+    tb_decimal percentile;           /* percent, above 0 and below 100 */
+    bool has_minimum;
+    tb_decimal minimum; /* a month in which the meter was used */
+    size_t n;
+    tb_rate *rate; /* ascending by value */
+} tb_meter_rate;
+
+/* A recurring fee. */
+typedef struct tb_fee {
+    char id[65];
+    char name[TB_METER_NAME_MAX + 1];
+    tb_decimal amount;
+    bool yearly;  /* every: year; else month */
+    bool advance; /* timing: advance; else arrears */
+    bool prorate; /* the default */
+    char charge[TB_METER_CHARGE_MAX + 1]; /* a MonthlyCharges field of GET /billing; "": none */
+} tb_fee;
+#define TB_BOOK_METERS_MAX 256
+#define TB_BOOK_FEES_MAX   256
+
 typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
@@ -114,6 +169,13 @@ typedef struct tb_book {
     tb_decimal optimizer_monthly;
     tb_decimal balancer_fee;
     tb_tiers balancer; /* per balancer and month, in requests */
+    bool has_percentile;
+    tb_meter_rate percentile; /* bandwidth.percentile, for contracts that bill bandwidth so */
+    tb_meter_rate *meters;    /* ascending by meter */
+    size_t n_meters;
+    tb_fee *fees; /* ascending by id */
+    size_t n_fees;
+    void *memory; /* of the lists above */
     char ledger_code[TB_BOOK_ACCOUNT_COUNT][TB_LEDGER_CODE_ROOM]; /* "": as without a book */
     char *canonical;   /* terminated; owned */
     size_t canonical_len;

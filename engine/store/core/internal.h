@@ -14,6 +14,7 @@
 #define TB__SCOPE_ZONE 1
 #define TB__SCOPE_ACCOUNT 2
 #define TB__SCOPE_BALANCER 3
+#define TB__SCOPE_METER 4 /* owner: a meter_series */
 
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
