@@ -138,6 +138,7 @@ typedef struct tb_contract {
     /* Months since January 1970, both within. INT64_MIN, as declared: from the month in which the account
      * was first declared (a bill's input has that one), under a scenario always. INT64_MAX: no end. */
     int64_t commit_from, commit_to;
+    bool percentile; /* bandwidth: at the book's percentile, not by bytes */
 } tb_contract;
 
 /* Alerts as the catalogue declares them for an account: a threshold on its money, usage, balance or traffic. Raised
