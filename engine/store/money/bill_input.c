@@ -490,8 +490,8 @@ static const char *copy_text(char **at, const char *text)
 static tb_contract contract_of(const making *m, const tb__account_terms *terms)
 {
     tb_contract c = terms->contract;
-    if (tb__hour_after(terms->to_us) < m->to_hour) c.committed = false;
-    if (c.commit_from == INT64_MIN) c.commit_from = tb_month_from_us(m->b->declared_us);
+    if (tb__hour_after(terms->to_us) < m->to_hour) c.n_commits = 0;
+    if (c.n_commits && c.commits[0].from == INT64_MIN) c.commits[0].from = tb_month_from_us(m->b->declared_us);
     return c;
 }
 
