@@ -176,7 +176,7 @@ static tb_code put_group(windows *w, size_t first, tb_error *err)
     for (size_t i = 0; !code && i < w->n; i++) {
         if (!w->value[i]) continue;
         if (w->n_out == TB_METER_WINDOWS_MAX)
-            return tb_fail(err, TB_E_TOO_MUCH, NULL, "The answer has more than %d windows. Ask for a shorter time, longer windows, or less.",
+            return tb_fail(err, TB_E_VALIDATION, "from", "The answer has more than %d windows. Ask for a shorter time, longer windows, or less.",
                            TB_METER_WINDOWS_MAX);
         code = tb__grow(&w->out, w->n_out, &w->cap_out, sizeof *w->out, err);
         if (code) return code;
