@@ -15,6 +15,9 @@
  *   optimizer       monthly: a fee
  *   ledger_codes    {account of the general ledger: code}; 1 to 31 letters, digits, '.', '_' and '-'
  *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
+ *   meters          {meter: a rate}: per, time, scope, by, percentile, minimum; price, or tiers, or prices {value: ...}
+ *   bandwidth.percentile a rate per "Mbps" at a percentile, for contracts that bill bandwidth so
+ *   fees            {fee: name, amount, every, timing, prorate, charge}
  *
  * Further members beside `tiers`: mode ("graduated" by default, "volume", "package"), included_axis
  * ("absolute", "net") and the free units: `included`, in GB, of volume bandwidth,
@@ -30,6 +33,7 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/decimal.h"
+#include "tollbook/meter.h"
 
 TB_API_BEGIN
 
@@ -97,6 +101,60 @@ typedef struct tb_tiers {
     tb_tier tier[TB_TIERS_MAX];
 } tb_tiers;
 
+/* --- meters (meter.h) and recurring fees --- */
+
+typedef enum tb_rate_time {
+    TB_RATE_NO_TIME,
+    TB_RATE_HOUR,  /* gauges: per 3,600 s */
+    TB_RATE_MONTH, /* gauges: per the seconds of the month */
+} tb_rate_time;
+
+/* Covers (from, to] in units of the rate's `per` (gauges: per x time). */
+typedef struct tb_rate_tier {
+    tb_decimal from, to; /* open: to is 0 */
+    bool open;
+    tb_decimal price, flat; /* price: for one `per`; package: for a block */
+} tb_rate_tier;
+
+/* A price: tiers, one open tier where the book gives `price`. */
+typedef struct tb_rate {
+    char value[TB_METER_VALUE_MAX + 1]; /* of the dimension `by`; "*": all others; "": the meter is not priced by one */
+    tb_tier_mode mode;
+    tb_decimal included, block; /* in units of `per` */
+    bool included_absolute;
+    size_t n;
+    tb_rate_tier *tier;
+} tb_rate;
+
+/* What a meter costs. `per` is a number of the meter's units or a unit's name ("GB", "Mbps"); the catalogue's meter says
+ * how many units that is (billing/rates.h). */
+typedef struct tb_meter_rate {
+    char meter[TB_METER_ID_MAX + 1];
+    char per[TB_METER_UNIT_MAX + 1];
+    tb_rate_time time;
+    bool by_resource; /* scope: each resource has tiers of its own; else the account */
+    char by[TB_METER_VALUE_MAX + 1]; /* a dimension; "": none */
+    bool sampled;                    /* percentile is set: meters of kind sample */
+    tb_decimal percentile;           /* percent, above 0 and below 100 */
+    bool has_minimum;
+    tb_decimal minimum; /* a month in which the meter was used */
+    size_t n;
+    tb_rate *rate; /* ascending by value */
+} tb_meter_rate;
+
+/* A recurring fee. */
+typedef struct tb_fee {
+    char id[65];
+    char name[TB_METER_NAME_MAX + 1];
+    tb_decimal amount;
+    bool yearly;  /* every: year; else month */
+    bool advance; /* timing: advance; else arrears */
+    bool prorate; /* the default */
+    char charge[TB_METER_CHARGE_MAX + 1]; /* a MonthlyCharges field of GET /billing; "": none */
+} tb_fee;
+#define TB_BOOK_METERS_MAX 256
+#define TB_BOOK_FEES_MAX   256
+
 typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
@@ -114,6 +172,14 @@ typedef struct tb_book {
     tb_decimal optimizer_monthly;
     tb_decimal balancer_fee;
     tb_tiers balancer; /* per balancer and month, in requests */
+    bool has_percentile;
+    tb_meter_rate percentile; /* bandwidth.percentile, for contracts that bill bandwidth so */
+    tb_meter_rate *meters;    /* ascending by meter */
+    size_t n_meters;
+    tb_fee *fees; /* ascending by id */
+    size_t n_fees;
+    void *memory; /* of the lists above, and of their prices */
+    size_t memory_size;
     char ledger_code[TB_BOOK_ACCOUNT_COUNT][TB_LEDGER_CODE_ROOM]; /* "": as without a book */
     char *canonical;   /* terminated; owned */
     size_t canonical_len;
@@ -125,6 +191,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
+/* A copy with memory of its own, from the same allocator. */
+TB_MUST_USE tb_code tb_book_copy(const tb_book *from, tb_book *ret_book, tb_error *err);
 /* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET
  * /loadbalancer/{id}/usage answers them as integers. Scenarios and compared files may be finer. TB_E_BOOK. */
 TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);

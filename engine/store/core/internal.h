@@ -14,6 +14,8 @@
 #define TB__SCOPE_ZONE 1
 #define TB__SCOPE_ACCOUNT 2
 #define TB__SCOPE_BALANCER 3
+#define TB__SCOPE_METER 4 /* owner: a meter_series */
+#define TB__METER_COLUMN TB_M_REQUESTS /* the first counter: of a meter's series, or of the first interval of its hours */
 
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
@@ -175,6 +177,13 @@ TB_MUST_USE tb_code tb__regions_unnamed(tb_store *store, const tb_catalog *catal
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
                                         bool *ret_changed, tb_error *err);
 
+/* Meters as they were declared at a moment, of the declarations up to a data version, ascending by id: those that were
+ * removed since too. One that was first declared later is as it was then. free(). */
+TB_MUST_USE tb_code tb__meters_at(tb_store *store, int64_t at_us, int64_t known, tb_meter **ret_meters, size_t *ret_n,
+                                  tb_error *err);
+/* The meter of a number, as it is declared now or was when it was removed. */
+TB_MUST_USE tb_code tb__meter_declared(tb_store *store, int64_t number, tb_meter *ret_meter, tb_error *err);
+
 /* --- usage --- */
 
 /* For a connection that was just opened. */
@@ -209,6 +218,8 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
 /* Notes that usage of the day is added; *ret_late: tb__late_note must be called for it, too. */
 TB_MUST_USE tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err);
+/* Notes the months that were run and for which values of gauges of a segment count that came late, or are withdrawn. */
+TB_MUST_USE tb_code tb__late_gauges(tb_store *store, int64_t segment, tb_error *err);
 /* Stores the noted days. */
 TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
 /* After a failure: drops the noted days. */

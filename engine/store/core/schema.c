@@ -714,17 +714,20 @@ static const char v22[] =
 #define SERIES_UNASSIGNED(table)                                                                   \
     "SELECT owner AS zone FROM " table " WHERE scope=1"                                            \
     " AND NOT EXISTS(SELECT 1 FROM zone WHERE zone.id=" table ".owner)"
+#define SERIES_VIEW                                                                                \
+    "CREATE VIEW series AS SELECT scope,owner,edge,id,seal FROM series_placed"                     \
+    " UNION ALL SELECT scope,owner,edge,id,seal FROM series_new;"
+#define SERIES_TRIGGERS                                                                            \
+    SERIES_SEALED("series_new", "")                                                                \
+    SERIES_SEALED("series_placed", " WHEN NOT EXISTS(SELECT 1 FROM series_new AS w WHERE w.scope=NEW.scope" \
+                                   " AND w.owner=NEW.owner AND w.edge=NEW.edge)")
 static const char v23[] =
     "DROP VIEW unassigned; DROP TRIGGER series_sealed; ALTER TABLE series RENAME TO series_placed;"
     "CREATE TABLE series_new(scope INTEGER NOT NULL CHECK(scope BETWEEN 1 AND 3),"
     " owner INTEGER NOT NULL, edge INTEGER NOT NULL CHECK(edge>=0),"
     " id INTEGER NOT NULL CHECK(id>0), seal INTEGER NOT NULL,"
     " PRIMARY KEY(scope,owner,edge)) STRICT, WITHOUT ROWID;"
-    "CREATE VIEW series AS SELECT scope,owner,edge,id,seal FROM series_placed"
-    " UNION ALL SELECT scope,owner,edge,id,seal FROM series_new;"
-    SERIES_SEALED("series_new", "")
-    SERIES_SEALED("series_placed", " WHEN NOT EXISTS(SELECT 1 FROM series_new AS w WHERE w.scope=NEW.scope"
-                                   " AND w.owner=NEW.owner AND w.edge=NEW.edge)")
+    SERIES_VIEW SERIES_TRIGGERS
     "CREATE VIEW unassigned AS " SERIES_UNASSIGNED("series_placed") " UNION " SERIES_UNASSIGNED("series_new") ";";
 
 #define SEGMENT_FOLDS                                                                              \
@@ -754,11 +757,13 @@ static const char v25[] =
 /* series_shared: an account that has usage of one pull zone shares its series, and has none of its own: see usage/owners.c.
  * An account that has series keeps them. Its row is found wrong by verify from what it says: it has no seal. */
 #define SHARED_FROM(table) "SELECT h.account,s.edge,s.id FROM series_shared AS h CROSS JOIN " table " AS s ON s.scope=1 AND s.owner=h.zone"
+#define ACCOUNT_SERIES                                                                             \
+    "CREATE VIEW account_series AS SELECT owner AS account,edge,id FROM series_placed WHERE scope=2" \
+    " UNION ALL SELECT owner,edge,id FROM series_new WHERE scope=2"                                \
+    " UNION ALL " SHARED_FROM("series_placed") " UNION ALL " SHARED_FROM("series_new") ";"
 static const char v26[] =
     "CREATE TABLE series_shared(account INTEGER PRIMARY KEY, zone INTEGER NOT NULL) STRICT;"
-    "CREATE VIEW account_series AS SELECT owner AS account,edge,id FROM series_placed WHERE scope=2"
-    " UNION ALL SELECT owner,edge,id FROM series_new WHERE scope=2"
-    " UNION ALL " SHARED_FROM("series_placed") " UNION ALL " SHARED_FROM("series_new") ";";
+    ACCOUNT_SERIES;
 
 /* own_alert: alerts that an account's people have set, beside those of the catalogue, which an apply replaces. document: one
  * of the catalogue's `alerts`. key.name: what a key is for, in its maker's words. Sealed: a key
@@ -814,10 +819,67 @@ static const char v28[] =
     "CREATE TRIGGER charge_no_delete BEFORE DELETE ON charge BEGIN"
     " SELECT raise(ABORT,'a charge does not change'); END;";
 
+#define SERIES_TABLE(name)                                                                         \
+    "CREATE TABLE " name "(scope INTEGER NOT NULL CHECK(scope BETWEEN 1 AND 4),"                   \
+    " owner INTEGER NOT NULL, edge INTEGER NOT NULL CHECK(edge>=0),"                               \
+    " id INTEGER NOT NULL CHECK(id>0), seal INTEGER NOT NULL,"                                     \
+    " PRIMARY KEY(scope,owner,edge)) STRICT, WITHOUT ROWID;"
+/* Meters. meter: what catalogues have declared; its history is in declaration, kind meter. meter_resource: the account of a
+ * resource, whatever meters count for it. meter_series: the owners of scope 4 of the table series; dimension_1 and 2 are in
+ * the meter's order, '' where it has none. gauge: a value of a gauge from a moment on; segment: the input that brought it, the
+ * latest holds; version: the data version that added it; gone_version: that withdrew it. The tables of series and of late
+ * usage are made again, because their checks name the scopes. */
+static const char v29[] =
+    "CREATE TABLE meter(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL UNIQUE, document TEXT NOT NULL,"
+    " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE TABLE meter_resource(noun TEXT NOT NULL, name TEXT NOT NULL, account INTEGER NOT NULL REFERENCES account(id),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(noun,name)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX meter_resource_by_account ON meter_resource(account);"
+    "CREATE TABLE meter_series(id INTEGER PRIMARY KEY CHECK(id>0), meter INTEGER NOT NULL REFERENCES meter(id),"
+    " account INTEGER NOT NULL REFERENCES account(id), resource TEXT NOT NULL, dimension_1 TEXT NOT NULL,"
+    " dimension_2 TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " UNIQUE(account,meter,resource,dimension_1,dimension_2)) STRICT;"
+    "CREATE INDEX meter_series_by_meter ON meter_series(meter,account);"
+    "CREATE TABLE gauge(series INTEGER NOT NULL REFERENCES meter_series(id), at_us INTEGER NOT NULL,"
+    " segment INTEGER NOT NULL, value INTEGER NOT NULL CHECK(value>=0), version INTEGER NOT NULL,"
+    " gone_version INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ","
+    " PRIMARY KEY(series,at_us,segment)) STRICT, WITHOUT ROWID;"
+    "CREATE INDEX gauge_by_segment ON gauge(segment);"
+    TB__SEAL_ROWS(meter) TB__SEAL_ROWS(meter_resource) TB__SEAL_ROWS(meter_series) TB__SEAL_ROWS(gauge)
+    TB__SEAL_KEPT(meter, "id=NEW.id")
+    TB__SEAL_ADDED(meter_resource, "noun=NEW.noun AND name=NEW.name")
+    TB__SEAL_ADDED(meter_series, "id=NEW.id")
+    TB__SEAL_KEPT(gauge, "series=NEW.series AND at_us=NEW.at_us AND segment=NEW.segment")
+    TB__APPEND_ONLY(meter_resource, "a resource stays with its account")
+    TB__APPEND_ONLY(meter_series, "series of meters do not change")
+
+    "DROP VIEW unassigned; DROP VIEW account_series; DROP VIEW series;"
+    "ALTER TABLE series_placed RENAME TO series_placed_28; ALTER TABLE series_new RENAME TO series_new_28;"
+    "DROP TRIGGER series_placed_sealed; DROP TRIGGER series_new_sealed;"
+    SERIES_TABLE("series_placed") SERIES_TABLE("series_new")
+    "INSERT INTO series_placed SELECT scope,owner,edge,id,seal FROM series_placed_28 ORDER BY 1,2,3;"
+    "INSERT INTO series_new SELECT scope,owner,edge,id,seal FROM series_new_28 ORDER BY 1,2,3;"
+    "DROP TABLE series_placed_28; DROP TABLE series_new_28;" SERIES_VIEW SERIES_TRIGGERS
+    "CREATE VIEW unassigned AS " SERIES_UNASSIGNED("series_placed") " UNION " SERIES_UNASSIGNED("series_new") ";"
+    ACCOUNT_SERIES
+
+    "DROP INDEX late_by_month; DROP TRIGGER late_sealed; DROP TRIGGER late_no_update; DROP TRIGGER late_no_delete;"
+    "ALTER TABLE late RENAME TO late_28;"
+    "CREATE TABLE late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL,"
+    " month INTEGER NOT NULL, scope INTEGER NOT NULL CHECK(scope IN(1,3,4)), owner INTEGER NOT NULL,"
+    " edge INTEGER NOT NULL, day INTEGER NOT NULL, data BLOB NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "INSERT INTO late SELECT " TB__C_late("") ",seal FROM late_28 ORDER BY id;"
+    "DROP TABLE late_28;"
+    "CREATE INDEX late_by_month ON late(account,month,version);"
+    TB__SEAL_ADDED(late, "id=NEW.id")
+    TB__APPEND_ONLY(late, "late usage is append-only")
+    "CREATE TRIGGER late_no_delete BEFORE DELETE ON late BEGIN"
+    " SELECT raise(ABORT,'late usage is append-only'); END;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "e10fce801de1e7901e9f6e2c804db400a4c9dfa005d21837e17b5c4320af0859";
+    "3d3bed0fff150627e612cadb936a9704429d7148bd0d3cc8d247f994b7ebf606";

@@ -94,6 +94,11 @@
     r "id," r "account," r "month," r "amount," r "currency," r "description," r "reference,"      \
     r "version," r "added_us," r "dropped_version"
 #define TB__C_charge_billed(r) r "charge," r "invoice," r "amount"
+#define TB__C_meter(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
+#define TB__C_meter_resource(r) r "noun," r "name," r "account"
+#define TB__C_meter_series(r)                                                                      \
+    r "id," r "meter," r "account," r "resource," r "dimension_1," r "dimension_2"
+#define TB__C_gauge(r) r "series," r "at_us," r "segment," r "value," r "version," r "gone_version"
 #define TB__C_outbox(r)                                                                            \
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
@@ -113,7 +118,7 @@
     X(key, "'Key '||id")                                                                           \
     X(edge, "format('Edge location %d (%s)',id,code)")                                             \
     X(series, "format('Series %d (%s %d)',id,CASE scope WHEN 1 THEN 'pull zone' WHEN 2 THEN"       \
-              " 'account' ELSE 'load balancer' END,owner)")                                        \
+              " 'account' WHEN 3 THEN 'load balancer' ELSE 'meter series' END,owner)")                                        \
     X(segment, "'Segment '||id")                                                                   \
     X(withdrawal, "'The withdrawal of segment '||segment")                                          \
     X(book, "'Book '||name")                                                                       \
@@ -139,6 +144,10 @@
     X(own_alert, "format('The own alert %s of account %d',id,account)")                            \
     X(charge, "'Charge '||id")                                                                     \
     X(charge_billed, "format('What invoice %d billed of charge %d',invoice,charge)")               \
+    X(meter, "'Meter '||name")                                                                     \
+    X(meter_resource, "format('Resource %s %s',noun,name)")                                        \
+    X(meter_series, "'Meter series '||id")                                                         \
+    X(gauge, "format('The value of meter series %d at %d, of segment %d',series,at_us,segment)")   \
     X(outbox, "'Message '||message")
 
 /* --- for migrations --- */

@@ -1,0 +1,92 @@
+/* Meters in the store: declarations, series, usage. Values and the rules of a line: meter.h.
+ *
+ * Hours of counters and intervals of samples are counters of scope 4 in the usage plane (a counter's hour is in column 0, an
+ * interval of a sample in column k: minute 5k of the hour; interval 3600: column 0). Values of gauges are rows of the table
+ * gauge in the store's own file, whatever the backend. Everything can be read as of an earlier data version. */
+#ifndef TOLLBOOK_METERSTORE_H
+#define TOLLBOOK_METERSTORE_H
+
+#include "tollbook/meter.h"
+#include "tollbook/rollup.h"
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+/* --- declarations --- */
+
+/* Those that are declared now, ascending by id. free(). */
+TB_MUST_USE tb_code tb_store_meters(tb_store *store, tb_meter **ret_meters, size_t *ret_n, tb_error *err);
+/* TB_E_NOT_FOUND: no such meter is declared; the message lists near names. */
+TB_MUST_USE tb_code tb_store_meter(tb_store *store, const char *id, tb_meter *ret_meter, tb_error *err);
+/* The account of a resource, 0: it was never seen. */
+TB_MUST_USE tb_code tb_store_meter_account(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
+                                           tb_error *err);
+
+/* --- usage --- */
+
+/* What names a series. Dimensions are in the meter's order, "" where it has none. */
+typedef struct tb_meter_key {
+    int64_t meter; /* tb_meter.number */
+    int64_t account;
+    char noun[TB_METER_NOUN_MAX + 1];
+    char resource[TB_METER_RESOURCE_MAX + 1];
+    char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
+} tb_meter_key;
+
+typedef struct tb_meter_value {
+    size_t key;
+    int64_t at_us;
+    uint64_t value;
+} tb_meter_value;
+
+/* The usage lines of a batch, or of one thread's part of it. */
+typedef struct tb_meter_usage {
+    const tb_meter_key *keys;
+    size_t n_keys;
+    tb_rollup *hours; /* counters and samples: rows of load balancers, id: 1 + index of the key */
+    const tb_meter_value *values; /* gauges, in the order of the input: of two of one moment the later one holds */
+    size_t n_values;
+} tb_meter_usage;
+
+/* Adds the usage in the caller's transaction, for the segment that the transaction makes. *ret_stale: a resource has got
+ * another account since the lines were read, and nothing was added. Errors as of tb_store_add_usage. */
+TB_MUST_USE tb_code tb_store_add_meters(tb_store *store, const tb_meter_usage *usage, int64_t segment, bool *ret_stale,
+                                        tb_error *err);
+/* Takes usage of a withdrawn segment out again. */
+TB_MUST_USE tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *usage, int64_t segment, tb_error *err);
+
+/* --- reading --- */
+
+/* The numbers of the meters of which an account has usage, ascending. free(). */
+TB_MUST_USE tb_code tb_store_meters_used(tb_store *store, int64_t account, int64_t **ret_meters, size_t *ret_n, tb_error *err);
+
+/* Which usage is asked for; account 0, resource "": all. */
+typedef struct tb_meter_query {
+    const tb_meter *meter;
+    int64_t account;
+    const char *resource;
+    int64_t from_us, to_us;  /* where a window begins and ends */
+    enum { TB_WINDOW_HOUR, TB_WINDOW_DAY, TB_WINDOW_MONTH } window;
+    bool by_resource, by_dimension[TB_METER_DIMENSIONS];
+    tb_decimal percentile; /* samples over months: percent, above 0 and below 100 */
+    int64_t now_us;        /* gauges hold until then, and intervals that are over by then count */
+} tb_meter_query;
+#define TB_METER_DAYS_MAX    1100  /* from `from_us` to `to_us` */
+#define TB_METER_WINDOWS_MAX 50000 /* of an answer */
+
+typedef struct tb_meter_window {
+    int64_t start_us, end_us;
+    tb_i128 value; /* base units; gauges: unit-seconds; samples over months: the percentile's interval, else sums */
+    char resource[TB_METER_RESOURCE_MAX + 1];
+    char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
+} tb_meter_window;
+
+/* Windows that have usage, ascending by resource, dimensions, start. A gauge's values are rounded up as the meter says.
+ * TB_E_VALIDATION: from_us or to_us is within a window, they are too far apart, or the answer has too many
+ * windows; TB_E_NOT_KEPT. free(). */
+TB_MUST_USE tb_code tb_store_meter_windows(tb_store *store, const tb_meter_query *query, tb_meter_window **ret_windows,
+                                           size_t *ret_n, tb_error *err);
+
+TB_API_END
+
+#endif
