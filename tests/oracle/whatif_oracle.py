@@ -145,6 +145,7 @@ def any_portfolio(rng):
 
 def one_month(rng, account, number, currency, books):
     m = any_month(rng)
+    m.update(meters=[], usage=[], samples=[], percentile=None)
     year, month = 1970 + number // 12, number % 12 + 1
     begin = calendar.timegm((year, month, 1, 0, 0, 0))
     end = calendar.timegm((year + (month == 12), month % 12 + 1, 1, 0, 0, 0))
