@@ -61,7 +61,53 @@ typedef struct tb_meter {
 
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
-/* The fields of GET /billing that a meter or a fee may name. */
+/* The fields of GET /billing that show charges of the month, in its order: X(ENUM, field, shape). CHARGES: an amount;
+ * USAGE: an amount and a quantity. A declaration's `charge` names one without "MonthlyCharges", or without "Monthly" where
+ * that is all it begins with: "Storage", "McCpu", "DBWrites"; all but taxes. */
+#define TB_MONTHLY_FIELDS(X)                                                                       \
+    X(EU_TRAFFIC, "MonthlyChargesEUTraffic", CHARGES)                                              \
+    X(US_TRAFFIC, "MonthlyChargesUSTraffic", CHARGES)                                              \
+    X(ASIA_TRAFFIC, "MonthlyChargesASIATraffic", CHARGES)                                          \
+    X(AF_TRAFFIC, "MonthlyChargesAFTraffic", CHARGES)                                              \
+    X(SA_TRAFFIC, "MonthlyChargesSATraffic", CHARGES)                                              \
+    X(STORAGE, "MonthlyChargesStorage", CHARGES)                                                   \
+    X(DNS, "MonthlyChargesDNS", CHARGES)                                                           \
+    X(OPTIMIZER, "MonthlyChargesOptimizer", CHARGES)                                               \
+    X(TRANSCRIBE, "MonthlyChargesTranscribe", CHARGES)                                             \
+    X(PREMIUM_ENCODING, "MonthlyChargesPremiumEncoding", CHARGES)                                  \
+    X(LIVE_ENCODING, "MonthlyChargesLiveEncoding", CHARGES)                                        \
+    X(EXTRA_PULL_ZONES, "MonthlyChargesExtraPullZones", CHARGES)                                   \
+    X(EXTRA_STORAGE_ZONES, "MonthlyChargesExtraStorageZones", CHARGES)                             \
+    X(EXTRA_DNS_ZONES, "MonthlyChargesExtraDnsZones", CHARGES)                                     \
+    X(EXTRA_VIDEO_LIBRARIES, "MonthlyChargesExtraVideoLibraries", CHARGES)                         \
+    X(SCRIPTING, "MonthlyChargesScripting", CHARGES)                                               \
+    X(SCRIPTING_REQUESTS, "MonthlyChargesScriptingRequests", CHARGES)                              \
+    X(SCRIPTING_CPU, "MonthlyChargesScriptingCpu", CHARGES)                                        \
+    X(DRM, "MonthlyChargesDrm", CHARGES)                                                           \
+    X(MAGIC_CONTAINERS, "MonthlyChargesMagicContainers", CHARGES)                                  \
+    X(MC_CPU, "MonthlyMcCpu", USAGE)                                                               \
+    X(MC_MEMORY, "MonthlyMcMemory", USAGE)                                                         \
+    X(MC_IP, "MonthlyMcIp", USAGE)                                                                 \
+    X(MC_INGRESS_TRAFFIC, "MonthlyMcIngressTraffic", USAGE)                                        \
+    X(MC_EGRESS_TRAFFIC, "MonthlyMcEgressTraffic", USAGE)                                          \
+    X(MC_VOLUMES, "MonthlyMcVolumes", USAGE)                                                       \
+    X(SHIELD, "MonthlyChargesShield", CHARGES)                                                     \
+    X(TAXES, "MonthlyChargesTaxes", CHARGES)                                                       \
+    X(WEB_SOCKETS, "MonthlyChargesWebSockets", CHARGES)                                            \
+    X(DB, "MonthlyChargesDB", CHARGES)                                                             \
+    X(LOAD_BALANCER, "MonthlyChargesLoadBalancer", CHARGES)                                        \
+    X(DB_WRITES, "MonthlyDBWrites", USAGE)                                                         \
+    X(DB_READS, "MonthlyDBReads", USAGE)                                                           \
+    X(DB_STORAGE, "MonthlyDBStorage", USAGE)                                                       \
+    X(DB_REPLICA, "MonthlyDBReplica", USAGE)
+typedef enum tb_monthly_field {
+#define TB_X(e, field, shape) TB_MONTHLY_##e,
+    TB_MONTHLY_FIELDS(TB_X)
+#undef TB_X
+        TB_MONTHLY_FIELD_COUNT
+} tb_monthly_field;
+/* The field of a `charge`; TB_MONTHLY_FIELD_COUNT where it names none. */
+tb_monthly_field tb_monthly_field_of(const char *charge);
 bool tb_meter_charge_known(const char *charge);
 
 /* One usage line. */
