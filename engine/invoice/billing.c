@@ -12,8 +12,7 @@
 typedef enum shape {
     FIXED,    /* `text` unchanged */
     DECIMAL,  /* a tb_decimal at `offset` */
-    CHARGES,  /* charges[offset] */
-    USAGE,    /* the same with units and their name; null where there is none */
+    CHARGE,   /* charges[offset]: an amount, or of MonthlyMc... and MonthlyDB... an amount and a quantity */
     SUM,      /* a tb_sum */
     BYTES,    /* a tb_i128 */
     DISCOUNT, /* an int */
@@ -45,8 +44,8 @@ static const field fields[] = {
     NEUTRAL("MonthlyCouponUsage", "0.0"),
     FROM("BillingRecords", RECORDS, records),
     NEUTRAL("BillingHistoryChart", "null"),
-#define TB_X(e, field, shape) {field, shape, TB_MONTHLY_##e, NULL},
-    TB_MONTHLY_FIELDS(TB_X)
+#define TB_X(e, charge, field) {field, CHARGE, TB_METER_CHARGE_##e, NULL},
+    TB_METER_CHARGES(TB_X)
 #undef TB_X
     FROM("MonthlyBandwidthUsed", BYTES, bandwidth),
     NEUTRAL("MonthlyDnsSmartQueriesServed", "0"),
@@ -144,8 +143,10 @@ static void put_field(tb_buf *out, const tb_billing *billing, const field *f)
     switch (f->shape) {
     case FIXED: tb_buf_str(out, f->text); break;
     case DECIMAL: tb__add_double(out, *(const tb_decimal *)at); break;
-    case CHARGES: tb__add_double_sum(out, billing->charges[f->offset]); break;
-    case USAGE: put_usage(out, billing, f->offset); break;
+    case CHARGE:
+        if (strncmp(f->name, "MonthlyCharges", 14) == 0) tb__add_double_sum(out, billing->charges[f->offset]);
+        else put_usage(out, billing, f->offset);
+        break;
     case SUM: tb__add_double_sum(out, *(const tb_sum *)at); break;
     case BYTES: tb__add_i128(out, *(const tb_i128 *)at); break;
     case DISCOUNT: tb_buf_fmt(out, "%d", *(const int *)at); break;

@@ -42,7 +42,7 @@ typedef enum tb_meter_kind {
 const char *tb_meter_kind_name(tb_meter_kind kind);
 
 typedef struct tb_meter {
-    int64_t number; /* the store's; 0: not stored */
+    int64_t number;                           /* the store's; 0: not stored */
     char id[TB_METER_ID_MAX + 1];
     char name[TB_METER_NAME_MAX + 1];
     tb_meter_kind kind;
@@ -54,61 +54,62 @@ typedef struct tb_meter {
     char noun[TB_METER_NOUN_MAX + 1];         /* what a resource is: key "resource" */
     int n_dimensions;
     char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
-    char charge[TB_METER_CHARGE_MAX + 1]; /* a field of GET /billing without "MonthlyCharges"; "": none */
+    char charge[TB_METER_CHARGE_MAX + 1]; /* of TB_METER_CHARGES; "": none */
     char unece[4];                        /* unit code of UN/ECE Rec 20; "C62" by default */
     char ledger_code[TB_METER_CODE_MAX + 1]; /* of its revenue; "": the book's */
 } tb_meter;
 
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
-/* The fields of GET /billing that show charges of the month, in its order: X(ENUM, field, shape). CHARGES: an amount;
- * USAGE: an amount and a quantity. A declaration's `charge` names one without "MonthlyCharges", or without "Monthly" where
- * that is all it begins with: "Storage", "McCpu", "DBWrites"; all but taxes. */
-#define TB_MONTHLY_FIELDS(X)                                                                       \
-    X(EU_TRAFFIC, "MonthlyChargesEUTraffic", CHARGES)                                              \
-    X(US_TRAFFIC, "MonthlyChargesUSTraffic", CHARGES)                                              \
-    X(ASIA_TRAFFIC, "MonthlyChargesASIATraffic", CHARGES)                                          \
-    X(AF_TRAFFIC, "MonthlyChargesAFTraffic", CHARGES)                                              \
-    X(SA_TRAFFIC, "MonthlyChargesSATraffic", CHARGES)                                              \
-    X(STORAGE, "MonthlyChargesStorage", CHARGES)                                                   \
-    X(DNS, "MonthlyChargesDNS", CHARGES)                                                           \
-    X(OPTIMIZER, "MonthlyChargesOptimizer", CHARGES)                                               \
-    X(TRANSCRIBE, "MonthlyChargesTranscribe", CHARGES)                                             \
-    X(PREMIUM_ENCODING, "MonthlyChargesPremiumEncoding", CHARGES)                                  \
-    X(LIVE_ENCODING, "MonthlyChargesLiveEncoding", CHARGES)                                        \
-    X(EXTRA_PULL_ZONES, "MonthlyChargesExtraPullZones", CHARGES)                                   \
-    X(EXTRA_STORAGE_ZONES, "MonthlyChargesExtraStorageZones", CHARGES)                             \
-    X(EXTRA_DNS_ZONES, "MonthlyChargesExtraDnsZones", CHARGES)                                     \
-    X(EXTRA_VIDEO_LIBRARIES, "MonthlyChargesExtraVideoLibraries", CHARGES)                         \
-    X(SCRIPTING, "MonthlyChargesScripting", CHARGES)                                               \
-    X(SCRIPTING_REQUESTS, "MonthlyChargesScriptingRequests", CHARGES)                              \
-    X(SCRIPTING_CPU, "MonthlyChargesScriptingCpu", CHARGES)                                        \
-    X(DRM, "MonthlyChargesDrm", CHARGES)                                                           \
-    X(MAGIC_CONTAINERS, "MonthlyChargesMagicContainers", CHARGES)                                  \
-    X(MC_CPU, "MonthlyMcCpu", USAGE)                                                               \
-    X(MC_MEMORY, "MonthlyMcMemory", USAGE)                                                         \
-    X(MC_IP, "MonthlyMcIp", USAGE)                                                                 \
-    X(MC_INGRESS_TRAFFIC, "MonthlyMcIngressTraffic", USAGE)                                        \
-    X(MC_EGRESS_TRAFFIC, "MonthlyMcEgressTraffic", USAGE)                                          \
-    X(MC_VOLUMES, "MonthlyMcVolumes", USAGE)                                                       \
-    X(SHIELD, "MonthlyChargesShield", CHARGES)                                                     \
-    X(TAXES, "MonthlyChargesTaxes", CHARGES)                                                       \
-    X(WEB_SOCKETS, "MonthlyChargesWebSockets", CHARGES)                                            \
-    X(DB, "MonthlyChargesDB", CHARGES)                                                             \
-    X(LOAD_BALANCER, "MonthlyChargesLoadBalancer", CHARGES)                                        \
-    X(DB_WRITES, "MonthlyDBWrites", USAGE)                                                         \
-    X(DB_READS, "MonthlyDBReads", USAGE)                                                           \
-    X(DB_STORAGE, "MonthlyDBStorage", USAGE)                                                       \
-    X(DB_REPLICA, "MonthlyDBReplica", USAGE)
-typedef enum tb_monthly_field {
-#define TB_X(e, field, shape) TB_MONTHLY_##e,
-    TB_MONTHLY_FIELDS(TB_X)
+
+/* The charges of GET /billing, in its order; a meter or a fee may name all but taxes. X(ENUM, name, field) */
+#define TB_METER_CHARGES(X)                                                                        \
+    X(EU_TRAFFIC, "EUTraffic", "MonthlyChargesEUTraffic")                                          \
+    X(US_TRAFFIC, "USTraffic", "MonthlyChargesUSTraffic")                                          \
+    X(ASIA_TRAFFIC, "ASIATraffic", "MonthlyChargesASIATraffic")                                    \
+    X(AF_TRAFFIC, "AFTraffic", "MonthlyChargesAFTraffic")                                          \
+    X(SA_TRAFFIC, "SATraffic", "MonthlyChargesSATraffic")                                          \
+    X(STORAGE, "Storage", "MonthlyChargesStorage")                                                 \
+    X(DNS, "DNS", "MonthlyChargesDNS")                                                             \
+    X(OPTIMIZER, "Optimizer", "MonthlyChargesOptimizer")                                           \
+    X(TRANSCRIBE, "Transcribe", "MonthlyChargesTranscribe")                                        \
+    X(PREMIUM_ENCODING, "PremiumEncoding", "MonthlyChargesPremiumEncoding")                        \
+    X(LIVE_ENCODING, "LiveEncoding", "MonthlyChargesLiveEncoding")                                 \
+    X(EXTRA_PULL_ZONES, "ExtraPullZones", "MonthlyChargesExtraPullZones")                          \
+    X(EXTRA_STORAGE_ZONES, "ExtraStorageZones", "MonthlyChargesExtraStorageZones")                 \
+    X(EXTRA_DNS_ZONES, "ExtraDnsZones", "MonthlyChargesExtraDnsZones")                             \
+    X(EXTRA_VIDEO_LIBRARIES, "ExtraVideoLibraries", "MonthlyChargesExtraVideoLibraries")           \
+    X(SCRIPTING, "Scripting", "MonthlyChargesScripting")                                           \
+    X(SCRIPTING_REQUESTS, "ScriptingRequests", "MonthlyChargesScriptingRequests")                  \
+    X(SCRIPTING_CPU, "ScriptingCpu", "MonthlyChargesScriptingCpu")                                 \
+    X(DRM, "Drm", "MonthlyChargesDrm")                                                             \
+    X(MAGIC_CONTAINERS, "MagicContainers", "MonthlyChargesMagicContainers")                        \
+    X(MC_CPU, "McCpu", "MonthlyMcCpu")                                                             \
+    X(MC_MEMORY, "McMemory", "MonthlyMcMemory")                                                    \
+    X(MC_IP, "McIp", "MonthlyMcIp")                                                                \
+    X(MC_INGRESS_TRAFFIC, "McIngressTraffic", "MonthlyMcIngressTraffic")                           \
+    X(MC_EGRESS_TRAFFIC, "McEgressTraffic", "MonthlyMcEgressTraffic")                              \
+    X(MC_VOLUMES, "McVolumes", "MonthlyMcVolumes")                                                 \
+    X(SHIELD, "Shield", "MonthlyChargesShield")                                                    \
+    X(TAXES, "Taxes", "MonthlyChargesTaxes")                                                       \
+    X(WEB_SOCKETS, "WebSockets", "MonthlyChargesWebSockets")                                       \
+    X(DB, "DB", "MonthlyChargesDB")                                                                \
+    X(LOAD_BALANCER, "LoadBalancer", "MonthlyChargesLoadBalancer")                                 \
+    X(DB_WRITES, "DBWrites", "MonthlyDBWrites")                                                    \
+    X(DB_READS, "DBReads", "MonthlyDBReads")                                                       \
+    X(DB_STORAGE, "DBStorage", "MonthlyDBStorage")                                                 \
+    X(DB_REPLICA, "DBReplica", "MonthlyDBReplica")
+typedef enum tb_meter_charge {
+#define TB_X(e, name, field) TB_METER_CHARGE_##e,
+    TB_METER_CHARGES(TB_X)
 #undef TB_X
-        TB_MONTHLY_FIELD_COUNT
-} tb_monthly_field;
-/* The field of a `charge`; TB_MONTHLY_FIELD_COUNT where it names none. */
-tb_monthly_field tb_monthly_field_of(const char *charge);
+        TB_METER_CHARGE_COUNT
+} tb_meter_charge;
+/* TB_METER_CHARGE_COUNT where it is none; "Storage" and "MonthlyChargesStorage" are one. */
+tb_meter_charge tb_meter_charge_of(const char *charge);
 bool tb_meter_charge_known(const char *charge);
+/* "MonthlyChargesStorage" */
+const char *tb_meter_charge_field(tb_meter_charge charge);
 
 /* One usage line. */
 typedef struct tb_meter_line {

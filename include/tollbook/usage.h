@@ -44,9 +44,9 @@ typedef struct tb_billing {
     tb_decimal available; /* less usage that is not in the balance yet */
     tb_sum this_month; /* charges of the running month so far, exact, without tax */
     tb_decimal last_recharge;
-    tb_sum charges[TB_MONTHLY_FIELD_COUNT]; /* of these, by field; and taxes */
-    tb_i128 units[TB_MONTHLY_FIELD_COUNT];  /* of fields that show usage too */
-    const char *unit[TB_MONTHLY_FIELD_COUNT]; /* NULL: the month has none */
+    tb_sum charges[TB_METER_CHARGE_COUNT]; /* of these, by field; and taxes */
+    tb_i128 units[TB_METER_CHARGE_COUNT];  /* of fields that show usage too */
+    const char *unit[TB_METER_CHARGE_COUNT]; /* NULL: the month has none */
     tb_i128 bandwidth; /* bytes of the running month */
     tb_decimal tax_percent, next_tax_percent;
     tb_decimal minimum, optimizer_monthly; /* of the book in force; zero where none is */

@@ -68,11 +68,11 @@ START_TEST(billing_has_every_field_in_order)
                     .tax_percent = dec("22"),
                     .next_tax_percent = dec("22")};
     tb_buf out;
-    b.charges[TB_MONTHLY_US_TRAFFIC] = summed("0.5");
-    b.charges[TB_MONTHLY_STORAGE] = summed("0.25");
-    b.charges[TB_MONTHLY_MC_CPU] = summed("0.02");
-    b.units[TB_MONTHLY_MC_CPU] = 3600;
-    b.unit[TB_MONTHLY_MC_CPU] = "second";
+    b.charges[TB_METER_CHARGE_US_TRAFFIC] = summed("0.5");
+    b.charges[TB_METER_CHARGE_STORAGE] = summed("0.25");
+    b.charges[TB_METER_CHARGE_MC_CPU] = summed("0.02");
+    b.units[TB_METER_CHARGE_MC_CPU] = 3600;
+    b.unit[TB_METER_CHARGE_MC_CPU] = "second";
     b.discount[TB_REGION_EU] = 5;
     tb_buf_init(&out, 1 << 20, NULL);
     ck_assert_int_eq(tb_billing_encode(&b, &out, NULL), TB_OK);
@@ -101,15 +101,16 @@ END_TEST
 
 START_TEST(a_charge_names_a_field_of_billing)
 {
-    ck_assert_int_eq(tb_monthly_field_of("Storage"), TB_MONTHLY_STORAGE);
-    ck_assert_int_eq(tb_monthly_field_of("ScriptingRequests"), TB_MONTHLY_SCRIPTING_REQUESTS);
-    ck_assert_int_eq(tb_monthly_field_of("McIp"), TB_MONTHLY_MC_IP);
-    ck_assert_int_eq(tb_monthly_field_of("DB"), TB_MONTHLY_DB);
-    ck_assert_int_eq(tb_monthly_field_of("DBReplica"), TB_MONTHLY_DB_REPLICA);
-    ck_assert_int_eq(tb_monthly_field_of(""), TB_MONTHLY_FIELD_COUNT);
-    ck_assert_int_eq(tb_monthly_field_of("Taxes"), TB_MONTHLY_FIELD_COUNT);
-    ck_assert_int_eq(tb_monthly_field_of("MonthlyChargesStorage"), TB_MONTHLY_FIELD_COUNT);
-    ck_assert_int_eq(tb_monthly_field_of("Mccpu"), TB_MONTHLY_FIELD_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("Storage"), TB_METER_CHARGE_STORAGE);
+    ck_assert_int_eq(tb_meter_charge_of("ScriptingRequests"), TB_METER_CHARGE_SCRIPTING_REQUESTS);
+    ck_assert_int_eq(tb_meter_charge_of("McIp"), TB_METER_CHARGE_MC_IP);
+    ck_assert_int_eq(tb_meter_charge_of("DB"), TB_METER_CHARGE_DB);
+    ck_assert_int_eq(tb_meter_charge_of("DBReplica"), TB_METER_CHARGE_DB_REPLICA);
+    ck_assert_int_eq(tb_meter_charge_of(""), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("Taxes"), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("MonthlyChargesStorage"), TB_METER_CHARGE_STORAGE);
+    ck_assert_int_eq(tb_meter_charge_of("MonthlyChargesTaxes"), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("Mccpu"), TB_METER_CHARGE_COUNT);
 }
 END_TEST
 

@@ -95,10 +95,10 @@ tb_code tb_account_summary(tb_store *store, int64_t account, int64_t now_us, tb_
 
 /* --- by region --- */
 
-static const tb_monthly_field traffic_of[TB_BILLING_REGION_COUNT] = {
-    [TB_REGION_EU] = TB_MONTHLY_EU_TRAFFIC,     [TB_REGION_NA] = TB_MONTHLY_US_TRAFFIC,
-    [TB_REGION_ASIA] = TB_MONTHLY_ASIA_TRAFFIC, [TB_REGION_SA] = TB_MONTHLY_SA_TRAFFIC,
-    [TB_REGION_AF] = TB_MONTHLY_AF_TRAFFIC};
+static const tb_meter_charge traffic_of[TB_BILLING_REGION_COUNT] = {
+    [TB_REGION_EU] = TB_METER_CHARGE_EU_TRAFFIC,     [TB_REGION_NA] = TB_METER_CHARGE_US_TRAFFIC,
+    [TB_REGION_ASIA] = TB_METER_CHARGE_ASIA_TRAFFIC, [TB_REGION_SA] = TB_METER_CHARGE_SA_TRAFFIC,
+    [TB_REGION_AF] = TB_METER_CHARGE_AF_TRAFFIC};
 
 /* An amount to the regions by bytes. */
 static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGION_COUNT], tb_billing *b,
@@ -136,21 +136,21 @@ static void region_bytes(const tb_bill_input *input, tb_line_kind kind, tb_i128 
 }
 
 /* The field that shows a line's amount where that does not depend on its region. */
-static tb_monthly_field field_of(const tb_bill_line *line)
+static tb_meter_charge charge_of(const tb_bill_line *line)
 {
     switch (line->kind) {
-    case TB_LINE_OPTIMIZER: return TB_MONTHLY_OPTIMIZER;
+    case TB_LINE_OPTIMIZER: return TB_METER_CHARGE_OPTIMIZER;
     case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return TB_MONTHLY_LOAD_BALANCER;
-    default: return line->item ? tb_monthly_field_of(line->item->charge) : TB_MONTHLY_FIELD_COUNT;
+    case TB_LINE_BALANCER_REQUESTS: return TB_METER_CHARGE_LOAD_BALANCER;
+    default: return line->item ? tb_meter_charge_of(line->item->charge) : TB_METER_CHARGE_COUNT;
     }
 }
 
 /* The field of a product that a field with usage is a part of; the field itself where it is no part. */
-static tb_monthly_field product_of(tb_monthly_field field)
+static tb_meter_charge product_of(tb_meter_charge field)
 {
-    if (field >= TB_MONTHLY_MC_CPU && field <= TB_MONTHLY_MC_VOLUMES) return TB_MONTHLY_MAGIC_CONTAINERS;
-    if (field >= TB_MONTHLY_DB_WRITES && field <= TB_MONTHLY_DB_REPLICA) return TB_MONTHLY_DB;
+    if (field >= TB_METER_CHARGE_MC_CPU && field <= TB_METER_CHARGE_MC_VOLUMES) return TB_METER_CHARGE_MAGIC_CONTAINERS;
+    if (field >= TB_METER_CHARGE_DB_WRITES && field <= TB_METER_CHARGE_DB_REPLICA) return TB_METER_CHARGE_DB;
     return field;
 }
 
@@ -167,14 +167,14 @@ static tb_code add_line(const tb_bill_input *input, const tb_bill_line *line, tb
         region_bytes(input, line->kind, bytes);
         return share_out(line->exact, bytes, b, err);
     }
-    const tb_monthly_field field = field_of(line);
-    if (field == TB_MONTHLY_FIELD_COUNT) return TB_OK;
-    tb_code code = tb_sum_add(&b->charges[field], line->exact, err);
-    if (code || product_of(field) == field) return code;
+    const tb_meter_charge charge = charge_of(line);
+    if (charge == TB_METER_CHARGE_COUNT) return TB_OK;
+    tb_code code = tb_sum_add(&b->charges[charge], line->exact, err);
+    if (code || product_of(charge) == charge) return code;
     const char *unit = line->kind == TB_LINE_METER ? line->item->unit : "";
-    if (!b->unit[field]) b->unit[field] = unit;
-    if (*unit && strcmp(b->unit[field], unit) == 0) b->units[field] += line->quantity;
-    return tb_sum_add(&b->charges[product_of(field)], line->exact, err);
+    if (!b->unit[charge]) b->unit[charge] = unit;
+    if (*unit && strcmp(b->unit[charge], unit) == 0) b->units[charge] += line->quantity;
+    return tb_sum_add(&b->charges[product_of(charge)], line->exact, err);
 }
 
 static tb_code add_taxes(const tb_month_bill *month, tb_billing *b, tb_error *err)
@@ -182,7 +182,7 @@ static tb_code add_taxes(const tb_month_bill *month, tb_billing *b, tb_error *er
     const tb_bill *bill = &month->bill;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_tax; i++) {
-        code = tb_sum_add(&b->charges[TB_MONTHLY_TAXES], bill->tax[i].amount, err);
+        code = tb_sum_add(&b->charges[TB_METER_CHARGE_TAXES], bill->tax[i].amount, err);
         if (!code)
             code = tb_decimal_add(b->tax_percent, bill->tax[i].rate.percent, &b->tax_percent, err);
     }
