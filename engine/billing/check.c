@@ -216,8 +216,10 @@ static tb_code check_contract(tb__draft *d)
         return tb_fail(d->err, TB_E_VALIDATION, "contract",
                        "Its discount is 0 to 100 percent, with %d digits after the point.",
                        TB_CONTRACT_PERCENT_SCALE);
-    if (tb_decimal_sign(c->minimum) < 0 || tb_decimal_sign(c->commit) < 0)
-        return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    bool negative = tb_decimal_sign(c->minimum) < 0 || tb_decimal_sign(c->cap) < 0;
+    for (size_t i = 0; i < c->n_commits; i++)
+        negative |= tb_decimal_sign(c->commits[i].amount) < 0;
+    if (negative) return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
     return TB_OK;
 }
 

@@ -12,7 +12,8 @@ typedef struct least_amount {
 static tb_decimal commit_of(const tb__draft *d, const least_amount *least, uint32_t part)
 {
     (void)least, (void)part;
-    return d->in->contract.commit;
+    tb_commit_period p;
+    return tb_contract_period(&d->in->contract, d->in->month, &p) ? p.commit->amount : TB_DECIMAL_ZERO;
 }
 
 static tb_decimal minimum_of(const tb__draft *d, const least_amount *least, uint32_t part)
@@ -96,8 +97,8 @@ static tb_code lift_to(tb__draft *d, const least_amount *least)
 
 bool tb__is_committed(const tb_bill_input *in)
 {
-    const tb_contract *c = &in->contract;
-    return c->committed && !in->running && c->commit_from <= in->month && in->month <= c->commit_to;
+    tb_commit_period p;
+    return !in->running && tb_contract_period(&in->contract, in->month, &p) && in->month == p.last;
 }
 
 tb_code tb__bill_commit(tb__draft *d)

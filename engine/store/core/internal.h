@@ -15,6 +15,7 @@
 #define TB__SCOPE_ACCOUNT 2
 #define TB__SCOPE_BALANCER 3
 #define TB__SCOPE_METER 4 /* owner: a meter_series */
+#define TB__METER_COLUMN TB_M_REQUESTS /* the first counter: of a meter's series, or of the first interval of its hours */
 
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;

@@ -326,6 +326,25 @@ tb_i128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
     return sum;
 }
 
+tb_code tb__late_take_slots(const struct tb__billing *b, int scope, int64_t owner, const tb__slots *slots,
+                            uint64_t *value, tb_error *err)
+{
+    for (size_t i = first_of(b, scope, owner); i < b->n_late; i++) {
+        const tb__late_day *d = &b->late[i];
+        if (d->scope != scope || d->owner != owner) break;
+        for (int64_t h = 0; h < 24; h++) {
+            const int64_t hour = d->day * 24 + h - slots->from_hour;
+            const uint64_t late = d->value[0][h];
+            if (!late || hour < 0 || hour >= (int64_t)slots->hours) continue;
+            uint64_t *at = &value[hour * slots->columns + (slots->columns > 1 ? d->edge : 0)];
+            if (!d->taken && *at < late)
+                return tb_fail(err, TB_E_CORRUPT, "late", "More usage came late than there is. Look for more with: tollbook verify");
+            *at = d->taken ? *at + late : *at - late;
+        }
+    }
+    return TB_OK;
+}
+
 /* --- billed months --- */
 
 static tb_code billed_from(sqlite3_stmt *s, void *item, tb_error *err)

@@ -125,6 +125,15 @@
     "c.month<=" month " AND c.dropped_version=" TB__FOR_EVER " AND " TB__CHARGE_DUE "<>0 AND (c.month=" month " OR " \
     TB__RAN("c.account", month "-1") ")"
 
+/* See tb__meter_list_read. */
+#define TB__METER_SERIES                                                                           \
+    "SELECT m.id,m.meter,m.account,coalesce(" TB__SERIES_FIRST("scope=4 AND owner=m.id") ",0),"    \
+    "m.resource,m.dimension_1,m.dimension_2 FROM meter_series m WHERE "
+#define TB__METER_GROUPED                                                                          \
+    " ORDER BY iif(?4,m.resource,''),iif(?5,m.dimension_1,''),iif(?6,m.dimension_2,'')"
+/* A value of a gauge that counts as of version ?4. */
+#define TB__GAUGE_COUNTS "version<=?4 AND gone_version>?4"
+
 #define TB__ACCOUNTS_CHOSEN                                                                        \
     "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
     " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
@@ -216,6 +225,20 @@
     X(PLACES_CHANGES,                                                                              \
       "SELECT coalesce(max(iif(version<=?1,version,0)),0),"                                        \
       "coalesce(min(iif(version>?1,version,NULL)),9223372036854775807) FROM region_billing")       \
+    X(METERS_DECLARED,                                                                             \
+      "SELECT d.id,d.from_us,d.document FROM meter m CROSS JOIN declaration d ON d.kind='meter' AND d.id=m.id" \
+      " WHERE d.version<=?1 ORDER BY m.name,d.from_us,d.version")                                  \
+    X(METER_SERIES_OF_ACCOUNT,                                                                     \
+      TB__METER_SERIES "m.account=?1 ORDER BY m.meter,m.resource,m.dimension_1,m.dimension_2")     \
+    X(METERS_USED, "SELECT DISTINCT meter FROM meter_series WHERE account=?1 ORDER BY 1")          \
+    X(METER_SERIES_ALL, TB__METER_SERIES "m.meter=?1 AND ?2=0 AND ?3 IN('',m.resource)" TB__METER_GROUPED)  \
+    X(METER_SERIES_ASKED, TB__METER_SERIES "m.account=?2 AND m.meter=?1 AND ?3 IN('',m.resource)"  \
+                          TB__METER_GROUPED)                                                       \
+    /* from ?2, with the last one before it, to ?3; of several of one moment the last counts */    \
+    X(GAUGE_VALUES,                                                                                \
+      "SELECT at_us,value FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
+      " WHERE series=?1 AND at_us<=?2 AND " TB__GAUGE_COUNTS " ORDER BY at_us DESC LIMIT 1),?2)"   \
+      " AND at_us<?3 AND " TB__GAUGE_COUNTS " ORDER BY at_us,segment")                             \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     /* late usage */                                                                               \
