@@ -82,8 +82,8 @@ typedef struct tb_meter_window {
 } tb_meter_window;
 
 /* Windows that have usage, ascending by resource, dimensions, start. A gauge's values are rounded up as the meter says.
- * TB_E_VALIDATION: from_us or to_us is within a window, or they are too far apart; TB_E_TOO_MUCH: too many windows;
- * TB_E_NOT_KEPT. free(). */
+ * TB_E_VALIDATION: from_us or to_us is within a window, they are too far apart, or the answer has too many
+ * windows; TB_E_NOT_KEPT. free(). */
 TB_MUST_USE tb_code tb_store_meter_windows(tb_store *store, const tb_meter_query *query, tb_meter_window **ret_windows,
                                            size_t *ret_n, tb_error *err);
 

@@ -207,7 +207,7 @@ TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t mont
 /* The late usage of hours first..first+n-1 of a day, less withdrawn usage. edge TB_ALL: of all locations. */
 tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
                      int64_t day, int first, int n);
-/* Takes late usage off the hours of a series. A meter's row of `late` is of one column: its edge. */
+/* Takes late usage off the hours of a series. */
 TB_MUST_USE tb_code tb__late_take_slots(const tb__billing *billing, int scope, int64_t owner, const tb__slots *slots,
                                         uint64_t *value, tb_error *err);
 /* One late row's day: its data checked and unpacked. */

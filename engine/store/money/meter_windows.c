@@ -1,4 +1,5 @@
 /* Usage of a meter by windows of time, grouped by resource and dimensions: what is there now, late usage included. */
+#include "base/rank.h"
 #include "store/money/billing.h"
 
 #include <inttypes.h>
@@ -156,18 +157,13 @@ static int downwards(const void *a, const void *b)
 /* Of a month's intervals that are over, floor((1 - p) n) are discarded and the next largest counts. */
 static void pick_percentiles(windows *w)
 {
-    const tb_decimal p = w->q->percentile;
     const int64_t interval = w->q->meter->interval, now = w->q->now_us / TB_US_PER_S;
-    tb_i128 hundred = 100;
-    for (int i = 0; i < p.scale; i++)
-        hundred *= 10;
     for (size_t i = 0; i < w->n; i++) {
         const int64_t n = (tb__earlier(w->bound[i + 1], now) - w->bound[i]) / interval;
         tb_i128 *first = w->interval + (w->bound[i] - w->bound[0]) / interval;
-        const int64_t discarded = n > 0 ? (int64_t)((hundred - p.mantissa) * n / hundred) : 0;
-        if (n <= discarded) continue;
+        if (n <= 0) continue;
         qsort(first, (size_t)n, sizeof *first, downwards);
-        w->value[i] = first[discarded];
+        w->value[i] = first[tb__discarded(w->q->percentile, (size_t)n)];
     }
 }
 
@@ -180,7 +176,7 @@ static tb_code put_group(windows *w, size_t first, tb_error *err)
     for (size_t i = 0; !code && i < w->n; i++) {
         if (!w->value[i]) continue;
         if (w->n_out == TB_METER_WINDOWS_MAX)
-            return tb_fail(err, TB_E_TOO_MUCH, NULL, "The answer has more than %d windows. Ask for a shorter time, longer windows, or less.",
+            return tb_fail(err, TB_E_VALIDATION, "from", "The answer has more than %d windows. Ask for a shorter time, longer windows, or less.",
                            TB_METER_WINDOWS_MAX);
         code = tb__grow(&w->out, w->n_out, &w->cap_out, sizeof *w->out, err);
         if (code) return code;

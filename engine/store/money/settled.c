@@ -45,6 +45,18 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The first month with usage; -1: none. */
+static tb_code first_month(tb_store *store, int64_t account, int64_t *ret, tb_error *err)
+{
+    int64_t gauge_us = INT64_MAX;
+    tb_code code = store->plane.counters->first_month(store, account, ret, err);
+    if (!code) code = tb__int_of(store, TB__SQL_GAUGE_FIRST, &account, 1, INT64_MAX, &gauge_us, err);
+    if (code || gauge_us == INT64_MAX) return code;
+    const int64_t month = tb_month_from_us(gauge_us);
+    if (*ret < 0 || month < *ret) *ret = month;
+    return TB_OK;
+}
+
 tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kept *ret_kept,
                         int64_t *ret_open, tb_error *err)
 {
@@ -56,7 +68,7 @@ tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kep
     tb_code code = tb_store_kept(store, account, &kept, err);
     if (code) return code;
     first = kept.hours;
-    if (!first) code = store->plane.counters->first_month(store, account, &first, err);
+    if (!first) code = first_month(store, account, &first, err);
     if (!code && first >= 0 && first < end) {
         code = first_open(&s, first, end, &open, err);
         if (!code && open > first) kept.hours = open;
