@@ -62,7 +62,7 @@ typedef struct tb_meter {
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
 
-/* The charges of GET /billing that a meter or a fee may name. X(ENUM, name, field) */
+/* The charges of GET /billing, in its order; a meter or a fee may name all but taxes. X(ENUM, name, field) */
 #define TB_METER_CHARGES(X)                                                                        \
     X(EU_TRAFFIC, "EUTraffic", "MonthlyChargesEUTraffic")                                          \
     X(US_TRAFFIC, "USTraffic", "MonthlyChargesUSTraffic")                                          \
@@ -91,6 +91,7 @@ TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *r
     X(MC_EGRESS_TRAFFIC, "McEgressTraffic", "MonthlyMcEgressTraffic")                              \
     X(MC_VOLUMES, "McVolumes", "MonthlyMcVolumes")                                                 \
     X(SHIELD, "Shield", "MonthlyChargesShield")                                                    \
+    X(TAXES, "Taxes", "MonthlyChargesTaxes")                                                       \
     X(WEB_SOCKETS, "WebSockets", "MonthlyChargesWebSockets")                                       \
     X(DB, "DB", "MonthlyChargesDB")                                                                \
     X(LOAD_BALANCER, "LoadBalancer", "MonthlyChargesLoadBalancer")                                 \
@@ -110,7 +111,8 @@ bool tb_meter_charge_known(const char *charge);
 /* "MonthlyChargesStorage" */
 const char *tb_meter_charge_field(tb_meter_charge charge);
 
-/* One usage line. */
+/* One usage line: {"meter":"storage","account":3,"resource":"sz-1","time":"...","dimensions":{"region":"DE"},"value":5}.
+ * Read by tb_meter_line_parse (intake.h). */
 typedef struct tb_meter_line {
     char meter[TB_METER_ID_MAX + 1];
     int64_t account; /* 0: left out; the resource's is meant */
@@ -121,7 +123,26 @@ typedef struct tb_meter_line {
     bool hourly; /* the key is "hour"; else "time" */
     int64_t time_us;
     uint64_t value;
+    /* The byte in the line where the value of each key begins, from 1 on; 0: not known. */
+    struct tb_meter_line_at {
+        uint32_t meter, account, resource, time, dimensions;
+    } at;
 } tb_meter_line;
+
+/* What names a series. Dimensions are in the meter's order. All bytes behind the texts' ends are zero. */
+typedef struct tb_meter_key {
+    int64_t meter; /* tb_meter.number */
+    int64_t account;
+    char noun[TB_METER_NOUN_MAX + 1];
+    char resource[TB_METER_RESOURCE_MAX + 1];
+    char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1]; /* "" where the meter has none */
+} tb_meter_key;
+
+/* Checks a line against its meter: a counter's time is an hour, the others' is not; dimensions are those of the meter. ret_key:
+ * the account as the line says it. ret_at_us: a gauge's to the second, a sample's to the beginning of its interval.
+ * TB_E_BAD_LINE with field and byte. */
+TB_MUST_USE tb_code tb_meter_line_check(const tb_meter *meter, const tb_meter_line *line, tb_meter_key *ret_key,
+                                        int64_t *ret_at_us, tb_error *err);
 
 TB_API_END
 
