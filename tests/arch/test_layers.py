@@ -74,7 +74,7 @@ PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
     "metrics": "model", "catalog": "model", "meter": "model", "pullzone": "model", "party": "model", "key": "model",
     "intake": "intake",
-    "rollup": "rollup",
+    "rollup": "rollup", "meterusage": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",

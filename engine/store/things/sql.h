@@ -54,6 +54,7 @@
       " WHERE " TB__ZONE_THERE " UNION ALL"                                                        \
       " SELECT z.id," TB__HOSTNAME                                                                 \
       " FROM zone z,json_each(z.document,'$.hostnames') h WHERE " TB__ZONE_THERE)                  \
+    X(KNOWN_METERS, "SELECT id,document,deleted_us=9223372036854775807 FROM meter ORDER BY name")   \
     X(LIVE_HOSTNAMES,                                                                              \
       "SELECT count(*) FROM zone z,json_each(z.document,'$.hostnames') WHERE z." TB__ZONE_THERE)   \
     /* of zone ?1, and not in its new document ?2 */                                               \
