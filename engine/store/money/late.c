@@ -244,12 +244,6 @@ static void note_month(tb_store *store, int64_t day)
     store->landing_end = tb_month_first_day(month + 1);
 }
 
-void tb__late_any(tb_store *store)
-{
-    store->landing = (1u << TB__LANDED) - 1;
-    store->landing_first = store->landing_end = 0;
-}
-
 tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err)
 {
     if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
@@ -286,15 +280,17 @@ static tb_code note_value(tb_store *store, sqlite3_stmt *s, tb__late_row *row, t
     return code;
 }
 
-tb_code tb__late_gauges(tb_store *store, int64_t segment, tb_error *err)
+tb_code tb__late_gauges(tb_store *store, int64_t segment, int64_t from_us, tb_error *err)
 {
+    store->landing = (1u << TB__LANDED) - 1;
+    store->landing_first = store->landing_end = 0;
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
-    if (code || store->late_end == INT64_MIN) return code;
-    const int64_t values[2] = {segment, store->late_end * TB_US_PER_DAY};
+    if (code || store->late_end == INT64_MIN || from_us >= store->late_end * TB_US_PER_DAY) return code;
+    const int64_t values[3] = {segment, from_us, store->late_end * TB_US_PER_DAY};
     tb__late_row row = {.slots = 0};
     sqlite3_stmt *s;
     bool more = true;
-    code = tb__sql_ints(store, TB__SQL_GAUGE_LATE, values, 2, &s, err);
+    code = tb__sql_ints(store, TB__SQL_GAUGE_LATE, values, 3, &s, err);
     while (!code && !(code = tb__step(store, s, &more, err)) && more) {
         code = note_value(store, s, &row, err);
         if (code) sqlite3_reset(s);
