@@ -8,7 +8,7 @@
 /* Enough lines for every entry to make its own. */
 static tb_code make_room(tb__draft *d)
 {
-    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 4;
+    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + d->in->n_fees + 4;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -22,6 +22,7 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_optimizers(d);
     if (!code) code = tb__bill_balancer_fees(d);
     if (!code) code = tb__bill_requests(d);
+    if (!code) code = tb__bill_recurring(d);
     if (!code) code = tb__bill_discount(d);
     if (!code) code = tb__bill_commit(d);
     if (!code) code = tb__bill_minimum(d);
@@ -100,6 +101,18 @@ static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_
     return TB_OK;
 }
 
+/* Lines of fees stand by the id of what has them, which may be an account or a load balancer. */
+static tb_code add_fees(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = find_line(bill, TB_LINE_FEE, zone); !code && i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        if (line->kind != TB_LINE_FEE || line->id != zone) break;
+        if (strncmp(line->resource, "zone:", 5) == 0) code = tb__name_line(line, tb_sum_add(sum, line->exact, err), err);
+    }
+    return code;
+}
+
 static tb_code add_share(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
 {
     size_t at = find_line(bill, TB_LINE_VOLUME, INT64_MIN);
@@ -124,6 +137,7 @@ tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret, tb_
     if (!code) code = add_share(bill, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OPTIMIZER, zone, &sum, err);
+    if (!code) code = add_fees(bill, zone, &sum, err);
     if (code) return code;
     *ret = sum;
     return TB_OK;

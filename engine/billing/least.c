@@ -69,7 +69,7 @@ static tb_code lift_to(tb__draft *d, tb_line_kind kind, least_fn least)
 {
     tb_decimal lines;
     tb_error *err = d->err;
-    tb_code code = tb__sum_rounded(d, &lines);
+    tb_code code = tb__sum_counted(d, &lines);
     if (code) return code;
     bool reached = is_reached(d, least, lines);
     if (d->bare && reached) return TB_OK;
