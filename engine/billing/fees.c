@@ -114,10 +114,13 @@ static bool of_one_line(const tb_bill_fee *a, const tb_bill_fee *b)
            a->credit == b->credit && strcmp(a->id, b->id) == 0;
 }
 
-static const tb_bill_item *fee_item(tb__draft *d, const tb_fee *fee)
+/* With texts of its own: the bill may outlive its books. */
+static const tb_bill_item *fee_item(tb__draft *d, const tb_fee *from)
 {
     tb_bill_item *item = tb__arena_take(&d->arena, sizeof *item);
-    if (!item) return NULL;
+    tb_fee *fee = tb__arena_take(&d->arena, sizeof *fee);
+    if (!item || !fee) return NULL;
+    *fee = *from;
     *item = (tb_bill_item){.id = fee->id, .name = fee->name, .unit = "second", .charge = fee->charge, .ledger_code = "",
                            .unece = "", .per_unit = fee->yearly ? "year" : "month"};
     return item;
