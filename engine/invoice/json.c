@@ -170,7 +170,10 @@ static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction 
     text_if(out, "per_unit", item->per_unit);
     if (corrects) period(out, line->period_month);
     units(out, "quantity", line->quantity);
-    text(out, "region", line->region);
+    if (origin == TB_LINE_METER && !line->region[0])
+        tb_buf_str(out, ",\"region\":\"\"");
+    else
+        text(out, "region", line->region);
     text(out, "resource", line->resource);
     put_shares(out, line, digits);
     put_tiers(out, line);

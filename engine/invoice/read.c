@@ -109,8 +109,8 @@ static void read_text(reader *r, uint32_t object, const char *name, char *out, s
     out[0] = 0;
     if (!at || r->doc.nodes[at].type == TB__NULL) return;
     const tb__node *node = &r->doc.nodes[at];
-    if (node->type != TB__STRING || node->len == 0 || node->len >= size) {
-        bad(r, at, "\"%s\" is no text of 1 to %zu bytes.", name, size - 1);
+    if (node->type != TB__STRING || node->len >= size) {
+        bad(r, at, "\"%s\" is no text of at most %zu bytes.", name, size - 1);
         return;
     }
     memcpy(out, node->text, node->len);

@@ -94,7 +94,7 @@ class Price:
         self.tiers = []
         for i in range(n):
             price = Fraction(rng.randrange(0, 2000), 10**rng.randrange(0, 6))
-            flat = Fraction(rng.randrange(0, 300), 100) if rng.random() < 0.2 else Fraction(0)
+            flat = Fraction(rng.randrange(1, 300), 100) if rng.random() < 0.2 and not shape["one"] else Fraction(0)
             self.tiers.append((([start] + ends)[i], ends[i] if i < n - 1 else None, price, flat))
 
     def json(self, one):
@@ -387,12 +387,14 @@ class History:
             for d in documents[a.id]:
                 for line in d["lines"]:
                     if line["kind"] == "correction" or d["kind"] == "credit_note":
-                        correction += Fraction(line["amount"]) * (-1 if d["kind"] == "credit_note" and Fraction(line["amount"]) > 0 else 1)
+                        correction += Fraction(line["amount"])
                         continue
-                    key = line["kind"], line["meter"], line["resource"], line["region"]
+                    key = line["kind"], line["meter"], line["resource"], line["region"] if line["kind"] == "meter" else ""
                     got[key] = Fraction(line["exact"]), Fraction(line["amount"]), None if line["kind"] == "minimum" else int(line["quantity"])
                     assert sum(Fraction(t["amount"]) for t in line["tiers"]) == Fraction(line["exact"]), (a.id, key, line)
-            assert got == want, (a.id, month, sorted(set(got.items()) ^ set(want.items())))
+            if not documents[a.id] and not any(v[1] for v in want.values()):
+                want = {}  # nothing is due: no document
+            assert got == want, (a.id, month, sorted(set(got.items()) ^ set(want.items()), key=repr))
             late = Fraction(0)
             for earlier in a.owed:
                 now = sum(v[1] for v in a.lines(earlier, self.books).values())
