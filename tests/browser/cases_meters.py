@@ -1,4 +1,5 @@
 """Meters: what the page says is what the API says; one meter by resource and by a dimension; its line in Billing."""
+import json
 from decimal import Decimal
 
 from pages import ConsoleCase, axe
@@ -54,10 +55,10 @@ class Meters(ConsoleCase):
 
     def test_billing_and_an_invoice_have_meters_by_their_names(self):
         page = self.signed_in("user", "/billing")
-        billing = self.server.get("/billing").json()
+        billing = json.loads(self.server.get("/billing").body, parse_float=Decimal)
         found = page.find("[data-field=MonthlyChargesStorage]")
-        self.assertEqual(Decimal(page.script("return arguments[0].dataset.value", found)), Decimal(str(billing["MonthlyChargesStorage"])))
+        self.assertEqual(Decimal(page.script("return arguments[0].dataset.value", found)), billing["MonthlyChargesStorage"])
         self.open(page, "/billing/2026-000010")
-        self.assertIn("Edge script requests", page.text("main tbody"))
-        self.assertIn("Transit port", page.text("main tbody"))
+        self.assertIn("Edge script requests", page.text("main"))
+        self.assertIn("Transit port", page.text("main"))
         self.assertEqual(axe(page), [])
