@@ -246,8 +246,6 @@
                   " AND n.at_us>g.at_us AND n.gone_version=" TB__FOR_EVER ")," TB__FOR_EVER ") FROM gauge g" \
                   " CROSS JOIN meter_series m ON m.id=g.series WHERE g.segment=?1 AND g.at_us>=?2 AND g.at_us<?3" \
                   " ORDER BY g.series,g.at_us")                                                    \
-    X(GAUGE_FIRST, "SELECT coalesce(min((SELECT min(at_us) FROM gauge WHERE series=m.id))," TB__FOR_EVER ")" \
-                   " FROM meter_series m WHERE m.account=?1")                                                           \
     /* from ?2, with the last one before it, to ?3; of several of one moment the last counts */    \
     X(GAUGE_VALUES,                                                                                \
       "SELECT at_us,value FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
