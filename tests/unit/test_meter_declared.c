@@ -144,14 +144,15 @@ START_TEST(a_resource_has_an_account)
 {
     fixture f;
     tb_error err = {0};
-    int64_t account = -1;
+    int64_t account = -1, segment = 0;
     fixture_init(&f);
     apply(&f, CATALOG(REQUESTS), 0);
-    ok(tb_store_meter_account(f.store, "script", "s", &account, &err));
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 0);
-    sql(&f, "INSERT INTO meter_resource(noun,name,account)VALUES('script','s',1)");
-    ok(tb_store_meter_account(f.store, "script", "s", &account, &err));
+    sql(&f, "INSERT INTO meter_resource(noun,name,account,segment)VALUES('script','s',1,5)");
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 1);
+    ck_assert_int_eq(segment, 5);
     fixture_release(&f);
 }
 END_TEST

@@ -1,137 +1,133 @@
-"""Meters where a user meets them beside the invoice: the example book of public prices, alerts, what-ifs."""
+"""A month of meters, from usage lines to invoices, corrections and explanations; sums are made here by themselves."""
 import json
-import os
 import unittest
-from pathlib import Path
+from datetime import datetime, timezone
+from fractions import Fraction
 
-from tool import Case
+from money import Ledger
 
-SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[3])
-EXAMPLES = SOURCE / "docs/examples"
+METERS = [
+    {"meter": "requests", "name": "Edge script requests", "kind": "counter", "unit": "request", "resource": "script",
+     "dimensions": ["region"]},
+    {"meter": "storage", "name": "Storage", "kind": "gauge", "unit": "byte", "display": {"unit": "GB", "per": "1000000000"},
+     "resource": "zone", "dimensions": ["region"]},
+    {"meter": "port", "name": "Transit", "kind": "sample", "unit": "byte", "interval": 300, "resource": "port"}]
+BOOK = {"book": "m", "currency": "USD", "effective_from": "2026-02-01T00:00:00Z",
+        "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}},
+        "meters": {
+            "requests": {"per": "1000", "mode": "graduated", "tiers": [{"from": "0", "to": "5", "price": "2"},
+                                                                     {"from": "5", "to": None, "price": "1"}]},
+            "storage": {"per": "GB", "time": "hour", "by": "region", "prices": {"DE": {"price": "0.5"}, "*": {"price": "1"}}},
+            "port": {"percentile": "95", "per": "Mbps", "tiers": [{"from": "0", "to": None, "price": "0.25"}]}}}
+CATALOG = {"accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}], "meters": METERS}
+SEPTEMBER, OCTOBER = "2026-09-01T00:00:00Z", "2026-10-05T12:00:00Z"
+NOVEMBER, DECEMBER, JANUARY = "2026-11-03T12:00:00Z", "2026-12-03T12:00:00Z", "2027-01-03T12:00:00Z"
 GB = 10**9
-DECEMBER = "2026-12-03T12:00:00Z"
 
 
-def line(meter, resource, value, at="2026-11-01T00:00:00Z", **dimensions):
-    counts = meter in ("websocket_minutes", "container_cpu", "container_egress")
-    return {"meter": meter, "account": 1, "resource": resource, "hour" if counts else "time": at, "value": value,
-            **({"dimensions": dimensions} if dimensions else {})}
+def seconds(text):
+    return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp())
 
 
-USAGE = [
-    {"zone": 101, "hour": "2026-11-03T05:00:00Z", "region": "DE", "bytes": 300 * GB},
-    line("websocket_minutes", "101", 10_000_000),
-    line("container_cpu", "pod-1", 36_000),
-    line("container_memory", "pod-1", 100_000_000), line("container_memory", "pod-1", 0, "2026-11-11T00:00:00Z"),
-    line("container_ip", "shop", 3, "2026-11-16T00:00:00Z"),
-    line("container_volume", "data", 50 * GB),
-    line("container_egress", "pod-1", 100 * GB, region="EU"), line("container_egress", "pod-1", 10 * GB, region="ASIA"),
-    *(line("storage_standard", "films", 100 * GB, replica=str(n)) for n in (1, 2, 3)),
-    line("storage_edge", "films", 10 * GB, region="DE"), line("storage_edge", "films", 10 * GB, region="NY"),
-]
-# kind, meter, region, amount: 128 MB for 240 hours, half a month of three addresses, the third replica at half the price
-LINES = [
-    ("bandwidth", None, "EU", "3.00"),
-    ("meter", "container_cpu", "", "0.20"),
-    ("meter", "container_egress", "ASIA", "0.30"),
-    ("meter", "container_egress", "EU", "1.00"),
-    ("meter", "container_ip", "", "3.00"),
-    ("meter", "container_memory", "", "0.15"),
-    ("meter", "container_volume", "", "5.00"),
-    ("meter", "storage_edge", "", "0.40"),
-    ("meter", "storage_standard", "1", "1.00"),
-    ("meter", "storage_standard", "2", "1.00"),
-    ("meter", "storage_standard", "3", "0.50"),
-    ("meter", "websocket_minutes", "", "2.35"),
-]
-
-
-class Meters(Case):
+class Meters(Ledger):
     def setUp(self):
-        super().setUp()
-        self.catalog = json.loads((EXAMPLES / "public-meters.json").read_text())
-        self.apply(json.dumps(self.catalog), now="2026-11-01T00:00:00Z")
-        self.run_tool("book", "--db", "t.db", str(EXAMPLES / "public-prices.json"), now="2026-11-01T00:00:00Z")
-        self.use(*USAGE)
+        super(Ledger, self).setUp()
+        self.apply(json.dumps(CATALOG), now=SEPTEMBER)
+        self.run_tool("book", "--db", "t.db", self.write("book.json", json.dumps(BOOK)), now=SEPTEMBER)
 
-    def use(self, *rows, now=DECEMBER):
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        self.run_tool("import", "--db", "t.db", "-", stdin=text.encode(), now=now)
+    def send(self, *lines, now=NOVEMBER, name=None):
+        body = "".join(json.dumps({"account": 1, **line}) + "\n" for line in lines)
+        path = self.write(name or f"lines-{hash(body) & 0xffffffff}.ndjson", body)
+        self.run_tool("import", "--db", "t.db", path, now=now)
+        return path
 
-    def draft(self, now=DECEMBER):
-        done = self.run_tool("invoice", "--db", "t.db", "--month", "2026-11", "--account", 1, now=now)
-        return json.loads(done.out)["invoices"][0]
+    def requests(self, hour, value, region="DE", resource="s-1"):
+        return {"meter": "requests", "resource": resource, "hour": hour, "dimensions": {"region": region}, "value": value}
 
-    def test_the_public_prices_bill_what_they_list(self):
-        draft = self.draft()
-        self.assertEqual([(one["kind"], one.get("meter"), one["region"] or "", one["amount"]) for one in draft["lines"]], LINES)
-        self.assertEqual((draft["unpriced"], draft["subtotal"]), ([], "17.90"))
-        memory, = (one for one in draft["lines"] if one.get("meter") == "container_memory")
-        self.assertEqual((memory["quantity"], memory["exact"]), (str(128_000_000 * 240 * 3600), "0.1536"))
+    def storage(self, time, value, region="DE", resource="z-1"):
+        return {"meter": "storage", "resource": resource, "time": time, "dimensions": {"region": region}, "value": value}
 
-    # --- alerts ---
+    def lines(self, document):
+        return {(one["kind"], one["resource"], one["region"]): (one["quantity"], one["amount"]) for one in document["lines"]}
 
-    def raised(self, now):
-        self.run_tool("alerts", "--db", "t.db", "--evaluate", now=now)
-        listed = json.loads(self.run_tool("alerts", "--db", "t.db", "--format", "json", now=now).out)
-        return sorted(one["alert"] for one in listed["alerts"] if one["cleared"] is None)
+    def explain(self, line, *words, month="2026-10", now=DECEMBER):
+        return json.loads(self.run_tool("invoice", "--db", "t.db", "--month", month, "--account", 1, "--explain", line, *words, now=now).out)
 
-    def test_an_alert_looks_at_a_meter(self):
-        rule = {"kind": "usage", "meter": "container_cpu", "above": "36000"}
-        self.catalog["accounts"][0]["alerts"] = [
-            {"id": "cpu", **rule}, {"id": "bytes", "kind": "usage", "above": str(300 * GB)},
-            {"id": "disk", "kind": "usage", "meter": "container_volume", "above": str(50 * GB * 86400)}]
-        self.apply(json.dumps(self.catalog), now="2026-11-01T00:00:00Z")
-        self.assertEqual(self.raised("2026-11-01T23:59:59Z"), [])
-        self.assertEqual(self.raised("2026-11-02T00:00:01Z"), ["disk"])
-        self.use(line("container_cpu", "pod-1", 1, "2026-11-02T00:00:00Z"))
-        self.assertEqual(self.raised("2026-11-02T00:30:00Z"), ["cpu", "disk"])
+    def month(self):
+        """4,000 requests, then 3,000 more; 2 GB for 100 hours in DE; 1 GB from August on in US."""
+        self.send(self.requests("2026-10-03T05:00:00Z", 4000), self.requests("2026-10-09T07:00:00Z", 500),
+                  self.requests("2026-10-09T08:00:00Z", 2500, region="US"),
+                  self.storage("2026-08-01T00:00:00Z", GB, region="US"),
+                  self.storage("2026-10-01T00:00:00Z", 2 * GB), self.storage("2026-10-05T04:00:00Z", 0),
+                  *({"meter": "port", "resource": "p-1", "time": f"2026-10-{1 + i // 24:02}T{i % 24:02}:10:00Z", "value": 375 * 10**6}
+                    for i in range(500)))
 
-    def test_an_account_sets_an_alert_on_a_meter_that_there_is(self):
-        words = ("alert", "set", "--db", "t.db", "mine", "--account", 1, "--kind", "usage", "--above", "5")
-        self.run_tool(*words, "--meter", "container_ip")
-        listed = json.loads(self.run_tool("alert", "list", "--db", "t.db", "--account", 1, "--format", "json").out)
-        self.assertEqual([(one["id"], one["meter"], one["own"]) for one in listed["alerts"]], [("mine", "container_ip", True)])
-        self.assertIn("container_ip", self.run_tool(*words, "--meter", "container_ips", status=2).err)
-        self.assertIn("meter", self.run_tool("alert", "set", "--db", "t.db", "low", "--account", 1, "--kind", "balance",
-                                             "--below", "5", "--meter", "container_ip", status=2).err)
+    def test_a_month_of_meters_is_billed_and_explained(self):
+        self.month()
+        document, = self.finalize("--account", 1)
+        self.assertEqual(self.lines(document), {
+            ("meter", "meter:port", ""): ("375000000", "2.50"),  # 10 Mbit/s; 500 of 8,928 intervals are more than 446
+            ("meter", "meter:requests", ""): ("7000", "12.00"),
+            ("meter", "meter:storage", "DE"): (str(2 * GB * 100 * 3600), "100.00"),
+            ("meter", "meter:storage", "US"): (str(GB * 31 * 86400), "744.00")})
+        self.verify()
+        numbers = {one["resource"] + one["region"]: one["line"] for one in document["lines"]}
+        told = self.explain(numbers["meter:requests"])
+        self.assertEqual((told["sum"], told["agrees"]), ("7000", True))
+        self.assertEqual([(one["day"][:10], one["quantity"]) for one in told["days"]], [("2026-10-03", "4000"), ("2026-10-09", "3000")])
+        self.assertEqual([(one["hour"], one["before"], one["after"]) for one in told["crossings"]],
+                         [("2026-10-09T08:00:00Z", "4500", "7000")])
+        told = self.explain(numbers["meter:storageDE"])
+        self.assertEqual((told["sum"], told["agrees"], len(told["days"])), (str(2 * GB * 100 * 3600), True, 5))
+        self.assertEqual(told["days"][4]["quantity"], str(2 * GB * 4 * 3600))
+        told = self.explain(numbers["meter:port"])
+        self.assertEqual((told["agrees"], told["line"]["evidence"]["from"][:10]), (True, "2026-10-01"))
 
-    # --- what-ifs ---
+    def test_an_account_whose_gauge_holds_on_is_billed_each_month(self):
+        self.send(self.storage("2026-08-01T00:00:00Z", GB))
+        for month, now, hours in (("2026-10", NOVEMBER, 744), ("2026-11", DECEMBER, 720)):
+            document, = self.finalize(month=month, now=now)
+            self.assertEqual(self.lines(document), {("meter", "meter:storage", "DE"): (str(GB * hours * 3600), f"{hours * 0.5:.2f}")})
+        self.verify()
 
-    def whatif(self, **scenario):
-        done = self.run_tool("whatif", "--db", "t.db", "--from", "2026-11", "--to", "2026-11", "--no-store", "--format", "json",
-                             "-", stdin=json.dumps({"scenario": "s", "base": "public-2026", **scenario}).encode(), now=DECEMBER)
-        one, = json.loads(done.out)["scenarios"]
-        return one["before"], one["after"], done.err
+    def test_late_usage_and_withdrawn_values_are_corrected(self):
+        self.month()
+        late = self.send(self.storage("2026-10-31T00:00:00Z", 3 * GB), name="value.ndjson")
+        self.finalize("--account", 1)
+        self.send(self.requests("2026-10-20T00:00:00Z", 1000), now="2026-11-10T00:00:00Z")
+        self.send(self.storage("2026-10-30T00:00:00Z", GB), now="2026-11-11T00:00:00Z")  # a day at 1 GB
+        self.run_tool("withdraw", "--db", "t.db", late, now="2026-11-12T00:00:00Z")      # so it is two days, and November
+        document, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        corrections = [(one["resource"], one["region"], one["quantity"], one["amount"]) for one in document["lines"] if one["kind"] == "correction"]
+        billed, due = 2 * GB * 100 * 3600 + 3 * GB * 86400, 2 * GB * 100 * 3600 + GB * 2 * 86400
+        self.assertEqual(corrections, [("meter:requests", "", "1000", "1.00"),
+                                       ("meter:storage", "DE", str(due - billed), f"{(due - billed) / GB / 3600 * 0.5:.2f}")])
+        self.assertEqual(self.lines(document)["meter", "meter:storage", "DE"], (str(GB * 30 * 86400), "360.00"))
+        self.verify()
+        self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=JANUARY).out)["late"], [])
 
-    def test_a_scenario_changes_a_meters_usage_and_its_price(self):
-        self.assertEqual(self.whatif(usage=[{"meter": "container_volume", "factor": "1.10"}])[:2], ("17.90", "18.40"))
-        self.assertEqual(self.whatif(usage=[{"product": "bandwidth", "factor": "2"}])[:2], ("17.90", "20.90"))
-        self.assertEqual(self.whatif(usage=[{"factor": "0"}])[:2], ("17.90", "1.00"))
-        self.assertEqual(self.whatif(patch={"meters": {"container_ip": {"price": "3"}}})[:2], ("17.90", "19.40"))
-        self.assertEqual(self.whatif(patch={"meters": {"storage_standard": {"prices": {"3": {"price": "0.01"}}}}})[:2],
-                         ("17.90", "18.40"))
-        before, after, said = self.whatif(usage=[{"meter": "nothing", "factor": "2"}])
-        self.assertEqual((before, after), ("17.90", "17.90"))
-        self.assertIn("there is no meter nothing", said)
+    def test_a_late_value_that_changes_nothing_is_not_late(self):
+        self.send(self.storage("2026-10-01T00:00:00Z", GB))
+        self.finalize("--account", 1)
+        self.send(self.storage("2026-10-15T00:00:00Z", GB), now="2026-11-10T00:00:00Z")
+        self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=DECEMBER).out)["late"], [])
 
-    # --- the forecast ---
+    def test_windows_sum_to_the_month(self):
+        self.month()
 
-    def test_the_forecast_has_meters_at_the_months_end(self):
-        done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
-        forecast = json.loads(done.out)
-        held, half = 50 * GB * 86400, 15
-        self.assertEqual({one["meter"]: (one["so_far"], one["month"], one["net"]) for one in forecast["meters"]}, {
-            "container_cpu": ("36000", "72000", "0.40"), "container_egress": (str(110 * GB), str(220 * GB), "2.60"),
-            "container_memory": (str(128_000_000 * 240 * 3600),) * 2 + ("0.15",),
-            "container_volume": (str(held * half), str(held * 30), "5.00"),
-            "storage_edge": (str(20 * GB * 86400 * half), str(20 * GB * 86400 * 30), "0.40"),
-            "storage_standard": (str(300 * GB * 86400 * half), str(300 * GB * 86400 * 30), "2.50"),
-            "websocket_minutes": ("10000000", "20000000", "4.70")})
-        # and the traffic, which was there on one day: 300 GB at least
-        self.assertGreaterEqual(float(forecast["money"]["net"]["p5"]), 15.75 + 3)
-        table = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "table", now="2026-11-16T00:00:00Z").out
-        self.assertRegex(table, r"websocket_minutes, connection-minute +10000000 +20000000")
+        def usage(meter, *words):
+            out = self.run_tool("meter", "usage", meter, "--db", "t.db", "--from", "2026-10-01", "--to", "2026-11-01", "--format", "json",
+                                *words, now=NOVEMBER).out
+            return json.loads(out)["data"]
+        for window in ("HOUR", "DAY", "MONTH"):
+            for meter, total in (("requests", 7000), ("storage", 2 * GB * 100 * 3600 + GB * 31 * 86400)):
+                self.assertEqual(sum(int(one["value"]) for one in usage(meter, "--window", window)), total, (meter, window))
+        self.assertEqual(sum(int(one["value"]) for one in usage("port")), 500 * 375 * 10**6)
+        self.assertEqual([one["value"] for one in usage("port", "--window", "MONTH")], ["375000000"])
+        self.assertEqual(usage("port", "--window", "MONTH", "--percentile", "94"), [])
+        by_region = {one["dimensions"]["region"]: int(one["value"]) for one in usage("storage", "--window", "MONTH", "--group-by", "region")}
+        self.assertEqual(by_region, {"DE": 2 * GB * 100 * 3600, "US": GB * 31 * 86400})
+        self.assertEqual(Fraction(by_region["DE"], GB * 3600) * Fraction(1, 2), 100)
 
 
 if __name__ == "__main__":
