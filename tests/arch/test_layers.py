@@ -73,7 +73,7 @@ SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli"
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
     "metrics": "model", "catalog": "model", "pullzone": "model", "party": "model", "key": "model",
-    "intake": "intake",
+    "intake": "intake", "cloudevents": "intake",
     "rollup": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
