@@ -38,7 +38,7 @@ static bool refuse_key(reader *r, const tb__node *key, const char *sentence)
     return false;
 }
 
-static bool is(const tb__node *node, const char *text)
+static bool says(const tb__node *node, const char *text)
 {
     return tb__node_is(node, text, strlen(text));
 }
@@ -86,15 +86,15 @@ static bool read_data(reader *r)
         return refuse(r, r->data ? "\"data\" must be an object with \"value\"." : "\"data\" is missing.");
     for (uint32_t key = r->data_at + 1; key != r->data->next; key = nodes[key + 1].next) {
         int64_t number = 0;
-        if (is(&nodes[key], "account")) {
+        if (says(&nodes[key], "account")) {
             if (!copy_whole(&nodes[key + 1], 1, INT64_MAX, &r->event.line.account))
                 return refuse(r, "\"account\" must be a whole number from 1 to 2^63-1.");
-        } else if (is(&nodes[key], "value")) {
+        } else if (says(&nodes[key], "value")) {
             if (!copy_whole(&nodes[key + 1], 0, TB_METER_VALUE_LARGEST, &number))
                 return refuse(r, "\"value\" must be a whole number from 0 to 10^18.");
             r->event.line.value = (uint64_t)number;
             value = true;
-        } else if (is(&nodes[key], "dimensions")) {
+        } else if (says(&nodes[key], "dimensions")) {
             if (!read_dimensions(r, key + 1)) return false;
         } else {
             return refuse_key(r, &nodes[key], "is not a key of an event's data.");
@@ -123,13 +123,13 @@ static bool read_event(reader *r, uint32_t object)
         const tb__node *value = &nodes[key + 1];
         if (value->type == TB__NULL) continue;
         const tb_text text = value->type == TB__STRING ? (tb_text){value->text, value->len} : (tb_text){0};
-        if (is(&nodes[key], "specversion")) r->version = text.len && is(value, "1.0");
-        else if (is(&nodes[key], "id")) r->event.id = text;
-        else if (is(&nodes[key], "source")) r->event.source = text;
-        else if (is(&nodes[key], "type")) r->type = value;
-        else if (is(&nodes[key], "subject")) r->subject = value;
-        else if (is(&nodes[key], "time")) r->time = value;
-        else if (is(&nodes[key], "data")) r->data = value, r->data_at = key + 1;
+        if (says(&nodes[key], "specversion")) r->version = text.len && says(value, "1.0");
+        else if (says(&nodes[key], "id")) r->event.id = text;
+        else if (says(&nodes[key], "source")) r->event.source = text;
+        else if (says(&nodes[key], "type")) r->type = value;
+        else if (says(&nodes[key], "subject")) r->subject = value;
+        else if (says(&nodes[key], "time")) r->time = value;
+        else if (says(&nodes[key], "data")) r->data = value, r->data_at = key + 1;
     }
     if (!r->version) return refuse(r, "\"specversion\" must be \"1.0\".");
     if (!r->event.id.len) return refuse(r, "\"id\" must be a text, and not empty.");
@@ -146,7 +146,7 @@ static bool has_version(const tb__document *doc, uint32_t object)
     const tb__node *nodes = doc->nodes;
     if (nodes[object].type != TB__OBJECT) return false;
     for (uint32_t key = object + 1; key != nodes[object].next; key = nodes[key + 1].next)
-        if (is(&nodes[key], "specversion")) return true;
+        if (says(&nodes[key], "specversion")) return true;
     return false;
 }
 

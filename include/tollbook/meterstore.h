@@ -6,7 +6,6 @@
 #ifndef TOLLBOOK_METERSTORE_H
 #define TOLLBOOK_METERSTORE_H
 
-#include "tollbook/event.h"
 #include "tollbook/meter.h"
 #include "tollbook/rollup.h"
 #include "tollbook/store.h"
@@ -55,31 +54,6 @@ TB_MUST_USE tb_code tb_store_add_meters(tb_store *store, const tb_meter_usage *u
                                         tb_error *err);
 /* Takes usage of a withdrawn segment out again. */
 TB_MUST_USE tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *usage, int64_t segment, tb_error *err);
-
-/* --- ids of events --- */
-
-/* A (source, id) names an event. Kept is a hash of it under a secret of the store (tb_store_event_id_secret). */
-typedef struct tb_event_id {
-    tb_hash128 hash;
-    int64_t account, month; /* of the event */
-    uint32_t index;         /* the caller's; of two with one hash the lower one comes first */
-    bool known;             /* it was taken before, or stands in this list before */
-} tb_event_id;
-
-/* The store's secret; `random` becomes it where there is none, in a transaction of its own. */
-TB_MUST_USE tb_code tb_store_event_id_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
-                                             uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err);
-/* sender: the account of the sender's key. */
-tb_hash128 tb_event_id_hash(const uint8_t secret[TB_EVENT_SECRET], int64_t sender, tb_text source, tb_text id);
-/* Sorts the ids by hash and index, and sets `known`. */
-TB_MUST_USE tb_code tb_store_look_up_event_ids(tb_store *store, tb_event_id *ids, size_t n, tb_error *err);
-/* Adds those that are not known, in the caller's transaction. The list is sorted. */
-TB_MUST_USE tb_code tb_store_add_event_ids(tb_store *store, const tb_event_id *ids, size_t n, tb_error *err);
-/* Deletes ids of months that ended 35 days ago, where all accounts with events in the month are settled for it; a part, in
- * the caller's transaction. *ret_more: there are more. */
-TB_MUST_USE tb_code tb_store_expire_event_ids(tb_store *store, int64_t now_us, bool *ret_more, tb_error *err);
-/* Whether the month's ids are gone: its events must be refused. */
-TB_MUST_USE tb_code tb_store_event_ids_gone(tb_store *store, int64_t month, bool *ret_gone, tb_error *err);
 
 /* --- reading --- */
 

@@ -73,7 +73,8 @@ SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli"
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
     "metrics": "model", "catalog": "model", "pullzone": "model", "party": "model", "key": "model",
-    "intake": "intake", "cloudevents": "intake",
+    "intake": "intake",
+    "cloudevents": "intake", "eventids": "store",
     "rollup": "rollup",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",

@@ -28,7 +28,6 @@
 #define FILTER_LINE  8 /* words: a look touches one cache line */
 #define FILTERS_MOST ((size_t)256 << 20)
 #define FILTER_LARGE (INT64_C(1) << 16) /* one filter of more ids is made from a run in one call */
-#define KEPT_US      (35 * TB_US_PER_DAY)
 #define CHECKSUM     8
 
 struct tb__event_ids {
@@ -406,7 +405,7 @@ static int by_owner(const void *a, const void *b)
     return (x->account > y->account) - (x->account < y->account);
 }
 
-static tb_code add_month(tb_store *store, int64_t month, const tb_event_id *ids, size_t n, int64_t of_month, tb_error *err)
+static tb_code add_ids_of_month(tb_store *store, int64_t month, const tb_event_id *ids, size_t n, int64_t of_month, tb_error *err)
 {
     writing w;
     tb_code code = write_begin(&w, store, month, 0, of_month, err);
@@ -429,7 +428,7 @@ tb_code tb_store_add_event_ids(tb_store *store, const tb_event_id *ids, size_t n
         const bool last = i + 1 == fresh || of[i + 1].month != of[i].month;
         const int64_t row[2] = {of[i].month, of[i].account};
         if (last || of[i + 1].account != of[i].account) code = tb__run_ints(store, TB__SQL_EVENT_ID_MONTH_ADD, row, 2, err);
-        if (!code && last) code = add_month(store, of[i].month, ids, n, (int64_t)(i + 1 - from), err);
+        if (!code && last) code = add_ids_of_month(store, of[i].month, ids, n, (int64_t)(i + 1 - from), err);
         if (last) from = i + 1;
     }
     free(of);
@@ -453,7 +452,7 @@ static tb_code all_settled(tb_store *store, int64_t month, bool *ret, tb_error *
 
 tb_code tb_store_expire_event_ids(tb_store *store, int64_t now_us, bool *ret_more, tb_error *err)
 {
-    const int64_t before = tb_month_from_us(now_us - KEPT_US);
+    const int64_t before = tb_month_from_us(now_us - TB_EVENT_IDS_KEPT_US);
     struct tb__event_ids *all = NULL;
     int64_t *months = NULL;
     size_t n = 0, gone = 0;

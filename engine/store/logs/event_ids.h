@@ -3,7 +3,7 @@
 #define TOLLBOOK_STORE_EVENT_IDS_H
 
 #include "store/core/internal.h"
-#include "tollbook/meterstore.h"
+#include "tollbook/eventids.h"
 
 #define TB__ID_PAGE_BITS 14 /* a run has at most 2^14 pages */
 

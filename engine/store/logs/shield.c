@@ -1,6 +1,6 @@
 /* Shield events, wherever the usage plane (core/plane.h) keeps them; secrets of their tokens and of event ids. */
 #include "store/core/internal.h"
-#include "tollbook/meterstore.h"
+#include "tollbook/eventids.h"
 #include "tollbook/retain.h"
 
 #include <string.h>
