@@ -5,6 +5,7 @@
 #include "model/document.h"
 #include "tollbook/calendar.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,4 +194,39 @@ tb_code tb_cloud_events_read(tb_text body, tb_cloud_form form, int64_t now_us, t
     }
     tb__arena_release(&strings);
     return code;
+}
+
+/* --- lines --- */
+
+#define LINE_ROOM (TB__QUOTED_MAX(TB_METER_ID_MAX + TB_METER_RESOURCE_MAX + 4 * TB_METER_VALUE_MAX) + 256)
+
+static char *put_text(char *out, const char *text)
+{
+    const size_t len = strlen(text);
+    memcpy(out, text, len);
+    return out + len;
+}
+
+static char *put_quoted(char *out, const char *before, const char *text)
+{
+    return tb__quote(put_text(out, before), text, strlen(text));
+}
+
+void tb_cloud_event_line(const tb_meter_line *line, tb_meter_kind kind, tb_buf *out)
+{
+    const bool hourly = kind == TB_METER_COUNTER;
+    char *const from = tb_buf_room(out, LINE_ROOM), *at = from;
+    if (!from) return;
+    at = put_quoted(at, "{\"meter\":", line->meter);
+    if (line->account) at += snprintf(at, 40, ",\"account\":%" PRId64, line->account);
+    at = put_quoted(at, ",\"resource\":", line->resource);
+    at = put_text(at, hourly ? ",\"hour\":\"" : ",\"time\":\"");
+    tb_time_format(hourly ? tb_hour_from_us(line->time_us) * TB_US_PER_HOUR : line->time_us, at);
+    at = put_text(at + 20, line->n_dimensions ? "\",\"dimensions\":{" : "\"");
+    for (int i = 0; i < line->n_dimensions; i++) {
+        at = put_quoted(at, i ? "," : "", line->name[i]);
+        at = put_quoted(at, ":", line->value_of[i]);
+    }
+    at += snprintf(at, 40, "%s,\"value\":%" PRIu64 "}\n", line->n_dimensions ? "}" : "", line->value);
+    out->len += (size_t)(at - from);
 }

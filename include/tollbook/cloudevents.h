@@ -28,6 +28,10 @@ typedef tb_code (*tb_cloud_fn)(void *ctx, size_t index, const tb_cloud_event *ev
 TB_MUST_USE tb_code tb_cloud_events_read(tb_text body, tb_cloud_form form, int64_t now_us, tb_cloud_fn fn, void *ctx,
                                          tb_error *err);
 
+/* Appends the usage line that an event means for a meter of this kind, with its end (tb_meter_line_parse reads it). An event of
+ * a counter belongs to the hour of its time. */
+void tb_cloud_event_line(const tb_meter_line *line, tb_meter_kind kind, tb_buf *out);
+
 TB_API_END
 
 #endif

@@ -5,66 +5,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/jsontext.h"
-#include "base/list.h"
 #include "feed/run.h"
-#include "tollbook/calendar.h"
 
 #define EVENT_WEIGHT ((size_t)6000)
 #define LINES_MAX    ((size_t)256 << 20)
-#define LINE_ROOM    (TB__QUOTED_MAX(TB_METER_ID_MAX + TB_METER_RESOURCE_MAX + 4 * TB_METER_VALUE_MAX) + 256)
+
+typedef struct one {
+    tb_meter_line line;
+    bool skip; /* it is known, or refused */
+    char *why; /* NULL: it is not refused */
+} one;
 
 struct feed_cloud {
     feed_cloud_options options;
-    tb_meter_line *lines; /* of all events */
-    bool *skip;           /* those that are known, or refused */
-    size_t n, cap, cap_skip;
+    one *events;
     tb_event_id *ids; /* of those that parse */
-    size_t n_ids, cap_ids;
-    feed_cloud_refused *refused;
-    size_t n_refused, cap_refused;
-    tb_buf text; /* the lines of new events */
+    size_t n, n_ids, cap;
+    tb_buf text;     /* the lines of new events */
     uint32_t *index; /* of each of these lines: its event */
     size_t n_index;
+    feed_cloud_refused *refused;
+    size_t n_refused;
 };
 
 void feed_cloud_free(feed_cloud *c)
 {
     if (!c) return;
-    for (size_t i = 0; i < c->n_refused; i++)
-        free((char *)(uintptr_t)c->refused[i].why);
+    for (size_t i = 0; i < c->n; i++)
+        free(c->events[i].why);
     tb_buf_release(&c->text);
     free(c->refused);
-    free(c->lines);
+    free(c->events);
     free(c->index);
-    free(c->skip);
     free(c->ids);
     free(c);
 }
 
 static tb_code refuse_event(feed_cloud *c, size_t index, const char *why, tb_error *err)
 {
-    tb_code code = tb__grow(&c->refused, c->n_refused, &c->cap_refused, sizeof *c->refused, err);
-    char *copy = code ? NULL : strdup(why);
-    if (!copy) return code ? code : tb_no_memory(err);
-    c->refused[c->n_refused++] = (feed_cloud_refused){index, copy};
-    c->skip[index] = true;
-    return TB_OK;
+    one *event = &c->events[index];
+    event->skip = true;
+    event->why = strdup(why);
+    c->n_refused++;
+    return event->why ? TB_OK : tb_no_memory(err);
 }
 
 /* --- parsing --- */
 
+static tb_code make_room(feed_cloud *c, tb_error *err)
+{
+    const size_t cap = c->cap ? c->cap * 2 : 64;
+    one *events = realloc(c->events, cap * sizeof *events);
+    if (events) c->events = events;
+    tb_event_id *ids = events ? realloc(c->ids, cap * sizeof *ids) : NULL;
+    if (!ids) return tb_no_memory(err);
+    c->ids = ids;
+    c->cap = cap;
+    return TB_OK;
+}
+
 static tb_code take_event(void *ctx, size_t index, const tb_cloud_event *event, const char *refused, tb_error *err)
 {
     feed_cloud *c = ctx;
-    tb_code code = tb__grow(&c->lines, c->n, &c->cap, sizeof *c->lines, err);
-    if (!code) code = tb__grow(&c->skip, c->n, &c->cap_skip, sizeof *c->skip, err);
+    tb_code code = c->n == c->cap ? make_room(c, err) : TB_OK;
     if (code) return code;
-    c->skip[c->n] = false;
-    c->lines[c->n++] = event->line;
+    c->events[c->n++] = (one){.line = event->line};
     if (refused) return refuse_event(c, index, refused, err);
-    code = tb__grow(&c->ids, c->n_ids, &c->cap_ids, sizeof *c->ids, err);
-    if (code) return code;
     c->ids[c->n_ids++] = (tb_event_id){
         .hash = tb_event_id_hash(c->options.secret, c->options.sender, event->source, event->id),
         .account = event->line.account,
@@ -105,40 +111,6 @@ static const tb_meter *find_meter(const tb_directory *d, const char *id)
     return NULL;
 }
 
-static char *put(char *out, const char *text)
-{
-    const size_t len = strlen(text);
-    memcpy(out, text, len);
-    return out + len;
-}
-
-static char *put_quoted(char *out, const char *before, const char *text)
-{
-    return tb__quote(put(out, before), text, strlen(text));
-}
-
-/* Appends the event's line. A counter's event belongs to the hour of its time. */
-static void put_line(feed_cloud *c, const tb_directory *d, const tb_meter_line *line)
-{
-    const tb_meter *meter = find_meter(d, line->meter);
-    const bool hourly = meter && meter->kind == TB_METER_COUNTER;
-    const int64_t at_us = hourly ? tb_hour_from_us(line->time_us) * TB_US_PER_HOUR : line->time_us;
-    char *const from = tb_buf_room(&c->text, LINE_ROOM), *out = from;
-    if (!from) return;
-    out = put_quoted(out, "{\"meter\":", line->meter);
-    if (line->account) out += snprintf(out, 40, ",\"account\":%" PRId64, line->account);
-    out = put_quoted(out, ",\"resource\":", line->resource);
-    out = put(out, hourly ? ",\"hour\":\"" : ",\"time\":\"");
-    tb_time_format(at_us, out);
-    out = put(out + 20, line->n_dimensions ? "\",\"dimensions\":{" : "\"");
-    for (int i = 0; i < line->n_dimensions; i++) {
-        out = put_quoted(out, i ? "," : "", line->name[i]);
-        out = put_quoted(out, ":", line->value_of[i]);
-    }
-    out += snprintf(out, 40, "%s,\"value\":%" PRIu64 "}\n", line->n_dimensions ? "}" : "", line->value);
-    c->text.len += (size_t)(out - from);
-}
-
 /* --- taking --- */
 
 /* Months whose ids may go are looked at now, so that it does not depend on when the last look was. */
@@ -149,7 +121,7 @@ static tb_code refuse_gone(feed_cloud *c, tb_store *store, tb_error *err)
     bool gone = false, looked = false, more;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < c->n; i++) {
-        const int64_t of = c->skip[i] ? INT64_MAX : tb_month_from_us(c->lines[i].time_us);
+        const int64_t of = c->events[i].skip ? INT64_MAX : tb_month_from_us(c->events[i].line.time_us);
         if (of >= old) continue;
         if (!looked) code = tb_store_expire_event_ids(store, c->options.now_us, &more, err);
         looked = true;
@@ -171,18 +143,12 @@ static tb_code refuse_lines(feed_cloud *c, const feed_run *run, tb_error *err)
     const feed_rejects *rejects = &run->workers[0].rejects;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < rejects->n; i++) {
-        const feed_reject *one = &rejects->list[i];
-        const uint64_t line = feed_run_count(run, 0, 0, one->block) + one->line;
-        if (line > c->n_index) return tb_fail(err, TB_E_INTERNAL, "index", NULL);
-        code = refuse_event(c, c->index[line - 1], feed_reject_why(rejects, one), err);
+        const feed_reject *line = &rejects->list[i];
+        const uint64_t number = feed_run_count(run, 0, 0, line->block) + line->line;
+        if (number > c->n_index) return tb_fail(err, TB_E_INTERNAL, "index", NULL);
+        code = refuse_event(c, c->index[number - 1], feed_reject_why(rejects, line), err);
     }
     return code;
-}
-
-static int by_index(const void *a, const void *b)
-{
-    const feed_cloud_refused *x = a, *y = b;
-    return (x->index > y->index) - (x->index < y->index);
 }
 
 /* Accounts of events that leave them out, once their resources are in the store. */
@@ -191,7 +157,7 @@ static tb_code find_accounts(feed_cloud *c, tb_store *store, const tb_directory 
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < c->n_ids; i++) {
         tb_event_id *id = &c->ids[i];
-        const tb_meter_line *line = &c->lines[id->index];
+        const tb_meter_line *line = &c->events[id->index].line;
         const tb_meter *meter = id->known || id->account ? NULL : find_meter(d, line->meter);
         int64_t segment = 0;
         if (meter) code = tb_store_meter_resource(store, meter->noun, line->resource, &id->account, &segment, err);
@@ -232,6 +198,16 @@ static tb_code feed_lines(feed_cloud *c, tb_store *store, const tb_directory *d,
     return code;
 }
 
+static tb_code list_refused(feed_cloud *c, tb_error *err)
+{
+    size_t n = 0;
+    c->refused = malloc((c->n_refused + 1) * sizeof *c->refused);
+    if (!c->refused) return tb_no_memory(err);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->events[i].why) c->refused[n++] = (feed_cloud_refused){i, c->events[i].why};
+    return TB_OK;
+}
+
 tb_code feed_cloud_take(feed_cloud *c, tb_store *store, feed_cloud_report *ret_report, tb_error *err)
 {
     const tb_directory *d = NULL;
@@ -239,22 +215,25 @@ tb_code feed_cloud_take(feed_cloud *c, tb_store *store, feed_cloud_report *ret_r
     tb_code code = refuse_gone(c, store, err);
     if (!code) code = tb_store_look_up_event_ids(store, c->ids, c->n_ids, err);
     for (size_t i = 0; !code && i < c->n_ids; i++) {
-        if (!c->ids[i].known || c->skip[c->ids[i].index]) continue;
-        c->skip[c->ids[i].index] = true;
+        one *event = &c->events[c->ids[i].index];
+        if (!c->ids[i].known || event->skip) continue;
+        event->skip = true;
         duplicates++;
     }
     if (!code) code = tb_store_directory(store, false, &d, err);
     c->index = code ? NULL : malloc((c->n + 1) * sizeof *c->index);
     if (!code && !c->index) code = tb_no_memory(err);
     for (size_t i = 0; !code && i < c->n; i++) {
-        if (c->skip[i]) continue;
+        const tb_meter_line *line = &c->events[i].line;
+        if (c->events[i].skip) continue;
+        const tb_meter *meter = find_meter(d, line->meter);
+        tb_cloud_event_line(line, meter ? meter->kind : TB_METER_KIND_COUNT, &c->text);
         c->index[c->n_index++] = (uint32_t)i;
-        put_line(c, d, &c->lines[i]);
     }
     if (!code) code = tb_buf_check(&c->text, err);
     if (!code && c->n_index) code = feed_lines(c, store, d, err);
+    if (!code) code = list_refused(c, err);
     if (code) return code;
-    if (c->n_refused) qsort(c->refused, c->n_refused, sizeof *c->refused, by_index);
     *ret_report = (feed_cloud_report){.accepted = c->n_refused ? 0 : c->n_index,
                                       .duplicates = duplicates,
                                       .refused = c->refused,
