@@ -17,6 +17,7 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/error.h"
+#include "tollbook/meter.h"
 #include "tollbook/metrics.h"
 
 TB_API_BEGIN
@@ -72,7 +73,8 @@ typedef struct tb_hit {
     X(FORMAT, "not a line of the format that was given")                                           \
     X(TIME, "time cannot be read")                                                                 \
     X(HOST, "no pull zone has this hostname")                                                      \
-    X(HEAD, "head names other columns than the log's beginning")
+    X(HEAD, "head names other columns than the log's beginning")                                   \
+    X(METER, "does not agree with its meter or with its resource's account")
 
 typedef enum tb_reject_reason {
 #define TB_X(name, text) TB_REJECT_##name,
@@ -161,6 +163,13 @@ typedef struct tb_row {
  * "region" is the edge location code. */
 bool tb_row_parse(const char *line, size_t len, int64_t now_ms, tb_row *ret_row,
                   tb_reject *ret_reject, tb_error *err);
+
+/* Whether the line has a key "meter", so that it is a usage line of a meter. */
+bool tb_meter_line_is(const char *line, size_t len);
+/* Parses one usage line of a meter (meter.h); the rest is as of tb_row_parse. What the meter's declaration says is not
+ * checked here: tb_meter_line_check. */
+bool tb_meter_line_parse(const char *line, size_t len, int64_t now_ms, tb_meter_line *ret_line, tb_reject *ret_reject,
+                         tb_error *err);
 
 /* The layout of a request log: a format's name or its description, compiled once.
  *

@@ -110,7 +110,8 @@ bool tb_meter_charge_known(const char *charge);
 /* "MonthlyChargesStorage" */
 const char *tb_meter_charge_field(tb_meter_charge charge);
 
-/* One usage line. */
+/* One usage line: {"meter":"storage","account":3,"resource":"sz-1","time":"...","dimensions":{"region":"DE"},"value":5}.
+ * Read by tb_meter_line_parse (intake.h). */
 typedef struct tb_meter_line {
     char meter[TB_METER_ID_MAX + 1];
     int64_t account; /* 0: left out; the resource's is meant */
@@ -121,7 +122,26 @@ typedef struct tb_meter_line {
     bool hourly; /* the key is "hour"; else "time" */
     int64_t time_us;
     uint64_t value;
+    /* The byte in the line where the value of each key begins, from 1 on; 0: not known. */
+    struct tb_meter_line_at {
+        uint32_t meter, account, resource, time, dimensions;
+    } at;
 } tb_meter_line;
+
+/* What names a series. Dimensions are in the meter's order. All bytes behind the texts' ends are zero. */
+typedef struct tb_meter_key {
+    int64_t meter; /* tb_meter.number */
+    int64_t account;
+    char noun[TB_METER_NOUN_MAX + 1];
+    char resource[TB_METER_RESOURCE_MAX + 1];
+    char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1]; /* "" where the meter has none */
+} tb_meter_key;
+
+/* Checks a line against its meter: a counter's time is an hour, the others' is not; dimensions are those of the meter. ret_key:
+ * the account as the line says it. ret_at_us: a gauge's to the second, a sample's to the beginning of its interval.
+ * TB_E_BAD_LINE with field and byte. */
+TB_MUST_USE tb_code tb_meter_line_check(const tb_meter *meter, const tb_meter_line *line, tb_meter_key *ret_key,
+                                        int64_t *ret_at_us, tb_error *err);
 
 TB_API_END
 

@@ -6,8 +6,7 @@
 #ifndef TOLLBOOK_METERSTORE_H
 #define TOLLBOOK_METERSTORE_H
 
-#include "tollbook/meter.h"
-#include "tollbook/rollup.h"
+#include "tollbook/meterusage.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN
@@ -18,42 +17,24 @@ TB_API_BEGIN
 TB_MUST_USE tb_code tb_store_meters(tb_store *store, tb_meter **ret_meters, size_t *ret_n, tb_error *err);
 /* TB_E_NOT_FOUND: no such meter is declared; the message lists near names. */
 TB_MUST_USE tb_code tb_store_meter(tb_store *store, const char *id, tb_meter *ret_meter, tb_error *err);
-/* The account of a resource, 0: it was never seen. */
-TB_MUST_USE tb_code tb_store_meter_account(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
+/* Whether an account may get usage of meters: a catalogue declares it. *ret_resources: of meters, that it has. */
+TB_MUST_USE tb_code tb_store_meter_account(tb_store *store, int64_t account, bool *ret_declared, int64_t *ret_resources,
                                            tb_error *err);
+/* The account of a resource, 0: it was never seen. *ret_segment: the one that named it first. */
+TB_MUST_USE tb_code tb_store_meter_resource(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
+                                            int64_t *ret_segment, tb_error *err);
 
 /* --- usage --- */
 
-/* What names a series. Dimensions are in the meter's order, "" where it has none. */
-typedef struct tb_meter_key {
-    int64_t meter; /* tb_meter.number */
-    int64_t account;
-    char noun[TB_METER_NOUN_MAX + 1];
-    char resource[TB_METER_RESOURCE_MAX + 1];
-    char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
-} tb_meter_key;
-
-typedef struct tb_meter_value {
-    size_t key;
-    int64_t at_us;
-    uint64_t value;
-} tb_meter_value;
-
-/* The usage lines of a batch, or of one thread's part of it. */
-typedef struct tb_meter_usage {
-    const tb_meter_key *keys;
-    size_t n_keys;
-    tb_rollup *hours; /* counters and samples: rows of load balancers, id: 1 + index of the key */
-    const tb_meter_value *values; /* gauges, in the order of the input: of two of one moment the later one holds */
-    size_t n_values;
-} tb_meter_usage;
-
-/* Adds the usage in the caller's transaction, for the segment that the transaction makes. *ret_stale: a resource has got
- * another account since the lines were read, and nothing was added. Errors as of tb_store_add_usage. */
-TB_MUST_USE tb_code tb_store_add_meters(tb_store *store, const tb_meter_usage *usage, int64_t segment, bool *ret_stale,
-                                        tb_error *err);
-/* Takes usage of a withdrawn segment out again. */
-TB_MUST_USE tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *usage, int64_t segment, tb_error *err);
+/* Adds usage in the caller's transaction, to the running segment (tb_store_add_segment ends it). Parts are of one batch: see
+ * tb_meter_value.order. Several calls for one segment are one batch too: of a gauge's moment the later call holds.
+ * *ret_stale: a resource belongs to another account than a key says, and nothing was added. Errors as of
+ * tb_store_add_usage. */
+TB_MUST_USE tb_code tb_store_add_meters(tb_store *store, const tb_meter_usage *parts, size_t n, bool *ret_stale, tb_error *err);
+/* Takes usage of a withdrawn segment out again: counters and samples are subtracted, and all values of gauges that the segment
+ * brought do not count any more, so that earlier ones of their moments do again. Before tb_store_withdraw_segment. */
+TB_MUST_USE tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *parts, size_t n, int64_t segment,
+                                             tb_error *err);
 
 /* --- reading --- */
 

@@ -38,7 +38,8 @@ TB_MUST_USE tb_code tb_grid_merge(tb_grid *dst, const tb_grid *src, tb_error *er
 /* Merges all slots of src into one slot of dst: a day's hours into a month's day. */
 TB_MUST_USE tb_code tb_grid_fold(tb_grid *dst, unsigned slot, const tb_grid *src, tb_error *err);
 
-typedef enum tb_rollup_scope { TB_ROLLUP_ZONE, TB_ROLLUP_BALANCER } tb_rollup_scope;
+/* A rollup has zones and load balancers; the store counts series of meters, too. */
+typedef enum tb_rollup_scope { TB_ROLLUP_ZONE, TB_ROLLUP_BALANCER, TB_ROLLUP_METER } tb_rollup_scope;
 
 typedef struct tb_rollup tb_rollup;
 

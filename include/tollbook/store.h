@@ -366,6 +366,8 @@ typedef struct tb_directory {
     const struct tb_known_hosts *hosts;   /* of existing zones, system hostnames included; NULL: not requested */
     const struct tb_logged_zones *logged; /* zones that keep their log lines; NULL: none does */
     const struct tb_logged_zones *ever_logged; /* zones that ever kept lines, with all columns; NULL: none did */
+    const struct tb_meter *meters, *ever_meters; /* those that are declared, and all that ever were; ascending by id */
+    size_t n_meters, n_ever_meters;
 } tb_directory;
 /* Borrowed: valid until the catalogue changes or the transaction is rolled back; once retained, until it is
  * released. A writer returns the same directory until the catalogue changes, except for the first call that asks

@@ -30,8 +30,10 @@ static void show_progress(feed_run *run)
 }
 
 /* Records the result of the worker's block. */
-static void block_done(feed_run *run, const feed_worker *worker, tb_code code, const tb_error *err)
+static void block_done(feed_run *run, feed_worker *worker, tb_code code, const tb_error *err)
 {
+    worker->busy = false;
+    if (run->n_workers > 1) pthread_cond_broadcast(&run->block_done);
     run->counts[worker->number] = (uint32_t)worker->lines;
     run->lines += worker->lines;
     run->refused += worker->n_rejects;
@@ -94,7 +96,23 @@ static ending next_block(feed_run *run, feed_worker *worker)
     if (turn == FEED_TURN_END) return stopped(run) ? ENDED_STOPPED : ENDED_INPUT;
     worker->number = run->n_counts;
     run->counts[run->n_counts++] = 0;
+    worker->busy = true;
+    worker->in_turn = false;
     return NOT_ENDED;
+}
+
+void feed_run_turn(feed_run *run, feed_worker *worker)
+{
+    if (worker->in_turn) return;
+    pthread_mutex_lock(&run->lock);
+    for (size_t i = 0; i < run->n_workers;) {
+        const feed_worker *other = &run->workers[i++];
+        if (!other->busy || other->number >= worker->number) continue;
+        pthread_cond_wait(&run->block_done, &run->lock);
+        i = 0;
+    }
+    pthread_mutex_unlock(&run->lock);
+    worker->in_turn = true;
 }
 
 /* The worker's block is parsed. Where its packed lines have become many they go into the transaction, or out of the

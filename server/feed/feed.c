@@ -290,12 +290,22 @@ static tb_code take_all(feed_run *run, tb_error *err)
 
 /* --- a run --- */
 
-tb_rollup *feed_run_rollup(const feed_run *run)
+static size_t groups_each(const feed_run *run)
 {
     const size_t threads = run->options->threads ? run->options->threads : 1;
     size_t all = run->options->max_groups;
     if (all == 0) all = threads == 1 ? MAX_GROUPS_ONE : MAX_GROUPS_ALL;
-    return tb_rollup_new(all > threads ? all / threads : 1, NULL);
+    return all > threads ? all / threads : 1;
+}
+
+tb_rollup *feed_run_rollup(const feed_run *run)
+{
+    return tb_rollup_new(groups_each(run), NULL);
+}
+
+tb_meter_batch *feed_run_meter_batch(const feed_run *run)
+{
+    return tb_meter_batch_new(groups_each(run));
 }
 
 /* Whether usage of the zone and the edge location that the layout gives all lines can be billed. */
@@ -337,6 +347,7 @@ tb_code feed_run_open(feed_run *run, tb_error *err)
 {
     pthread_mutex_init(&run->lock, NULL);
     pthread_mutex_init(&run->writing, NULL);
+    pthread_cond_init(&run->block_done, NULL);
     tb_code code = use_directory(run, err);
     if (code) return code;
     const feed_options *options = run->options;
@@ -379,7 +390,9 @@ void feed_run_close(feed_run *run)
     feed_reader_release(&run->reader);
     feed_source_close(run->source);
     tb_directory_release(run->directory);
+    feed_metered_release(&run->metered);
     pthread_mutex_destroy(&run->writing);
+    pthread_cond_destroy(&run->block_done);
     pthread_mutex_destroy(&run->lock);
     *run = (feed_run){.store = NULL};
 }
@@ -448,7 +461,7 @@ tb_code feed_parse(tb_store *reader, const feed_body *body, const feed_options *
     return code;
 }
 
-/* Whether the catalogue and the known segments of the input are unchanged since it was parsed. */
+/* Whether the catalogue, resources of meters and the known segments of the input are unchanged since it was parsed. */
 static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
 {
     const feed_options *options = run->options;
@@ -457,6 +470,7 @@ static tb_code still_so(const feed_run *run, bool *ret_so, tb_error *err)
     size_t n = 0;
     tb_code code = d ? tb_store_directory(run->store, d->hosts != NULL, &d, err) : TB_OK;
     *ret_so = !code && d == run->directory;
+    if (*ret_so) code = feed_metered_unchanged(run, ret_so, err);
     if (*ret_so && run->begins) code = feed_known_options_unchanged(run->store, &run->log_options, ret_so, err);
     if (code || !*ret_so || options->piece) return code;
     code = options->batch
@@ -504,7 +518,8 @@ size_t feed_run_bytes(const feed_run *run)
     size_t bytes = feed_run_cells(run) * 288;
     for (size_t i = 0; i < run->n_workers; i++) {
         const feed_worker *worker = &run->workers[i];
-        bytes += worker->rejects.text_len + worker->events.bytes.len + (worker->logs ? feed_logs_bytes(worker->logs) : 0);
+        bytes += worker->rejects.text_len + worker->events.bytes.len + feed_meters_bytes(&worker->meters) +
+                 (worker->logs ? feed_logs_bytes(worker->logs) : 0);
     }
     return bytes + run->n_events * (sizeof *run->events + sizeof(feed_event));
 }

@@ -117,7 +117,7 @@ static bool is_row(int64_t now_ms, const char *line, size_t len)
     tb_row row;
     tb_reject reject;
     tb_error why;
-    return tb_event_line(line, len) || tb_row_parse(line, len, now_ms, &row, &reject, &why);
+    return tb_event_line(line, len) || tb_meter_line_is(line, len) || tb_row_parse(line, len, now_ms, &row, &reject, &why);
 }
 
 void feed_fits_look(feed_fits *fits, tb_batch_kind kind, const tb_log_layout *layout,

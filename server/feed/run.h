@@ -55,12 +55,15 @@ struct feed_run {
     bool packed;              /* the pack holds the parsed usage */
     tb_event_ref *events;     /* that they have parsed, in order; NULL: not yet, or there are none */
     size_t n_events;
+    feed_metered metered;     /* of usage lines of meters */
+    int64_t undone_segment;   /* of an undo: the segment that is parsed */
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 
     pthread_mutex_t writing; /* of the store, for the workers; never taken under `lock`, nor `lock` under it */
     bool open; /* a transaction of ours is open; guarded by `writing` while workers run */
 
+    pthread_cond_t block_done; /* with `lock`: a worker has parsed its block */
     pthread_mutex_t lock; /* of everything below while workers run */
     ending ended;
     tb_code code;
@@ -104,6 +107,8 @@ TB_MUST_USE tb_code feed_run_open(feed_run *run, tb_error *err);
 void feed_run_close(feed_run *run);
 /* A worker's rollup, empty; NULL: out of memory. */
 tb_rollup *feed_run_rollup(const feed_run *run);
+/* Likewise, for usage of meters. */
+tb_meter_batch *feed_run_meter_batch(const feed_run *run);
 /* The error of a worker or of the reader. A row's line is counted over the whole input. */
 tb_code feed_run_failed(feed_run *run, tb_error *err);
 
@@ -111,6 +116,8 @@ tb_code feed_run_failed(feed_run *run, tb_error *err);
 
 /* Runs the workers until the part has ended: run->ended says why. */
 void feed_run_workers(feed_run *run);
+/* For a worker, while it parses: waits until all blocks before its block are parsed. */
+void feed_run_turn(feed_run *run, feed_worker *worker);
 
 /* --- weight.c --- */
 

@@ -42,6 +42,7 @@ void feed_run_clear(feed_run *run)
     tb_rollup_cursor_free(run->cursor);
     run->cursor = NULL;
     run->packed = false;
+    feed_metered_clear(&run->metered);
     free(run->events);
     run->events = NULL;
     run->n_events = 0;
@@ -110,6 +111,16 @@ static tb_code add_usage(feed_run *run, tb_error *err)
     tb_store_lend(run->store, NULL);
     feed_helper_end(&helper);
     return code ? code : tb_rollup_cursor_check(run->cursor, err);
+}
+
+/* still_so has compared the resources in this transaction, or the run reads and writes through one connection. */
+static tb_code add_meters(feed_run *run, tb_error *err)
+{
+    tb_meter_usage parts[FEED_THREADS_MAX];
+    const size_t n = feed_metered_parts(run, parts);
+    bool stale = false;
+    tb_code code = n ? tb_store_add_meters(run->store, parts, n, &stale, err) : TB_OK;
+    return code || !stale ? code : tb_fail(err, TB_E_INTERNAL, "account", NULL);
 }
 
 /* The worker whose next refused line comes first in the input; NULL: none has one left. */
@@ -203,6 +214,7 @@ tb_code feed_run_flush(feed_run *run, tb_error *err)
     if (run->lines > 0) {
         code = feed_run_begin(run, err);
         if (code == TB_OK) code = add_usage(run, err);
+        if (code == TB_OK) code = add_meters(run, err);
         for (size_t i = 0; !code && i < run->n_workers; i++)
             if (run->workers[i].logs) code = feed_logs_store(run->workers[i].logs, run->store, err);
         uint64_t added;

@@ -34,6 +34,7 @@ typedef struct counts {
 /* A segment that was parsed beside the writer. */
 typedef struct parsed {
     tb_rollup **rollups; /* one of each worker */
+    tb_meter_batch **meters; /* likewise; NULL: it read no usage lines of meters */
     counts counts;
 } parsed;
 
@@ -141,24 +142,37 @@ static void next_round(withdrawing *w, size_t most)
 
 /* --- subtracting --- */
 
-static tb_code subtract(withdrawing *w, tb_rollup *const *rollups, tb_error *err)
+/* meters: one of each worker, NULL where it has none; segment: the one that they are of. */
+static tb_code subtract(withdrawing *w, tb_rollup *const *rollups, tb_meter_batch *const *meters, int64_t segment,
+                        tb_error *err)
 {
+    tb_meter_usage parts[FEED_THREADS_MAX];
+    size_t n = 0;
     tb_rollup_cursor *cursor = tb_rollup_cursor_new(rollups, w->run.n_workers, NULL);
     if (!cursor) return tb_no_memory(err);
     tb_code code = tb_store_withdraw_usage(w->run.store, cursor, &w->round.maxima, err);
     tb_rollup_cursor_free(cursor);
-    return code;
+    for (size_t i = 0; i < w->run.n_workers; i++) {
+        if (meters[i]) parts[n] = tb_meter_batch_usage(meters[i]);
+        n += meters[i] && parts[n].n_keys;
+    }
+    return code || !n ? code : tb_store_withdraw_meters(w->run.store, parts, n, segment, err);
 }
 
 /* The totals that the workers have parsed for the segment. */
 static tb_code subtract_parsed(withdrawing *w, tb_error *err)
 {
     tb_rollup *rollups[FEED_THREADS_MAX];
-    for (size_t i = 0; i < w->run.n_workers; i++)
+    tb_meter_batch *meters[FEED_THREADS_MAX];
+    for (size_t i = 0; i < w->run.n_workers; i++) {
         rollups[i] = w->run.workers[i].rollup;
-    tb_code code = subtract(w, rollups, err);
-    for (size_t i = 0; i < w->run.n_workers; i++)
+        meters[i] = w->run.workers[i].meters.batch;
+    }
+    tb_code code = subtract(w, rollups, meters, w->run.undone_segment, err);
+    for (size_t i = 0; i < w->run.n_workers; i++) {
         tb_rollup_clear(rollups[i]);
+        if (meters[i]) tb_meter_batch_clear(meters[i]);
+    }
     return code;
 }
 
@@ -219,8 +233,12 @@ static tb_code open_segment(withdrawing *w, size_t i, tb_error *err)
     reader->last = link->before;
     run->own_options.layout.now_ms = w->taken[i].added_us / 1000;
     run->lines = run->refused = run->taken_ambiguous = run->taken_heads = run->n_counts = 0;
-    for (size_t k = 0; k < run->n_workers; k++)
+    for (size_t k = 0; k < run->n_workers; k++) {
         feed_rejects_clear(&run->workers[k].rejects);
+        feed_meters_forget(&run->workers[k].meters);
+    }
+    run->undone_segment = w->taken[i].id;
+    feed_metered_clear(&run->metered);
     w->at = known->length;
     return feed_reader_skip_line_end(reader, err);
 }
@@ -251,14 +269,22 @@ static tb_code keep_parsed(withdrawing *w, const counts *of, tb_error *err)
 {
     feed_run *run = &w->run;
     tb_rollup **rollups = calloc(run->n_workers, sizeof(tb_rollup *));
-    if (!rollups) return tb_no_memory(err);
-    w->parsed[w->n_parsed++] = (parsed){rollups, *of};
+    tb_meter_batch **meters = calloc(run->n_workers, sizeof(tb_meter_batch *));
+    if (!rollups || !meters) {
+        free(rollups);
+        free(meters);
+        return tb_no_memory(err);
+    }
+    w->parsed[w->n_parsed++] = (parsed){rollups, meters, *of};
     for (size_t i = 0; i < run->n_workers; i++) {
         tb_rollup *empty = feed_run_rollup(run);
         if (!empty) return tb_no_memory(err);
         rollups[i] = run->workers[i].rollup;
         run->workers[i].rollup = empty;
         w->parsed_bytes += PARSED_EACH + tb_rollup_bytes(rollups[i]);
+        meters[i] = run->workers[i].meters.batch; /* the worker makes another one when it needs it */
+        run->workers[i].meters.batch = NULL;
+        if (meters[i]) w->parsed_bytes += PARSED_EACH + tb_meter_batch_bytes(meters[i]);
     }
     w->full = w->parsed_bytes > PARSED_MAX;
     return TB_OK;
@@ -267,9 +293,12 @@ static tb_code keep_parsed(withdrawing *w, const counts *of, tb_error *err)
 static void drop_parsed(withdrawing *w)
 {
     for (size_t i = 0; i < w->n_parsed; i++) {
-        for (size_t k = 0; k < w->run.n_workers; k++)
+        for (size_t k = 0; k < w->run.n_workers; k++) {
             tb_rollup_free(w->parsed[i].rollups[k]);
+            tb_meter_batch_free(w->parsed[i].meters[k]);
+        }
         free(w->parsed[i].rollups);
+        free(w->parsed[i].meters);
     }
     w->n_parsed = w->parsed_bytes = 0;
 }
@@ -331,8 +360,9 @@ static tb_code subtract_round(withdrawing *w, tb_error *err)
     feed_withdrawn *round = &w->round;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < w->n_parsed; i++) {
-        code = subtract(w, w->parsed[i].rollups, err);
-        if (!code) code = end_segment(w, w->chosen[w->from + i], &w->parsed[i].counts, err);
+        const size_t one = w->chosen[w->from + i];
+        code = subtract(w, w->parsed[i].rollups, w->parsed[i].meters, w->taken[one].id, err);
+        if (!code) code = end_segment(w, one, &w->parsed[i].counts, err);
     }
     for (size_t i = 0; !code && i < w->run.n_workers; i++) {
         feed_logs *logs = w->run.workers[i].logs;
@@ -490,6 +520,9 @@ static tb_code still_so(const withdrawing *w, bool *ret_so, tb_error *err)
     const tb_directory *d = w->run.directory;
     tb_code code = d ? tb_store_directory(w->run.store, d->hosts != NULL, &d, err) : TB_OK;
     *ret_so = d == w->run.directory;
+    d = w->run.metered.directory;
+    if (!code && d) code = tb_store_directory(w->run.store, d->hosts != NULL, &d, err);
+    *ret_so &= d == w->run.metered.directory;
     if (code || !*ret_so) return code;
     return w->n <= ROUND_MOST && w->left == w->n_chosen ? all_is_known(w, ret_so, err)
                                                         : round_is_known(w, ret_so, err);

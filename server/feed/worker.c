@@ -35,6 +35,7 @@ void feed_worker_release(feed_worker *worker)
     feed_rejects_release(&worker->rejects);
     feed_logs_free(worker->logs);
     feed_events_release(&worker->events);
+    feed_meters_release(&worker->meters);
     *worker = (feed_worker){0};
 }
 
@@ -43,12 +44,13 @@ void feed_worker_clear(feed_worker *worker)
     tb_rollup_clear(worker->rollup);
     feed_rejects_clear(&worker->rejects);
     feed_events_clear(&worker->events);
+    feed_meters_clear(&worker->meters);
     if (worker->logs) feed_logs_clear(worker->logs);
 }
 
 bool feed_worker_full(const feed_worker *worker)
 {
-    return tb_rollup_full(worker->rollup) || feed_events_full(&worker->events);
+    return tb_rollup_full(worker->rollup) || feed_events_full(&worker->events) || feed_meters_full(&worker->meters);
 }
 
 static tb_code keep(feed_worker *worker, const tb_reject *reject, const char *why, tb_error *err)
@@ -119,7 +121,7 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
     return TB_OK;
 }
 
-/* One row or shield event: added, or kept as refused. */
+/* One row, usage line of a meter or shield event: added, or kept as refused. */
 static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int64_t now_ms,
                          tb_error *err)
 {
@@ -139,6 +141,10 @@ static tb_code parse_row(feed_worker *worker, const char *line, size_t len, int6
         const uint64_t order = (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX);
         tb_code code =
             feed_events_take(&worker->events, line, len, now_ms, order, &good, &reject, &why, err);
+        return code || good ? code : keep(worker, &reject, why.message, err);
+    }
+    if (tb_meter_line_is(line, len)) {
+        tb_code code = feed_meters_take(worker, line, len, now_ms, &good, &reject, &why, err);
         return code || good ? code : keep(worker, &reject, why.message, err);
     }
     if (tb_row_parse(line, len, now_ms, &row, &reject, &why))

@@ -6,6 +6,7 @@
 #include "feed/events.h"
 #include "feed/feed.h"
 #include "feed/logs.h"
+#include "feed/meters.h"
 #include "feed/reader.h"
 #include "feed/rejects.h"
 
@@ -27,6 +28,9 @@ typedef struct feed_worker {
     uint64_t n_ambiguous;      /* of the accepted ones */
     uint64_t n_heads;          /* of them too: no requests */
     feed_events events;        /* of shield zones, among the rows of an import */
+    feed_meters meters;        /* usage lines of meters, likewise */
+    bool busy;                 /* it parses its block; guarded by the run's lock */
+    bool in_turn;              /* all blocks before its block are parsed */
     feed_logs *logs;           /* the lines that are kept; NULL: none is */
 } feed_worker;
 

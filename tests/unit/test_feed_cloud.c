@@ -19,25 +19,18 @@ static int64_t number(fixture *f, const char *text)
     return value;
 }
 
-static void declare(fixture *f, const char *id, const char *more)
-{
-    char text[600];
-    snprintf(text, sizeof text,
-             "INSERT INTO meter(name,document,declared_us,deleted_us) VALUES('%s','{\"meter\":\"%s\",\"name\":\"%s\",%s}',0,"
-             "9223372036854775807)",
-             id, id, id, more);
-    ck_assert_int_eq(sqlite3_exec(f->store->db, text, NULL, NULL, NULL), SQLITE_OK);
-}
-
 static void begin(fixture *f)
 {
     fixture_init(f);
     now_us = NOW_US;
     sender = 0;
-    fixture_apply(f, "{\"accounts\":[{\"id\":3,\"name\":\"a\"},{\"id\":4,\"name\":\"b\"}],\"zones\":[]}", NOW_US, NULL);
-    declare(f, "calls", "\"kind\":\"counter\",\"unit\":\"request\",\"resource\":\"script\"");
-    declare(f, "storage", "\"kind\":\"gauge\",\"unit\":\"byte\",\"resource\":\"zone\",\"dimensions\":[\"region\"]");
-    declare(f, "port", "\"kind\":\"sample\",\"unit\":\"byte\",\"interval\":300,\"resource\":\"port\"");
+    fixture_apply(f,
+                  "{\"accounts\":[{\"id\":3,\"name\":\"a\"},{\"id\":4,\"name\":\"b\"}],\"zones\":[],\"meters\":["
+                  "{\"meter\":\"calls\",\"name\":\"Calls\",\"kind\":\"counter\",\"unit\":\"request\",\"resource\":\"script\"},"
+                  "{\"meter\":\"storage\",\"name\":\"Storage\",\"kind\":\"gauge\",\"unit\":\"byte\",\"resource\":\"zone\","
+                  "\"dimensions\":[\"region\"]},"
+                  "{\"meter\":\"port\",\"name\":\"Transit\",\"kind\":\"sample\",\"unit\":\"byte\",\"interval\":300,\"resource\":\"port\"}]}",
+                  NOW_US, NULL);
 }
 
 typedef struct result {

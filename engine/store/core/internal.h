@@ -16,6 +16,12 @@
 #define TB__SCOPE_BALANCER 3
 #define TB__SCOPE_METER 4 /* owner: a meter_series */
 
+/* Whether owners of the scope are counted whole: their one series is at edge 0. */
+static inline bool tb__is_whole(int scope)
+{
+    return scope == TB__SCOPE_BALANCER || scope == TB__SCOPE_METER;
+}
+
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
 extern const char tb__schema_sha256[];
@@ -219,6 +225,8 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
 /* Notes that usage of the day is added; *ret_late: tb__late_note must be called for it, too. */
 TB_MUST_USE tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err);
+/* Usage is added, or withdrawn, that may count for any month. */
+void tb__late_any(tb_store *store);
 /* Stores the noted days. */
 TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
 /* After a failure: drops the noted days. */

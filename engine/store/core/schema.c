@@ -825,7 +825,7 @@ static const char v28[] =
     " id INTEGER NOT NULL CHECK(id>0), seal INTEGER NOT NULL,"                                     \
     " PRIMARY KEY(scope,owner,edge)) STRICT, WITHOUT ROWID;"
 /* Meters. meter: what catalogues have declared; its history is in declaration, kind meter. meter_resource: the account of a
- * resource, whatever meters count for it. meter_series: the owners of scope 4 of the table series; dimension_1 and 2 are in
+ * resource, whatever meters count for it, and the segment that named it first. meter_series: the owners of scope 4 of the table series; dimension_1 and 2 are in
  * the meter's order, '' where it has none. gauge: a value of a gauge from a moment on; segment: the input that brought it, the
  * latest holds; version: the data version that added it; gone_version: that withdrew it. The tables of series and of late
  * usage are made again, because their checks name the scopes. event_id_...: see logs/event_ids.c. */
@@ -845,7 +845,7 @@ static const char v29[] =
     "CREATE TABLE meter(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL UNIQUE, document TEXT NOT NULL,"
     " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
     "CREATE TABLE meter_resource(noun TEXT NOT NULL, name TEXT NOT NULL, account INTEGER NOT NULL REFERENCES account(id),"
-    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(noun,name)) STRICT, WITHOUT ROWID;"
+    " segment INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(noun,name)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX meter_resource_by_account ON meter_resource(account);"
     "CREATE TABLE meter_series(id INTEGER PRIMARY KEY CHECK(id>0), meter INTEGER NOT NULL REFERENCES meter(id),"
     " account INTEGER NOT NULL REFERENCES account(id), resource TEXT NOT NULL, dimension_1 TEXT NOT NULL,"
@@ -895,4 +895,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "9b824f17b55b657f02a7e53b3a62793e38954a7a77eb45f97d2471a99c154fc4";
+    "51b3b96aab239d3e18a24ff3b392c142b66ad8d843c5c55d68552d0eb9631741";

@@ -95,7 +95,7 @@
     r "version," r "added_us," r "dropped_version"
 #define TB__C_charge_billed(r) r "charge," r "invoice," r "amount"
 #define TB__C_meter(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
-#define TB__C_meter_resource(r) r "noun," r "name," r "account"
+#define TB__C_meter_resource(r) r "noun," r "name," r "account," r "segment"
 #define TB__C_meter_series(r)                                                                      \
     r "id," r "meter," r "account," r "resource," r "dimension_1," r "dimension_2"
 #define TB__C_gauge(r) r "series," r "at_us," r "segment," r "value," r "version," r "gone_version"

@@ -1,7 +1,7 @@
 /* Ids of usage events: an event whose id is here was counted, and changes nothing when it is sent again.
  *
  * An id is a hash of the event's source and id under a secret of the store, so ids are spread evenly and no sender chooses
- * their places. The new ids of a batch are one sorted run. Eight runs of a level and month become one run of the next level,
+ * their places. The new ids of a batch are one sorted run. Four runs of a level and month become one run of the next level,
  * which has at most RUN_MOST ids. A run has 2^bits pages of some 300 ids, a row each; the first bits of an id are the
  * number of its page, so a look reads one row. The writer keeps a filter of each run in memory, which answers nearly all
  * looks: FILTER_BITS of memory for each id, FILTERS_MOST in all; a run without one is read.
@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAN          8
-#define RUN_MOST     (INT64_C(1) << 22)
+#define FAN          4
+#define RUN_MOST     (INT64_C(1) << 20)
 #define PAGE_IDS     384 /* of a page at most, on average */
 #define FILTER_BITS  12
 #define FILTER_LINE  8 /* words: a look touches one cache line */
@@ -373,7 +373,7 @@ static tb_code merge(tb_store *store, const tb__id_run *const runs[FAN], int64_t
     return write_end(&w, code, err);
 }
 
-/* Compacts the oldest eight runs of the month's lowest level that is full, if any is. */
+/* Compacts the oldest four runs of the month's lowest level that is full, if any is. */
 static tb_code compact(tb_store *store, int64_t month, tb_error *err)
 {
     const struct tb__event_ids *all = store->event_ids;

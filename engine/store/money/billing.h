@@ -90,13 +90,16 @@ typedef struct tb__billed_place {
     char code[24];
 } tb__billed_place;
 
-/* A day's usage that came after a watermark. value: bytes and balancer requests of a zone's edge
- * location; requests of a balancer in the first. */
+/* The counters of a late day that are noted for each scope: bytes and balancer requests of a zone's edge location, requests of a
+ * balancer, the first twelve of a meter's series. */
+#define TB__LATE_COUNTERS 12
+const tb_metric *tb__late_metrics(int scope, int *ret_n);
+/* A day's usage that came after a watermark; value: of the counters that tb__late_metrics lists. */
 typedef struct tb__late_day {
     int64_t owner, edge, day;
     int scope;
     bool taken; /* it was withdrawn: less, not more */
-    uint64_t value[2][24];
+    uint64_t value[TB__LATE_COUNTERS][24];
 } tb__late_day;
 
 /* Zones first..last of an account; first > last: none. */

@@ -19,6 +19,16 @@
 
 static const tb_metric zone_metrics[2] = {TB_M_BYTES, TB_M_BALANCER_REQUESTS};
 static const tb_metric balancer_metrics[1] = {TB_M_REQUESTS};
+static const tb_metric meter_metrics[TB__LATE_COUNTERS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+
+const tb_metric *tb__late_metrics(int scope, int *ret_n)
+{
+    switch (scope) {
+    case TB__SCOPE_ZONE: *ret_n = 2; return zone_metrics;
+    case TB__SCOPE_METER: *ret_n = TB__LATE_COUNTERS; return meter_metrics;
+    default: *ret_n = 1; return balancer_metrics;
+    }
+}
 
 /* --- noting --- */
 
@@ -27,10 +37,10 @@ typedef struct tb__late_row {
     tb__late_of of;
     int64_t day;
     uint32_t slots, metrics;
-    uint64_t value[2][24];
+    uint64_t value[TB__LATE_COUNTERS][24];
 } tb__late_row;
 
-/* With more rows than this they are written early: 2 MiB. */
+/* With more rows than this they are written early: 10 MiB. */
 #define ROWS_MAX 4096
 /* Fewer are sealed by the trigger, which costs less than to switch it off. */
 #define TRIGGERED_MAX 512
@@ -79,12 +89,12 @@ static int64_t late_key(const int64_t columns[7])
 /* The counters of a day that billing needs; false where they are all zero. */
 static bool pick(const tb_grid *hours, tb__late_row *ret)
 {
-    const tb_metric *wanted = ret->of.scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
-    const size_t n = ret->of.scope == TB__SCOPE_ZONE ? 2 : 1;
+    int n;
+    const tb_metric *wanted = tb__late_metrics(ret->of.scope, &n);
     bool any = false;
     ret->slots = hours->slots;
     ret->metrics = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         if (!(hours->metrics & TB_METRIC_BIT(wanted[i]))) continue;
         ret->metrics |= TB_METRIC_BIT(wanted[i]);
         memcpy(ret->value[i], hours->v[wanted[i]], sizeof ret->value[i]);
@@ -96,12 +106,13 @@ static bool pick(const tb_grid *hours, tb__late_row *ret)
 
 static size_t encode(const tb__late_row *row, int64_t key, uint8_t *bytes)
 {
-    const tb_metric *wanted = row->of.scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
+    int n;
+    const tb_metric *wanted = tb__late_metrics(row->of.scope, &n);
     tb_grid hours;
     tb_grid_clear(&hours);
     hours.slots = row->slots;
     hours.metrics = row->metrics;
-    for (size_t i = 0; i < (row->of.scope == TB__SCOPE_ZONE ? 2 : 1); i++)
+    for (int i = 0; i < n; i++)
         if (row->metrics & TB_METRIC_BIT(wanted[i]))
             memcpy(hours.v[wanted[i]], row->value[i], sizeof row->value[i]);
     return tb__chunk_encode(&hours, row->of.taken ? ~key : key, bytes);
@@ -233,6 +244,12 @@ static void note_month(tb_store *store, int64_t day)
     store->landing_end = tb_month_first_day(month + 1);
 }
 
+void tb__late_any(tb_store *store)
+{
+    store->landing = (1u << TB__LANDED) - 1;
+    store->landing_first = store->landing_end = 0;
+}
+
 tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err)
 {
     if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
@@ -270,8 +287,9 @@ tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month, tb__lat
                           .edge = columns[5],
                           .day = columns[6],
                           .taken = taken};
-    const tb_metric *metrics = ret->scope == TB__SCOPE_ZONE ? zone_metrics : balancer_metrics;
-    for (int i = 0; i < (ret->scope == TB__SCOPE_ZONE ? 2 : 1); i++)
+    int n;
+    const tb_metric *metrics = tb__late_metrics(ret->scope, &n);
+    for (int i = 0; i < n; i++)
         if (grid.metrics & TB_METRIC_BIT(metrics[i]))
             memcpy(ret->value[i], grid.v[metrics[i]], sizeof ret->value[i]);
     return TB_OK;

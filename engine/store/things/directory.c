@@ -1,9 +1,10 @@
 /* The directory: what intake looks up of the catalogue, read once until the catalogue changes. It
  * is shared: whoever retains it may read it on any thread, also after the store has read another.
  */
-#include "store/core/internal.h"
+#include "store/things/containers.h"
 #include "tollbook/intake.h"
 #include "tollbook/logstore.h"
+#include "tollbook/meter.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ typedef struct directory {
     tb_known_edge *edges;
     tb_known_hosts *hosts;
     tb_logged_zones *logged, *ever;
+    tb_meter *meters, *ever_meters;
 } directory;
 
 /* --- zones that keep their lines --- */
@@ -152,6 +154,33 @@ static tb_code read_hosts(tb_store *store, directory *d, tb_error *err)
     return code;
 }
 
+/* --- meters --- */
+
+static tb_code read_meters(tb_store *store, directory *d, tb_error *err)
+{
+    size_t n = 0, cap = 0, cap_ever = 0;
+    sqlite3_stmt *s;
+    bool row = true;
+    tb_code code = tb__sql(store, TB__SQL_KNOWN_METERS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        const tb_text document = tb__column_text(s, 1);
+        code = tb__grow(&d->ever_meters, d->face.n_ever_meters, &cap_ever, sizeof *d->ever_meters, err);
+        tb_meter *meter = code ? NULL : &d->ever_meters[d->face.n_ever_meters];
+        if (!code) code = tb_meter_parse(document.data, document.len, meter, err);
+        if (!code) meter->number = sqlite3_column_int64(s, 0);
+        if (!code && sqlite3_column_int(s, 2)) {
+            code = tb__grow(&d->meters, n, &cap, sizeof *d->meters, err);
+            if (!code) d->meters[n++] = *meter;
+        }
+        if (!code) d->face.n_ever_meters++;
+        else sqlite3_reset(s);
+    }
+    d->face.meters = d->meters;
+    d->face.ever_meters = d->ever_meters;
+    d->face.n_meters = n;
+    return code;
+}
+
 /* --- the whole --- */
 
 const tb_directory *tb_directory_retain(const tb_directory *face)
@@ -168,6 +197,8 @@ void tb_directory_release(const tb_directory *face)
     free(d->edges);
     free(d->logged);
     free(d->ever);
+    free(d->meters);
+    free(d->ever_meters);
     tb_known_hosts_free(d->hosts);
     free(d);
 }
@@ -180,6 +211,7 @@ static tb_code read_directory(tb_store *store, bool hosts, const tb_directory **
     tb_code code = read_edges(store, d, err);
     if (!code) code = read_logged(store, d, err);
     if (!code && hosts) code = read_hosts(store, d, err);
+    if (!code) code = read_meters(store, d, err);
     d->face.edges = d->edges;
     d->face.hosts = d->hosts;
     d->face.logged = d->logged && d->logged->n ? d->logged : NULL;

@@ -54,6 +54,7 @@
       " WHERE " TB__ZONE_THERE " UNION ALL"                                                        \
       " SELECT z.id," TB__HOSTNAME                                                                 \
       " FROM zone z,json_each(z.document,'$.hostnames') h WHERE " TB__ZONE_THERE)                  \
+    X(KNOWN_METERS, "SELECT id,document,deleted_us=9223372036854775807 FROM meter ORDER BY name")   \
     X(LIVE_HOSTNAMES,                                                                              \
       "SELECT count(*) FROM zone z,json_each(z.document,'$.hostnames') WHERE z." TB__ZONE_THERE)   \
     /* of zone ?1, and not in its new document ?2 */                                               \
@@ -166,7 +167,6 @@
     X(METER_BY_NAME, "SELECT id,document FROM meter WHERE name=?1 AND deleted_us=" TB__FOR_EVER)   \
     X(METER_BY_NUMBER, "SELECT id,document FROM meter WHERE id=?1")                                \
     X(METER_NAMES, "SELECT group_concat(name,'|') FROM meter WHERE deleted_us=" TB__FOR_EVER)      \
-    X(METER_ACCOUNT, "SELECT account FROM meter_resource WHERE noun=?1 AND name=?2")               \
     /* at ?1, of the declarations up to version ?2: the last one by then, or the first later one */ \
     X(METERS_AT,                                                                                   \
       "SELECT d.id,d.document FROM declaration d WHERE d.kind='meter' AND d.version<=?2"           \

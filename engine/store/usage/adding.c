@@ -4,6 +4,7 @@
 #include "store/core/plane.h"
 #include "store/usage/cells.h"
 #include "store/usage/country.h"
+#include "store/usage/meters.h"
 #include "store/usage/owners.h"
 #include "store/usage/packed.h"
 #include "store/usage/withdraw.h"
@@ -50,6 +51,7 @@ typedef struct adding {
     int64_t *edges;        /* ids, by their index in the cursor; 0: not looked up yet */
     int64_t zone, account; /* of the zone that came last */
     int64_t newest;        /* hour of the newest bucket added; INT64_MIN for none */
+    const tb__metered *metered; /* the cursor is over these; NULL: over zones and load balancers */
 } adding;
 
 static tb_code add_countries(adding *a, tb_rollup_cursor *cursor, tb_error *err)
@@ -106,10 +108,12 @@ static tb_code subtract_account(adding *a, const tb__day_of *of, const tb_rollup
     return subtract_owner(a, TB__SCOPE_ACCOUNT, of->account, of->edge, day, hours, err);
 }
 
-/* A day of a zone's edge location or of a load balancer, and of the account. */
-static tb_code put_day(adding *a, const tb__day_of *of, const tb_rollup_day *day, const tb_grid *hours, tb_error *err)
+/* A day of a zone's edge location, and of its account; of a load balancer; or of a meter's series. late_for: the account for
+ * which it may be late, 0: that of the load balancer. */
+static tb_code put_day(adding *a, const tb__day_of *of, int64_t late_for, const tb_rollup_day *day, const tb_grid *hours,
+                       tb_error *err)
 {
-    const tb__late_of late = {of->scope, of->owner, of->account, of->edge, a->undo != NULL};
+    const tb__late_of late = {of->scope, of->owner, late_for, of->edge, a->undo != NULL};
     tb_code code = a->undo ? subtract_owner(a, of->scope, of->owner, of->edge, day, hours, err)
                            : a->store->plane.counters->add(a->batch, of, hours, err);
     if (!code && a->undo && of->account) code = subtract_account(a, of, day, hours, err);
@@ -136,7 +140,7 @@ static tb_code put_zone_day(adding *a, const tb_rollup_day *day, const tb_grid *
     if (code) return code;
     if (!*edge) return tb__too_little(day, "none", err);
     const tb__day_of of = {TB__SCOPE_ZONE, day->id, *edge, a->account, day->day};
-    return put_day(a, &of, day, hours, err);
+    return put_day(a, &of, a->account, day, hours, err);
 }
 
 static tb_code put_days(adding *a, tb_error *err)
@@ -146,13 +150,16 @@ static tb_code put_days(adding *a, tb_error *err)
     tb_code code = TB_OK;
     while (!code && tb_rollup_next_day(a->cursor, &day, &hours)) {
         if (a->undo && !hours.slots) continue;
+        const tb_meter_key *key = a->metered ? &a->metered->usage->keys[day.id - 1] : NULL;
+        if (key) day.id = a->metered->series[day.id - 1];
+        if (key) day.scope = TB_ROLLUP_METER;
         tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
         count_newest(a, &day, &hours);
         if (a->undo) code = tb__undo_day(a->store, &day, &hours, a->maxima, err);
         if (code) break;
-        const tb__day_of balancer = {.scope = TB__SCOPE_BALANCER, .owner = day.id, .day = day.day};
-        code = day.scope == TB_ROLLUP_BALANCER ? put_day(a, &balancer, &day, &hours, err)
-                                               : put_zone_day(a, &day, &hours, err);
+        const tb__day_of whole = {.scope = tb__scope_of(&day), .owner = day.id, .day = day.day};
+        code = day.scope == TB_ROLLUP_ZONE ? put_zone_day(a, &day, &hours, err)
+                                           : put_day(a, &whole, key ? key->account : 0, &day, &hours, err);
     }
     return code ? code : tb_rollup_cursor_check(a->cursor, err);
 }
@@ -321,20 +328,60 @@ static tb_code find_newest(const adding *a, tb_error *err)
     return code ? code : tb__meta_set(a->store, "newest_hour", found, err);
 }
 
+/* code: the result of the subtracting. */
+static tb_code end_undo(adding *a, tb_code code, tb_error *err)
+{
+    if (!code && a->undo->end) code = a->undo->end(a->batch, err);
+    if (!code) code = tb__late_write(a->store, err);
+    if (!code) code = find_newest(a, err);
+    if (a->undo->free) a->undo->free(a->batch);
+    free(a->edges);
+    return code;
+}
+
 tb_code tb_store_withdraw_usage(tb_store *store, tb_rollup_cursor *cursor, uint32_t *maxima, tb_error *err)
 {
-    const tb__undo *undo = store->plane.counters->undo;
     adding a = begin_adding(store);
-    a.undo = undo;
+    a.undo = store->plane.counters->undo;
     a.maxima = maxima;
-    tb_code code = undo->begin(store, &a.batch, err);
+    tb_code code = a.undo->begin(store, &a.batch, err);
     if (!code) code = put_cursor(&a, cursor, err);
-    if (!code && undo->end) code = undo->end(a.batch, err);
-    if (!code) code = tb__late_write(store, err);
-    if (!code) code = find_newest(&a, err);
-    if (undo->free) undo->free(a.batch);
-    free(a.edges);
-    return code;
+    return end_undo(&a, code, err);
+}
+
+/* --- meters --- */
+
+static tb_code put_metered(adding *a, const tb__metered *parts, size_t n, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++) {
+        tb_rollup *hours = parts[i].usage->hours;
+        a->metered = &parts[i];
+        if (!tb_rollup_groups(hours)) continue;
+        a->cursor = tb_rollup_cursor_new(&hours, 1, NULL);
+        code = a->cursor ? put_days(a, err) : tb_no_memory(err);
+        tb_rollup_cursor_free(a->cursor);
+    }
+    return check_days(a, code, err);
+}
+
+tb_code tb__metered_add(tb_store *store, const tb__metered *parts, size_t n, tb_error *err)
+{
+    adding a = begin_adding(store);
+    tb_code code = store->plane.counters->begin(store, &a.batch, err);
+    if (!code) code = put_metered(&a, parts, n, err);
+    return end_adding(&a, code, err);
+}
+
+tb_code tb__metered_subtract(tb_store *store, const tb__metered *parts, size_t n, tb_error *err)
+{
+    uint32_t maxima = 0;
+    adding a = begin_adding(store);
+    a.undo = store->plane.counters->undo;
+    a.maxima = &maxima;
+    tb_code code = a.undo->begin(store, &a.batch, err);
+    if (!code) code = put_metered(&a, parts, n, err);
+    return end_undo(&a, code, err);
 }
 
 bool tb_store_takes_packs(const tb_store *store)

@@ -5,6 +5,7 @@
  * next mark: going back to a mark is taking back the numbers of tb__memtable_state. */
 #include "store/usage/batch.h"
 
+#include "store/usage/meters.h"
 #include "store/usage/owners.h"
 
 #include <stdlib.h>
@@ -28,6 +29,7 @@ void tb__usage_forget(tb_store *store, bool whole)
     store->plane.counters->abandon(store, whole);
     tb__series_undo(store, whole);
     tb__owners_forget(store);
+    tb__meters_forget(store);
 }
 
 void tb__usage_close(tb_store *store)
@@ -38,6 +40,7 @@ void tb__usage_close(tb_store *store)
     tb__write_buffer_free(store->usage->buffer);
     free(store->usage->new_series);
     tb__owners_forget(store);
+    tb__meters_forget(store);
     for (int kind = 0; kind < TB__LSM_KINDS; kind++)
         free(m->of[kind].list);
     free(m->bytes);

@@ -80,6 +80,7 @@ struct tb__usage {
      * while usage is added. */
     tb__memtable memtable;
     struct tb__owners *owners;
+    struct tb__meter_cache *meters; /* likewise: meters.c */
     tb__series_row *new_series; /* those that this transaction begins: owners.h */
     size_t n_new, cap_new;
     size_t copies_most, copied; /* tb_store_bound_work */

@@ -159,7 +159,7 @@ static tb_code read_owner(tb_store *store, tb__owner *owner, tb_error *err)
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         const tb__member m = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1)};
         code = tb__check_series(m.edge, m.series, err);
-        if (!code && m.edge == 0 && owner->scope != TB__SCOPE_BALANCER) note_series(owner, owner->all = m.series);
+        if (!code && m.edge == 0 && !tb__is_whole(owner->scope)) note_series(owner, owner->all = m.series);
         else if (!code) code = tb__owner_add(owner, m, err);
         if (code) sqlite3_reset(s);
     }
@@ -253,7 +253,7 @@ static int by_owner(const void *a, const void *b)
 }
 
 #define EDGE_BITS  20
-#define OWNER_BITS 42
+#define OWNER_BITS 41
 
 /* Scope, owner and edge as one number; false if they do not fit, which no id given out does. */
 static bool number_rows(const tb__series_row *rows, size_t n, tb__item *items)

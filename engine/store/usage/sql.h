@@ -74,6 +74,23 @@
     X(SHARED_DELETE, "DELETE FROM series_shared WHERE account=?1")                                 \
     X(SHARED_OF, "SELECT zone FROM series_shared WHERE account=?1")                                \
     X(SHARED_FIRST, "SELECT min(account) FROM series_shared")                                      \
+    /* meters */                                                                                   \
+    X(METER_ACCOUNT, "SELECT (SELECT deleted_us=9223372036854775807 FROM account WHERE id=?1),"    \
+                     "(SELECT count(*) FROM meter_resource WHERE account=?1)")                     \
+    X(METER_RESOURCE, "SELECT account,segment FROM meter_resource WHERE noun=?1 AND name=?2")      \
+    X(METER_RESOURCE_ADD, "INSERT INTO meter_resource(noun,name,account,segment)VALUES(?1,?2,?3,?4)") \
+    X(METER_SERIES, "SELECT id FROM meter_series WHERE account=?1 AND meter=?2 AND resource=?3"     \
+                    " AND dimension_1=?4 AND dimension_2=?5")                                      \
+    X(METER_SERIES_NEXT, "SELECT coalesce(max(id),0)+1 FROM meter_series")                         \
+    X(METER_SERIES_ADD, "INSERT INTO meter_series(account,meter,resource,dimension_1,dimension_2,id)" \
+                        "VALUES(?1,?2,?3,?4,?5,?6)")                                               \
+    /* A value that is there is of the same input, and earlier in it. */                           \
+    X(GAUGE_PUT, "INSERT INTO gauge(series,at_us,segment,value,version,gone_version)VALUES"        \
+                 "(?1,?2,?3,?4,?5," TB__FOR_EVER ") ON CONFLICT DO UPDATE SET value=excluded.value," \
+                 "version=excluded.version")                                                       \
+    X(GAUGE_ADD, "INSERT OR IGNORE INTO gauge VALUES(?1,?2,?3,?4,?5,?6,?7)")                       \
+    X(GAUGE_SEALED, "UPDATE head SET n=n+?1,seals=(seals+?2)&" TB__SEAL_MASK " WHERE name='gauge'") \
+    X(GAUGE_GONE, "UPDATE gauge SET gone_version=?2 WHERE segment=?1 AND gone_version=" TB__FOR_EVER) \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
@@ -85,7 +102,8 @@
     X(COUNTRY_PUT, "INSERT OR REPLACE INTO country_day VALUES(?1,?2,?3)")                          \
     /* retention of usage: usage/retain.c */                                                       \
     X(KEPT_OF, "SELECT hours_month,days_month FROM retention WHERE account=CASE ?1 WHEN 1 THEN"    \
-               " (SELECT account FROM zone WHERE id=?2) WHEN 2 THEN ?2"                            \
+               " (SELECT account FROM zone WHERE id=?2) WHEN 2 THEN ?2 WHEN 4 THEN"                \
+               " (SELECT account FROM meter_series WHERE id=?2)"                                   \
                " ELSE (SELECT account FROM balancer WHERE id=?2) END")                             \
     X(KEPT_SET, "INSERT INTO retention(account,hours_month,days_month)VALUES(?1,?2,?3)"            \
                 " ON CONFLICT DO UPDATE SET hours_month=excluded.hours_month,"                     \

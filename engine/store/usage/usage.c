@@ -247,7 +247,7 @@ static void account_days_release(account_days *a)
 
 typedef struct batch {
     tb_store *store;
-    stream zones, balancers;
+    stream zones, balancers, meters;
     account_days accounts;
     tb_u128 before[TB_METRIC_COUNT]; /* the segment's sums before it */
 } batch;
@@ -289,6 +289,7 @@ static tb_code batch_begin(tb_store *store, void **ret_batch, tb_error *err)
     b->store = store;
     b->zones = (stream){.scope = TB__SCOPE_ZONE, .store = store};
     b->balancers = (stream){.scope = TB__SCOPE_BALANCER, .store = store};
+    b->meters = (stream){.scope = TB__SCOPE_METER, .store = store};
     b->accounts = account_days_of(store);
     memcpy(b->before, store->sums, sizeof b->before);
     *ret_batch = b;
@@ -296,10 +297,20 @@ static tb_code batch_begin(tb_store *store, void **ret_batch, tb_error *err)
     return tb__meta_get(store, "cell_max", &store->usage->cell_max, err);
 }
 
+static stream *stream_of(batch *b, int scope)
+{
+    switch (scope) {
+    case TB__SCOPE_ZONE: return &b->zones;
+    case TB__SCOPE_ACCOUNT: return &b->accounts.stream;
+    case TB__SCOPE_METER: return &b->meters;
+    default: return &b->balancers;
+    }
+}
+
 static tb_code batch_add(void *to, const tb__day_of *of, const tb_grid *hours, tb_error *err)
 {
     batch *b = to;
-    stream *st = of->scope == TB__SCOPE_BALANCER ? &b->balancers : &b->zones;
+    stream *st = stream_of(b, of->scope);
     tb_code code = tb__memtable_flush(b->store, err); /* what an owner holds is read in the file */
     if (of->account != b->accounts.account) b->accounts.since = b->store->usage->memtable.now.n[TB__LSM_COUNTERS];
     if (!code) code = put_day(st, of->owner, of->edge, of->day, hours, err);
@@ -326,7 +337,7 @@ static bool is_second(const tb__owner *owner, const tb__packed_owner *of, const 
                       const int64_t *edges)
 {
     size_t one = 0;
-    if (of->scope == TB__SCOPE_BALANCER || owner->n != 1 || owner->all) return false;
+    if (tb__is_whole(of->scope) || owner->n != 1 || owner->all) return false;
     const int64_t first = tb__owner_next(owner, &one)->edge;
     for (uint32_t i = 0; i < of->days; i++)
         if (edges[day[i].edge] != first) return true;
@@ -342,7 +353,7 @@ static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packe
     st->fresh = !owner->n && !owner->all;
     tb_code code = is_second(owner, of, day, edges) ? begin_all(st, err) : TB_OK;
     for (uint32_t i = 0; !code && i < of->days; i++, day++) {
-        code = member_series(st, st->scope == TB__SCOPE_BALANCER ? 0 : edges[day->edge], &series, err);
+        code = member_series(st, tb__is_whole(st->scope) ? 0 : edges[day->edge], &series, err);
         if (!code) code = take_day(st, series, pack, day, err);
     }
     if (!code && !owner->all && owner->n > 1) code = tb__series_begin(st->store, owner, 0, &owner->all, err);
@@ -351,12 +362,6 @@ static tb_code take_owner(stream *st, const tb_usage_pack *pack, const tb__packe
     st->owner = NULL;
     st->fresh = false;
     return code;
-}
-
-static stream *stream_of(batch *b, int scope)
-{
-    if (scope == TB__SCOPE_ACCOUNT) return &b->accounts.stream;
-    return scope == TB__SCOPE_ZONE ? &b->zones : &b->balancers;
 }
 
 static tb_code take_lists(batch *b, const tb_usage_pack *pack, tb_error *err)
@@ -453,6 +458,7 @@ static tb_code batch_end(void *of, int64_t newest, tb_error *err)
     tb_store *store = b->store;
     tb_code code = finish_owner(&b->zones, err);
     if (!code) code = finish_owner(&b->balancers, err);
+    if (!code) code = finish_owner(&b->meters, err);
     if (!code) code = flush_account(&b->accounts, err);
     if (!code) code = tb__series_save(store, err);
     if (!code) code = tb__batch_end(store, grown_by(store, b->before), newest, err);
@@ -467,6 +473,7 @@ static void batch_free(void *of)
     tb__batch_drop(b->store);
     tb__pending_release(&b->zones.all_days);
     tb__pending_release(&b->balancers.all_days);
+    tb__pending_release(&b->meters.all_days);
     account_days_release(&b->accounts);
     free(b);
 }

@@ -23,6 +23,20 @@
 
 /* --- checks of a day, for every backend --- */
 
+int tb__scope_of(const tb_rollup_day *day)
+{
+    static const int scopes[] = {
+        [TB_ROLLUP_ZONE] = TB__SCOPE_ZONE, [TB_ROLLUP_BALANCER] = TB__SCOPE_BALANCER, [TB_ROLLUP_METER] = TB__SCOPE_METER};
+    return scopes[day->scope];
+}
+
+static const char *noun_of(const tb_rollup_day *day)
+{
+    static const char *const nouns[] = {
+        [TB_ROLLUP_ZONE] = "Pull zone", [TB_ROLLUP_BALANCER] = "Load balancer", [TB_ROLLUP_METER] = "Meter series"};
+    return nouns[day->scope];
+}
+
 bool tb__subtracts_any(const tb_grid *hours)
 {
     for (uint32_t left = hours->metrics; left; left &= left - 1) {
@@ -35,7 +49,6 @@ bool tb__subtracts_any(const tb_grid *hours)
 
 tb_code tb__undo_day(tb_store *store, const tb_rollup_day *day, const tb_grid *hours, uint32_t *maxima, tb_error *err)
 {
-    const bool balancer = day->scope == TB_ROLLUP_BALANCER;
     tb_kept kept;
     char when[20];
     for (uint32_t left = hours->metrics; left; left &= left - 1) {
@@ -44,26 +57,25 @@ tb_code tb__undo_day(tb_store *store, const tb_rollup_day *day, const tb_grid *h
             if (hours->v[m][s]) *maxima |= TB_METRIC_BIT(m);
     }
     if (!tb__subtracts_any(hours)) return TB_OK;
-    tb_code code = tb__kept_of(store, balancer ? TB__SCOPE_BALANCER : TB__SCOPE_ZONE, day->id, &kept, err);
+    tb_code code = tb__kept_of(store, tb__scope_of(day), day->id, &kept, err);
     if (code || tb_month_from_day(day->day) >= kept.hours) return code;
     tb_time_format(day->day * TB_US_PER_DAY, when);
     return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                    "%s %lld, %.10s: usage by the hour of that month was let go (retain), so nothing of it can be "
                    "withdrawn. Correct what was billed with `ledger adjust`. Nothing was withdrawn.",
-                   balancer ? "Load balancer" : "Pull zone", (long long)day->id, when);
+                   noun_of(day), (long long)day->id, when);
 }
 
 tb_code tb__too_little(const tb_rollup_day *day, const char *what, tb_error *err)
 {
-    const bool balancer = day->scope == TB_ROLLUP_BALANCER;
+    const bool zone = day->scope == TB_ROLLUP_ZONE;
     char when[20];
     tb_time_format(day->day * TB_US_PER_DAY, when);
     return tb_fail(err, TB_E_WITHDRAWAL, NULL,
                    "%s %lld%s%.*s, %.10s: there is less usage (%s) than would be withdrawn. The "
                    "catalogue has changed since the input was taken, or it is another input. "
                    "Nothing was withdrawn.",
-                   balancer ? "Load balancer" : "Pull zone", (long long)day->id,
-                   balancer ? "" : ", ", (int)day->edge_len, day->edge, when, what);
+                   noun_of(day), (long long)day->id, zone ? ", " : "", (int)day->edge_len, day->edge, when, what);
 }
 
 tb_code tb__too_few_of_country(int64_t zone, int64_t day, tb_error *err)

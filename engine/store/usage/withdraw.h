@@ -23,6 +23,7 @@ typedef struct tb__undo {
     tb_code (*newest)(tb_store *store, int64_t before, int64_t *ret_newest, tb_error *err);
 } tb__undo;
 
+int tb__scope_of(const tb_rollup_day *day);
 /* Before a day of the cursor is subtracted: TB_E_WITHDRAWAL where the hours of its month were expired. *maxima: adds the
  * counters that stay, as the largest value alone is stored. */
 TB_MUST_USE tb_code tb__undo_day(tb_store *store, const tb_rollup_day *day, const tb_grid *hours, uint32_t *maxima,

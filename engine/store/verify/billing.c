@@ -310,8 +310,8 @@ static tb_code verify_invoices(tb__verify *v, tb_error *err)
 /* Late usage must be a part of the stored usage. */
 static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id, tb_error *err)
 {
-    static const tb_metric metrics[2][2] = {{TB_M_BYTES, TB_M_BALANCER_REQUESTS},
-                                            {TB_M_REQUESTS, TB_M_REQUESTS}};
+    int n;
+    const tb_metric *metrics = tb__late_metrics(late->scope, &n);
     const int64_t values[3] = {late->scope, late->owner, late->edge};
     sqlite3_stmt *s;
     bool row = false;
@@ -320,8 +320,8 @@ static tb_code compare_late(tb__verify *v, const tb__late_day *late, int64_t id,
     if (code) return code;
     const int64_t series = row ? sqlite3_column_int64(s, 0) : 0;
     if (row) sqlite3_reset(s);
-    for (int i = 0; i < (late->scope == TB__SCOPE_ZONE ? 2 : 1); i++) {
-        tb_metric m = metrics[late->scope != TB__SCOPE_ZONE][i];
+    for (int i = 0; i < n; i++) {
+        const tb_metric m = metrics[i];
         uint64_t hours[32] = {0};
         if (series) code = v->store->plane.counters->hours(v->store, series, m, late->day, hours, err);
         if (code == TB_E_CORRUPT) return TB_OK; /* told with the counters */
@@ -366,7 +366,7 @@ static tb_code verify_late(tb__verify *v, tb_error *err)
             sum = (tb__late_day){
                 .scope = day.scope, .owner = day.owner, .edge = day.edge, .day = day.day};
         }
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < TB__LATE_COUNTERS; i++)
             for (int h = 0; h < 24; h++)
                 sum.value[i][h] += day.taken ? 0 - day.value[i][h] : day.value[i][h];
         last = id;
