@@ -54,6 +54,18 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* The first month with usage of the account, -1: none. */
+static tb_code first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err)
+{
+    int64_t at_us = INT64_MAX;
+    tb_code code = store->plane.counters->first_month(store, account, ret_month, err);
+    if (!code) code = tb__int_of(store, TB__SQL_GAUGE_FIRST, &account, 1, INT64_MAX, &at_us, err);
+    if (code || at_us == INT64_MAX) return code;
+    const int64_t month = tb_month_from_day(tb__floor_div(at_us, TB_US_PER_DAY));
+    if (*ret_month < 0 || month < *ret_month) *ret_month = month;
+    return TB_OK;
+}
+
 tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kept *ret_kept,
                         int64_t *ret_open, tb_error *err)
 {
@@ -65,7 +77,7 @@ tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before, tb_kep
     tb_code code = tb_store_kept(store, account, &kept, err);
     if (code) return code;
     first = kept.hours;
-    if (!first) code = store->plane.counters->first_month(store, account, &first, err);
+    if (!first) code = first_month(store, account, &first, err);
     if (!code && first >= 0 && first < end) {
         code = first_open(&s, first, end, &open, err);
         if (!code && open > first) kept.hours = open;

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "rollup/index.h"
 #include "store/usage/batch.h"
+#include "store/usage/retain.h"
 #include "tollbook/calendar.h"
 
 #include <stdlib.h>
@@ -354,6 +355,26 @@ static tb_code check_there(const tb__metered *parts, size_t n, tb_error *err)
     return TB_OK;
 }
 
+/* As tb__undo_day checks a day: values of months whose hours may be gone stay. */
+static tb_code check_kept(tb_store *store, const tb__metered *parts, size_t n, tb_error *err)
+{
+    tb_kept kept = {0, 0};
+    int64_t account = 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < n; i++)
+        for (size_t k = 0; !code && k < parts[i].usage->n_values; k++) {
+            const tb_meter_value *v = &parts[i].usage->values[k];
+            const tb_meter_key *key = &parts[i].usage->keys[v->key];
+            if (account != key->account) code = tb__kept_of(store, TB__SCOPE_ACCOUNT, account = key->account, &kept, err);
+            if (code || tb_month_from_day(tb__floor_div(v->at_us, TB_US_PER_DAY)) >= kept.hours) continue;
+            code = tb_fail(err, TB_E_WITHDRAWAL, NULL,
+                           "%s \"%s\": usage by the hour of a month of its values was let go (retain), so nothing of it can be "
+                           "withdrawn. Correct what was billed with `ledger adjust`. Nothing was withdrawn.",
+                           key->noun, key->resource);
+        }
+    return code;
+}
+
 tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *parts, size_t n, int64_t segment, tb_error *err)
 {
     tb__metered *list = NULL;
@@ -362,6 +383,7 @@ tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *parts, s
     store->dirty = store->billing_stale = true;
     if (!code) code = list_parts(store, parts, n, false, &list, err);
     if (!code) code = check_there(list, n, err);
+    if (!code) code = check_kept(store, list, n, err);
     if (!code) code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &gone[1], err);
     if (!code) code = tb__run_ints(store, TB__SQL_GAUGE_GONE, gone, 2, err);
     if (!code && sqlite3_changes(store->db)) tb__late_any(store);

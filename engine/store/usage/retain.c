@@ -7,8 +7,8 @@
  * So the sum of all batches equals the chunks plus usage_gone at any moment, and an interruption leaves nothing to repair: the
  * next call continues.
  *
- * The order is zones (countries first), balancers, the account's own series; within one by owner and
- * edge location. Pending entries stay, and join a row of their own when they are compacted: the next walk
+ * The order is zones (countries first), balancers, series of meters, the account's own series; within one by owner and
+ * edge location. Then values of gauges, which go as days do: what holds when the kept days begin stays. Pending entries stay, and join a row of their own when they are compacted: the next walk
  * finds it. */
 #include "store/usage/retain.h"
 
@@ -373,6 +373,7 @@ static const struct {
 } kinds[] = {
     {TB__SCOPE_ZONE, TB__SQL_RETAIN_ZONE},
     {TB__SCOPE_BALANCER, TB__SQL_RETAIN_BALANCER},
+    {TB__SCOPE_METER, TB__SQL_RETAIN_METER},
     {TB__SCOPE_ACCOUNT, TB__SQL_RETAIN_SELF},
 };
 #define KINDS ((int64_t)(sizeof kinds / sizeof *kinds))
@@ -397,7 +398,7 @@ static tb_code take_owner(tb_store *store, tb_retain_walk *w, int scope, int64_t
         code = tb__check_series(edge, series, err);
         if (!code)
             code = take_series(store, w, series,
-                               scope == TB__SCOPE_BALANCER || (scope == TB__SCOPE_ZONE && edge > 0), err);
+                               tb__is_whole(scope) || (scope == TB__SCOPE_ZONE && edge > 0), err);
         w->room -= w->room > 0;
         w->at[2] = edge + 2;
     }
@@ -436,6 +437,76 @@ tb_code tb__chunks_expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb
     return code;
 }
 
+/* --- values of gauges: in the file, whatever the backend --- */
+
+#define GAUGES KINDS /* in at[0] */
+#define VALUE_BYTES 60 /* of a row, about */
+
+/* Values of a series before that moment, as far as there is room. *ret_more: there is none left. */
+static tb_code take_values(tb_store *store, tb_retain_walk *w, int64_t series, int64_t before_us, bool *ret_more, tb_error *err)
+{
+    int64_t held[2] = {INT64_MIN, 0}, last[2] = {0, 0};
+    const int64_t of[2] = {series, before_us};
+    size_t n = 0;
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_GAUGE_HELD, of, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (!code && row) {
+        held[0] = sqlite3_column_int64(s, 0);
+        held[1] = sqlite3_column_int64(s, 1);
+        sqlite3_reset(s);
+    }
+    const size_t most = w->dry ? INT64_MAX : w->room;
+    const int64_t old[5] = {series, before_us, held[0], held[1], (int64_t)most};
+    if (!code) code = tb__sql_ints(store, TB__SQL_GAUGE_OLD, old, 5, &s, err);
+    for (row = true; !code && !(code = tb__step(store, s, &row, err)) && row; n++) {
+        last[0] = sqlite3_column_int64(s, 0);
+        last[1] = sqlite3_column_int64(s, 1);
+        code = count_row(w, tb_month_from_day(tb__floor_div(last[0], TB_US_PER_DAY)), false, VALUE_BYTES, err);
+        if (code) sqlite3_reset(s);
+    }
+    *ret_more = n == most;
+    if (code || !n || w->dry) return code;
+    store->dirty = store->billing_stale = true;
+    const int64_t span[5] = {series, last[0], last[1], held[0], held[1]};
+    return tb__run_ints(store, TB__SQL_GAUGE_EXPIRE, span, 5, err);
+}
+
+static tb_code take_gauges(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
+{
+    const int64_t before_us = w->kept.days > 0 ? tb_month_first_day(w->kept.days) * TB_US_PER_DAY : INT64_MIN;
+    tb_code code = TB_OK;
+    *ret_over = w->kept.days <= 0;
+    while (!code && w->room && !*ret_over) {
+        bool more = false;
+        int64_t series = 0;
+        code = tb__int_of(store, TB__SQL_RETAIN_METER, (int64_t[]){w->account, w->at[1]}, 2, 0, &series, err);
+        *ret_over = !code && !series;
+        if (code || !series) break;
+        w->at[1] = series;
+        code = take_values(store, w, series, before_us, &more, err);
+        if (more) break;
+        w->at[1]++;
+        w->room -= w->room > 0;
+    }
+    if (*ret_over) memset(w->at, 0, sizeof w->at);
+    return code;
+}
+
+static tb_code expire(tb_store *store, tb_retain_walk *w, bool *ret_over, tb_error *err)
+{
+    tb_code code = TB_OK;
+    if (w->at[0] != GAUGES) {
+        code = store->plane.counters->expire(store, w, ret_over, err);
+        if (code || !*ret_over) return code;
+        w->at[0] = GAUGES;
+        w->at[1] = w->at[2] = 0;
+    }
+    *ret_over = false;
+    return take_gauges(store, w, ret_over, err);
+}
+
 /* Stored before any row is deleted. */
 static tb_code note_kept(tb_store *store, tb_retain_walk *w, tb_error *err)
 {
@@ -452,14 +523,14 @@ tb_code tb_store_retain(tb_store *store, tb_retain_walk *walk, bool *ret_over, t
 {
     *ret_over = true;
     if (walk->kept.hours <= 0) return TB_OK;
-    if (walk->at[0] < 0 || walk->at[0] >= KINDS || walk->at[1] < 0 || walk->at[2] < 0)
+    if (walk->at[0] < 0 || walk->at[0] > GAUGES || walk->at[1] < 0 || walk->at[2] < 0)
         return tb_fail(err, TB_E_VALIDATION, "next", "It must be what the last answer said.");
     tb_code code = note_kept(store, walk, err);
     if (code) return code;
-    if (walk->dry) return store->plane.counters->expire(store, walk, ret_over, err);
+    if (walk->dry) return expire(store, walk, ret_over, err);
     /* Pages of counters are freed without overwriting: they hold no personal data. */
     code = tb__exec(store->db, store->path, "PRAGMA secure_delete=OFF", err);
-    if (!code) code = store->plane.counters->expire(store, walk, ret_over, err);
+    if (!code) code = expire(store, walk, ret_over, err);
     tb_code on = tb__exec(store->db, store->path, "PRAGMA secure_delete=ON", code ? NULL : err);
     return code ? code : on;
 }

@@ -91,6 +91,14 @@
     X(GAUGE_ADD, "INSERT OR IGNORE INTO gauge VALUES(?1,?2,?3,?4,?5,?6,?7)")                       \
     X(GAUGE_SEALED, "UPDATE head SET n=n+?1,seals=(seals+?2)&" TB__SEAL_MASK " WHERE name='gauge'") \
     X(GAUGE_GONE, "UPDATE gauge SET gone_version=?2 WHERE segment=?1 AND gone_version=" TB__FOR_EVER) \
+    X(GAUGE_FIRST, "SELECT coalesce(min((SELECT min(at_us) FROM gauge WHERE series=s.id)),9223372036854775807)" \
+                   " FROM meter_series s WHERE account=?1")                                        \
+    /* The value that holds at ?2; then those before it but this one. */                           \
+    X(GAUGE_HELD, "SELECT at_us,segment FROM gauge WHERE series=?1 AND at_us<?2 AND gone_version=" TB__FOR_EVER \
+                  " ORDER BY at_us DESC,segment DESC LIMIT 1")                                     \
+    X(GAUGE_OLD, "SELECT at_us,segment FROM gauge WHERE series=?1 AND at_us<?2 AND NOT(at_us=?3 AND segment=?4)" \
+                 " ORDER BY at_us,segment LIMIT ?5")                                               \
+    X(GAUGE_EXPIRE, "DELETE FROM gauge WHERE series=?1 AND (at_us,segment)<=(?2,?3) AND NOT(at_us=?4 AND segment=?5)") \
     X(SERIES_WHOSE, "SELECT scope,owner,edge FROM series WHERE id=?1")                             \
     X(EDGE_CODE, "SELECT code FROM edge WHERE id=?1")                                              \
     X(EDGE_BY_CODE, "SELECT id FROM edge WHERE code=?1")                                           \
@@ -113,11 +121,14 @@
       " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM account_series WHERE account=?1"          \
       " UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_placed s ON s.scope=3 AND s.owner=b.id" \
       " WHERE b.account=?1 UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_new s ON s.scope=3 AND" \
-      " s.owner=b.id WHERE b.account=?1) AS s")                                                    \
+      " s.owner=b.id WHERE b.account=?1 UNION ALL SELECT s.id FROM meter_series b CROSS JOIN series_placed s"  \
+      " ON s.scope=4 AND s.owner=b.id WHERE b.account=?1 UNION ALL SELECT s.id FROM meter_series b CROSS JOIN" \
+      " series_new s ON s.scope=4 AND s.owner=b.id WHERE b.account=?1) AS s")                      \
     X(RETAIN_ACCOUNT, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT 1")                   \
     X(RETAIN_SHARE, "SELECT coalesce(sum(id<?1),0),count(*) FROM account")                         \
     X(RETAIN_ZONE, "SELECT id FROM zone WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")          \
     X(RETAIN_BALANCER, "SELECT id FROM balancer WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")  \
+    X(RETAIN_METER, "SELECT id FROM meter_series WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1") \
     X(RETAIN_SELF, "SELECT id FROM account WHERE id=?1 AND id>=?2")                                \
     X(RETAIN_SERIES, "SELECT edge,id FROM series WHERE scope=?1 AND owner=?2 AND edge>=?3"         \
                      " ORDER BY edge LIMIT 1")                                                     \

@@ -67,7 +67,7 @@ static tb_code push(pass *p, members *list, int64_t edge, int64_t series, tb_err
 /* "Pull zone 101, DE" */
 static void name_series(pass *p, int64_t edge, char out[NAME_MAX_])
 {
-    static const char *const kinds[] = {"?", "Pull zone", "Account", "Load balancer"};
+    static const char *const kinds[] = {"?", "Pull zone", "Account", "Load balancer", "Meter series"};
     char code[TB_EDGE_MAX + 16] = "all locations";
     sqlite3_stmt *s;
     bool row = false;
@@ -78,8 +78,8 @@ static void name_series(pass *p, int64_t edge, char out[NAME_MAX_])
             snprintf(code, sizeof code, "%s", (const char *)sqlite3_column_text(s, 0));
         if (row) sqlite3_reset(s);
     }
-    bool one_place = p->owner.scope == TB__SCOPE_BALANCER;
-    snprintf(out, NAME_MAX_, "%s %lld%s%s", kinds[p->owner.scope & 3], (long long)p->owner.id,
+    bool one_place = tb__is_whole(p->owner.scope);
+    snprintf(out, NAME_MAX_, "%s %lld%s%s", kinds[p->owner.scope], (long long)p->owner.id,
              one_place ? "" : ", ", one_place ? "" : code);
 }
 
@@ -479,7 +479,7 @@ static const member *all_of(const members *own)
     return own->n && own->list[0].edge == 0 ? own->list : NULL;
 }
 
-/* --- zones and load balancers --- */
+/* --- zones, load balancers, series of meters --- */
 
 static tb_code check_countries(pass *p, int64_t index, tb_error *err)
 {
@@ -521,7 +521,8 @@ static tb_code count_only(pass *p, int64_t index, tb_error *err)
     return TB_OK;
 }
 
-static tb_code verify_balancer(pass *p, const members *own, tb_error *err)
+/* A load balancer or a series of a meter. */
+static tb_code verify_whole(pass *p, const members *own, tb_error *err)
 {
     comparison c = {own->list, own->n, true, NULL, "", count_only};
     tb_code code = load_kept(p, err);
@@ -697,7 +698,12 @@ tb_code tb__verify_zones(tb__verify *v, tb_error *err)
 
 tb_code tb__verify_balancers(tb__verify *v, tb_error *err)
 {
-    return with_pass(v, TB__SCOPE_BALANCER, verify_balancer, err);
+    return with_pass(v, TB__SCOPE_BALANCER, verify_whole, err);
+}
+
+tb_code tb__verify_meters(tb__verify *v, tb_error *err)
+{
+    return with_pass(v, TB__SCOPE_METER, verify_whole, err);
 }
 
 tb_code tb__verify_accounts(tb__verify *v, tb_error *err)

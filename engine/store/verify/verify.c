@@ -65,6 +65,8 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
 #define SUM_OF(name) "iif(json_valid(sums),sums->>'$." name "','?')"
 /* Whether segment s was withdrawn. */
 #define GONE(s) "EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
+/* What the resources of meter m are called. */
+#define METER_NOUN "coalesce(iif(json_valid(m.document),m.document->>'$.resource',NULL),'resource')"
 /* Everything that a catalogue declares: t. */
 #define THINGS                                                                                     \
     "WITH t(kind,name,id,account,document,live) AS (SELECT 'account','Account',id,id,document,"    \
@@ -88,6 +90,8 @@ static const char *const references[] = {
     " WHERE scope=2 AND owner NOT IN(SELECT id FROM account)",
     "SELECT format('Series %d is of load balancer %d and has an edge location.',id,owner)"
     " FROM series WHERE scope=3 AND edge<>0",
+    "SELECT format('Series %d is of a meter and has an edge location, or its meter series %d is not there.',id,owner)"
+    " FROM series WHERE scope=4 AND (edge<>0 OR owner NOT IN(SELECT id FROM meter_series))",
     "SELECT format('Series %d is used %d times.',id,count(*)) FROM series GROUP BY id"
     " HAVING count(*)>1",
     "SELECT format('Series %d and %d are of one owner at one location.',min(p.id,n.id),max(p.id,n.id)) FROM series_new n"
@@ -177,6 +181,20 @@ static const char *const references[] = {
     " (SELECT id,iif(json_valid(document),json_array_length(document,'$.zones'),-1) AS n,"
     "(SELECT count(*) FROM attachment WHERE balancer=balancer.id AND to_us=" FOR_EVER ") AS m"
     " FROM balancer WHERE deleted_us=" FOR_EVER ") WHERE n<>m",
+    /* meters */
+    "SELECT format('Meter series %d is of account %d; %s %s is of account %s.',s.id,s.account,"
+    METER_NOUN ",s.resource,coalesce(r.account,'?')) FROM meter_series s JOIN meter m ON m.id=s.meter LEFT JOIN"
+    " meter_resource r ON r.noun=" METER_NOUN " AND r.name=s.resource WHERE r.account IS NOT s.account",
+    "SELECT format('Resource %s %s was named by segment %d, which is not there.',noun,name,segment) FROM meter_resource"
+    " WHERE segment NOT IN(SELECT id FROM segment)",
+    "SELECT format('Meter series %d has values of segment %d, which is not there.',series,segment) FROM gauge"
+    " WHERE segment NOT IN(SELECT id FROM segment) GROUP BY 1",
+    "SELECT format('Meter series %d has values of segment %d that count until version %d; it was withdrawn in %s.',"
+    "g.series,g.segment,g.gone_version,coalesce(w.version,'none')) FROM gauge g LEFT JOIN withdrawal w ON"
+    " w.segment=g.segment WHERE g.gone_version IS NOT coalesce(w.version," FOR_EVER ") GROUP BY 1",
+    "SELECT format('Meter series %d has values, but its meter is no gauge.',g.series) FROM gauge g JOIN meter_series s ON"
+    " s.id=g.series JOIN meter m ON m.id=s.meter WHERE iif(json_valid(m.document),m.document->>'$.kind','')<>'gauge'"
+    " GROUP BY g.series",
     "SELECT format('Key %d is of account %d, which does not exist.',id,account) FROM key"
     " WHERE account>0 AND account NOT IN(SELECT id FROM account)",
     "SELECT format('Audit entry %d is of key %d, which does not exist.',id,\"key\") FROM audit"
@@ -436,7 +454,7 @@ static tb_code verify_elsewhere(tb__verify *v, tb_error *err)
 static tb_code verify_counters(tb__verify *v, tb_error *err)
 {
     static tb_code (*const parts[])(tb__verify *, tb_error *) = {
-        tb__verify_runs, tb__verify_zones, tb__verify_accounts, tb__verify_balancers,
+        tb__verify_runs, tb__verify_zones, tb__verify_accounts, tb__verify_balancers, tb__verify_meters,
     };
     tb_code code = TB_OK;
     if (v->store->plane.counters->verify) return verify_elsewhere(v, err);

@@ -106,7 +106,7 @@ typedef struct tb__verify {
     tb_say say;
     void *ctx;
     uint64_t differences;
-    tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones and load balancers */
+    tb_u128 sums[TB_METRIC_COUNT]; /* over the hours of all zones, load balancers and series of meters */
     tb_u128 country_requests, country_bytes; /* over the days of all zones */
     int64_t newest_hour;                     /* of the hours */
     int64_t kept_most; /* hours of this month and later ones are kept for every account */
@@ -150,6 +150,7 @@ TB_MUST_USE tb_code tb__verify_country_days(tb__verify *v, int64_t zone, int64_t
 TB_MUST_USE tb_code tb__verify_zones(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_accounts(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_balancers(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_meters(tb__verify *v, tb_error *err);
 
 /* A query of which each row is a sentence about a difference. */
 TB_MUST_USE tb_code tb__verify_reference(tb__verify *v, const char *sql, tb_error *err);
