@@ -1,10 +1,12 @@
 """POST /events: CloudEvents with usage of meters, each event once, whoever sends it again and in whatever body."""
 import json
-import shutil
+import os
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-from harness import CATALOG, ENVIRONMENT, SOURCE, Server, run
+from harness import CATALOG, ENVIRONMENT, NOW, PATIENCE, SOURCE, Server, run
 
 METERS = [
     {"meter": "calls", "name": "Calls", "kind": "counter", "unit": "request", "resource": "script", "dimensions": ["region"]},
@@ -22,14 +24,24 @@ def event(number, meter="calls", subject="s1", value=5, account=1, time="2026-11
     return {**made, **more}
 
 
+class Metered(Server):
+    """With meters, and a key of the operator that may send usage."""
+    def make(self, log):
+        keys = super().make(log)
+        run("apply", "--db", self.db, "-", stdin=json.dumps({**CATALOG, "meters": METERS}).encode())
+        return {**keys, "fleet": self.make_key(0, "Ingest")}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Events(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server()
-        cls.server.stop()
-        run("apply", "--db", cls.server.db, "-", stdin=json.dumps({**CATALOG, "meters": METERS}).encode())
-        cls.server.keys["fleet"] = cls.server.make_key(0, "Ingest")
-        cls.server.start()
+        cls.server = Metered(log=b"")
 
     @classmethod
     def tearDownClass(cls):
@@ -111,26 +123,52 @@ class Events(unittest.TestCase):
         self.assertEqual(self.post([event("b")], None, Authorization=f"Bearer {key[:-1]}x").status, 401)
         self.assertEqual(self.server.ask("GET", "/ingest/segments", None, Authorization=f"Bearer {key}").status, 401)
 
-    def test_late_events_of_a_month_that_was_billed(self):
-        """And its ids go 35 days after it."""
-        server = Server()
-        self.addCleanup(server.close)
-        server.stop()
-        run("apply", "--db", server.db, "-", stdin=json.dumps({**CATALOG, "meters": METERS}).encode())
-        server.keys["fleet"] = server.make_key(0, "Ingest")
-        october = event("o", time="2026-10-31T23:59:59Z")
-        asked = lambda body: server.ask("POST", "/events", "fleet", json.dumps(body).encode(),
-                                        Content_Type="application/json")
-        server.start()
-        self.taken(asked(october), 1)
-        server.stop()
-        server.start(before={"TOLLBOOK_NOW": "2027-01-04T00:00:00Z"})
-        self.taken(asked(october), 0, 1)
+    def test_a_retry_in_the_next_month_is_known(self):
+        """An event without a time belongs to the moment of its receipt; its month is still open two months later."""
+        self.taken(self.post([event("late", time=None), event("old", time="2026-10-31T23:59:59Z")]), 2)
+        self.server.stop()
+        ENVIRONMENT["TOLLBOOK_NOW"] = "2027-01-04T00:00:00Z"
+        try:
+            self.server.start()
+            self.taken(self.post([event("old", time="2026-10-31T23:59:59Z"), event("late", time=None)]), 0, 2)
+        finally:
+            self.server.stop()
+            ENVIRONMENT["TOLLBOOK_NOW"] = NOW
+            self.server.start()
 
 
-@unittest.skipUnless(shutil.which("node"), "node is not installed")
+SDK = """
+import { OpenMeter } from '@openmeter/sdk'
+const [baseUrl, apiKey] = process.argv.slice(2)
+const openmeter = new OpenMeter({ baseUrl, apiKey })
+const one = { id: 'sdk-1', type: 'calls', subject: 'sdk', time: new Date('2026-11-03T12:00:00Z'), data: { account: 1, value: '7', dimensions: { region: 'DE' } } }
+const answers = [
+  await openmeter.events.ingest(one),
+  await openmeter.events.ingest([one, { ...one, id: undefined }, { ...one, id: 'sdk-2' }]),
+]
+for (const wrong of [{ ...one, id: 'sdk-3', type: 'cals' }, { ...one, id: 'sdk-3', data: {} }])
+  try { await openmeter.events.ingest(wrong); answers.push('taken') } catch (error) { answers.push(error.status) }
+try { await new OpenMeter({ baseUrl, apiKey: 'wrong' }).events.ingest(one) } catch (error) { answers.push(error.status) }
+console.log(JSON.stringify(answers))
+"""
+LINT = Path(os.environ.get("TB_LINT") or SOURCE / "build/lint")
+
+
 class OpenMeter(unittest.TestCase):
-    """The SDK as it comes from npm, where tests/run has installed it."""
+    def test_its_sdk_works_unchanged(self):
+        if not (LINT / "node_modules/@openmeter/sdk").is_dir():
+            self.skipTest((LINT / "why").read_text().strip() if (LINT / "why").exists() else
+                          "OpenMeter's SDK is not installed (tests/run installs it)")
+        with Metered() as server, tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "sdk.mjs"
+            script.write_text(SDK)
+            (Path(folder) / "node_modules").symlink_to(LINT / "node_modules")
+            done = subprocess.run(["node", script, server.url, server.keys["fleet"]], capture_output=True, check=False,
+                                  timeout=PATIENCE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            ok = {"rejected": []}
+            self.assertEqual(json.loads(done.stdout),
+                             [{"accepted": 1, "duplicates": 0, **ok}, {"accepted": 2, "duplicates": 1, **ok}, 422, 422, 401])
 
 
 if __name__ == "__main__":
