@@ -1,6 +1,6 @@
 /* The virtual table `meter_usage`: a row for each series of a meter and hour with usage. A counter's value is its sum, a
  * sample's the sum of its intervals, a gauge's are unit-seconds, each value rounded up as the meter says. What a gauge holds last
- * is shown up to the newest hour of any usage. See buckets.c; a cursor makes the hours of one series after the other. */
+ * is shown up to the newest hour of counters, and in its first hour. See buckets.c; a cursor makes the hours of one series after the other. */
 #include "store/usage/entry.h"
 #include "store/usage/plan.h"
 
@@ -178,6 +178,7 @@ static int make_gauge(cursor *c, int64_t series, int64_t multiple, int64_t until
         if (multiple > 0 && held % multiple) held += multiple - held % multiple;
     }
     if (rc == SQLITE_OK && step != SQLITE_DONE) rc = tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
+    if (until_s <= from_s) until_s = (from_s / 3600 + 1) * 3600;
     return rc == SQLITE_OK ? hold(c, from_s, until_s, held) : rc;
 }
 
