@@ -87,20 +87,3 @@ tb_code tb_store_meter(tb_store *store, const char *id, tb_meter *ret_meter, tb_
     code = take_meter(store, s, ret_meter, &there, err);
     return code || there ? code : refuse_meter(store, id, err);
 }
-
-tb_code tb_store_meter_account(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
-                               tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = false;
-    *ret_account = 0;
-    tb_code code = tb__sql(store, TB__SQL_METER_ACCOUNT, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, noun, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 2, resource, -1, SQLITE_STATIC);
-    code = tb__step(store, s, &row, err);
-    if (code || !row) return code;
-    *ret_account = sqlite3_column_int64(s, 0);
-    sqlite3_reset(s);
-    return TB_OK;
-}

@@ -167,7 +167,6 @@
     X(METER_BY_NAME, "SELECT id,document FROM meter WHERE name=?1 AND deleted_us=" TB__FOR_EVER)   \
     X(METER_BY_NUMBER, "SELECT id,document FROM meter WHERE id=?1")                                \
     X(METER_NAMES, "SELECT group_concat(name,'|') FROM meter WHERE deleted_us=" TB__FOR_EVER)      \
-    X(METER_ACCOUNT, "SELECT account FROM meter_resource WHERE noun=?1 AND name=?2")               \
     /* at ?1, of the declarations up to version ?2: the last one by then, or the first later one */ \
     X(METERS_AT,                                                                                   \
       "SELECT d.id,d.document FROM declaration d WHERE d.kind='meter' AND d.version<=?2"           \
