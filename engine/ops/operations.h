@@ -27,6 +27,7 @@ extern const tb__operations tb__intake_operations;
 extern const tb__operations tb__invoice_operations;
 extern const tb__operations tb__key_operations;
 extern const tb__operations tb__ledger_operations;
+extern const tb__operations tb__meter_operations;
 extern const tb__operations tb__own_alert_operations;
 extern const tb__operations tb__payment_operations;
 extern const tb__operations tb__percentile_operations;

@@ -38,16 +38,22 @@ TB_MUST_USE tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usa
 
 /* --- reading --- */
 
+/* The numbers of the meters of which an account has usage, ascending. free(). */
+TB_MUST_USE tb_code tb_store_meters_used(tb_store *store, int64_t account, int64_t **ret_meters, size_t *ret_n, tb_error *err);
+
 /* Which usage is asked for; account 0, resource "": all. */
 typedef struct tb_meter_query {
     const tb_meter *meter;
     int64_t account;
     const char *resource;
-    int64_t from_us, to_us;  /* on hours */
+    int64_t from_us, to_us;  /* where a window begins and ends */
     enum { TB_WINDOW_HOUR, TB_WINDOW_DAY, TB_WINDOW_MONTH } window;
     bool by_resource, by_dimension[TB_METER_DIMENSIONS];
-    tb_decimal percentile; /* samples over months: percent */
+    tb_decimal percentile; /* samples over months: percent, above 0 and below 100 */
+    int64_t now_us;        /* gauges hold until then, and intervals that are over by then count */
 } tb_meter_query;
+#define TB_METER_DAYS_MAX    1100  /* from `from_us` to `to_us` */
+#define TB_METER_WINDOWS_MAX 50000 /* of an answer */
 
 typedef struct tb_meter_window {
     int64_t start_us, end_us;
@@ -56,7 +62,9 @@ typedef struct tb_meter_window {
     char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
 } tb_meter_window;
 
-/* Windows that have usage, ascending by resource, dimensions, start. free(). */
+/* Windows that have usage, ascending by resource, dimensions, start. A gauge's values are rounded up as the meter says.
+ * TB_E_VALIDATION: from_us or to_us is within a window, they are too far apart, or the answer has too many
+ * windows; TB_E_NOT_KEPT. free(). */
 TB_MUST_USE tb_code tb_store_meter_windows(tb_store *store, const tb_meter_query *query, tb_meter_window **ret_windows,
                                            size_t *ret_n, tb_error *err);
 

@@ -111,6 +111,8 @@ const route api_routes[] = {
     OPERATION(POST, "/billing/alerts", ADMIN, JSON, "alerts_set", "alert set", NULL, NULL),
     OPERATION(DELETE, "/billing/alerts/{id}", ADMIN, NO_BODY, "alerts_drop", "alert drop", NULL, NULL),
     ROW(POST, "/billing/what-if", BILLING, JSON, "what_if", api_whatif, api_whatif_done),
+    OPERATION(GET, "/meters", INSIGHTS, NO_BODY, "meters", "meter list", NULL, NULL),
+    OPERATION(GET, "/meters/{id}/usage", INSIGHTS, NO_BODY, "meter_usage", "meter usage", NULL, NULL),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
     ROW(POST, "/ingest/cells", INGEST, BYTES, "ingest_cells", api_ingest_cells, api_ingest_done),
     ROW(POST, "/ingest/logs/withdraw", OPERATOR, BYTES, "withdraw_logs", api_withdraw_logs,

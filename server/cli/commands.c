@@ -329,6 +329,8 @@ cli_command cli_commands[] = {
     {.name = "intake", .group = CLI_SHIP, .operation = "intake"},
     {.name = "refused", .group = CLI_SHIP, .operation = "refused"},
     {.name = "stats", .group = CLI_SEE, .operation = "stats"},
+    {.name = "meter list", .group = CLI_SEE, .operation = "meter list"},
+    {.name = "meter usage", .group = CLI_SEE, .operation = "meter usage"},
     {.name = "usage", .group = CLI_SEE, .operation = "usage"},
     {.name = "percentile", .group = CLI_SEE, .operation = "percentile"},
     {.name = "query", .group = CLI_SEE,

@@ -6,6 +6,8 @@
  * part of its own, chosen and attributed by the very code that bills it. */
 #include "tollbook/issue.h"
 
+#include "billing/rates.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,7 @@ typedef struct explained {
     tb_i128 day[DAYS];
     tb_kept kept;
     bool gone; /* the days have expired: only the line's own evidence is left */
+    char by[TB_METER_VALUE_MAX + 1]; /* a meter's line: the dimension whose value is the line's region; "": none is known */
     int64_t hours_of; /* a day, since 1970; TB_EXPLAIN_NO_DAY: none */
     tb_buf *out;
     tb_error *err;
@@ -41,7 +44,22 @@ typedef struct explained {
 static bool has_usage(tb_line_kind kind)
 {
     return kind == TB_LINE_BANDWIDTH || kind == TB_LINE_VOLUME || kind == TB_LINE_OVERRIDE ||
-           kind == TB_LINE_BALANCER_REQUESTS;
+           kind == TB_LINE_BALANCER_REQUESTS || kind == TB_LINE_METER;
+}
+
+/* Whether usage of a meter is of the line: of all resources or of one, and of all values of a dimension or of one. */
+static bool is_metered(const explained *e, const tb_bill_input *in, const tb_bill_usage *u)
+{
+    const tb_meter *meter = &in->meters[u->meter];
+    const tb_bill_line *line = e->line;
+    const char *name = strchr(line->resource, ':');
+    if (!line->item || !name || strcmp(line->item->id, meter->id) != 0) return false;
+    const bool whole = strncmp(line->resource, "meter:", 6) == 0 && strcmp(name + 1, meter->id) == 0;
+    if (!whole && strcmp(name + 1, u->resource) != 0) return false;
+    bool found = !e->by[0] && !line->region[0];
+    for (int i = 0; i < meter->n_dimensions; i++)
+        if (!e->by[0] || strcmp(meter->dimension[i], e->by) == 0) found |= strcmp(u->dimension[i], line->region) == 0;
+    return found;
 }
 
 static bool is_of(const explained *e, const tb_bill_bytes *b)
@@ -55,7 +73,9 @@ static bool is_of(const explained *e, const tb_bill_bytes *b)
 
 static void add_parts(const explained *e, const tb_bill_input *in, tb_i128 *sums)
 {
-    for (size_t i = 0; e->kind != TB_LINE_BALANCER_REQUESTS && i < in->n_bytes; i++)
+    for (size_t i = 0; e->kind == TB_LINE_METER && i < in->n_usage; i++)
+        if (is_metered(e, in, &in->usage[i])) sums[in->usage[i].part] += in->usage[i].quantity;
+    for (size_t i = 0; e->kind != TB_LINE_BALANCER_REQUESTS && e->kind != TB_LINE_METER && i < in->n_bytes; i++)
         if (is_of(e, &in->bytes[i])) sums[in->bytes[i].part] += in->bytes[i].bytes;
     for (size_t i = 0; e->kind == TB_LINE_BALANCER_REQUESTS && i < in->n_balancers; i++)
         if (in->balancers[i].balancer == e->line->id)
@@ -246,12 +266,38 @@ static void put_part_flats(const explained *e, const book_part *p, bool *first)
     }
 }
 
-static const tb_tiers *tiers_of(const explained *e, const tb_month_books *books, uint32_t part)
+/* NULL: the book is not there. */
+static const tb_book *book_of(const explained *e, const tb_month_books *books, uint32_t part)
 {
     for (size_t i = 0; part < e->s->n_books && i < books->n; i++)
-        if (strcmp(books->list[i].sha256, e->s->books[part].sha256) == 0)
-            return e->kind == TB_LINE_VOLUME ? &books->list[i].volume : &books->list[i].balancer;
+        if (strcmp(books->list[i].sha256, e->s->books[part].sha256) == 0) return &books->list[i];
     return NULL;
+}
+
+static const tb_tiers *tiers_of(const explained *e, const tb_month_books *books, uint32_t part)
+{
+    const tb_book *book = book_of(e, books, part);
+    return !book ? NULL : e->kind == TB_LINE_VOLUME ? &book->volume : &book->balancer;
+}
+
+/* What the line's book says of its meter. Of samples the evidence is the interval that is billed, and nothing is summed. A
+ * correction does not name the book: its region may be a value of any dimension. */
+static tb_code find_rate(explained *e)
+{
+    const tb_bill_line *line = e->line;
+    tb_month_books books = {.list = NULL};
+    if (e->kind != TB_LINE_METER || !line->item) return TB_OK;
+    if (line->kind == TB_LINE_CORRECTION && line->evidence.to_us - line->evidence.from_us <= TB_US_PER_HOUR)
+        e->kind = TB_LINE_PERCENTILE;
+    if (line->kind == TB_LINE_CORRECTION || !line->n_tiers) return TB_OK;
+    tb_code code = tb_month_books_read(e->store, &books, e->err);
+    if (code) return code;
+    const tb_book *book = book_of(e, &books, line->tiers[line->n_tiers - 1].part);
+    const tb_meter_rate *rate = book ? tb__book_meter(book, line->item->id) : NULL;
+    if (rate) memcpy(e->by, rate->by, sizeof e->by);
+    if (rate && rate->sampled) e->kind = TB_LINE_PERCENTILE;
+    tb_month_books_release(&books);
+    return TB_OK;
 }
 
 /* The flats of the tiers that the month's usage has reached, also those that a book change within the month avoids: a
@@ -388,6 +434,7 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
     e.n_days = (size_t)(tb_month_first_day(e.month + 1) - tb_month_first_day(e.month));
     tb_code code = check_day(&e);
     if (!code) code = tb_store_kept(store, s->account, &e.kept, err);
+    if (!code) code = find_rate(&e);
     if (!code && has_usage(e.kind)) code = read_days(&e);
     if (code == TB_E_NOT_KEPT) {
         e.gone = true;

@@ -15,6 +15,7 @@
 #define TB__SCOPE_ACCOUNT 2
 #define TB__SCOPE_BALANCER 3
 #define TB__SCOPE_METER 4 /* owner: a meter_series */
+#define TB__METER_COLUMN TB_M_REQUESTS /* the first counter: of a meter's series, or of the first interval of its hours */
 
 /* Whether owners of the scope are counted whole: their one series is at edge 0. */
 static inline bool tb__is_whole(int scope)
@@ -225,8 +226,9 @@ TB_MUST_USE tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day,
                                   const tb_grid *hours, tb_error *err);
 /* Notes that usage of the day is added; *ret_late: tb__late_note must be called for it, too. */
 TB_MUST_USE tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err);
-/* Usage is added, or withdrawn, that may count for any month. */
-void tb__late_any(tb_store *store);
+/* Values of gauges of a segment, from a moment on, are added, or withdrawn, and may count for any later month. Notes the months
+ * that were run and for which they count. */
+TB_MUST_USE tb_code tb__late_gauges(tb_store *store, int64_t segment, int64_t from_us, tb_error *err);
 /* Stores the noted days. */
 TB_MUST_USE tb_code tb__late_write(tb_store *store, tb_error *err);
 /* After a failure: drops the noted days. */

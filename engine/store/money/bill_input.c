@@ -24,6 +24,7 @@ typedef struct making {
     int64_t priced;   /* books up to this version count */
     bool active;
     bool book_missing; /* the contract's book is not there */
+    tb_bill_samples bandwidth; /* where the contract bills it at a percentile */
     tb_error *err;
 } making;
 
@@ -489,9 +490,48 @@ static const char *copy_text(char **at, const char *text)
 static tb_contract contract_of(const making *m, const tb__account_terms *terms)
 {
     tb_contract c = terms->contract;
-    if (tb__hour_after(terms->to_us) < m->to_hour) c.committed = false;
-    if (c.commit_from == INT64_MIN) c.commit_from = tb_month_from_us(m->b->declared_us);
+    if (tb__hour_after(terms->to_us) < m->to_hour) c.n_commits = 0;
+    if (c.n_commits && c.commits[0].from == INT64_MIN) c.commits[0].from = tb_month_from_us(m->b->declared_us);
     return c;
+}
+
+/* Texts and values of meters, which are elsewhere now, move with the lists. */
+static void pack_meters(const making *m, tb_bill_input *in, char **at)
+{
+    const tb__billing *b = m->b;
+    const char *texts = b->n_bill_usage + b->n_bill_samples ? copy_to(at, b->metered.texts.data, b->metered.texts.len, 1) : NULL;
+    const uint64_t *value = copy_to(at, b->intervals, b->n_intervals, sizeof *b->intervals);
+    tb_bill_usage *usage = copy_to(at, b->bill_usage, b->n_bill_usage, sizeof *usage);
+    tb_bill_samples *samples = copy_to(at, b->bill_samples, b->n_bill_samples, sizeof *samples);
+    in->meters = copy_to(at, b->bill_meters, b->n_bill_meters, sizeof *b->bill_meters);
+    in->n_meters = b->n_bill_meters;
+    for (size_t i = 0; i < b->n_bill_usage; i++) {
+        usage[i].resource = texts + (usage[i].resource - b->metered.texts.data);
+        for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+            usage[i].dimension[k] = texts + (usage[i].dimension[k] - b->metered.texts.data);
+    }
+    for (size_t i = 0; i < b->n_bill_samples; i++) {
+        samples[i].resource = texts + (samples[i].resource - b->metered.texts.data);
+        for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+            samples[i].dimension[k] = texts + (samples[i].dimension[k] - b->metered.texts.data);
+        samples[i].value = value;
+        value += samples[i].n;
+    }
+    in->usage = usage;
+    in->n_usage = b->n_bill_usage;
+    in->samples = samples;
+    in->n_samples = b->n_bill_samples;
+    in->bandwidth = m->bandwidth;
+    in->bandwidth.value = value;
+}
+
+static size_t packed_size(const tb__billing *b)
+{
+    return 256 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
+           b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers +
+           b->n_bill_meters * sizeof *b->bill_meters + b->n_bill_usage * sizeof *b->bill_usage +
+           b->n_bill_samples * sizeof *b->bill_samples + b->n_intervals * sizeof *b->intervals +
+           (b->n_bill_usage + b->n_bill_samples ? b->metered.texts.len : 0) + TB_TAX_REASON_ROOM + TB_TAX_CODE_ROOM;
 }
 
 /* One block holds all lists: the input is its caller's. */
@@ -499,11 +539,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                     tb_bill_source *ret, tb_error *err)
 {
     struct tb__billing *b = m->b;
-    size_t size = 64 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
-                  b->n_optimizers * sizeof *b->optimizers +
-                  b->n_bill_balancers * sizeof *b->bill_balancers + sizeof terms->tax_reason +
-                  sizeof terms->tax_reason_code;
-    char *memory = malloc(size);
+    char *memory = malloc(packed_size(b));
     if (!memory) return tb_no_memory(err);
     char *at = memory;
     *ret = (tb_bill_source){.memory = memory,
@@ -515,6 +551,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                           .book_missing = m->book_missing,
                           .running = running,
                           .active_zone = m->active,
+                          .percentile = terms->contract.percentile,
                           .n_parts = b->n_parts,
                           .n_bytes = b->n_bytes,
                           .n_optimizers = b->n_optimizers,
@@ -526,6 +563,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     in->bytes = copy_to(&at, b->bytes, b->n_bytes, sizeof *b->bytes);
     in->optimizers = copy_to(&at, b->optimizers, b->n_optimizers, sizeof *b->optimizers);
     in->balancers = copy_to(&at, b->bill_balancers, b->n_bill_balancers, sizeof *b->bill_balancers);
+    pack_meters(m, in, &at);
     in->tax_reason = copy_text(&at, terms->tax_reason);
     in->tax_reason_code = copy_text(&at, terms->tax_reason_code);
     return TB_OK;
@@ -556,6 +594,7 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     if (code) return code;
     if (m->b->n_account_terms == 0) return tb__no_account("Account", account, err);
     m->b->n_late = m->b->n_bytes = m->b->n_optimizers = m->b->n_bill_balancers = 0;
+    m->b->n_bill_meters = m->b->n_bill_usage = m->b->n_bill_samples = m->b->n_intervals = 0;
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }
 
@@ -626,6 +665,10 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
     tb_code code = make_start(&m, store, q, &terms, err);
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
+    const tb__month_span span = {m.month, m.from_us, m.usage_hour,
+                                 tb__earlier(m.until_us, tb__later(q->usage_us, m.from_us))};
+    if (!code) code = tb__meters_make(store, &span, err);
+    if (!code && terms->contract.percentile) code = tb__bandwidth_make(store, &span, &m.bandwidth, err);
     return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
 }
 

@@ -12,9 +12,11 @@ void tb__billing_free(struct tb__billing *b)
     void *const lists[] = {b->account_terms, b->zones,      b->terms,          b->spells, b->series,
                            b->balancers,     b->ties,       b->places,         b->late,   b->parts,
                            b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days,
-                           b->faults};
+                           b->faults,        b->meters,     b->bill_meters,    b->bill_usage,
+                           b->bill_samples,  b->intervals};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
+    tb__meter_list_release(&b->metered);
     free(b);
 }
 
@@ -257,6 +259,7 @@ static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
     b->n_account_terms = b->n_zones = b->n_terms = b->n_spells = b->n_series = 0;
     b->n_balancers = b->n_ties = b->n_faults = 0;
     b->zones_of = TB__NO_ZONES;
+    b->metered_loaded = false;
     tb_code code = tb_store_kept(store, b->account, &b->kept, err);
     if (!code) code = load_account(store, b, err);
     if (!code) code = load_balancers(store, b, err);

@@ -3,6 +3,7 @@
 #define TOLLBOOK_STORE_BILLING_H
 
 #include "store/core/internal.h"
+#include "store/money/metered.h"
 #include "tollbook/retain.h"
 #include "tollbook/calendar.h"
 #include "tollbook/billsource.h"
@@ -90,6 +91,12 @@ typedef struct tb__billed_place {
     char code[24];
 } tb__billed_place;
 
+/* What a meter is, from a moment on until the next declaration's. */
+typedef struct tb__meter_version {
+    int64_t from_us;
+    tb_meter meter;
+} tb__meter_version;
+
 /* The counters of a late day that are noted for each scope: bytes and balancer requests of a zone's edge location, requests of a
  * balancer, the first twelve of a meter's series. */
 #define TB__LATE_COUNTERS 12
@@ -142,12 +149,24 @@ typedef struct tb__billing {
     tb__late_day *late; /* ascending by scope, owner, edge, day */
     size_t n_late, cap_late;
 
+    tb__meter_list metered; /* the account's series of meters, where metered_loaded */
+    bool metered_loaded;
+    tb__meter_version *meters; /* all, ascending by id and moment */
+    size_t n_meters, cap_meters;
+    int64_t meters_version, meters_known; /* the file's when they were read, and `known` then */
+
     tb_bill_part *parts;
     tb_bill_bytes *bytes;
     tb_bill_optimizer *optimizers;
     tb_bill_balancer *bill_balancers;
     size_t n_parts, n_bytes, n_optimizers, n_bill_balancers;
     size_t cap_parts, cap_bytes, cap_optimizers, cap_bill_balancers;
+    tb_meter *bill_meters;
+    tb_bill_usage *bill_usage;
+    tb_bill_samples *bill_samples; /* without their values: those are in `intervals`, one after the other */
+    uint64_t *intervals;
+    size_t n_bill_meters, n_bill_usage, n_bill_samples, n_intervals;
+    size_t cap_bill_meters, cap_bill_usage, cap_bill_samples, cap_intervals;
     int64_t *cuts; /* hours where something changes */
     size_t n_cuts, cap_cuts;
     uint64_t (*days)[32]; /* of a zone's series */
@@ -191,6 +210,9 @@ TB_MUST_USE tb_code tb__late_load(tb_store *store, int64_t account, int64_t mont
 /* The late usage of hours first..first+n-1 of a day, less withdrawn usage. edge TB_ALL: of all locations. */
 tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64_t edge, int which,
                      int64_t day, int first, int n);
+/* Takes late usage off the hours of a series. */
+TB_MUST_USE tb_code tb__late_take_slots(const tb__billing *billing, int scope, int64_t owner, const tb__slots *slots,
+                                        uint64_t *value, tb_error *err);
 /* One late row's day: its data checked and unpacked. */
 TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,
                                     tb__late_day *ret, tb_error *err);
@@ -253,6 +275,19 @@ const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, t
 /* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
 TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
                                     tb__day_span span, tb__day_sums *sums, tb_error *err);
+
+/* --- meters.c --- */
+
+/* The month that meters are read of. */
+typedef struct tb__month_span {
+    int64_t month, from_us;
+    int64_t usage_hour; /* usage of hours before it counts */
+    int64_t end_us;     /* gauges hold until then; intervals that are over by then count */
+} tb__month_span;
+/* Makes the lists of meters, usage and samples of store->billing, which has the month's parts and late usage. */
+TB_MUST_USE tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *err);
+/* The bytes of the account's zones by hours. The values are the last of store->billing->intervals. */
+TB_MUST_USE tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err);
 
 /* --- runs.c --- */
 

@@ -73,7 +73,7 @@ tb_code tb__days_take_late(const struct tb__billing *billing, int scope, int64_t
         if (sums->day[day - base] < 0)
             return tb_fail(err, TB_E_CORRUPT, "late",
                            "%s %lld: more usage came late than there is. Look for more with: tollbook verify",
-                           scope == TB__SCOPE_ZONE ? "Pull zone" : "Load balancer",
+                           scope == TB__SCOPE_ZONE ? "Pull zone" : scope == TB__SCOPE_METER ? "Meter series" : "Load balancer",
                            (long long)owner);
     }
     return TB_OK;

@@ -244,12 +244,6 @@ static void note_month(tb_store *store, int64_t day)
     store->landing_end = tb_month_first_day(month + 1);
 }
 
-void tb__late_any(tb_store *store)
-{
-    store->landing = (1u << TB__LANDED) - 1;
-    store->landing_first = store->landing_end = 0;
-}
-
 tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *err)
 {
     if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
@@ -263,6 +257,45 @@ tb_code tb__late_note(tb_store *store, tb__late_of of, int64_t day, const tb_gri
     bool late = false;
     tb_code code = tb__late_look(store, day, &late, err);
     return late ? gather_late(store, of, day, hours, err) : code;
+}
+
+/* A value of a gauge counts until the next one: it is late for each month that was run in between. */
+static tb_code note_value(tb_store *store, sqlite3_stmt *s, tb__late_row *row, tb_error *err)
+{
+    const int64_t series = sqlite3_column_int64(s, 0), last = tb_month_from_day(store->late_end - 1);
+    const int64_t next_us = sqlite3_column_int64(s, 3);
+    int64_t month = tb_month_from_us(sqlite3_column_int64(s, 2)), version = 0, id = 0;
+    bool noted = false;
+    tb_code code = TB_OK;
+    if (row->of.owner == series) month = tb__later(month, tb_month_from_day(row->day) + 1);
+    row->of = (tb__late_of){.scope = TB__SCOPE_METER, .owner = series, .account = sqlite3_column_int64(s, 1), .edge = TB__LATE_GAUGE};
+    for (; !code && month <= last && tb_month_start_us(month) < next_us; month++) {
+        code = is_noted(store, row->of.account, month, &noted, err);
+        if (code || !noted) continue;
+        row->day = tb_month_first_day(month);
+        code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &version, err);
+        if (!code) code = tb__next_id(store, TB__SQL_LATE_NEXT, "late", &id, err);
+        if (!code) code = insert(store, TB__SQL_LATE_INSERT, (const int64_t[]){id, version}, row, err);
+    }
+    return code;
+}
+
+tb_code tb__late_gauges(tb_store *store, int64_t segment, int64_t from_us, tb_error *err)
+{
+    store->landing = (1u << TB__LANDED) - 1;
+    store->landing_first = store->landing_end = 0;
+    tb_code code = store->late_known ? TB_OK : load_end(store, err);
+    if (code || store->late_end == INT64_MIN || from_us >= store->late_end * TB_US_PER_DAY) return code;
+    const int64_t values[3] = {segment, from_us, store->late_end * TB_US_PER_DAY};
+    tb__late_row row = {.slots = 0};
+    sqlite3_stmt *s;
+    bool more = true;
+    code = tb__sql_ints(store, TB__SQL_GAUGE_LATE, values, 3, &s, err);
+    while (!code && !(code = tb__step(store, s, &more, err)) && more) {
+        code = note_value(store, s, &row, err);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
 }
 
 /* --- reading --- */
@@ -342,6 +375,27 @@ tb_i128 tb__late_sum(const struct tb__billing *b, int scope, int64_t owner, int6
             sum += d->taken ? -(tb_i128)d->value[which][h] : (tb_i128)d->value[which][h];
     }
     return sum;
+}
+
+tb_code tb__late_take_slots(const struct tb__billing *b, int scope, int64_t owner, const tb__slots *slots,
+                            uint64_t *value, tb_error *err)
+{
+    for (size_t i = first_of(b, scope, owner); i < b->n_late; i++) {
+        const tb__late_day *d = &b->late[i];
+        if (d->scope != scope || d->owner != owner) break;
+        for (int64_t h = 0; h < 24; h++) {
+            const int64_t hour = d->day * 24 + h - slots->from_hour;
+            if (hour < 0 || hour >= (int64_t)slots->hours) continue;
+            for (int k = 0; k < slots->columns; k++) {
+                uint64_t *at = &value[hour * slots->columns + k];
+                if (!d->taken && *at < d->value[k][h])
+                    return tb_fail(err, TB_E_CORRUPT, "late",
+                                   "More usage came late than there is. Look for more with: tollbook verify");
+                *at = d->taken ? *at + d->value[k][h] : *at - d->value[k][h];
+            }
+        }
+    }
+    return TB_OK;
 }
 
 /* --- billed months --- */

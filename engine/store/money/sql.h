@@ -67,15 +67,22 @@
     "(SELECT max(j.watermark) FROM correction k JOIN invoice j ON j.id=k.invoice"                  \
     " WHERE k.account=" account " AND k.month=" month " AND j.state='final')"
 
+/* The edge in a row of `late` that says that values of a gauge came late, or were withdrawn; it counts nothing. */
+#define TB__LATE_GAUGE 1048576
+
+/* Rows of late usage since month w was billed, whose edge is (= or <>) that of gauges. */
+#define TB__LATE_SINCE(is)                                                                         \
+    "(SELECT count(*) FROM late l WHERE l.account=w.account AND l.month=w.month AND l.version>w.since" \
+    " AND l.edge" is TB__NUMERAL(TB__LATE_GAUGE) ")"
+
 /* Months whose hours retention has deleted are closed, and are not listed; nor are months before the ledger's begin.
  *
  * Months that were run and whose account has late usage, or later declarations that apply to them; the caller checks
  * whether these change the bill. Where nothing of the month is billed (w.billed 0), declarations without a beginning do
  * not apply, and a refused one is late in any case; a void invoice's month is late for late usage only. */
 #define TB__WAITING(of)                                                                            \
-    "SELECT w.account,w.month,w.invoice,w.since,w.watermark,(SELECT count(*) FROM late l"          \
-    " WHERE l.account=w.account AND l.month=w.month AND l.version>w.since) AS n,iif(w.outcome="    \
-    "'void',0,(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "\
+    "SELECT w.account,w.month,w.invoice,w.since,w.watermark," TB__LATE_SINCE("<>") " AS n,"        \
+    TB__LATE_SINCE("=") "+iif(w.outcome='void',0,(SELECT count(*) FROM zone" TB__DECLARED("zone") " WHERE zone.account=w.account AND "\
     TB__REACHES("zone", "zone.id", "zone.created_us", TB__SAID("d", "created"),                    \
                 TB__SAID("p", "created")) ")"                                                      \
     "+(SELECT count(*) FROM balancer" TB__DECLARED("balancer") " WHERE balancer.account=w.account" \
@@ -124,6 +131,15 @@
 #define TB__CHARGE_IS_DUE(month)                                                                   \
     "c.month<=" month " AND c.dropped_version=" TB__FOR_EVER " AND " TB__CHARGE_DUE "<>0 AND (c.month=" month " OR " \
     TB__RAN("c.account", month "-1") ")"
+
+/* See tb__meter_list_read. */
+#define TB__METER_SERIES                                                                           \
+    "SELECT m.id,m.meter,m.account,coalesce(" TB__SERIES_FIRST("scope=4 AND owner=m.id") ",0),"    \
+    "m.resource,m.dimension_1,m.dimension_2 FROM meter_series m WHERE "
+#define TB__METER_GROUPED                                                                          \
+    " ORDER BY iif(?4,m.resource,''),iif(?5,m.dimension_1,''),iif(?6,m.dimension_2,'')"
+/* A value of a gauge that counts as of version ?4. */
+#define TB__GAUGE_COUNTS "version<=?4 AND gone_version>?4"
 
 #define TB__ACCOUNTS_CHOSEN                                                                        \
     "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
@@ -216,6 +232,25 @@
     X(PLACES_CHANGES,                                                                              \
       "SELECT coalesce(max(iif(version<=?1,version,0)),0),"                                        \
       "coalesce(min(iif(version>?1,version,NULL)),9223372036854775807) FROM region_billing")       \
+    X(METERS_DECLARED,                                                                             \
+      "SELECT d.id,d.from_us,d.document FROM meter m CROSS JOIN declaration d ON d.kind='meter' AND d.id=m.id" \
+      " WHERE d.version<=?1 ORDER BY m.name,d.from_us,d.version")                                  \
+    X(METER_SERIES_OF_ACCOUNT,                                                                     \
+      TB__METER_SERIES "m.account=?1 ORDER BY m.meter,m.resource,m.dimension_1,m.dimension_2")     \
+    X(METERS_USED, "SELECT DISTINCT meter FROM meter_series WHERE account=?1 ORDER BY 1")          \
+    X(METER_SERIES_ALL, TB__METER_SERIES "m.meter=?1 AND ?2=0 AND ?3 IN('',m.resource)" TB__METER_GROUPED)  \
+    X(METER_SERIES_ASKED, TB__METER_SERIES "m.account=?2 AND m.meter=?1 AND ?3 IN('',m.resource)"  \
+                          TB__METER_GROUPED)                                                       \
+    /* Values of a segment from ?2 to ?3, each with the account and the moment of the next one. */ \
+    X(GAUGE_LATE, "SELECT g.series,m.account,g.at_us,coalesce((SELECT min(n.at_us) FROM gauge n WHERE n.series=g.series" \
+                  " AND n.at_us>g.at_us AND n.gone_version=" TB__FOR_EVER ")," TB__FOR_EVER ") FROM gauge g" \
+                  " CROSS JOIN meter_series m ON m.id=g.series WHERE g.segment=?1 AND g.at_us>=?2 AND g.at_us<?3" \
+                  " ORDER BY g.series,g.at_us")                                                    \
+    /* from ?2, with the last one before it, to ?3; of several of one moment the last counts */    \
+    X(GAUGE_VALUES,                                                                                \
+      "SELECT at_us,value FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
+      " WHERE series=?1 AND at_us<=?2 AND " TB__GAUGE_COUNTS " ORDER BY at_us DESC LIMIT 1),?2)"   \
+      " AND at_us<?3 AND " TB__GAUGE_COUNTS " ORDER BY at_us,segment")                             \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     /* late usage */                                                                               \

@@ -2,7 +2,8 @@
  * or if the catalogue was changed afterwards for the time of the month: a first declaration applies from the object's
  * `created` on, and a changed beginning or end applies as a whole. A statement finds the months that such declarations
  * apply to; whether one changes anything is found by making the month's input as last billed and as of now, which is
- * also how the correction is made, or, where nothing of the month is billed, by rating it. Prices and billing regions
+ * also how the correction is made, or, where nothing of the month is billed, by rating it. Late values of gauges are
+ * treated as such declarations are: what they change depends on the values around them. Prices and billing regions
  * never make a month late: a billed month keeps its own (bill_input.c). */
 #include "store/money/billing.h"
 
@@ -31,16 +32,40 @@ static bool same_balancer(const tb_bill_balancer *a, const tb_bill_balancer *b)
            a->requests == b->requests;
 }
 
+static bool same_usage(const tb_bill_usage *a, const tb_bill_usage *b)
+{
+    bool same = a->meter == b->meter && a->part == b->part && strcmp(a->resource, b->resource) == 0 && a->quantity == b->quantity;
+    for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+        same = same && strcmp(a->dimension[k], b->dimension[k]) == 0;
+    return same;
+}
+
+static bool same_samples(const tb_bill_samples *a, const tb_bill_samples *b)
+{
+    bool same = a->meter == b->meter && strcmp(a->resource, b->resource) == 0 && a->n == b->n &&
+                (!a->n || memcmp(a->value, b->value, a->n * sizeof *a->value) == 0);
+    for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+        same = same && strcmp(a->dimension[k], b->dimension[k]) == 0;
+    return same;
+}
+
 static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
 {
     bool same = a->active_zone == b->active_zone && a->n_bytes == b->n_bytes &&
-                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers;
+                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers &&
+                a->n_meters == b->n_meters && a->n_usage == b->n_usage && a->n_samples == b->n_samples;
     for (size_t i = 0; same && i < a->n_bytes; i++)
         same = same_bytes(&a->bytes[i], &b->bytes[i]);
     for (size_t i = 0; same && i < a->n_optimizers; i++)
         same = same_optimizer(&a->optimizers[i], &b->optimizers[i]);
     for (size_t i = 0; same && i < a->n_balancers; i++)
         same = same_balancer(&a->balancers[i], &b->balancers[i]);
+    for (size_t i = 0; same && i < a->n_meters; i++)
+        same = a->meters[i].number == b->meters[i].number;
+    for (size_t i = 0; same && i < a->n_usage; i++)
+        same = same_usage(&a->usage[i], &b->usage[i]);
+    for (size_t i = 0; same && i < a->n_samples; i++)
+        same = same_samples(&a->samples[i], &b->samples[i]);
     return same;
 }
 

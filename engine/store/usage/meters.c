@@ -302,22 +302,23 @@ static tb_code insert_many(tb_store *store, value *list, size_t n, int64_t versi
 /* A value holds until the next one, so it counts for its own month and for later ones. */
 static tb_code add_values(tb_store *store, const tb__metered *parts, size_t n, tb_error *err)
 {
-    int64_t version = 0, newest = INT64_MIN;
+    int64_t version = 0, newest = INT64_MIN, oldest = INT64_MAX;
     size_t n_values = 0;
     value *list = NULL;
     tb_code code = sort_values(parts, n, &list, &n_values, err);
     if (!code && n_values) code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &version, err);
     if (!code && n_values) code = tb__segment_id(store, err);
-    for (size_t i = 0; i < n_values; i++)
+    for (size_t i = 0; i < n_values; i++) {
         if (list[i].at_us > newest) newest = list[i].at_us;
+        if (list[i].at_us < oldest) oldest = list[i].at_us;
+    }
     if (!code && n_values >= TRIGGERED_MAX) code = insert_many(store, list, n_values, version, &n_values, err);
     for (size_t i = 0; !code && i < n_values; i++)
         code = put_value(store, &list[i], version, err);
     free(list);
     if (code || newest == INT64_MIN) return code;
-    tb__late_any(store);
     if (tb_hour_from_us(newest) > store->segment_newest) store->segment_newest = tb_hour_from_us(newest);
-    return TB_OK;
+    return tb__late_gauges(store, store->next_segment, oldest, err);
 }
 
 /* --- the whole --- */
@@ -386,7 +387,7 @@ tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *parts, s
     if (!code) code = check_kept(store, list, n, err);
     if (!code) code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &gone[1], err);
     if (!code) code = tb__run_ints(store, TB__SQL_GAUGE_GONE, gone, 2, err);
-    if (!code && sqlite3_changes(store->db)) tb__late_any(store);
+    if (!code && sqlite3_changes(store->db)) code = tb__late_gauges(store, segment, INT64_MIN, err);
     if (!code && has_hours(parts, n)) code = tb__metered_subtract(store, list, n, err);
     free_parts(list, n);
     return code;

@@ -199,6 +199,14 @@
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
       " OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_new s"                                \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
+      " OR EXISTS(SELECT 1 FROM meter_series m CROSS JOIN series_placed s ON s.scope=4 AND s.owner=m.id" \
+      " WHERE m.account=account.id AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM meter_series m"  \
+      " CROSS JOIN series_new s ON s.scope=4 AND s.owner=m.id WHERE m.account=account.id AND " TB__HAS_MONTH ")" \
+      /* a gauge holds on without a new value */                                                   \
+      " OR EXISTS(SELECT 1 FROM meter_series m WHERE m.account=account.id AND (EXISTS(SELECT 1 FROM gauge g" \
+      " WHERE g.series=m.id AND g.at_us>=?1 AND g.at_us<?2 AND g.value>0 AND g.gone_version=" TB__FOR_EVER ")" \
+      " OR (SELECT g.value FROM gauge g WHERE g.series=m.id AND g.at_us<?1 AND g.gone_version=" TB__FOR_EVER \
+      " ORDER BY g.at_us DESC,g.segment DESC LIMIT 1)>0))"                                         \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
       " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"           \
       " AND(account.declared_us<?2 OR instr(d.document,'\"commit\":{\"from\":'))) ORDER BY id")

@@ -1,0 +1,328 @@
+/* Meters in the input of a bill: an account's usage of each, by part of the month, as it was known at a version.
+ *
+ * A counter's usage is read as bytes are: days, hours where a part cuts a day, less what came late. A gauge's values say
+ * themselves which version brought them and which withdrew them. Intervals of samples are read for the whole month. */
+#include "store/money/billing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- declarations --- */
+
+static tb_code add_declared(tb__billing *b, sqlite3_stmt *s, tb_error *err)
+{
+    tb_code code = TB__GROW(b, meters, err);
+    if (code) return code;
+    tb__meter_version *d = &b->meters[b->n_meters];
+    const char *document = (const char *)sqlite3_column_text(s, 2);
+    if (!document) return tb_no_memory(err);
+    code = tb_meter_parse(document, (size_t)sqlite3_column_bytes(s, 2), &d->meter, err);
+    d->meter.number = sqlite3_column_int64(s, 0);
+    d->from_us = sqlite3_column_int64(s, 1);
+    b->n_meters += !code;
+    return code;
+}
+
+/* All declarations of meters that are known, ascending by id and moment. They are kept while the file stays the same. */
+static tb_code load_declared(tb_store *store, tb_error *err)
+{
+    tb__billing *b = store->billing;
+    sqlite3_stmt *s;
+    bool row = true;
+    if (b->meters_version == b->file_version && b->meters_known == b->known && !store->billing_stale) return TB_OK;
+    b->n_meters = 0;
+    tb_code code = tb__sql_ints(store, TB__SQL_METERS_DECLARED, &b->known, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = add_declared(b, s, err);
+        if (code) sqlite3_reset(s);
+    }
+    b->meters_version = code || store->billing_stale ? -1 : b->file_version;
+    b->meters_known = b->known;
+    return code;
+}
+
+/* The declaration at the month's end of the meter that begins at *at, which goes on to the next meter. */
+static const tb_meter *next_meter(const tb__billing *b, int64_t month, size_t *at)
+{
+    const int64_t end = tb_month_start_us(month + 1) / TB_US_PER_HOUR - 1;
+    const tb__meter_version *list = b->meters + *at, *found = list;
+    size_t i = 0;
+    for (; *at + i < b->n_meters && list[i].meter.number == list->meter.number; i++)
+        if (tb__hour_after(list[i].from_us) <= end) found = &list[i];
+    *at += i;
+    return &found->meter;
+}
+
+/* --- series --- */
+
+static tb_code load_series(tb_store *store, tb_error *err)
+{
+    tb__billing *b = store->billing;
+    sqlite3_stmt *s;
+    if (b->metered_loaded) return TB_OK;
+    tb_code code = tb__sql_ints(store, TB__SQL_METER_SERIES_OF_ACCOUNT, &b->account, 1, &s, err);
+    if (!code) code = tb__meter_list_read(store, s, &b->metered, err);
+    b->metered_loaded = !code;
+    return code;
+}
+
+/* The account's series of a meter: they ascend by number. */
+static tb__slice series_of(const tb__billing *b, int64_t meter)
+{
+    size_t low = 0, high = b->metered.n_series;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (b->metered.series[middle].meter < meter) low = middle + 1;
+        else high = middle;
+    }
+    tb__slice slice = {low, 0};
+    while (low + slice.n < b->metered.n_series && b->metered.series[low + slice.n].meter == meter)
+        slice.n++;
+    return slice;
+}
+
+/* --- counters and gauges --- */
+
+/* One meter of the month in the making. */
+typedef struct metering {
+    tb_store *store;
+    tb__billing *b;
+    const tb__month_span *span;
+    const tb_meter *meter;
+    size_t series; /* in b->metered */
+    /* a gauge */
+    uint32_t part;
+    tb__day_sums sums;
+    uint64_t values;
+} metering;
+
+/* The index of the meter in the input, which it joins with its first usage. */
+static tb_code bill_meter(metering *m, uint32_t *ret, tb_error *err)
+{
+    tb__billing *b = m->b;
+    if (!b->n_bill_meters || b->bill_meters[b->n_bill_meters - 1].number != m->meter->number) {
+        tb_code code = TB__GROW(b, bill_meters, err);
+        if (code) return code;
+        b->bill_meters[b->n_bill_meters++] = *m->meter;
+    }
+    *ret = (uint32_t)(b->n_bill_meters - 1);
+    return TB_OK;
+}
+
+static tb_code add_usage(metering *m, uint32_t part, tb_i128 quantity, tb_evidence evidence, tb_error *err)
+{
+    tb__billing *b = m->b;
+    tb_bill_usage entry = {.part = part, .quantity = quantity, .evidence = evidence};
+    if (quantity == 0) return TB_OK;
+    tb_code code = bill_meter(m, &entry.meter, err);
+    if (!code) code = TB__GROW(b, bill_usage, err);
+    if (code) return code;
+    entry.resource = tb__meter_texts(&b->metered, m->series, entry.dimension);
+    b->bill_usage[b->n_bill_usage++] = entry;
+    return TB_OK;
+}
+
+static tb_code make_counter(metering *m, tb_error *err)
+{
+    const tb__meter_series *own = &m->b->metered.series[m->series];
+    uint64_t days[32];
+    tb_code code = TB_OK;
+    if (own->series)
+        code = m->store->plane.counters->days(m->store, own->series, TB__METER_COLUMN, m->span->month, days, err);
+    for (uint32_t part = 0; !code && own->series && part < m->b->n_parts; part++) {
+        const tb_bill_part *p = &m->b->parts[part];
+        const tb__day_span span = {m->span->month, p->from_us / TB_US_PER_HOUR,
+                                   tb__earlier(p->to_us / TB_US_PER_HOUR, m->span->usage_hour)};
+        tb__day_sums sums = {{0}};
+        tb_evidence evidence;
+        if (span.from_hour >= span.to_hour) continue;
+        code = tb__days_add(m->store, own->series, TB__METER_COLUMN, days, span, &sums, err);
+        if (!code) code = tb__days_take_late(m->b, TB__SCOPE_METER, own->id, TB_ALL, 0, span, &sums, err);
+        const tb_i128 quantity = code ? 0 : tb__days_total(&sums, span, &evidence);
+        if (!code) code = add_usage(m, part, quantity, evidence, err);
+    }
+    return code;
+}
+
+/* A gauge's part is over. */
+static tb_code end_part(metering *m, tb_error *err)
+{
+    const tb_bill_part *p = &m->b->parts[m->part];
+    const tb__day_span span = {m->span->month, p->from_us / TB_US_PER_HOUR, p->to_us / TB_US_PER_HOUR};
+    tb_evidence evidence;
+    const tb_i128 quantity = tb__days_total(&m->sums, span, &evidence);
+    evidence.to_us = tb__earlier(p->to_us, m->span->end_us);
+    evidence.buckets = m->values;
+    tb_code code = add_usage(m, m->part, quantity, evidence, err);
+    m->sums = (tb__day_sums){{0}};
+    m->values = 0;
+    m->part++;
+    return code;
+}
+
+/* Adds what held to its days and parts. */
+static tb_code hold(void *ctx, const tb__held *held, tb_error *err)
+{
+    metering *m = ctx;
+    const int64_t month_s = m->span->from_us / TB_US_PER_S;
+    tb_code code = TB_OK;
+    bool counted = false;
+    for (int64_t at = held->from_s, to; !code && at < held->to_s; at = to) {
+        while (!code && at >= m->b->parts[m->part].to_us / TB_US_PER_S) {
+            code = end_part(m, err);
+            counted = false;
+        }
+        const int64_t day = (at - month_s) / 86400;
+        to = tb__earlier(held->to_s, month_s + (day + 1) * 86400);
+        to = tb__earlier(to, m->b->parts[m->part].to_us / TB_US_PER_S);
+        m->sums.day[day] += (tb_i128)held->value * (to - at);
+        m->values += !counted;
+        counted = true;
+    }
+    return code;
+}
+
+static tb_code make_gauge(metering *m, tb_error *err)
+{
+    const tb__gauge gauge = {.series = m->b->metered.series[m->series].id, .from_us = m->span->from_us,
+                             .to_us = m->span->end_us, .known = m->b->known, .round_up = m->meter->round_up};
+    m->part = 0;
+    m->values = 0;
+    m->sums = (tb__day_sums){{0}};
+    tb_code code = tb__gauge_each(m->store, &gauge, hold, m, err);
+    while (!code && m->part < m->b->n_parts)
+        code = end_part(m, err);
+    return code;
+}
+
+/* --- samples --- */
+
+/* A month whose hours are gone has no intervals. One without usage needs none. */
+static tb_code check_intervals(tb_store *store, const tb__slots *slots, const tb__month_span *span, bool *ret_none,
+                               tb_error *err)
+{
+    const int64_t first = tb_month_first_day(span->month);
+    const tb_range days = {first, (uint32_t)(tb_month_first_day(span->month + 1) - first), false};
+    const uint32_t metrics = ((UINT32_C(1) << slots->columns) - 1) << slots->first;
+    tb_series series;
+    *ret_none = !slots->series;
+    if (*ret_none || span->month >= store->billing->kept.hours) return TB_OK;
+    tb_code code = tb_series_init(&series, days, metrics, NULL, err);
+    if (code) return code;
+    code = store->plane.counters->series(store, slots->series, &series, err);
+    *ret_none = true;
+    for (int k = 0; k < slots->columns; k++)
+        if (tb_series_total(&series, (tb_metric)(slots->first + k))) *ret_none = false;
+    tb_series_release(&series);
+    if (code || *ret_none) return code;
+    return tb_fail(err, TB_E_NOT_KEPT, "month", "The hours of that month are no longer kept, and a percentile needs them.");
+}
+
+static uint32_t month_hours(const tb__month_span *span)
+{
+    return (uint32_t)(tb_month_start_us(span->month + 1) / TB_US_PER_HOUR - span->from_us / TB_US_PER_HOUR);
+}
+
+/* Room for the intervals of the whole month behind those that are there, zeroed. */
+static tb_code intervals_room(tb__billing *b, size_t n, uint64_t **ret, tb_error *err)
+{
+    if (b->n_intervals + n > b->cap_intervals) {
+        const size_t cap = (b->n_intervals + n) * 2;
+        uint64_t *more = cap > SIZE_MAX / sizeof *more ? NULL : realloc(b->intervals, cap * sizeof *more);
+        if (!more) return tb_no_memory(err);
+        b->intervals = more;
+        b->cap_intervals = cap;
+    }
+    *ret = b->intervals + b->n_intervals;
+    memset(*ret, 0, n * sizeof **ret);
+    return TB_OK;
+}
+
+/* Keeps the intervals that are over by the span's end, and sums them by days. */
+static void finish_intervals(tb__billing *b, const tb__month_span *span, int interval, tb_bill_samples *ret)
+{
+    const uint64_t *value = b->intervals + b->n_intervals;
+    const int64_t from_hour = span->from_us / TB_US_PER_HOUR;
+    tb__day_sums sums = {{0}};
+    ret->interval = interval;
+    ret->n = (size_t)((span->end_us - span->from_us) / TB_US_PER_S / interval);
+    for (size_t i = 0; i < ret->n; i++) {
+        sums.day[i / (size_t)(86400 / interval)] += (tb_i128)value[i];
+        ret->present += value[i] > 0;
+    }
+    const tb__day_span days = {span->month, from_hour, from_hour + month_hours(span)};
+    (void)tb__days_total(&sums, days, &ret->evidence);
+    ret->evidence.to_us = span->from_us + (int64_t)ret->n * interval * TB_US_PER_S;
+    b->n_intervals += ret->n;
+}
+
+static tb_code make_sample(metering *m, tb_error *err)
+{
+    tb__billing *b = m->b;
+    const tb__meter_series *own = &b->metered.series[m->series];
+    const tb__slots slots = {own->series, m->span->from_us / TB_US_PER_HOUR, month_hours(m->span), TB__METER_COLUMN,
+                             tb__meter_columns(m->meter)};
+    tb_bill_samples entry = {.interval = m->meter->interval};
+    uint64_t *value = NULL;
+    const size_t before = b->n_intervals;
+    bool none = false;
+    tb_code code = intervals_room(b, slots.hours * (size_t)slots.columns, &value, err);
+    if (!code) code = check_intervals(m->store, &slots, m->span, &none, err);
+    if (!code && !none) code = tb__slots_add(m->store, &slots, value, err);
+    if (!code) code = tb__late_take_slots(b, TB__SCOPE_METER, own->id, &slots, value, err);
+    if (code) return code;
+    finish_intervals(b, m->span, m->meter->interval, &entry);
+    if (!entry.present) {
+        b->n_intervals = before;
+        return TB_OK;
+    }
+    code = bill_meter(m, &entry.meter, err);
+    if (!code) code = TB__GROW(b, bill_samples, err);
+    if (code) return code;
+    entry.resource = tb__meter_texts(&b->metered, m->series, entry.dimension);
+    b->bill_samples[b->n_bill_samples++] = entry;
+    return TB_OK;
+}
+
+/* --- the whole --- */
+
+tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *err)
+{
+    metering m = {.store = store, .b = store->billing, .span = span};
+    tb_code code = load_series(store, err);
+    if (code || !m.b->metered.n_series) return code;
+    code = load_declared(store, err);
+    for (size_t at = 0; !code && at < m.b->n_meters;) {
+        m.meter = next_meter(m.b, span->month, &at);
+        const tb__slice own = series_of(m.b, m.meter->number);
+        for (size_t i = own.first; !code && i < own.first + own.n; i++) {
+            m.series = i;
+            code = (m.meter->kind == TB_METER_COUNTER ? make_counter
+                    : m.meter->kind == TB_METER_GAUGE ? make_gauge
+                                                      : make_sample)(&m, err);
+        }
+    }
+    return code;
+}
+
+tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err)
+{
+    tb__billing *b = store->billing;
+    tb__slots slots = {0, span->from_us / TB_US_PER_HOUR, month_hours(span), TB_M_BYTES, 1};
+    uint64_t *value = NULL;
+    tb_code code = intervals_room(b, slots.hours, &value, err);
+    for (size_t i = 0; !code && i < b->n_zones; i++) {
+        const tb__billed_zone *zone = &b->zones[i];
+        for (size_t k = 0; !code && k < zone->series.n; k++) {
+            bool none = false;
+            slots.series = b->series[zone->series.first + k].series;
+            code = check_intervals(store, &slots, span, &none, err);
+            if (!code && !none) code = tb__slots_add(store, &slots, value, err);
+        }
+        if (!code) code = tb__late_take_slots(b, TB__SCOPE_ZONE, zone->id, &slots, value, err);
+    }
+    *ret = (tb_bill_samples){.resource = "", .dimension = {"", ""}};
+    if (!code) finish_intervals(b, span, 3600, ret);
+    return code;
+}
