@@ -69,10 +69,8 @@ def post_all(port, key, events, size):
 
 
 def state(db):
-    """Of the counters the sum by the batches that were taken; verify compares it with the hours."""
-    return [run("query", "--db", db, sql).stdout for sql in (
-        "SELECT sum(accepted), sum(sums->>'$.requests') FROM segment",
-        "SELECT r.resource, g.at_us, g.value FROM gauge g JOIN meter_series r ON r.id=g.series ORDER BY 1,2,g.segment")]
+    return [run("meter", "usage", meter["meter"], "--db", db, "--from", "2026-10-01", "--to", "2026-11-05", "--window", "HOUR",
+                "--group-by", "resource").stdout for meter in METERS]
 
 
 def prepare(db):

@@ -78,7 +78,7 @@ START_TEST(a_meter_with_usage_keeps_what_it_counts)
     fixture_init(&f);
     apply(&f, CATALOG(REQUESTS "," STORAGE("")), 0);
     apply(&f, CATALOG(REQUESTS "," STORAGE(",\"dimensions\":[\"region\"]")), 1);
-    sql(&f, "INSERT INTO meter_resource(noun,name,account)VALUES('script','s',1),('resource','z',1)");
+    sql(&f, "INSERT INTO meter_resource(noun,name,account,segment)VALUES('script','s',1,1),('resource','z',1,1)");
     sql(&f, "INSERT INTO meter_series(id,meter,account,resource,dimension_1,dimension_2)VALUES(1,1,1,'s','DE',''),(2,2,1,'z','','')");
     static const char *const changed[][2] = {
         {CATALOG("{\"meter\":\"requests\",\"kind\":\"sample\",\"unit\":\"request\",\"resource\":\"script\",\"dimensions\":[\"region\"]}"),
