@@ -451,7 +451,7 @@ START_TEST(factors_and_patches_change_meters)
     g = group_of(2); /* 4.5 bytes are 5 */
     is(g->total.after, "70");
     ck_assert_str_eq(g->increases[0].lines[0].item, "port");
-    changes(&g->increases[0].lines[0].change, "6", "10", "66.67");
+    changes(&g->increases[0].lines[0].change, "6", "10", "66.6667");
 }
 END_TEST
 
