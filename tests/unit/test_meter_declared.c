@@ -78,7 +78,7 @@ START_TEST(a_meter_with_usage_keeps_what_it_counts)
     fixture_init(&f);
     apply(&f, CATALOG(REQUESTS "," STORAGE("")), 0);
     apply(&f, CATALOG(REQUESTS "," STORAGE(",\"dimensions\":[\"region\"]")), 1);
-    sql(&f, "INSERT INTO meter_resource(noun,name,account)VALUES('script','s',1),('resource','z',1)");
+    sql(&f, "INSERT INTO meter_resource(noun,name,account,segment)VALUES('script','s',1,5),('resource','z',1,5)");
     sql(&f, "INSERT INTO meter_series(id,meter,account,resource,dimension_1,dimension_2)VALUES(1,1,1,'s','DE',''),(2,2,1,'z','','')");
     static const char *const changed[][2] = {
         {CATALOG("{\"meter\":\"requests\",\"kind\":\"sample\",\"unit\":\"request\",\"resource\":\"script\",\"dimensions\":[\"region\"]}"),
@@ -144,14 +144,15 @@ START_TEST(a_resource_has_an_account)
 {
     fixture f;
     tb_error err = {0};
-    int64_t account = -1;
+    int64_t account = -1, segment = 0;
     fixture_init(&f);
     apply(&f, CATALOG(REQUESTS), 0);
-    ok(tb_store_meter_account(f.store, "script", "s", &account, &err));
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 0);
-    sql(&f, "INSERT INTO meter_resource(noun,name,account)VALUES('script','s',1)");
-    ok(tb_store_meter_account(f.store, "script", "s", &account, &err));
+    sql(&f, "INSERT INTO meter_resource(noun,name,account,segment)VALUES('script','s',1,5)");
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 1);
+    ck_assert_int_eq(segment, 5);
     fixture_release(&f);
 }
 END_TEST

@@ -1,10 +1,14 @@
 /* intake: what came in, from where and when; and what of it will be on no invoice, with what to do about each. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "billing/rates.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
+#include "tollbook/issue.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/statistics.h"
 
 #define MOST 50 /* reasons, locations and sources that are named */
@@ -78,6 +82,47 @@ static void put_source(void *ctx, const tb_source *source)
     tb_buf_str(&l->reply->out, "\n");
 }
 
+static bool has_price(const tb_month_books *books, const char *meter, int64_t end_us)
+{
+    for (size_t i = 0; i < books->n; i++)
+        if (books->list[i].effective_us < end_us && tb__book_meter(&books->list[i], meter)) return true;
+    return false;
+}
+
+/* A meter that no book prices, if it has usage in the month. */
+static tb_code put_meter(tb_ops *ops, const tb_meter *meter, int64_t month, lists *l, tb_error *err)
+{
+    const tb_meter_query query = {.meter = meter, .resource = "", .from_us = tb_month_start_us(month), .window = TB_WINDOW_DAY,
+                                  .to_us = tb_month_start_us(month + 1), .now_us = ops->now_us};
+    tb_meter_window *windows = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_meter_windows(ops->store, &query, &windows, &n, err);
+    if (code == TB_E_NOT_KEPT) return TB_OK;
+    if (!code && n) {
+        tb_buf_str(&l->reply->json, l->n++ ? "," : "");
+        tb_json_string(&l->reply->json, meter->id, strlen(meter->id));
+        tb_buf_fmt(&l->reply->out, "no price\t-\tmeter %s\n", meter->id);
+    }
+    free(windows);
+    return code;
+}
+
+/* Meters with usage in the month for which no price book that is in force by its end has a price. */
+static tb_code put_meters(tb_ops *ops, int64_t month, lists *l, tb_error *err)
+{
+    tb_month_books books = {.list = NULL};
+    tb_meter *meters = NULL;
+    size_t n = 0;
+    tb_code code = tb_month_books_read(ops->store, &books, err);
+    if (code) return code;
+    code = tb_store_meters(ops->store, &meters, &n, err);
+    for (size_t i = 0; !code && i < n && l->n < MOST; i++)
+        if (!has_price(&books, meters[i].id, tb_month_start_us(month + 1))) code = put_meter(ops, &meters[i], month, l, err);
+    free(meters);
+    tb_month_books_release(&books);
+    return code;
+}
+
 static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_arg *asked = tb_arg_of(args, "month");
@@ -90,6 +135,9 @@ static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_buf_str(&reply->json, "],\"unpriced\":[");
     l.n = 0;
     if (!code) code = tb_store_unpriced_locations(ops->store, MOST, put_location, &l, err);
+    tb_buf_str(&reply->json, "],\"unpricedMeters\":[");
+    l.n = 0;
+    if (!code) code = put_meters(ops, month, &l, err);
     if (!code) code = tb_unowned_read(ops->store, month, &unowned, err);
     if (code) return code;
     tb_buf_str(&reply->json, "],\"unowned\":");
@@ -105,7 +153,7 @@ static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
 
 static const tb_param params[] = {
     {.name = "month", .value = "YYYY-MM", .kind = TB_PARAM_MONTH,
-     .help = "the month whose usage without an account is listed, UTC; default: the running one"},
+     .help = "the month whose usage without an account, or of meters without a price, is listed, UTC; default: the running one"},
     TB__PARAM_FORMAT(TB__FORMATS),
 };
 
@@ -114,7 +162,7 @@ static const tb_operation rows[] = {
      .summary = "List what came in, and what of it will be on no invoice",
      .details = "Refused lines by reason, of the newest 20,000 that are kept, with the newest line's place and\n"
                 "text (kept for 72 hours); edge locations that no region names, so that their usage has no price;\n"
-                "usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
+                "meters with usage of the month that no price book prices; usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
                 "each source with its accepted lines and the moment in which its newest was taken in.",
      .access = TB_ACCESS_READ,
      TB__PARAMS(params),

@@ -22,7 +22,7 @@ static tb_code note_series(tb_store *store, int scope, int64_t id, int64_t edge,
     if (tb__owner_at(owner, edge)) return TB_OK;
     code = tb__series_begin(store, owner, edge, &series, err);
     if (!code) code = tb__owner_add(owner, (tb__member){edge, series}, err);
-    if (code || owner->n < 2 || owner->all || scope == TB__SCOPE_BALANCER) return code;
+    if (code || owner->n < 2 || owner->all || tb__is_whole(scope)) return code;
     return tb__series_begin(store, owner, 0, &owner->all, err);
 }
 
@@ -55,7 +55,7 @@ static tb_code note_day(tb__ch_batch *b, int64_t day, tb_error *err)
 /* The columns that name a row: scope, owner, edge, hour, batch, number. */
 static char *put_name(char *to, tb__ch_batch *b, const tb__day_of *of_day, unsigned slot)
 {
-    *to++ = (char)of_day->scope;
+    *to++ = (char)(of_day->scope == TB__SCOPE_METER ? TB__CH_METER : of_day->scope);
     to = put_u64(to, (uint64_t)of_day->owner);
     to = put_u32(to, (uint32_t)of_day->edge);
     to = put_u32(to, (uint32_t)(of_day->day * 24 + slot));
@@ -68,7 +68,7 @@ tb_code tb__ch_put_day(tb__ch_batch *b, const tb__day_of *of_day, const tb_grid 
     tb_store *store = b->store;
     const tb__ch_form form = tb__ch_form_of(hours->metrics);
     const uint32_t metrics = tb__ch_form_metrics(form);
-    tb_buf *rows = &tb__ch_of(store)->rows[form][tb__ch_shard(store, of_day->scope & ~TB__CH_DAYS, of_day->owner)];
+    tb_buf *rows = &tb__ch_of(store)->rows[form][tb__ch_shard(store, of_day->scope, of_day->owner)];
     char *to = tb_buf_room(rows, TB_GRID_SLOTS * ROW_MAX), *const from = to;
     for (uint32_t slots = to ? hours->slots : 0; slots; slots &= slots - 1) {
         const unsigned slot = (unsigned)__builtin_ctz(slots);

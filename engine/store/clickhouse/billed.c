@@ -10,10 +10,10 @@ static tb_code list_owners(tb_store *store, size_t shard, int64_t month, tb_buf 
     tb_buf *sql = tb__ch_start(store);
     int64_t withdrawn = 0;
     tb_code code = tb__int_of(store, TB__SQL_WITHDRAWN_ANY, NULL, 0, 0, &withdrawn, err);
-    tb_buf_fmt(sql, "SELECT %sbitAnd(scope,3) AS base,owner FROM ", withdrawn ? "" : "DISTINCT ");
+    tb_buf_fmt(sql, "SELECT %s" TB__CH_BASE("scope") " AS base,owner FROM ", withdrawn ? "" : "DISTINCT ");
     const tb__ch_hours_of hours = tb__ch_month_hours(month);
     const tb__ch_rows rows = {.columns = "scope,owner", .metrics = withdrawn ? TB_METRIC_ALL : 0,
-                              .where = "scope IN(2,3,6,7)", .first = hours.first, .end = hours.end};
+                              .where = "scope IN(2,3,6,7,8,12)", .first = hours.first, .end = hours.end};
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
     if (withdrawn) tb_buf_str(sql, " GROUP BY base,owner");
     if (withdrawn) tb__ch_put_not_empty(sql);
@@ -24,6 +24,7 @@ static tb_code list_owners(tb_store *store, size_t shard, int64_t month, tb_buf 
     while (!code && r.at < r.end && !r.cut) {
         int64_t id[2], series = 0;
         id[0] = (int64_t)tb__ch_column(&r, 1);
+        if (id[0] == TB__CH_METER) id[0] = TB__SCOPE_METER;
         id[1] = (int64_t)tb__ch_column(&r, 8);
         code = tb__int_of(store, TB__SQL_SERIES_OF_OWNER_ID, id, 2, 0, &series, err);
         if (!code && series) tb_buf_fmt(json, "%s%" PRId64, json->len > 1 ? "," : "", series);

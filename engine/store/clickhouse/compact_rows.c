@@ -139,7 +139,7 @@ void tb__ch_compaction_next(tb__ch_compaction *f)
 {
     f->planned = false;
     if (!f->over) return;
-    const bool cells = f->table == TB__CH_CELL, last = f->scope == TB__SCOPE_BALANCER;
+    const bool cells = f->table == TB__CH_CELL, last = f->scope == TB__SCOPE_METER;
     f->over = false;
     f->first = TB__CH_FIRST;
     f->shard += !cells;
@@ -442,7 +442,7 @@ static tb_code put_leaving(tb_store *store, const tb__ch_compaction *f, tb_error
     return code;
 }
 
-/* Sums those scopes that retention counts: locations of pull zones, balancers, countries. */
+/* Sums those scopes that retention counts: locations of pull zones, balancers, meters, countries. */
 static tb_code sum_leaving(tb_store *store, tb__ch_compaction *f, tb_error *err)
 {
     const tb__ch_piece *s = &f->span;

@@ -65,6 +65,7 @@ static tb_code list_owners(tb_store *store, int64_t account, bool zones, owners 
 {
     tb_code code = add_owner(store, o, TB__SCOPE_ACCOUNT, account, err);
     if (!code) code = add_owners(store, o, TB__SCOPE_BALANCER, TB__SQL_ACCOUNT_BALANCERS, account, err);
+    if (!code) code = add_owners(store, o, TB__SCOPE_METER, TB__SQL_ACCOUNT_METERS, account, err);
     if (!code && zones) code = add_owners(store, o, TB__SCOPE_ZONE, TB__SQL_ACCOUNT_ZONES, account, err);
     if (!code) qsort(o->list, o->n, sizeof *o->list, by_shard_and_scope);
     return code;
@@ -139,7 +140,7 @@ static tb_code count_cells(tb_store *store, tb_retain_walk *w, const owners *o, 
     tb_buf_add(&where, "", 1);
     tb_code code = tb_buf_check(&where, err);
     const tb__ch_rows rows = {.columns = "scope,h", .where = where.data, .end = tb__ch_month_hours(w->kept.hours).first};
-    tb_buf_str(sql, "SELECT toUInt8(scope>3) AS days," MONTH_OF(CELL_TIME));
+    tb_buf_str(sql, "SELECT toUInt8(bitAnd(scope,4)!=0) AS days," MONTH_OF(CELL_TIME));
     put_weight(sql, tb__ch_of(store)->client->database, "cell");
     tb_buf_str(sql, " FROM ");
     if (!code) code = tb__ch_put_rows(store, sql, &rows, err);
@@ -306,9 +307,10 @@ tb_code tb__ch_is_expiring(tb_store *store, const tb__ch_compaction *f, int scop
     tb_code code = TB_OK;
     *ret_expiring = false;
     if (!f->n_expiring) return TB_OK;
-    if (scope != TB__SCOPE_ACCOUNT)
-        code = tb__int_of(store, scope == TB__SCOPE_ZONE ? TB__SQL_ZONE_ACCOUNT : TB__SQL_BALANCER_ACCOUNT, &owner, 1, 0,
-                          &key.account, err);
+    const tb__statement of = scope == TB__SCOPE_ZONE    ? TB__SQL_ZONE_ACCOUNT
+                             : scope == TB__SCOPE_METER ? TB__SQL_METER_SERIES_ACCOUNT
+                                                        : TB__SQL_BALANCER_ACCOUNT;
+    if (scope != TB__SCOPE_ACCOUNT) code = tb__int_of(store, of, &owner, 1, 0, &key.account, err);
     if (code) return code;
     const tb__ch_expiring *at = bsearch(&key, f->expiring, f->n_expiring, sizeof key, by_account);
     *ret_expiring = at != NULL;

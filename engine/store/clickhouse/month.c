@@ -11,11 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK    256 /* owners. With ten locations each they take 5 MiB */
+#define BLOCK    256 /* owners. With ten locations each they take 10 MiB */
 #define FEW_DAYS 3   /* by the hour, of a block */
 
-static const tb_metric month_metrics[TB__CH_MONTH_METRICS] = {TB_M_BYTES, TB_M_REQUESTS,
-                                                              TB_M_BALANCER_REQUESTS};
+static const tb_metric bill_metrics[] = {TB_M_REQUESTS, TB_M_BYTES, TB_M_BALANCER_REQUESTS};
+static const tb_metric meter_metrics[TB__CH_MONTH_METRICS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+
+/* Ascending. */
+static const tb_metric *month_metrics(int scope, int *ret_n)
+{
+    *ret_n = scope == TB__SCOPE_METER ? TB__CH_MONTH_METRICS : (int)(sizeof bill_metrics / sizeof *bill_metrics);
+    return scope == TB__SCOPE_METER ? meter_metrics : bill_metrics;
+}
 
 static bool is_of(const tb__ch_month *d, int64_t month, int64_t watermark)
 {
@@ -31,8 +38,10 @@ static tb_code ask_month(tb_store *store, size_t shard, const tb__ch_month *d, t
 {
     tb_buf where, *sql = tb__ch_start(store);
     uint32_t metrics = 0;
-    for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
-        metrics |= TB_METRIC_BIT(month_metrics[i]);
+    int n = 0;
+    const tb_metric *list = month_metrics(d->scope, &n);
+    for (int i = 0; i < n; i++)
+        metrics |= TB_METRIC_BIT(list[i]);
     const int64_t first = tb_month_first_day(d->month);
     tb_buf_init(&where, 1 << 16, NULL);
     tb_buf_str(&where, tb__ch_scopes(d->scope, d->unit > 1));
@@ -59,19 +68,17 @@ static tb_code take_month(tb_store *store, tb__ch_month *d, size_t *cap, tb_erro
 {
     tb__ch_reader r = tb__ch_reader_of(tb__ch_of(store));
     tb_code code = TB_OK;
+    int n = 0;
+    (void)month_metrics(d->scope, &n);
     while (!code && r.at < r.end && !r.cut) {
-        uint64_t value[TB_METRIC_COUNT] = {0};
         code = tb__grow(&d->list, d->n, cap, sizeof *d->list, err);
         if (code) break;
         struct tb__ch_month_time *to = &d->list[d->n++];
         to->owner = (int64_t)tb__ch_column(&r, 8);
         to->edge = (int64_t)tb__ch_column(&r, 4);
         to->at = (unsigned)((int64_t)tb__ch_column(&r, 4) - tb_month_first_day(d->month) * 24 / d->unit);
-        for (int m = 0; m < TB_METRIC_COUNT; m++) /* in the order of the statement */
-            for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
-                if ((int)month_metrics[i] == m) value[m] = tb__ch_column(&r, 8);
-        for (int i = 0; i < TB__CH_MONTH_METRICS; i++)
-            to->value[i] = value[month_metrics[i]];
+        for (int i = 0; i < n; i++) /* in the order of the statement */
+            to->value[i] = tb__ch_column(&r, 8);
     }
     return code ? code : tb__ch_check_read(&r, err);
 }
@@ -103,7 +110,8 @@ void tb__ch_forget_months(struct tb__clickhouse *ch)
 /* The owner; with `block` those that follow it too. One that the catalogue lacks is alone. */
 static tb_code list_block(tb_store *store, tb__ch_month *d, int64_t owner, bool block, tb_error *err)
 {
-    static const tb__statement next[] = {TB__SQL_USAGE_NEXT_ZONES, TB__SQL_USAGE_NEXT_ACCOUNTS, TB__SQL_USAGE_NEXT_BALANCERS};
+    static const tb__statement next[] = {TB__SQL_USAGE_NEXT_ZONES, TB__SQL_USAGE_NEXT_ACCOUNTS, TB__SQL_USAGE_NEXT_BALANCERS,
+                                         TB__SQL_USAGE_NEXT_METERS};
     const int64_t values[2] = {owner, BLOCK};
     tb_code code = block ? tb__list_ints(store, next[d->scope - 1], values, 2, &d->owners, &d->n_owners, err) : TB_OK;
     if (code || d->n_owners) return code;
@@ -181,19 +189,21 @@ static size_t month_place(const tb__ch_month *d, const tb__ch_owner *w)
 /* For one location, or for all of them: `n` times, from `from` on. */
 static void add_times(const tb__ch_month *d, const tb__ch_owner *w, int which, unsigned from, unsigned n, uint64_t out[32])
 {
-    const bool all = !w->edge && w->scope != TB__SCOPE_BALANCER;
+    const bool all = !w->edge && !tb__is_whole(w->scope);
     for (size_t i = month_place(d, w); i < d->n && d->list[i].owner == w->owner; i++) {
         if (!all && d->list[i].edge != w->edge) break;
         if (d->list[i].at - from < n) out[d->list[i].at - from] += d->list[i].value[which];
     }
 }
 
-static tb_code which_metric(tb_metric metric, int *ret, tb_error *err)
+static tb_code which_metric(int scope, tb_metric metric, int *ret, tb_error *err)
 {
+    int n = 0;
+    const tb_metric *list = month_metrics(scope, &n);
     *ret = 0;
-    while (*ret < TB__CH_MONTH_METRICS && month_metrics[*ret] != metric)
+    while (*ret < n && list[*ret] != metric)
         ++*ret;
-    if (*ret < TB__CH_MONTH_METRICS) return TB_OK;
+    if (*ret < n) return TB_OK;
     return tb_fail(err, TB_E_INTERNAL, NULL, "A month's days have no %s.", tb_metric_table[metric].name);
 }
 
@@ -204,8 +214,8 @@ tb_code tb__ch_days(tb_store *store, int64_t series, tb_metric metric, int64_t m
     int which = 0;
     memset(out, 0, 32 * sizeof *out);
     if (!series || month < 0 || month > TB__INDEX_MAX) return TB_OK;
-    tb_code code = which_metric(metric, &which, err);
-    if (!code) code = tb__ch_series_owner(store, series, &w, err);
+    tb_code code = tb__ch_series_owner(store, series, &w, err);
+    if (!code) code = which_metric(w.scope, metric, &which, err);
     if (!code) code = load_month(store, &w, month, err);
     if (!code) add_times(&tb__ch_of(store)->month[w.scope - 1], &w, which, 0, 32, out);
     return code;
@@ -220,8 +230,8 @@ tb_code tb__ch_hours(tb_store *store, int64_t series, tb_metric metric, int64_t 
     int which = 0;
     memset(out, 0, 32 * sizeof *out);
     if (month < 0 || month > TB__INDEX_MAX) return TB_OK;
-    tb_code code = which_metric(metric, &which, err);
-    if (!code) code = tb__ch_series_owner(store, series, &w, err);
+    tb_code code = tb__ch_series_owner(store, series, &w, err);
+    if (!code) code = which_metric(w.scope, metric, &which, err);
     if (!code) code = load_hours(store, &w, day, &d, err);
     if (!code) add_times(d, &w, which, (unsigned)(day - tb_month_first_day(month)) * 24, 24, out);
     return code;

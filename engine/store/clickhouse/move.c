@@ -48,11 +48,11 @@ static tb_code count_day(moving *m, const tb_grid *hours, tb_error *err)
 {
     m->move->rows += (uint64_t)__builtin_popcount(hours->slots);
     m->days[m->at.day / 8] |= (uint8_t)(1 << m->at.day % 8);
-    const int scope = m->at.scope & ~TB__CH_DAYS;
-    for (uint32_t left = hours->metrics; left && scope != TB__SCOPE_ACCOUNT; left &= left - 1)
+    const bool counts = (m->at.scope & ~TB__CH_DAYS) != TB__SCOPE_ACCOUNT;
+    for (uint32_t left = hours->metrics; left && counts; left &= left - 1)
         for (uint32_t slots = hours->slots; slots; slots &= slots - 1)
             m->total[__builtin_ctz(left)] += hours->v[__builtin_ctz(left)][__builtin_ctz(slots)];
-    return tb__ch_moved_day(&m->shards[tb__ch_shard(m->store, scope, m->at.owner)], &m->at, hours, err);
+    return tb__ch_moved_day(&m->shards[tb__ch_shard(m->store, m->at.scope, m->at.owner)], &m->at, hours, err);
 }
 
 static tb_code take_rows(moving *m, int64_t day, const tb_grid *hours, tb_error *err)
@@ -161,8 +161,8 @@ static tb_code take_owner(moving *m, int scope, int64_t owner, tb_error *err)
         edge = sqlite3_column_int64(s, 0);
         const int64_t series = sqlite3_column_int64(s, 1);
         sqlite3_reset(s);
-        if (!edge && scope != TB__SCOPE_BALANCER) continue;
-        m->at = (tb__day_of){.scope = scope, .owner = owner, .edge = edge};
+        if (!edge && !tb__is_whole(scope)) continue;
+        m->at = (tb__day_of){.scope = scope == TB__SCOPE_METER ? TB__CH_METER : scope, .owner = owner, .edge = edge};
         code = m->store->plane.counters->each_day(m->store, series, take_day, m, err);
         if (!code) code = take_rests(m, series, err);
     }

@@ -8,10 +8,12 @@
 #include "tollbook/buf.h"
 
 #define TB__CH_ANSWER_MAX    ((size_t)512 << 20)
-#define TB__CH_MONTH_METRICS 3
-#define TB__CH_SCOPES        3
+#define TB__CH_MONTH_METRICS 12
+#define TB__CH_SCOPES 4
 #define TB__CH_HOURS         4
 #define TB__CH_DAYS          4 /* added to the scope of a row that holds a whole day; it has the day's first hour */
+#define TB__CH_METER         8 /* the scope of a row of TB__SCOPE_METER */
+#define TB__CH_BASE(scope)   "bitAnd(" scope ",11)" /* a row's scope without TB__CH_DAYS */
 #define TB__CH_ID_BITS       40 /* of a batch within its writer's span */
 #define TB__CH_LIFE_BITS     20 /* of a batch within its life, a part of a span without partitions of its own; a failed commit ends it */
 #define TB__CH_LIFE_MAX      ((1 << TB__CH_LIFE_BITS) - 1)
@@ -198,6 +200,7 @@ TB_MUST_USE tb_code tb__ch_moved_compare(tb_store *store, size_t shard, tb__ch_m
 /* --- query.c --- */
 
 /* The shard of an owner's rows. */
+/* scope: the file's, or that of a row. */
 size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner);
 /* Fails with TB_E_AWAY: a shard that was unreachable has not been checked yet. */
 tb_code tb__ch_unchecked(size_t shard, tb_error *err);

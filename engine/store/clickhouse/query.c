@@ -6,7 +6,8 @@
 
 size_t tb__ch_shard(const tb_store *store, int scope, int64_t owner)
 {
-    uint64_t z = (uint64_t)owner * 4 + (uint64_t)scope;
+    const int base = scope == TB__SCOPE_METER ? TB__CH_METER : scope & ~TB__CH_DAYS;
+    uint64_t z = (uint64_t)owner * 4 + (uint64_t)base;
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return (z ^ (z >> 31)) % tb__ch_of(store)->client->shards;

@@ -30,7 +30,7 @@ typedef struct table {
 } table;
 
 static const table tables[] = {
-    {"cell", "scope", "bitAnd(scope,3)", "owner", "h", 24, "count()", "batch,row", "scope,owner,edge,h,batch,row", true, false},
+    {"cell", "scope", TB__CH_BASE("scope"), "owner", "h", 24, "count()", "batch,row", "scope,owner,edge,h,batch,row", true, false},
     {"country", "1", "1", "zone", "day", 1, "count()", "country,batch", "zone,day,country,batch,requests,bytes", false, false},
     {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(bytes),200)", "batch",
      "day,zone,first_ms,last_ms,lines,batch,at,seal,bytes,data", false, true},

@@ -88,8 +88,8 @@ tb_code tb__ch_put_sent_rows(tb_store *store, tb_buf *sql, const tb__ch_rows *ro
 
 const char *tb__ch_scopes(int scope, bool days)
 {
-    static const char *const hours_alone[] = {"", "scope=1", "scope=2", "scope=3"};
-    static const char *const both[] = {"", "scope IN(1,5)", "scope IN(2,6)", "scope IN(3,7)"};
+    static const char *const hours_alone[] = {"", "scope=1", "scope=2", "scope=3", "scope=8"};
+    static const char *const both[] = {"", "scope IN(1,5)", "scope IN(2,6)", "scope IN(3,7)", "scope IN(8,12)"};
     return (days ? both : hours_alone)[scope];
 }
 
@@ -104,7 +104,8 @@ void tb__ch_put_scopes(char out[TB__CH_SCOPES_TEXT], int scope, tb__ch_hours_of 
 {
     const bool any = days.first < days.end, all = !days.first && days.end == UINT32_MAX;
     sqlite3_snprintf(TB__CH_SCOPES_TEXT, out, any && !all ? "%s AND (scope<%d OR (h>=%lld AND h<%lld))" : "%s",
-                     tb__ch_scopes(scope, any), TB__CH_DAYS, (long long)days.first, (long long)days.end);
+                     tb__ch_scopes(scope, any),
+                     scope == TB__SCOPE_METER ? TB__CH_METER + TB__CH_DAYS : TB__CH_DAYS, (long long)days.first, (long long)days.end);
 }
 
 static void put_owner_condition(const tb__ch_select *q, tb_buf *where)

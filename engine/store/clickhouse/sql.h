@@ -30,6 +30,8 @@
     X(USAGE_KEPT_DAYS, "SELECT DISTINCT days_month FROM retention WHERE days_month>0 ORDER BY 1")  \
     X(ACCOUNT_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                           \
     X(ACCOUNT_BALANCERS, "SELECT id FROM balancer WHERE account=?1 ORDER BY id")                   \
+    X(ACCOUNT_METERS, "SELECT id FROM meter_series WHERE account=?1 ORDER BY id")                  \
+    X(METER_SERIES_ACCOUNT, "SELECT account FROM meter_series WHERE id=?1")                        \
     X(USAGE_MONTHS, "SELECT CAST(substr(name,13) AS INT),value FROM meta WHERE name GLOB 'usage_month_*'" \
                     " ORDER BY 1")                                                                 \
     X(USAGE_MENDED, "SELECT CAST(substr(name,14) AS INT),value FROM meta WHERE name GLOB 'usage_mended_*'") \
@@ -58,6 +60,8 @@
     X(USAGE_NEXT_ACCOUNTS, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT ?2")             \
     X(USAGE_NEXT_BALANCERS, "SELECT id FROM (SELECT id FROM balancer WHERE (account,id)>=(SELECT account,id FROM balancer" \
                             " WHERE id=?1) ORDER BY account,id LIMIT ?2) ORDER BY id")             \
+    X(USAGE_NEXT_METERS, "SELECT id FROM (SELECT id FROM meter_series WHERE (account,id)>=(SELECT account,id FROM" \
+                         " meter_series WHERE id=?1) ORDER BY account,id LIMIT ?2) ORDER BY id")   \
     X(SERIES_OF_OWNER_ID, "SELECT id,edge FROM series WHERE scope=?1 AND owner=?2 ORDER BY edge LIMIT 1") \
     X(WITHDRAWN_ANY, "SELECT EXISTS(SELECT 1 FROM withdrawal)")                                    \
     X(FORGET_LOG_ZONES, "SELECT id FROM zone WHERE account=?1 ORDER BY id")                        \

@@ -108,9 +108,9 @@ static tb_code ask_cells(tb_store *store, size_t shard, const checking *c, tb_er
 {
     const tb__ch_rows rows = {.columns = "scope,owner,h,edge", .metrics = TB_METRIC_ALL, .where = "scope>0", .end = UINT32_MAX};
     tb_buf *sql = tb__ch_start(store);
-    tb_buf_str(sql, "SELECT bitAnd(scope,3) AS base,owner,");
+    tb_buf_str(sql, "SELECT " TB__CH_BASE("scope") " AS base,owner,");
     put_era(sql, c);
-    tb_buf_str(sql, ",maxIf(h,scope<4)");
+    tb_buf_str(sql, ",maxIf(h,bitAnd(scope,4)=0)");
     for (int m = 0; m < TB_METRIC_COUNT; m++)
         tb_buf_fmt(sql, ",%s(s%d)", tb_metric_table[m].how == TB_HOW_SUM ? "sum" : "max", m);
     tb_buf_str(sql, " FROM (SELECT scope,owner,h,edge");

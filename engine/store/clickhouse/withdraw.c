@@ -158,7 +158,9 @@ static tb_code say_shortage(const tb__ch_batch *b, shortage *of, tb_error *err)
     char edge[TB_EDGE_MAX + 1] = "";
     sqlite3_stmt *s;
     bool row = false;
-    tb_rollup_day day = {.scope = of->scope == TB__SCOPE_BALANCER ? TB_ROLLUP_BALANCER : TB_ROLLUP_ZONE,
+    tb_rollup_day day = {.scope = of->scope == TB__SCOPE_BALANCER ? TB_ROLLUP_BALANCER
+                                  : of->scope == TB__CH_METER     ? TB_ROLLUP_METER
+                                                                  : TB_ROLLUP_ZONE,
                          .day = of->hour / 24};
     tb_code code = find_missing(b, of, &missing, err);
     if (!code) code = find_zone(b, of, err);
@@ -232,7 +234,7 @@ void tb__ch_put_not_empty(tb_buf *sql)
 
 static tb_code newest_of_shard(tb_store *store, size_t shard, int64_t first, int64_t *newest, tb_error *err)
 {
-    const tb__ch_rows rows = {.columns = "scope,owner,edge,h", .metrics = TB_METRIC_ALL, .where = "scope IN(1,3)",
+    const tb__ch_rows rows = {.columns = "scope,owner,edge,h", .metrics = TB_METRIC_ALL, .where = "scope IN(1,3,8)",
                               .first = tb__ch_hour(first), .end = UINT32_MAX};
     tb_buf *sql = tb__ch_start(store);
     tb_buf_str(sql, "SELECT max(h) FROM (SELECT h FROM ");

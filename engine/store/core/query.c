@@ -54,7 +54,8 @@ static bool is_for_reading(const char *function)
 
 static bool is_usage(const char *table)
 {
-    return same(table, "buckets") || same(table, "balancer_buckets") || same(table, "countries");
+    return same(table, "buckets") || same(table, "balancer_buckets") || same(table, "countries") ||
+           same(table, "meter_usage");
 }
 
 /* What is known of a query while it is prepared. */
@@ -223,7 +224,7 @@ static int make_tables(sqlite3 *db)
     sqlite3_stmt *s = NULL;
     int rc = tb__buckets_register(db);
     if (rc == SQLITE_OK)
-        rc = sqlite3_prepare_v2(db, "SELECT 1 FROM buckets,balancer_buckets,countries", -1, &s,
+        rc = sqlite3_prepare_v2(db, "SELECT 1 FROM buckets,balancer_buckets,countries,meter_usage", -1, &s,
                                 NULL);
     sqlite3_finalize(s);
     if (rc != SQLITE_OK) return rc;
@@ -244,7 +245,7 @@ tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn fn, void *ctx
     tb_code code = prepare(store, sql, &s, err);
     if (q.usage)
         code = refuse_query(store,
-                            "its usage lies in ClickHouse, and the tables buckets, balancer_buckets and countries are not there; "
+                            "its usage lies in ClickHouse, and the tables buckets, balancer_buckets, countries and meter_usage are not there; "
                             "ask for statistics",
                             err);
     if (!code) code = run_query(store, s, fn, ctx, err);

@@ -27,6 +27,15 @@ static tb_code is_settled(const settling *s, int64_t month, bool *ret, tb_error 
     return code;
 }
 
+tb_code tb_store_month_settled(tb_store *store, int64_t account, int64_t month, bool *ret_settled, tb_error *err)
+{
+    settling s = {.store = store, .account = account};
+    tb_code code = tb_store_late(store, account, &s.late, &s.n, err);
+    if (!code) code = is_settled(&s, month, ret_settled, err);
+    free(s.late);
+    return code;
+}
+
 /* The first month from `first` on, before `end`, that is not settled; `end`: all are. */
 static tb_code first_open(settling *s, int64_t first, int64_t end, int64_t *ret_month, tb_error *err)
 {
@@ -45,15 +54,15 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The first month with usage; -1: none. */
-static tb_code first_month(tb_store *store, int64_t account, int64_t *ret, tb_error *err)
+/* The first month with usage of the account, -1: none. */
+static tb_code first_month(tb_store *store, int64_t account, int64_t *ret_month, tb_error *err)
 {
-    int64_t gauge_us = INT64_MAX;
-    tb_code code = store->plane.counters->first_month(store, account, ret, err);
-    if (!code) code = tb__int_of(store, TB__SQL_GAUGE_FIRST, &account, 1, INT64_MAX, &gauge_us, err);
-    if (code || gauge_us == INT64_MAX) return code;
-    const int64_t month = tb_month_from_us(gauge_us);
-    if (*ret < 0 || month < *ret) *ret = month;
+    int64_t at_us = INT64_MAX;
+    tb_code code = store->plane.counters->first_month(store, account, ret_month, err);
+    if (!code) code = tb__int_of(store, TB__SQL_GAUGE_FIRST, &account, 1, INT64_MAX, &at_us, err);
+    if (code || at_us == INT64_MAX) return code;
+    const int64_t month = tb_month_from_day(tb__floor_div(at_us, TB_US_PER_DAY));
+    if (*ret_month < 0 || month < *ret_month) *ret_month = month;
     return TB_OK;
 }
 

@@ -261,7 +261,8 @@ int tb__buckets_register(sqlite3 *db)
 {
     int rc = tb__vtable_register(db, "buckets", &module, &zones);
     if (rc == SQLITE_OK) rc = tb__vtable_register(db, "balancer_buckets", &module, &balancers);
-    return rc == SQLITE_OK ? tb__countries_register(db) : rc;
+    if (rc == SQLITE_OK) rc = tb__countries_register(db);
+    return rc == SQLITE_OK ? tb__meter_usage_register(db) : rc;
 }
 
 #ifdef TB_LOADABLE_EXTENSION

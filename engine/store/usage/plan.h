@@ -88,5 +88,7 @@ int tb__vtable_register(sqlite3 *db, const char *name, const sqlite3_module *mod
 
 /* countries.c; called by tb__buckets_register. */
 int tb__countries_register(sqlite3 *db);
+/* meter_usage.c; likewise. */
+int tb__meter_usage_register(sqlite3 *db);
 
 #endif

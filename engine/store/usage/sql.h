@@ -121,9 +121,9 @@
       " AND (s.id<<18)+262143)),-1) FROM (SELECT id FROM account_series WHERE account=?1"          \
       " UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_placed s ON s.scope=3 AND s.owner=b.id" \
       " WHERE b.account=?1 UNION ALL SELECT s.id FROM balancer b CROSS JOIN series_new s ON s.scope=3 AND" \
-      " s.owner=b.id WHERE b.account=?1 UNION ALL SELECT s.id FROM meter_series m CROSS JOIN series_placed s" \
-      " ON s.scope=4 AND s.owner=m.id WHERE m.account=?1 UNION ALL SELECT s.id FROM meter_series m"  \
-      " CROSS JOIN series_new s ON s.scope=4 AND s.owner=m.id WHERE m.account=?1) AS s")                                                    \
+      " s.owner=b.id WHERE b.account=?1 UNION ALL SELECT s.id FROM meter_series b CROSS JOIN series_placed s"  \
+      " ON s.scope=4 AND s.owner=b.id WHERE b.account=?1 UNION ALL SELECT s.id FROM meter_series b CROSS JOIN" \
+      " series_new s ON s.scope=4 AND s.owner=b.id WHERE b.account=?1) AS s")                      \
     X(RETAIN_ACCOUNT, "SELECT id FROM account WHERE id>=?1 ORDER BY id LIMIT 1")                   \
     X(RETAIN_SHARE, "SELECT coalesce(sum(id<?1),0),count(*) FROM account")                         \
     X(RETAIN_ZONE, "SELECT id FROM zone WHERE account=?1 AND id>=?2 ORDER BY id LIMIT 1")          \

@@ -1,0 +1,136 @@
+"""A month of meters, from usage lines to invoices, corrections and explanations; sums are made here by themselves."""
+import json
+import unittest
+from datetime import datetime, timezone
+from fractions import Fraction
+
+from money import Ledger
+
+METERS = [
+    {"meter": "requests", "name": "Edge script requests", "kind": "counter", "unit": "request", "resource": "script",
+     "dimensions": ["region"]},
+    {"meter": "storage", "name": "Storage", "kind": "gauge", "unit": "byte", "display": {"unit": "GB", "per": "1000000000"},
+     "resource": "zone", "dimensions": ["region"]},
+    {"meter": "port", "name": "Transit", "kind": "sample", "unit": "byte", "interval": 300, "resource": "port"}]
+BOOK = {"book": "m", "currency": "USD", "effective_from": "2026-02-01T00:00:00Z",
+        "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01"}}},
+        "meters": {
+            "requests": {"per": "1000", "mode": "graduated", "tiers": [{"from": "0", "to": "5", "price": "2"},
+                                                                     {"from": "5", "to": None, "price": "1"}]},
+            "storage": {"per": "GB", "time": "hour", "by": "region", "prices": {"DE": {"price": "0.5"}, "*": {"price": "1"}}},
+            "port": {"percentile": "95", "per": "Mbps", "tiers": [{"from": "0", "to": None, "price": "0.25"}]}}}
+CATALOG = {"accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}], "meters": METERS}
+SEPTEMBER, OCTOBER = "2026-09-01T00:00:00Z", "2026-10-05T12:00:00Z"
+NOVEMBER, DECEMBER, JANUARY = "2026-11-03T12:00:00Z", "2026-12-03T12:00:00Z", "2027-01-03T12:00:00Z"
+GB = 10**9
+
+
+def seconds(text):
+    return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp())
+
+
+class Meters(Ledger):
+    def setUp(self):
+        super(Ledger, self).setUp()
+        self.apply(json.dumps(CATALOG), now=SEPTEMBER)
+        self.run_tool("book", "--db", "t.db", self.write("book.json", json.dumps(BOOK)), now=SEPTEMBER)
+
+    def send(self, *lines, now=NOVEMBER, name=None):
+        body = "".join(json.dumps({"account": 1, **line}) + "\n" for line in lines)
+        path = self.write(name or f"lines-{hash(body) & 0xffffffff}.ndjson", body)
+        self.run_tool("import", "--db", "t.db", path, now=now)
+        return path
+
+    def requests(self, hour, value, region="DE", resource="s-1"):
+        return {"meter": "requests", "resource": resource, "hour": hour, "dimensions": {"region": region}, "value": value}
+
+    def storage(self, time, value, region="DE", resource="z-1"):
+        return {"meter": "storage", "resource": resource, "time": time, "dimensions": {"region": region}, "value": value}
+
+    def lines(self, document):
+        return {(one["kind"], one["resource"], one["region"] or ""): (one["quantity"], one["amount"]) for one in document["lines"]}
+
+    def explain(self, line, *words, month="2026-10", now=DECEMBER):
+        return json.loads(self.run_tool("invoice", "--db", "t.db", "--month", month, "--account", 1, "--explain", line, *words, now=now).out)
+
+    def month(self):
+        """4,000 requests, then 3,000 more; 2 GB for 100 hours in DE; 1 GB from August on in US."""
+        self.send(self.requests("2026-10-03T05:00:00Z", 4000), self.requests("2026-10-09T07:00:00Z", 500),
+                  self.requests("2026-10-09T08:00:00Z", 2500, region="US"),
+                  self.storage("2026-08-01T00:00:00Z", GB, region="US"),
+                  self.storage("2026-10-01T00:00:00Z", 2 * GB), self.storage("2026-10-05T04:00:00Z", 0),
+                  *({"meter": "port", "resource": "p-1", "time": f"2026-10-{1 + i // 24:02}T{i % 24:02}:10:00Z", "value": 375 * 10**6}
+                    for i in range(500)))
+
+    def test_a_month_of_meters_is_billed_and_explained(self):
+        self.month()
+        document, = self.finalize("--account", 1)
+        self.assertEqual(self.lines(document), {
+            ("meter", "meter:port", ""): ("375000000", "2.50"),  # 10 Mbit/s; 500 of 8,928 intervals are more than 446
+            ("meter", "meter:requests", ""): ("7000", "12.00"),
+            ("meter", "meter:storage", "DE"): (str(2 * GB * 100 * 3600), "100.00"),
+            ("meter", "meter:storage", "US"): (str(GB * 31 * 86400), "744.00")})
+        self.verify()
+        numbers = {one["resource"] + (one["region"] or ""): one["line"] for one in document["lines"]}
+        told = self.explain(numbers["meter:requests"])
+        self.assertEqual((told["sum"], told["agrees"]), ("7000", True))
+        self.assertEqual([(one["day"][:10], one["quantity"]) for one in told["days"]], [("2026-10-03", "4000"), ("2026-10-09", "3000")])
+        self.assertEqual([(one["hour"], one["before"], one["after"]) for one in told["crossings"]],
+                         [("2026-10-09T08:00:00Z", "4500", "7000")])
+        told = self.explain(numbers["meter:storageDE"])
+        self.assertEqual((told["sum"], told["agrees"], len(told["days"])), (str(2 * GB * 100 * 3600), True, 5))
+        self.assertEqual(told["days"][4]["quantity"], str(2 * GB * 4 * 3600))
+        told = self.explain(numbers["meter:port"])
+        self.assertEqual((told["agrees"], told["line"]["evidence"]["from"][:10]), (True, "2026-10-01"))
+
+    def test_an_account_whose_gauge_holds_on_is_billed_each_month(self):
+        self.send(self.storage("2026-08-01T00:00:00Z", GB))
+        for month, now, hours in (("2026-10", NOVEMBER, 744), ("2026-11", DECEMBER, 720)):
+            document, = self.finalize(month=month, now=now)
+            self.assertEqual(self.lines(document), {("meter", "meter:storage", "DE"): (str(GB * hours * 3600), f"{hours * 0.5:.2f}")})
+        self.verify()
+
+    def test_late_usage_and_withdrawn_values_are_corrected(self):
+        self.month()
+        late = self.send(self.storage("2026-10-31T00:00:00Z", 3 * GB), name="value.ndjson")
+        self.finalize("--account", 1)
+        self.send(self.requests("2026-10-20T00:00:00Z", 1000), now="2026-11-10T00:00:00Z")
+        self.send(self.storage("2026-10-30T00:00:00Z", GB), now="2026-11-11T00:00:00Z")  # a day at 1 GB
+        self.run_tool("import", "--withdraw", "--db", "t.db", late, now="2026-11-12T00:00:00Z")      # so it is two days, and November
+        documents = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        document = [one for one in documents if one["kind"] == "invoice"][0]
+        corrections = [(one["resource"], one["region"] or "", one["quantity"], one["amount"]) for other in documents
+                       for one in other["lines"] if one["kind"] == "correction"]
+        billed, due = 2 * GB * 100 * 3600 + 3 * GB * 86400, 2 * GB * 100 * 3600 + GB * 2 * 86400
+        self.assertEqual(corrections, [("meter:requests", "", "1000", "1.00"),
+                                       ("meter:storage", "DE", str(due - billed), f"{(due - billed) / GB / 3600 * 0.5:.2f}")])
+        self.assertEqual(self.lines(document)["meter", "meter:storage", "DE"], (str(GB * 30 * 86400), "360.00"))
+        self.verify()
+        self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=JANUARY).out)["late"], [])
+
+    def test_a_late_value_that_changes_nothing_is_not_late(self):
+        self.send(self.storage("2026-10-01T00:00:00Z", GB))
+        self.finalize("--account", 1)
+        self.send(self.storage("2026-10-15T00:00:00Z", GB), now="2026-11-10T00:00:00Z")
+        self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=DECEMBER).out)["late"], [])
+
+    def test_windows_sum_to_the_month(self):
+        self.month()
+
+        def usage(meter, *words):
+            out = self.run_tool("meter", "usage", meter, "--db", "t.db", "--from", "2026-10-01", "--to", "2026-11-01", "--format", "json",
+                                *words, now=NOVEMBER).out
+            return json.loads(out)["data"]
+        for window in ("HOUR", "DAY", "MONTH"):
+            for meter, total in (("requests", 7000), ("storage", 2 * GB * 100 * 3600 + GB * 31 * 86400)):
+                self.assertEqual(sum(int(one["value"]) for one in usage(meter, "--window", window)), total, (meter, window))
+        self.assertEqual(sum(int(one["value"]) for one in usage("port")), 500 * 375 * 10**6)
+        self.assertEqual([one["value"] for one in usage("port", "--window", "MONTH")], ["375000000"])
+        self.assertEqual(usage("port", "--window", "MONTH", "--percentile", "94"), [])
+        by_region = {one["dimensions"]["region"]: int(one["value"]) for one in usage("storage", "--window", "MONTH", "--group-by", "region")}
+        self.assertEqual(by_region, {"DE": 2 * GB * 100 * 3600, "US": GB * 31 * 86400})
+        self.assertEqual(Fraction(by_region["DE"], GB * 3600) * Fraction(1, 2), 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
