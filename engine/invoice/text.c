@@ -183,7 +183,7 @@ void tb__add_resource(tb_buf *out, const char *resource)
 
 static bool continues(const tb_bill_tier *before, const tb_bill_tier *next)
 {
-    return next->from == before->to && next->by_block == before->by_block && tb_decimal_compare(next->price, before->price) == 0 &&
+    return next->from == before->to && (next->by_block == before->by_block || !tb_decimal_sign(next->price)) && tb_decimal_compare(next->price, before->price) == 0 &&
            tb_decimal_compare(next->shown, before->shown) == 0;
 }
 
