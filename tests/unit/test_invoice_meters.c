@@ -24,7 +24,7 @@ static const tb_meter meters[] = {
     {.id = "calls", .name = "Script calls", .kind = TB_METER_COUNTER, .unit = "request", .display_per = 1,
      .noun = "script", .unece = "C62", .ledger_code = "4100"},
     {.id = "packs", .name = "Packs", .kind = TB_METER_COUNTER, .unit = "pack", .display_per = 1, .noun = "shop",
-     .unece = "PK", .ledger_code = "4200"},
+     .unece = "XPK", .ledger_code = "4200"},
     {.id = "storage", .name = "Storage, hot", .kind = TB_METER_GAUGE, .unit = "byte", .display_unit = "GB",
      .display_per = 1000000000, .noun = "storage_zone", .n_dimensions = 1, .dimension = {"region"}, .unece = "C62"},
 };
