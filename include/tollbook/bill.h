@@ -270,6 +270,7 @@ typedef struct tb_bill_item {
     tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
