@@ -190,6 +190,7 @@ static tb_bill_tier *take_tiers(work *w, size_t n)
 static tb_bill_tier reversed(tb_bill_tier tier)
 {
     tier.units = -tier.units;
+    tier.blocks = -tier.blocks;
     tier.amount = negative(tier.amount);
     return tier;
 }
@@ -218,6 +219,7 @@ static tb_code grow_tier(const tb_bill_tier *before, const tb_bill_tier *after, 
     if (!before) return TB_OK;
     ret->from = before->to;
     ret->units = after->units - before->units;
+    ret->blocks = after->blocks - before->blocks;
     return tb_decimal_sub(after->amount, before->amount, &ret->amount, NULL);
 }
 

@@ -105,6 +105,7 @@ static void put_tiers(tb_buf *out, const tb_bill_line *line)
         const tb_bill_tier *tier = &line->tiers[i];
         tb_buf_str(out, i ? ",{" : "{");
         decimal(out, "amount", tier->amount);
+        if (line->item && tier->by_block) units(out, "blocks", tier->blocks);
         units(out, "from", tier->from);
         decimal(out, "list_price", tier->shown);
         number(out, "part", tier->part);
