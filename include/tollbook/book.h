@@ -127,7 +127,7 @@ typedef struct tb_rate {
 } tb_rate;
 
 /* What a meter costs. `per` is a number of the meter's units or a unit's name ("GB", "Mbps"); the catalogue's meter says
- * how many units that is (billing/rates.h). */
+ * how many units that is. */
 typedef struct tb_meter_rate {
     char meter[TB_METER_ID_MAX + 1];
     char per[TB_METER_UNIT_MAX + 1];
