@@ -48,6 +48,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     tb__draft *d = &rater->draft;
     d->in = input;
     d->n_gaps = 0;
+    d->credits = TB_DECIMAL_ZERO;
     d->charges = 0;
     d->bill.rounding = TB_HALF_UP;
     tb_code code = check(d);

@@ -52,6 +52,7 @@ typedef struct tb__draft {
     const tb_bill_input *in;
     bool bare;
     tb_decimal sum; /* bare: of the rounded lines so far */
+    tb_decimal credits; /* of the rounded lines that give back fees, below zero */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;
@@ -85,6 +86,11 @@ TB_MUST_USE tb_code tb__bill_check_books(tb__draft *d);
 TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
 tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry);
 tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry);
+
+/* --- fees.c --- */
+
+/* "zone:101": what has the fee. */
+void tb__fee_resource(const tb_bill_fee *entry, char out[TB_BILL_RESOURCE_MAX]);
 
 /* --- lines.c --- */
 
@@ -120,6 +126,7 @@ TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandw
 TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
 TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */
 TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.c */
+TB_MUST_USE tb_code tb__bill_recurring(tb__draft *d);                   /* fees.c */
 TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
 TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
 TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
@@ -149,6 +156,9 @@ TB_MUST_USE tb_code tb__percentile_find(const tb__draft *d, const tb_bill_sample
 
 /* The sum of the rounded lines so far (discount.c). */
 TB_MUST_USE tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret);
+/* The same without the credits of fees, which give back what earlier months have paid: what counts against the commit and
+ * the minimum. */
+TB_MUST_USE tb_code tb__sum_counted(const tb__draft *d, tb_decimal *ret);
 /* Whether the month owes the contract's commit (least.c). */
 bool tb__is_committed(const tb_bill_input *in);
 

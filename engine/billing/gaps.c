@@ -132,6 +132,21 @@ static void list_balancers(tb__draft *d)
     }
 }
 
+static void list_fees(tb__draft *d)
+{
+    static const tb_line_kind owner[] = {[TB_FEE_OF_ACCOUNT] = TB_LINE_MINIMUM,
+                                         [TB_FEE_OF_ZONE] = TB_LINE_BANDWIDTH,
+                                         [TB_FEE_OF_BALANCER] = TB_LINE_BALANCER_FEE};
+    for (size_t i = 0; i < d->in->n_fees; i++) {
+        const tb_bill_fee *e = &d->in->fees[i];
+        char path[TB_FEE_ID_MAX + 8];
+        if (tb_book_fee(e->book, e->id)) continue;
+        snprintf(path, sizeof path, "fees.%s", e->id);
+        add(d, owner[e->owner], e->owner_id, "fee", e->seconds, "second", e->part,
+            e->book && tb__book(d, e->part) ? TB__NO_PRICE : TB__NO_BOOK, path);
+    }
+}
+
 static tb_code add_quantity(const tb__draft *d, const tb__metered *of, tb_i128 *to)
 {
     const tb_meter *meter = &d->in->meters[of->meter];
@@ -241,7 +256,7 @@ tb_code tb__bill_gaps(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
     tb_code code = tb__meters_prepare(d);
-    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts + d->n_meter_lines + 1;
+    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts + in->n_fees + d->n_meter_lines + 1;
     uint8_t *gaps = code ? NULL : tb__arena_take(&d->arena, in->n_bytes);
     if (!gaps) return code ? code : tb_no_memory(d->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
@@ -257,6 +272,7 @@ tb_code tb__bill_gaps(tb__draft *d)
     list_percentile(d);
     list_optimizers(d);
     list_balancers(d);
+    list_fees(d);
     code = list_meters(d);
     list_leasts(d);
     return d->n_gaps && !d->bare && !code ? merge(d) : code;

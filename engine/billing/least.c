@@ -107,7 +107,7 @@ tb_code tb__bill_commit(tb__draft *d)
 {
     least_amount least = {.kind = TB_LINE_COMMIT, .of = commit_of};
     if (!tb__is_committed(d->in)) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 
@@ -115,7 +115,7 @@ tb_code tb__bill_minimum(tb__draft *d)
 {
     least_amount least = {.kind = TB_LINE_MINIMUM, .of = minimum_of};
     if (d->in->running || !d->in->active_zone) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 

@@ -315,6 +315,12 @@ static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line 
                            .unece = read_string(r, at, "unece")};
     if (!item->ledger_code) item->ledger_code = "";
     if (!item->unece) item->unece = "";
+    if (fee) {
+        const uint32_t service = need(r, at, "service", TB__OBJECT);
+        if (service) only(r, service, "end start");
+        if (service) item->from_us = read_time(r, service, "start");
+        if (service) item->to_us = read_time(r, service, "end");
+    }
     line->item = item;
 }
 
@@ -322,7 +328,7 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
 {
     only(r, at,
          "amount ?corrects ?description evidence exact ?fee kind ?ledger_code line ?meter ?per ?per_unit ?period "
-         "quantity region resource ?shares tiers ?unece unit");
+         "quantity region resource ?service ?shares tiers ?unece unit");
     if (r->code) return;
     line->period_month = month;
     line->number = (uint32_t)read_number(r, at, "line");

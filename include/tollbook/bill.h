@@ -149,17 +149,20 @@ typedef struct tb_bill_samples {
 
 /* --- recurring fees (book.h) --- */
 
-/* A fee within one part. Entries of one fee and owner, and of the same service month, are one line. */
+/* A fee on an owner: a stretch under one price and quantity of a service period, which is a month or a year. Entries of one
+ * owner, fee and period are one line, credits another: they give back what an earlier document billed in advance. */
 typedef struct tb_bill_fee {
-    const tb_fee *fee;   /* of the part's book; NULL: it has no such fee, which is unpriced */
-    const char *id;      /* as the catalogue declares it */
-    const char *owner;   /* "account", "zone", "load_balancer" */
+    const tb_book *book; /* prices it: the part's, or that of the document that billed the period in advance. NULL, or one
+                            without such a fee: it is unpriced */
+    char id[TB_FEE_ID_MAX + 1];
+    enum { TB_FEE_OF_ACCOUNT, TB_FEE_OF_ZONE, TB_FEE_OF_BALANCER } owner;
     int64_t owner_id;
-    uint32_t part;
-    int64_t quantity;       /* 1 or more */
-    int64_t seconds, whole; /* the share: seconds of the period in which it was on, and of the period */
+    int64_t period_us;      /* the period's first moment */
+    int64_t whole, seconds; /* of the period, and of those the ones that are charged: all where the fee is not prorated */
     int64_t from_us, to_us; /* of the service */
-    bool credit;            /* what was billed in advance and is given back */
+    uint32_t part;          /* of the document's month */
+    int64_t quantity;       /* 1 or more */
+    bool credit;
 } tb_bill_fee;
 
 /* A tax rate of the account: name and percent as decimal. category: of EN 16931, UNCL 5305: S standard,
@@ -197,7 +200,7 @@ typedef struct tb_bill_input {
     size_t n_samples;
     bool percentile;           /* the contract bills bandwidth at a percentile: `bytes` are not rated */
     tb_bill_samples bandwidth; /* where percentile: the account's bytes, all zones; meter and texts are not used */
-    const tb_bill_fee *fees; /* ascending by (owner, owner_id, id, service month, part) */
+    const tb_bill_fee *fees; /* ascending by (owner_id, owner, id, period, credit, part) */
     size_t n_fees;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
@@ -269,6 +272,7 @@ typedef struct tb_bill_item {
     tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
