@@ -1,6 +1,7 @@
 /* The one function that rates. It checks the input, lists usage without a price, makes the lines
- * kind by kind in the table's order, and sums them. Input comes sorted by zone or balancer, so
- * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
+ * kind by kind in the table's order, and sums them. Input comes sorted by zone, balancer or meter, so
+ * every kind is one walk over it; only meters may have to be sorted, by their books' scopes. All memory is
+ * one arena. */
 #include "billing/draft.h"
 
 #include <string.h>
@@ -8,7 +9,9 @@
 /* Enough lines for every entry to make its own. */
 static tb_code make_room(tb__draft *d)
 {
-    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 4;
+    const tb_bill_input *in = d->in;
+    size_t max = in->n_bytes + in->n_optimizers + 2 * in->n_balancers + d->n_meter_lines + in->n_meters +
+                 in->n_fees + 5;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -19,9 +22,13 @@ tb_code tb__bill_lines(tb__draft *d)
     tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
     if (!code) code = tb__bill_volume(d);
     if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
+    if (!code) code = tb__bill_percentile(d);
     if (!code) code = tb__bill_optimizers(d);
     if (!code) code = tb__bill_balancer_fees(d);
     if (!code) code = tb__bill_requests(d);
+    if (!code) code = tb__bill_meters(d);
+    if (!code) code = tb__bill_meter_minima(d);
+    if (!code) code = tb__bill_recurring(d);
     if (!code) code = tb__bill_discount(d);
     if (!code) code = tb__bill_commit(d);
     if (!code) code = tb__bill_minimum(d);
@@ -31,8 +38,8 @@ tb_code tb__bill_lines(tb__draft *d)
 static tb_code rate(tb__draft *d)
 {
     tb_code code = tb__bill_check(d);
-    if (!code) code = make_room(d);
     if (!code) code = tb__bill_gaps(d);
+    if (!code) code = make_room(d);
     if (!code) code = tb__name_line(d->line, tb__bill_lines(d), d->err);
     if (!code) code = tb_bill_sum(&d->bill, d->in, d->err);
     return code;
@@ -100,6 +107,18 @@ static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_
     return TB_OK;
 }
 
+/* Lines of fees stand by the id of what has them, which may be an account or a load balancer. */
+static tb_code add_fees(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = find_line(bill, TB_LINE_FEE, zone); !code && i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        if (line->kind != TB_LINE_FEE || line->id != zone) break;
+        if (strncmp(line->resource, "zone:", 5) == 0) code = tb__name_line(line, tb_sum_add(sum, line->exact, err), err);
+    }
+    return code;
+}
+
 static tb_code add_share(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
 {
     size_t at = find_line(bill, TB_LINE_VOLUME, INT64_MIN);
@@ -124,6 +143,7 @@ tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret, tb_
     if (!code) code = add_share(bill, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OPTIMIZER, zone, &sum, err);
+    if (!code) code = add_fees(bill, zone, &sum, err);
     if (code) return code;
     *ret = sum;
     return TB_OK;

@@ -1,5 +1,5 @@
 /* The contract's discount: a percentage off the sum of the month's rounded lines, one negative amount,
- * rounded once. Lines that are made after it (commit, minimum, corrections) have none. */
+ * rounded once. Lines that are made after it (commit, minimum, corrections) and the minima of meters have none. */
 #include "billing/draft.h"
 
 tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret)
@@ -11,6 +11,19 @@ tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret)
     }
     *ret = sum;
     return TB_OK;
+}
+
+tb_code tb__sum_counted(const tb__draft *d, tb_decimal *ret)
+{
+    tb_decimal off = TB_DECIMAL_ZERO;
+    tb_code code = tb__sum_rounded(d, ret);
+    if (code || tb_decimal_sign(d->credits) == 0) return code;
+    code = tb_decimal_sub(*ret, d->credits, ret, d->err);
+    /* The discount line has less discount by what it is on the credits. */
+    if (!code) code = tb_decimal_mul(d->credits, d->in->contract.discount, &off, d->err);
+    off.scale += 2;
+    if (!code) code = tb_decimal_round(off, d->bill.minor_digits, d->bill.rounding, &off, d->err);
+    return code ? code : tb_decimal_add(*ret, off, ret, d->err);
 }
 
 /* -(sum x percent / 100), exact. */
@@ -47,5 +60,6 @@ tb_code tb__bill_discount(tb__draft *d)
     tb_decimal sum;
     if (tb_decimal_sign(d->in->contract.discount) == 0) return TB_OK;
     tb_code code = tb__sum_rounded(d, &sum);
+    if (!code) code = tb_decimal_sub(sum, d->undiscounted, &sum, d->err);
     return code || tb_decimal_sign(sum) == 0 ? code : discount_line(d, sum);
 }

@@ -138,17 +138,31 @@ tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_
 
 bool tb__is_lump(tb_line_kind kind)
 {
-    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM;
+    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM ||
+           kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_CAP;
+}
+
+bool tb__has_item(tb_line_kind kind)
+{
+    return kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_FEE;
+}
+
+const char *tb__line_unit(const tb_statement *statement, size_t line)
+{
+    const tb_bill_item *item = statement->bill->lines[line].item;
+    return item && item->unit[0] ? item->unit : tb_line_kind_unit(tb__line_origin(statement, line));
 }
 
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
-    const char *own = statement->bill->lines[line].description;
-    return own ? own : tb_line_kind_title(tb__line_origin(statement, line));
+    const tb_bill_line *of = &statement->bill->lines[line];
+    if (of->description) return of->description;
+    return of->item && of->item->name[0] ? of->item->name : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
 /* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
 static const char *const notes[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_METER_MINIMUM] = "what the usage of the meter lacks of its minimum",
     [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
     [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
@@ -159,16 +173,17 @@ const char *tb_line_note(const tb_statement *statement, size_t line)
     return notes[tb__line_origin(statement, line)];
 }
 
-/* "load_balancer:7" -> "load balancer 7" */
+/* "load_balancer:7" -> "load balancer 7"; a resource's own name stays as it is. */
 void tb__add_resource(tb_buf *out, const char *resource)
 {
+    const char *colon = strchr(resource, ':');
     for (; *resource; resource++)
-        tb_buf_add(out, *resource == ':' || *resource == '_' ? " " : resource, 1);
+        tb_buf_add(out, colon && resource <= colon && (*resource == ':' || *resource == '_') ? " " : resource, 1);
 }
 
 static bool continues(const tb_bill_tier *before, const tb_bill_tier *next)
 {
-    return next->from == before->to && tb_decimal_compare(next->price, before->price) == 0 &&
+    return next->from == before->to && (next->by_block == before->by_block || !tb_decimal_sign(next->price)) && tb_decimal_compare(next->price, before->price) == 0 &&
            tb_decimal_compare(next->shown, before->shown) == 0;
 }
 
@@ -181,6 +196,7 @@ tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret, t
         joined.to = next->to;
         if (__builtin_add_overflow(joined.units, next->units, &joined.units))
             return tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
+        joined.blocks += next->blocks;
         joined.part = next->part;
         code = tb_decimal_add(joined.amount, next->amount, &joined.amount, err);
     }

@@ -10,18 +10,21 @@
  * 3. A zone's price override replaces every price of its bytes, without a discount.
  * 4. The optimizer's monthly price, the zone's own or the book's, for the seconds that it was on.
  * 5. A load balancer's monthly fee for the seconds that it existed, and the tiers over its requests.
- * 6. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
- *    lines above; then its commit, in each of the commit's months: the amount by which the discounted lines
- *    fall short of it.
- * 7. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
+ * 6. Metered usage by the book's rate for the meter, then the least that a rate asks for a month in which its
+ *    meter was used.
+ * 7. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
+ *    lines above, minima of meters apart; then its commit, in each of the commit's months: the amount by which
+ *    the discounted lines fall short of it.
+ * 8. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
  *    the month's lines, those of the contract included, fall short of it.
- * The order: units, included units, tiers, a region's discount, the contract's discount, commit,
+ * Where the contract bills bandwidth at a percentile, one line takes the place of the first three.
+ * The order: units, included units, tiers, a region's discount, minima of meters, the contract's discount, commit,
  * minimum, tax.
  *
  * A month is cut into parts where another book comes into force. Usage of one thing under constant
- * settings within one part is one tb_bill_bytes (or optimizer, or balancer) entry. Exact amounts
- * are never rounded, proration apart; each line is rounded once, to the currency's minor unit, and
- * totals are sums of rounded lines. Tax is rounded once a rate, on the sum of rounded lines.
+ * settings within one part is one tb_bill_bytes (or optimizer, balancer, usage) entry. Exact amounts are never
+ * rounded, proration and divisions by a meter's unit apart; each line is rounded once, to the currency's minor
+ * unit, and totals are sums of rounded lines. Tax is rounded once a rate, on the sum of rounded lines.
  *
  * The finer rules:
  * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
@@ -42,6 +45,15 @@
  *   payments for usage count against it: the lines after the discount. A running month has neither a commit
  *   nor a minimum line. The commit line counts against the minimum, so that the two are never paid twice. A
  *   part without a book owes neither.
+ * - Meters: a line for the account or for each resource, as the rate's scope says, and for each value of the
+ *   dimension `by`, those under "*" too; each has tiers of its own. Parts keep their positions on a line's tiers; where
+ *   scope or `by` differ between the books of a month, each way has lines of its own.
+ * - A row of a meter costs price x units / per (gauges: per x time; Mbps: 125,000 x seconds of an interval). Where `per`
+ *   is a power of ten that is a decimal, and exact. Else the sum of a line's rows is rounded to 18 digits, half_up, and
+ *   the last of them takes the rest.
+ * - Samples: the sums of all resources, or of each, interval by interval; floor((1 - p) n) of the n are discarded, and the
+ *   next largest is billed. The month is one percentile, priced by its last book; the evidence is the interval.
+ * - A meter's minimum counts, like the account's, for the seconds of each book's part. There is none in a running month.
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.
@@ -137,17 +149,20 @@ typedef struct tb_bill_samples {
 
 /* --- recurring fees (book.h) --- */
 
-/* A fee within one part. Entries of one fee and owner, and of the same service month, are one line. */
+/* A fee on an owner: a stretch under one price and quantity of a service period, which is a month or a year. Entries of one
+ * owner, fee and period are one line, credits another: they give back what an earlier document billed in advance. */
 typedef struct tb_bill_fee {
-    const tb_fee *fee;   /* of the part's book; NULL: it has no such fee, which is unpriced */
-    const char *id;      /* as the catalogue declares it */
-    const char *owner;   /* "account", "zone", "load_balancer" */
+    const tb_book *book; /* prices it: the part's, or that of the document that billed the period in advance. NULL, or one
+                            without such a fee: it is unpriced */
+    char id[TB_FEE_ID_MAX + 1];
+    enum { TB_FEE_OF_ACCOUNT, TB_FEE_OF_ZONE, TB_FEE_OF_BALANCER } owner;
     int64_t owner_id;
-    uint32_t part;
-    int64_t quantity;       /* 1 or more */
-    int64_t seconds, whole; /* the share: seconds of the period in which it was on, and of the period */
+    int64_t period_us;      /* the period's first moment */
+    int64_t whole, seconds; /* of the period, and of those the ones that are charged: all where the fee is not prorated */
     int64_t from_us, to_us; /* of the service */
-    bool credit;            /* what was billed in advance and is given back */
+    uint32_t part;          /* of the document's month */
+    int64_t quantity;       /* 1 or more */
+    bool credit;
 } tb_bill_fee;
 
 /* A tax rate of the account: name and percent as decimal. category: of EN 16931, UNCL 5305: S standard,
@@ -185,7 +200,7 @@ typedef struct tb_bill_input {
     size_t n_samples;
     bool percentile;           /* the contract bills bandwidth at a percentile: `bytes` are not rated */
     tb_bill_samples bandwidth; /* where percentile: the account's bytes, all zones; meter and texts are not used */
-    const tb_bill_fee *fees; /* ascending by (owner, owner_id, id, service month, part) */
+    const tb_bill_fee *fees; /* ascending by (owner_id, owner, id, period, credit, part) */
     size_t n_fees;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
@@ -234,6 +249,8 @@ typedef struct tb_bill_tier {
     tb_decimal price;  /* per base unit, discount included; package: per block */
     tb_decimal shown;  /* as the book writes it */
     tb_decimal amount; /* exact, flat included */
+    bool by_block;     /* mode package, and the blocks that were started */
+    tb_i128 blocks;
 } tb_bill_tier;
 
 /* A zone's share of the account's volume line. */
@@ -248,13 +265,14 @@ typedef struct tb_bill_share {
 
 /* What a line of a meter or of a fee sells, in the words of the catalogue and the book. Texts are terminated; "": none. */
 typedef struct tb_bill_item {
-    const char *id;   /* the meter's or the fee's */
-    const char *name; /* for people */
-    const char *unit; /* of the quantity: "byte", "byte-second" */
-    const char *per_unit; /* of a price: "GB-month"; "": the price is for one unit */
-    tb_i128 per;          /* units of the quantity that a price is for; 0: one. Rows then have the book's own price */
+    const char *id;       /* the meter's or the fee's; "": bandwidth at a percentile */
+    const char *name;     /* for people */
+    const char *unit;     /* of the quantity: "byte", "byte-second"; "": the kind's */
+    const char *per_unit; /* what a price is for: "GB-month"; "": `per` units */
+    tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
@@ -263,7 +281,7 @@ typedef struct tb_bill_line {
     int64_t id; /* of the kind's owner: zone, balancer, account, charge */
     char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1", "charge:5" */
     char region[TB_METER_VALUE_MAX + 1]; /* billing region, or a meter's value of `by`; "" where it does not apply */
-    const tb_bill_item *item;            /* of a meter or a fee; else NULL */
+    const tb_bill_item *item;            /* of a meter, a fee or bandwidth at a percentile; else NULL */
     tb_i128 quantity;
     tb_decimal exact;
     tb_decimal amount; /* rounded to the minor unit */
@@ -279,10 +297,12 @@ typedef struct tb_bill_line {
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
 typedef struct tb_unpriced {
     char resource[TB_BILL_RESOURCE_MAX];
-    char what[24]; /* region, location code, or "volume", "optimizer", "load_balancer", "commit", "minimum" */
+    /* A region, a location code, a value of a meter's dimension, or "volume", "percentile", "optimizer",
+     * "load_balancer", "usage" (of a meter), "commit", "minimum". */
+    char what[TB_METER_VALUE_MAX + 1];
     tb_i128 quantity;
-    const char *unit; /* static */
-    char reason[192]; /* what to fix */
+    char unit[TB_METER_UNIT_MAX + 8];
+    char reason[320]; /* what to fix */
 } tb_unpriced;
 
 /* A tax on the lines of one month. late: on corrections of `month` (invoice.h). amount is then the tax on everything
