@@ -141,7 +141,9 @@ TB_MUST_USE tb_code tb__bill_meter_minima(tb__draft *d);                /* least
 TB_MUST_USE tb_code tb__meters_prepare(tb__draft *d);
 /* The end of the line that begins at this entry. */
 size_t tb__metered_end(const tb__draft *d, size_t first);
-/* Names the newest line's resource and gives it a meter's item. rate and per: of its prices; NULL: none. */
+/* tb__line_open of a meter's line. */
+TB_MUST_USE tb_code tb__line_open_meter(tb__draft *d, tb_line_kind kind, const tb__metered *of, size_t rows_max);
+/* Gives the newest line a meter's item. rate and per: of its prices; NULL: none. of NULL: bandwidth. */
 TB_MUST_USE tb_code tb__line_meter(tb__draft *d, const tb_meter *meter, const tb__metered *of, const tb_meter_rate *rate,
                                    tb_i128 per);
 /* Gives rows of tb__axis_rate their own prices and amounts. of_part: the price of each part that has rows. *ret_per:

@@ -122,7 +122,8 @@ static const tb_bill_item *fee_item(tb__draft *d, const tb_fee *from)
     if (!item || !fee) return NULL;
     *fee = *from;
     *item = (tb_bill_item){.id = fee->id, .name = fee->name, .unit = "second", .charge = fee->charge, .ledger_code = "",
-                           .unece = "", .per_unit = fee->yearly ? "year" : "month"};
+                           .unece = "", .per_unit = fee->yearly ? "year" : "month",
+                           .from_us = d->line->evidence.from_us, .to_us = d->line->evidence.to_us};
     return item;
 }
 

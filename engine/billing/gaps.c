@@ -81,7 +81,7 @@ static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, t
     tb__resource_put(e->shown.resource, kind, id);
     snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
     e->shown.quantity = quantity;
-    e->shown.unit = unit;
+    snprintf(e->shown.unit, sizeof e->shown.unit, "%s", unit);
     put_reason(e->shown.reason, sizeof e->shown.reason, d->in, &d->in->parts[part], gap, path);
 }
 
@@ -183,11 +183,7 @@ static tb_code list_meters(tb__draft *d)
             snprintf(path, sizeof path, "meters.%s.prices.%s", meter->id, of->value[0] ? of->value : "*");
         else
             snprintf(path, sizeof path, "meters.%s", meter->id);
-        const size_t size = strlen(unit) + 1;
-        char *kept = d->bare ? unit : tb__arena_take(&d->arena, size);
-        if (!kept) return tb_no_memory(d->err);
-        if (!d->bare) memcpy(kept, unit, size);
-        add(d, TB_LINE_METER, 0, what, quantity, kept, of->part, price->gap, path);
+        add(d, TB_LINE_METER, 0, what, quantity, unit, of->part, price->gap, path);
         if (!d->bare)
             snprintf(d->gaps[d->n_gaps - 1].shown.resource, TB_BILL_RESOURCE_MAX, "meter:%s", meter->id);
     }

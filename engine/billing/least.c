@@ -63,8 +63,11 @@ static tb_code least_line(tb__draft *d, const least_amount *least)
 {
     const tb__metered of = {.meter = least->meter ? (uint32_t)(least->meter - d->in->meters) : 0,
                             .noun = "meter",
-                            .name = least->meter ? least->meter->id : NULL};
-    tb_code code = tb__line_open(d, least->kind, least->meter ? 0 : d->in->account, NULL, d->in->n_parts + 1);
+                            .name = least->meter ? least->meter->id : NULL,
+                            .value = ""};
+    const size_t rows = d->in->n_parts + 1;
+    tb_code code = least->meter ? tb__line_open_meter(d, least->kind, &of, rows)
+                                : tb__line_open(d, least->kind, d->in->account, NULL, rows);
     if (!code && least->meter) code = tb__line_meter(d, least->meter, &of, NULL, 0);
     if (!code) code = add_rows(d, least);
     if (code || d->n_rows == 0) return code;

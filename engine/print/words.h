@@ -88,9 +88,14 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(KIND_BANDWIDTH, "Bandwidth", "Datenverkehr")                                                 \
     X(KIND_VOLUME, "Volume bandwidth", "Volumen-Datenverkehr")                                     \
     X(KIND_OVERRIDE, "Bandwidth at its own price", "Datenverkehr zum eigenen Preis")               \
+    X(KIND_PERCENTILE, "Bandwidth at a percentile", "Datenverkehr nach Perzentil")                 \
     X(KIND_OPTIMIZER, "Optimizer", "Optimizer")                                                    \
     X(KIND_BALANCER_FEE, "Load balancer, monthly fee", "Load Balancer, Monatsgeb\u00fchr")         \
     X(KIND_BALANCER_REQUESTS, "Load balancer, requests", "Load Balancer, Anfragen")                \
+    X(KIND_METER, "Metered usage", "Gemessene Nutzung")                                            \
+    X(KIND_METER_MINIMUM, "minimum", "Mindestbetrag")                                              \
+    X(KIND_FEE, "Recurring fee", "Wiederkehrende Geb\u00fchr")                                     \
+    X(KIND_CAP, "Spending cap", "Ausgabengrenze")                                                  \
     X(KIND_DISCOUNT, "Contract discount", "Vertragsrabatt")                                        \
     X(KIND_COMMIT, "Monthly commitment, shortfall", "Monatliche Mindestabnahme, Fehlbetrag")     \
     X(DISCOUNT_NOTE, "%s % of %s", "%s % von %s")                                                  \
@@ -116,6 +121,8 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(PER_MILLION, "per million requests", "je Mio. Anfragen")                                     \
     X(PER_MONTH, "per month", "je Monat")                                                          \
     X(PER_BLOCK, "per block", "je Block")                                                          \
+    X(PER, "per %s", "je %s")                                                                      \
+    X(INTERVAL, "billed interval: %s to %s", "berechnetes Intervall: %s bis %s")                                                          \
     X(MILLION_REQUESTS, "million requests", "Mio. Anfragen")                                       \
     X(REQUEST, "request", "Anfrage")                                                               \
     X(REQUESTS, "requests", "Anfragen")                                                            \

@@ -249,6 +249,8 @@ typedef struct tb_bill_tier {
     tb_decimal price;  /* per base unit, discount included; package: per block */
     tb_decimal shown;  /* as the book writes it */
     tb_decimal amount; /* exact, flat included */
+    bool by_block;     /* mode package, and the blocks that were started */
+    tb_i128 blocks;
 } tb_bill_tier;
 
 /* A zone's share of the account's volume line. */
@@ -270,6 +272,7 @@ typedef struct tb_bill_item {
     tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
@@ -298,7 +301,7 @@ typedef struct tb_unpriced {
      * "load_balancer", "usage" (of a meter), "commit", "minimum". */
     char what[TB_METER_VALUE_MAX + 1];
     tb_i128 quantity;
-    const char *unit; /* static, or of the bill */
+    char unit[TB_METER_UNIT_MAX + 8];
     char reason[320]; /* what to fix */
 } tb_unpriced;
 

@@ -162,6 +162,7 @@ typedef struct tb_book {
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
     bool contract; /* scope: for contracts only; no part of its currency's series */
+    bool aside;    /* set by who asks for a month's bill: it does not price the month, but others that were billed before it */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;

@@ -25,6 +25,7 @@ typedef struct making {
     bool active;
     bool book_missing; /* the contract's book is not there */
     tb_bill_samples bandwidth; /* where the contract bills it at a percentile */
+    bool other;        /* its parts are read for another month: books that are set aside count */
     tb_error *err;
 } making;
 
@@ -85,7 +86,7 @@ static tb_code place_books(making *m, const tb_bill_query *query, const char cur
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
+        if ((book->aside && !m->other) || book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
         if (!code && counts) code = place_book(m, book, err);
@@ -102,7 +103,7 @@ static tb_code find_own(making *m, const tb_bill_query *query, const tb__account
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (strcmp(book->id, terms->contract.book) != 0 ||
+        if ((book->aside && !m->other) || strcmp(book->id, terms->contract.book) != 0 ||
             strcmp(book->currency, terms->currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
@@ -487,6 +488,7 @@ static tb_code read_other_parts(void *ctx, int64_t month, tb_error *err)
     struct tb__billing *b = of->m->b;
     making other = *of->m;
     other.month = month;
+    other.other = true;
     other.from_us = tb_month_start_us(month);
     other.to_us = tb_month_start_us(month + 1);
     const tb__account_terms *terms = account_terms_at(b, tb_month_first_day(month + 1) * 24 - 1);
