@@ -188,6 +188,8 @@ START_TEST(a_book_must_price_what_is_declared)
         if (cases[i].field) {
             ck_assert_str_eq(c.err.field, cases[i].field);
             ck_assert_msg(strstr(c.err.message, cases[i].message) != NULL, "%s", c.err.message);
+        } else {
+            ck_assert_ptr_nonnull(strstr(c.reply.said.data, "Meter later is not declared: its price counts once"));
         }
         release(&c);
     }
