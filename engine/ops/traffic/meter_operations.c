@@ -12,7 +12,7 @@
 
 /* --- meter list --- */
 
-static void put_text(tb_buf *out, const char *name, const char *text)
+static void put_words(tb_buf *out, const char *name, const char *text)
 {
     if (!*text) return;
     tb_buf_fmt(out, ",\"%s\":", name);
@@ -24,9 +24,9 @@ static void put_meter(const tb_meter *m, bool first, tb_reply *reply)
 {
     tb_buf *out = &reply->json;
     tb_buf_fmt(out, "%s{\"meter\":\"%s\"", first ? "" : ",", m->id);
-    put_text(out, "name", m->name);
+    put_words(out, "name", m->name);
     tb_buf_fmt(out, ",\"kind\":\"%s\"", tb_meter_kind_name(m->kind));
-    put_text(out, "unit", m->unit);
+    put_words(out, "unit", m->unit);
     if (m->display_unit[0]) {
         tb_buf_str(out, ",\"display\":{\"unit\":");
         tb_json_string(out, m->display_unit, strlen(m->display_unit));
@@ -34,16 +34,16 @@ static void put_meter(const tb_meter *m, bool first, tb_reply *reply)
     }
     if (m->round_up) tb_buf_fmt(out, ",\"round_up\":\"%" PRId64 "\"", m->round_up);
     if (m->interval) tb_buf_fmt(out, ",\"interval\":%d", m->interval);
-    put_text(out, "resource", m->noun);
+    put_words(out, "resource", m->noun);
     tb_buf_str(out, ",\"dimensions\":[");
     for (int i = 0; i < m->n_dimensions; i++) {
         tb_buf_str(out, i ? "," : "");
         tb_json_string(out, m->dimension[i], strlen(m->dimension[i]));
     }
     tb_buf_str(out, "]");
-    put_text(out, "charge", m->charge);
-    put_text(out, "unece", m->unece);
-    put_text(out, "ledger_code", m->ledger_code);
+    put_words(out, "charge", m->charge);
+    put_words(out, "unece", m->unece);
+    put_words(out, "ledger_code", m->ledger_code);
     tb_buf_str(out, "}");
     tb_buf_fmt(&reply->out, "%s\t%s\t%s\t%s\t", m->id, tb_meter_kind_name(m->kind), m->unit, m->noun);
     for (int i = 0; i < m->n_dimensions; i++)
@@ -137,7 +137,7 @@ static void put_window(const tb_meter_query *q, const tb_meter_window *w, bool f
     *tb_decimal_put(value, tb_decimal_from_int(w->value)) = 0;
     tb_buf_fmt(out, "%s{\"start\":\"%s\",\"end\":\"%s\",\"value\":\"%s\"", first ? "" : ",", start, end, value);
     tb_buf_fmt(&reply->out, "%s\t%s\t%s", start, end, value);
-    if (q->by_resource) put_text(out, "resource", w->resource);
+    if (q->by_resource) put_words(out, "resource", w->resource);
     if (q->by_resource) tb_buf_fmt(&reply->out, "\t%s", w->resource);
     for (int k = 0; k < TB_METER_DIMENSIONS; k++) {
         if (!q->by_dimension[k]) continue;

@@ -167,7 +167,7 @@ static void pick_percentiles(windows *w)
     }
 }
 
-static tb_code put_group(windows *w, size_t first, tb_error *err)
+static tb_code put_windows(windows *w, size_t first, tb_error *err)
 {
     const char *dimension[TB_METER_DIMENSIONS];
     const char *resource = tb__meter_texts(&w->list, first, dimension);
@@ -210,7 +210,7 @@ static tb_code make_windows(windows *w, tb_error *err)
     for (size_t i = 0, first = 0; !code && i < w->list.n_series; i++) {
         code = (kind == TB_METER_GAUGE ? add_gauge : w->interval ? add_intervals : add_sums)(w, &w->list.series[i], err);
         if (code || (i + 1 < w->list.n_series && same_group(w, first, i + 1))) continue;
-        code = put_group(w, first, err);
+        code = put_windows(w, first, err);
         first = i + 1;
     }
     return code;

@@ -44,7 +44,7 @@ typedef struct cursor {
     size_t n, cap, at;
 } cursor;
 
-static int prepare(tb__vtable *t, const char *sql, sqlite3_stmt **ret)
+static int make_statement(tb__vtable *t, const char *sql, sqlite3_stmt **ret)
 {
     return sqlite3_prepare_v2(t->db, sql, -1, ret, NULL) == SQLITE_OK ? SQLITE_OK : tb__vtable_fail_in_sqlite(t);
 }
@@ -68,16 +68,16 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
     cursor *c = tb__vcursor_new(sizeof *c);
     if (!c) return SQLITE_NOMEM;
     tb__lsm_init(&c->lsm, t->db, "", tb__vtable_runs_fail, tb__usage_kinds);
-    int rc = prepare(t, t->shape->series, &c->series);
-    if (rc == SQLITE_OK) rc = prepare(t, one_series, &c->chunks);
-    if (rc == SQLITE_OK) rc = prepare(t, one_gauge, &c->gauges);
+    int rc = make_statement(t, t->shape->series, &c->series);
+    if (rc == SQLITE_OK) rc = make_statement(t, one_series, &c->chunks);
+    if (rc == SQLITE_OK) rc = make_statement(t, one_gauge, &c->gauges);
     if (rc != SQLITE_OK) on_close(&c->head.base);
     else *ret = &c->head.base;
     return rc;
 }
 
 /* Hours come in ascending order. */
-static int add(cursor *c, int64_t hour, tb_i128 value)
+static int add_hour(cursor *c, int64_t hour, tb_i128 value)
 {
     if (!value || hour < c->bounds.first || hour > c->bounds.last) return SQLITE_OK;
     if (c->n && c->list[c->n - 1].hour == hour) {
@@ -102,7 +102,7 @@ static int add_day(cursor *c, int64_t day, uint64_t value[COLUMNS][HOURS])
         tb_i128 sum = 0;
         for (int k = 0; k < COLUMNS; k++)
             sum += (tb_i128)value[k][h];
-        rc = add(c, day * HOURS + h, sum);
+        rc = add_hour(c, day * HOURS + h, sum);
     }
     return rc;
 }
@@ -159,7 +159,7 @@ static int hold(cursor *c, int64_t from_s, int64_t to_s, int64_t value)
     for (int64_t end; value && from_s < to_s && rc == SQLITE_OK; from_s = end) {
         const int64_t hour = from_s / 3600;
         end = (hour + 1) * 3600 < to_s ? (hour + 1) * 3600 : to_s;
-        rc = add(c, hour, (tb_i128)value * (end - from_s));
+        rc = add_hour(c, hour, (tb_i128)value * (end - from_s));
     }
     return rc;
 }

@@ -108,6 +108,39 @@ class Meters(Ledger):
         self.verify()
         self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=JANUARY).out)["late"], [])
 
+    def test_late_samples_are_corrected_by_the_percentile(self):
+        self.month()
+        self.finalize("--account", 1)
+        self.send(*({"meter": "port", "resource": "p-1", "time": f"2026-10-{1 + i // 24:02}T{i % 24:02}:30:00Z", "value": 600 * 10**6}
+                    for i in range(500)), now="2026-11-10T00:00:00Z")
+        document, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        corrections = [(one["resource"], one["amount"]) for one in document["lines"] if one["kind"] == "correction"]
+        self.assertEqual(sum(Fraction(amount) for _, amount in corrections), Fraction("1.50"), corrections)  # 16 Mbit/s, not 10
+        self.assertEqual({resource for resource, _ in corrections}, {"meter:port"})
+        self.verify()
+
+    def test_bandwidth_is_billed_at_a_percentile_where_the_contract_says_so(self):
+        book = {"book": "p", "currency": "USD", "effective_from": "2026-09-02T00:00:00Z", "bandwidth": {
+            **BOOK["bandwidth"], "percentile": {"per": "Mbps", "percentile": "95", "tiers": [{"from": "0", "to": None, "price": "0.80"}]}}}
+        zones = [{"id": zone, "account": account, "name": f"z{zone}", "created": "2026-01-05T00:00:00Z"} for zone, account in
+                 ((101, 1), (102, 1), (201, 2))]
+        accounts = [{"id": 1, "name": "acme", "contract": {"bandwidth": "percentile"}}, {"id": 2, "name": "borealis"}]
+        self.apply(json.dumps({"accounts": accounts, "zones": zones, "meters": METERS}), now=SEPTEMBER)
+        self.run_tool("book", "--db", "t.db", self.write("p.json", json.dumps(book)), now=SEPTEMBER)
+        rows = [{"zone": zone, "hour": f"2026-10-{1 + i // 20:02}T{i % 20:02}:00:00Z", "region": "DE", "bytes": 225 * GB}
+                for i in range(40) for zone in (101, 102, 201)]
+        self.run_tool("import", "--db", "t.db", "-", stdin="".join(json.dumps(row) + "\n" for row in rows).encode(), now=NOVEMBER)
+        first, second = self.finalize()
+        # 37 of 744 hours are discarded, and 450 GB an hour are 1,000 Mbit/s.
+        self.assertEqual(self.lines(first), {("percentile", "account:1", ""): (str(450 * GB), "800.00")})
+        self.assertEqual(self.lines(second), {("bandwidth", "zone:201", "EU"): (str(9000 * GB), "90.00")})
+        self.assertEqual(first["lines"][0]["evidence"]["to"][11:], "01:00:00Z")
+        late = [{"zone": 101, "hour": f"2026-10-{1 + i // 20:02}T{i % 20:02}:00:00Z", "region": "DE", "bytes": 225 * GB} for i in range(40)]
+        self.run_tool("import", "--db", "t.db", "-", stdin="".join(json.dumps(row) + "\n" for row in late).encode(), now="2026-11-10T00:00:00Z")
+        document, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.assertEqual(sum(Fraction(one["amount"]) for one in document["lines"]), 400)
+        self.verify()
+
     def test_a_late_value_that_changes_nothing_is_not_late(self):
         self.send(self.storage("2026-10-01T00:00:00Z", GB))
         self.finalize("--account", 1)
@@ -130,6 +163,10 @@ class Meters(Ledger):
         by_region = {one["dimensions"]["region"]: int(one["value"]) for one in usage("storage", "--window", "MONTH", "--group-by", "region")}
         self.assertEqual(by_region, {"DE": 2 * GB * 100 * 3600, "US": GB * 31 * 86400})
         self.assertEqual(Fraction(by_region["DE"], GB * 3600) * Fraction(1, 2), 100)
+        rows = self.run_tool("query", "--db", "t.db", "--format", "tsv", "SELECT meter,sum(value),count(*) FROM meter_usage WHERE account=1"
+                             " AND hour LIKE '2026-10%' AND dimension_1<>'US' GROUP BY meter ORDER BY meter").out
+        self.assertEqual([tuple(line.split("\t")) for line in rows.splitlines()[1:]],
+                         [("port", str(500 * 375 * 10**6), "500"), ("requests", "4500", "2"), ("storage", str(2 * GB * 100 * 3600), "100")])
 
 
 if __name__ == "__main__":
