@@ -21,7 +21,7 @@ typedef struct reader {
     char refused[REFUSED_MAX];
 } reader;
 
-static bool refuse(reader *r, const char *sentence)
+static bool refuse_cloud(reader *r, const char *sentence)
 {
     snprintf(r->refused, sizeof r->refused, "%s", sentence);
     return false;
@@ -45,7 +45,7 @@ static bool says(const tb__node *node, const char *text)
 }
 
 /* A text of 1 to `most` bytes that can be printed. */
-static bool copy_text(const tb__node *node, size_t most, char *to)
+static bool copy_printable(const tb__node *node, size_t most, char *to)
 {
     if (node->type != TB__STRING || !node->len || node->len > most || !tb__is_printable(node->text, node->len)) return false;
     memcpy(to, node->text, node->len);
@@ -66,13 +66,13 @@ static bool read_dimensions(reader *r, uint32_t object)
     const tb__node *nodes = r->doc->nodes;
     tb_meter_line *line = &r->event.line;
     if (nodes[object].type == TB__NULL) return true;
-    if (nodes[object].type != TB__OBJECT) return refuse(r, "\"dimensions\" must be an object of texts.");
+    if (nodes[object].type != TB__OBJECT) return refuse_cloud(r, "\"dimensions\" must be an object of texts.");
     for (uint32_t key = object + 1; key != nodes[object].next; key = nodes[key + 1].next) {
         const int n = line->n_dimensions;
-        if (n == TB_METER_DIMENSIONS) return refuse(r, "\"dimensions\" has more than two members.");
-        if (!copy_text(&nodes[key], TB_METER_VALUE_MAX, line->name[n]))
-            return refuse(r, "\"dimensions\" must have names of 1 to 32 bytes.");
-        if (!copy_text(&nodes[key + 1], TB_METER_VALUE_MAX, line->value_of[n]))
+        if (n == TB_METER_DIMENSIONS) return refuse_cloud(r, "\"dimensions\" has more than two members.");
+        if (!copy_printable(&nodes[key], TB_METER_VALUE_MAX, line->name[n]))
+            return refuse_cloud(r, "\"dimensions\" must have names of 1 to 32 bytes.");
+        if (!copy_printable(&nodes[key + 1], TB_METER_VALUE_MAX, line->value_of[n]))
             return refuse_key(r, &nodes[key], "must be a text of 1 to 32 bytes without control characters.");
         line->n_dimensions++;
     }
@@ -84,15 +84,15 @@ static bool read_data(reader *r)
     const tb__node *nodes = r->doc->nodes;
     bool value = false;
     if (!r->data || r->data->type != TB__OBJECT)
-        return refuse(r, r->data ? "\"data\" must be an object with \"value\"." : "\"data\" is missing.");
+        return refuse_cloud(r, r->data ? "\"data\" must be an object with \"value\"." : "\"data\" is missing.");
     for (uint32_t key = r->data_at + 1; key != r->data->next; key = nodes[key + 1].next) {
         int64_t number = 0;
         if (says(&nodes[key], "account")) {
             if (!copy_whole(&nodes[key + 1], 1, INT64_MAX, &r->event.line.account))
-                return refuse(r, "\"account\" must be a whole number from 1 to 2^63-1.");
+                return refuse_cloud(r, "\"account\" must be a whole number from 1 to 2^63-1.");
         } else if (says(&nodes[key], "value")) {
             if (!copy_whole(&nodes[key + 1], 0, TB_METER_VALUE_LARGEST, &number))
-                return refuse(r, "\"value\" must be a whole number from 0 to 10^18.");
+                return refuse_cloud(r, "\"value\" must be a whole number from 0 to 10^18.");
             r->event.line.value = (uint64_t)number;
             value = true;
         } else if (says(&nodes[key], "dimensions")) {
@@ -101,7 +101,7 @@ static bool read_data(reader *r)
             return refuse_key(r, &nodes[key], "is not a key of an event's data.");
         }
     }
-    return value || refuse(r, "\"value\" is missing in \"data\".");
+    return value || refuse_cloud(r, "\"value\" is missing in \"data\".");
 }
 
 static bool read_time(reader *r)
@@ -109,9 +109,9 @@ static bool read_time(reader *r)
     int64_t us = r->now_us;
     tb_reject_reason reason;
     if (r->time && (r->time->type != TB__STRING || tb_rfc3339_parse(r->time->text, r->time->len, &us, NULL)))
-        return refuse(r, "\"time\" must be an RFC 3339 time such as 2026-11-01T13:07:00Z.");
+        return refuse_cloud(r, "\"time\" must be an RFC 3339 time such as 2026-11-01T13:07:00Z.");
     if (us < 0 || !tb__time_sane(us / 1000, r->now_us / 1000, &reason))
-        return refuse(r, us >= r->now_us ? "\"time\" is more than 48 hours ahead." : "\"time\" is before 2015.");
+        return refuse_cloud(r, us >= r->now_us ? "\"time\" is more than 48 hours ahead." : "\"time\" is before 2015.");
     r->event.line.time_us = us;
     return true;
 }
@@ -119,7 +119,7 @@ static bool read_time(reader *r)
 static bool read_event(reader *r, uint32_t object)
 {
     const tb__node *nodes = r->doc->nodes;
-    if (nodes[object].type != TB__OBJECT) return refuse(r, "It is not an object.");
+    if (nodes[object].type != TB__OBJECT) return refuse_cloud(r, "It is not an object.");
     for (uint32_t key = object + 1; key != nodes[object].next; key = nodes[key + 1].next) {
         const tb__node *value = &nodes[key + 1];
         if (value->type == TB__NULL) continue;
@@ -132,13 +132,13 @@ static bool read_event(reader *r, uint32_t object)
         else if (says(&nodes[key], "time")) r->time = value;
         else if (says(&nodes[key], "data")) r->data = value, r->data_at = key + 1;
     }
-    if (!r->version) return refuse(r, "\"specversion\" must be \"1.0\".");
-    if (!r->event.id.len) return refuse(r, "\"id\" must be a text, and not empty.");
-    if (!r->event.source.len) return refuse(r, "\"source\" must be a text, and not empty.");
-    if (!r->type || !copy_text(r->type, TB_METER_ID_MAX, r->event.line.meter))
-        return refuse(r, "\"type\" must be a meter's id: 1 to 64 bytes.");
-    if (!r->subject || !copy_text(r->subject, TB_METER_RESOURCE_MAX, r->event.line.resource))
-        return refuse(r, "\"subject\" must be the resource: 1 to 64 bytes without control characters.");
+    if (!r->version) return refuse_cloud(r, "\"specversion\" must be \"1.0\".");
+    if (!r->event.id.len) return refuse_cloud(r, "\"id\" must be a text, and not empty.");
+    if (!r->event.source.len) return refuse_cloud(r, "\"source\" must be a text, and not empty.");
+    if (!r->type || !copy_printable(r->type, TB_METER_ID_MAX, r->event.line.meter))
+        return refuse_cloud(r, "\"type\" must be a meter's id: 1 to 64 bytes.");
+    if (!r->subject || !copy_printable(r->subject, TB_METER_RESOURCE_MAX, r->event.line.resource))
+        return refuse_cloud(r, "\"subject\" must be the resource: 1 to 64 bytes without control characters.");
     return read_time(r) && read_data(r);
 }
 
@@ -200,7 +200,7 @@ tb_code tb_cloud_events_read(tb_text body, tb_cloud_form form, int64_t now_us, t
 
 #define LINE_ROOM (TB__QUOTED_MAX(TB_METER_ID_MAX + TB_METER_RESOURCE_MAX + 4 * TB_METER_VALUE_MAX) + 256)
 
-static char *put_text(char *out, const char *text)
+static char *append_word(char *out, const char *text)
 {
     const size_t len = strlen(text);
     memcpy(out, text, len);
@@ -209,7 +209,7 @@ static char *put_text(char *out, const char *text)
 
 static char *put_quoted(char *out, const char *before, const char *text)
 {
-    return tb__quote(put_text(out, before), text, strlen(text));
+    return tb__quote(append_word(out, before), text, strlen(text));
 }
 
 void tb_cloud_event_line(const tb_meter_line *line, tb_meter_kind kind, tb_buf *out)
@@ -220,9 +220,9 @@ void tb_cloud_event_line(const tb_meter_line *line, tb_meter_kind kind, tb_buf *
     at = put_quoted(at, "{\"meter\":", line->meter);
     if (line->account) at += snprintf(at, 40, ",\"account\":%" PRId64, line->account);
     at = put_quoted(at, ",\"resource\":", line->resource);
-    at = put_text(at, hourly ? ",\"hour\":\"" : ",\"time\":\"");
+    at = append_word(at, hourly ? ",\"hour\":\"" : ",\"time\":\"");
     tb_time_format(hourly ? tb_hour_from_us(line->time_us) * TB_US_PER_HOUR : line->time_us, at);
-    at = put_text(at + 20, line->n_dimensions ? "\",\"dimensions\":{" : "\"");
+    at = append_word(at + 20, line->n_dimensions ? "\",\"dimensions\":{" : "\"");
     for (int i = 0; i < line->n_dimensions; i++) {
         at = put_quoted(at, i ? "," : "", line->name[i]);
         at = put_quoted(at, ":", line->value_of[i]);

@@ -52,7 +52,7 @@ static tb_code refuse_event(feed_cloud *c, size_t index, const char *why, tb_err
 
 /* --- parsing --- */
 
-static tb_code make_room(feed_cloud *c, tb_error *err)
+static tb_code grow_events(feed_cloud *c, tb_error *err)
 {
     const size_t cap = c->cap ? c->cap * 2 : 64;
     one *events = realloc(c->events, cap * sizeof *events);
@@ -67,7 +67,7 @@ static tb_code make_room(feed_cloud *c, tb_error *err)
 static tb_code take_event(void *ctx, size_t index, const tb_cloud_event *event, const char *refused, tb_error *err)
 {
     feed_cloud *c = ctx;
-    tb_code code = c->n == c->cap ? make_room(c, err) : TB_OK;
+    tb_code code = c->n == c->cap ? grow_events(c, err) : TB_OK;
     if (code) return code;
     c->events[c->n++] = (one){.line = event->line};
     if (refused) return refuse_event(c, index, refused, err);

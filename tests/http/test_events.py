@@ -22,6 +22,10 @@ def event(number, meter="calls", subject="s1", value=5, account=1, time="2026-11
     if time:
         made["time"] = time
     return {**made, **more}
+BOOK = {"book": "meters", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+        "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03", "SA": "0.045", "AF": "0.06"}}},
+        "meters": {"calls": {"per": "100", "price": "2.00"}, "storage": {"per": "1", "time": "hour", "price": "0"},
+                   "port": {"percentile": "95", "per": "Mbps", "price": "0"}}}
 
 
 class Metered(Server):
@@ -29,6 +33,7 @@ class Metered(Server):
     def make(self, log):
         keys = super().make(log)
         run("apply", "--db", self.db, "-", stdin=json.dumps({**CATALOG, "meters": METERS}).encode())
+        run("book", "add", "--backdated", "--db", self.db, "-", stdin=json.dumps(BOOK).encode())
         return {**keys, "fleet": self.make_key(0, "Ingest")}
 
     def __enter__(self):
@@ -123,18 +128,58 @@ class Events(unittest.TestCase):
         self.assertEqual(self.post([event("b")], None, Authorization=f"Bearer {key[:-1]}x").status, 401)
         self.assertEqual(self.server.ask("GET", "/ingest/segments", None, Authorization=f"Bearer {key}").status, 401)
 
-    def test_a_retry_in_the_next_month_is_known(self):
-        """An event without a time belongs to the moment of its receipt; its month is still open two months later."""
-        self.taken(self.post([event("late", time=None), event("old", time="2026-10-31T23:59:59Z")]), 2)
+
+class Months(unittest.TestCase):
+    def at(self, now):
+        """The server with another clock."""
         self.server.stop()
-        ENVIRONMENT["TOLLBOOK_NOW"] = "2027-01-04T00:00:00Z"
-        try:
-            self.server.start()
-            self.taken(self.post([event("old", time="2026-10-31T23:59:59Z"), event("late", time=None)]), 0, 2)
-        finally:
-            self.server.stop()
-            ENVIRONMENT["TOLLBOOK_NOW"] = NOW
-            self.server.start()
+        ENVIRONMENT["TOLLBOOK_NOW"] = now
+        self.server.start()
+
+    def setUp(self):
+        self.server = Metered(log=b"")
+        self.addCleanup(self.server.close)
+        self.addCleanup(ENVIRONMENT.update, TOLLBOOK_NOW=NOW)
+
+    def post(self, *events):
+        answer = self.server.ask("POST", "/events", "fleet", json.dumps(events).encode(), Content_Type="application/json")
+        return answer.status, answer.json()
+
+    def finalize(self, month):
+        done = run("invoice", "--db", self.server.db, "--month", month, "--finalize", "--format", "json")
+        return json.loads(done.stdout)["invoices"]
+
+    def test_ids_outlast_their_month_until_it_is_billed(self):
+        october = event("o", time="2026-10-31T23:59:59Z", value=1000)
+        taken, known = ({"accepted": n, "duplicates": 1 - n, "rejected": []} for n in (1, 0))
+        self.assertEqual(self.post(october), (200, taken))
+        self.assertEqual(self.post({**event("t", time=None), "subject": "s2"}), (200, taken))
+        self.at("2027-01-04T00:00:00Z")
+        self.assertEqual(self.post(october), (200, known))
+        self.assertEqual(self.post({**event("t", time=None), "subject": "s2"}), (200, known))
+        self.server.stop()
+        lines = [line for line in self.finalize("2026-10")[0]["lines"] if line["kind"] == "meter"]
+        self.assertEqual([(line["resource"], line["quantity"], line["amount"]) for line in lines],
+                         [("meter:calls", "1000", "20.00")])
+        self.server.start()
+        for late in (october, event("another", time="2026-10-05T00:00:00Z")):
+            status, report = self.post(event("new"), late)
+            self.assertEqual((status, report["accepted"]), (422, 0))
+            self.assertEqual([one["index"] for one in report["rejected"]], [1])
+            self.assertIn("2026-10", report["rejected"][0]["reason"])
+
+    def test_an_event_of_a_final_month_is_a_correction(self):
+        self.assertEqual(self.post(event("o", time="2026-10-31T23:59:59Z", value=1000))[0], 200)
+        self.server.stop()
+        self.finalize("2026-10")
+        self.server.start()
+        self.assertEqual(self.post(event("late", time="2026-10-30T00:00:00Z", value=500), event("o"))[1],
+                         {"accepted": 1, "duplicates": 1, "rejected": []})
+        self.at("2026-12-02T00:00:00Z")
+        self.server.stop()
+        (invoice,) = self.finalize("2026-11")
+        self.assertIn("10.00", json.dumps(invoice["lines"]))
+        self.server.start()
 
 
 SDK = """
