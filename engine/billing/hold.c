@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "billing/rates.h"
-
 typedef struct holding {
     tb__arena *arena;
     bool failed;
@@ -45,8 +43,6 @@ bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts
             samples[i].dimension[k] = text_of(&h, samples[i].dimension[k]);
         samples[i].value = copy_of(&h, samples[i].value, samples[i].n, sizeof *samples[i].value);
     }
-    for (size_t i = 0; fees && i < in->n_fees; i++)
-        fees[i].id = text_of(&h, fees[i].id);
     if (in->percentile)
         in->bandwidth.value = copy_of(&h, in->bandwidth.value, in->bandwidth.n, sizeof *in->bandwidth.value);
     in->parts = parts;
@@ -56,12 +52,4 @@ bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts
     if (ret_parts) *ret_parts = parts;
     if (ret_fees) *ret_fees = fees;
     return !h.failed;
-}
-
-void tb__bill_find_fees(const tb_bill_input *in, tb_bill_fee *fees)
-{
-    for (size_t i = 0; i < in->n_fees; i++) {
-        const tb_book *book = in->parts[fees[i].part].book;
-        fees[i].fee = book ? tb__book_fee(book, fees[i].id) : NULL;
-    }
 }

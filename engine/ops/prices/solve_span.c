@@ -34,9 +34,10 @@ static bool is_other(tb__solve_span *span, const tb_bill_input *in)
 /* Which books occur. */
 static void note_books(tb__solve_span *span, const tb_bill_input *in)
 {
-    for (size_t i = 0; i < in->n_parts && !span->instead; i++)
-        if (in->parts[i].book)
-            span->under[in->parts[i].book - span->books.stored.list] = in->parts[i].book;
+    for (size_t i = 0; i < in->n_parts + in->n_fees && !span->instead; i++) {
+        const tb_book *book = i < in->n_parts ? in->parts[i].book : in->fees[i - in->n_parts].book;
+        if (book) span->under[book - span->books.stored.list] = book;
+    }
 }
 
 /* The same month under the given book's prices for all of it, or without a contract. */
