@@ -31,16 +31,26 @@ static bool same_balancer(const tb_bill_balancer *a, const tb_bill_balancer *b)
            a->requests == b->requests;
 }
 
+static bool same_fee(const tb_bill_fee *a, const tb_bill_fee *b)
+{
+    return a->owner == b->owner && a->owner_id == b->owner_id && strcmp(a->id, b->id) == 0 && a->period_us == b->period_us &&
+           a->whole == b->whole && a->seconds == b->seconds && a->from_us == b->from_us && a->part == b->part &&
+           a->quantity == b->quantity && a->credit == b->credit;
+}
+
 static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
 {
     bool same = a->active_zone == b->active_zone && a->n_bytes == b->n_bytes &&
-                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers;
+                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers &&
+                a->n_fees == b->n_fees;
     for (size_t i = 0; same && i < a->n_bytes; i++)
         same = same_bytes(&a->bytes[i], &b->bytes[i]);
     for (size_t i = 0; same && i < a->n_optimizers; i++)
         same = same_optimizer(&a->optimizers[i], &b->optimizers[i]);
     for (size_t i = 0; same && i < a->n_balancers; i++)
         same = same_balancer(&a->balancers[i], &b->balancers[i]);
+    for (size_t i = 0; same && i < a->n_fees; i++)
+        same = same_fee(&a->fees[i], &b->fees[i]);
     return same;
 }
 
