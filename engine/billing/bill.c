@@ -8,7 +8,7 @@
 /* Enough lines for every entry to make its own. */
 static tb_code make_room(tb__draft *d)
 {
-    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 4;
+    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 5;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -25,6 +25,7 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_discount(d);
     if (!code) code = tb__bill_commit(d);
     if (!code) code = tb__bill_minimum(d);
+    if (!code) code = tb__bill_cap(d);
     return code;
 }
 

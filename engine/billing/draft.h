@@ -88,6 +88,7 @@ TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.
 TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
 TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
 TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
+TB_MUST_USE tb_code tb__bill_cap(tb__draft *d);                         /* cap.c */
 TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
 
 /* The sum of the rounded lines so far (discount.c). */

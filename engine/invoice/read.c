@@ -299,8 +299,8 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
     read_text(r, at, "resource", line->resource, sizeof line->resource);
     line->id = id_of(r, at, line->resource);
     line->description = read_string(r, at, "description");
-    if ((line->description != NULL) != (line->kind == TB_LINE_CHARGE))
-        bad(r, at, "a one-off charge, and it alone, has a description.");
+    if ((line->description != NULL) != (line->kind == TB_LINE_CHARGE || line->kind == TB_LINE_CAP))
+        bad(r, at, "one-off charges and caps, and they alone, have a description.");
     read_tiers(r, at, line);
     read_shares(r, at, line);
     read_evidence(r, at, &line->evidence);

@@ -138,12 +138,23 @@ tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_
 
 bool tb__is_lump(tb_line_kind kind)
 {
-    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM;
+    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM ||
+           kind == TB_LINE_CAP;
+}
+
+/* The seconds of a part are more than the months of a period. */
+bool tb__is_period(const tb_statement *statement, size_t line)
+{
+    const tb_bill_line *of = &statement->bill->lines[line];
+    if (tb__line_origin(statement, line) != TB_LINE_COMMIT || of->n_tiers == 0) return false;
+    const tb_i128 units = of->tiers[0].units;
+    return units != 0 && units >= -12 && units <= 12;
 }
 
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
     const char *own = statement->bill->lines[line].description;
+    if (tb__is_period(statement, line)) return "Commitment of a period, shortfall";
     return own ? own : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
@@ -152,10 +163,13 @@ static const char *const notes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
     [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
+    [TB_LINE_CAP] = "what usage of hours that begin after the cap's alert added, at most what is above the cap",
 };
 
 const char *tb_line_note(const tb_statement *statement, size_t line)
 {
+    if (tb__is_period(statement, line))
+        return "what usage of the period's months, less their discounts, lacks of its commit";
     return notes[tb__line_origin(statement, line)];
 }
 

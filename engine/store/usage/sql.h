@@ -171,7 +171,7 @@
       " OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_new s"                                \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
-      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"           \
-      " AND(account.declared_us<?2 OR instr(d.document,'\"commit\":{\"from\":'))) ORDER BY id")
+      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":')"            \
+      " AND(account.declared_us<?2 OR instr(d.document,'\"from\":\"'))) ORDER BY id")
 
 #endif
