@@ -1,19 +1,12 @@
 /* The byte sums are sorted downwards and the one behind the discarded ones is taken. A rate is
  * above a commit where bytes x 8 > commit x seconds x 10^6, compared as integers; so a bucket that
  * is shown, rounded, as the commit itself still counts where it is a bit above it. */
+#include "base/rank.h"
 #include "tollbook/forecast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-static tb_i128 ten_to(int n)
-{
-    tb_i128 value = 1;
-    while (n-- > 0)
-        value *= 10;
-    return value;
-}
 
 static tb_code check(const tb_percentile_ask *ask, tb_error *err)
 {
@@ -32,13 +25,6 @@ static tb_code check(const tb_percentile_ask *ask, tb_error *err)
     if (ask->has_commit && tb_decimal_sign(ask->commit) < 0)
         return tb_fail(err, TB_E_VALIDATION, "commit", "A commit is not negative.");
     return TB_OK;
-}
-
-/* floor((100 - P)/100 x n). */
-static uint32_t discarded_of(tb_decimal p, uint32_t n)
-{
-    tb_i128 hundred = 100 * ten_to(p.scale);
-    return (uint32_t)((hundred - p.mantissa) * n / hundred);
 }
 
 static int downwards(const void *a, const void *b)
@@ -89,9 +75,9 @@ tb_code tb_percentile_find(const tb_percentile_ask *ask, const tb_alloc *alloc, 
     for (uint32_t i = 0; i < ask->over; i++)
         found.missing += ask->bytes[i] == 0 && ask->requests[i] == 0;
     code =
-        pick(ask, ask->over, discarded_of(ask->percentile, ask->over), scratch, &found.so_far, err);
+        pick(ask, ask->over, (uint32_t)tb__discarded(ask->percentile, ask->over), scratch, &found.so_far, err);
     if (!code)
-        code = pick(ask, ask->buckets, discarded_of(ask->percentile, ask->buckets), scratch,
+        code = pick(ask, ask->buckets, (uint32_t)tb__discarded(ask->percentile, ask->buckets), scratch,
                     &found.least, err);
     if (!code) code = pick(ask, ask->buckets, 0, scratch, &found.peak, err);
     if (!code && ask->has_commit) code = count_above(ask, &found, err);

@@ -52,6 +52,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     d->bill.rounding = TB_HALF_UP;
     tb_code code = check(d);
     d->sum = (tb_decimal){0, d->bill.minor_digits};
+    d->undiscounted = TB_DECIMAL_ZERO;
     if (!code) code = tb__bill_gaps(d);
     if (!code) code = tb__bill_lines(d);
     tb__arena_reset(&d->arena);

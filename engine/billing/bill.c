@@ -1,6 +1,7 @@
 /* The one function that rates. It checks the input, lists usage without a price, makes the lines
- * kind by kind in the table's order, and sums them. Input comes sorted by zone or balancer, so
- * every kind is one walk over it and nothing is sorted again. All memory is one arena. */
+ * kind by kind in the table's order, and sums them. Input comes sorted by zone, balancer or meter, so
+ * every kind is one walk over it; only meters may have to be sorted, by their books' scopes. All memory is
+ * one arena. */
 #include "billing/draft.h"
 
 #include <string.h>
@@ -8,7 +9,8 @@
 /* Enough lines for every entry to make its own. */
 static tb_code make_room(tb__draft *d)
 {
-    size_t max = d->in->n_bytes + d->in->n_optimizers + 2 * d->in->n_balancers + 5;
+    const tb_bill_input *in = d->in;
+    size_t max = in->n_bytes + in->n_optimizers + 2 * in->n_balancers + d->n_meter_lines + in->n_meters + 6;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -19,9 +21,12 @@ tb_code tb__bill_lines(tb__draft *d)
     tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
     if (!code) code = tb__bill_volume(d);
     if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
+    if (!code) code = tb__bill_percentile(d);
     if (!code) code = tb__bill_optimizers(d);
     if (!code) code = tb__bill_balancer_fees(d);
     if (!code) code = tb__bill_requests(d);
+    if (!code) code = tb__bill_meters(d);
+    if (!code) code = tb__bill_meter_minima(d);
     if (!code) code = tb__bill_discount(d);
     if (!code) code = tb__bill_commit(d);
     if (!code) code = tb__bill_minimum(d);
@@ -32,8 +37,8 @@ tb_code tb__bill_lines(tb__draft *d)
 static tb_code rate(tb__draft *d)
 {
     tb_code code = tb__bill_check(d);
-    if (!code) code = make_room(d);
     if (!code) code = tb__bill_gaps(d);
+    if (!code) code = make_room(d);
     if (!code) code = tb__name_line(d->line, tb__bill_lines(d), d->err);
     if (!code) code = tb_bill_sum(&d->bill, d->in, d->err);
     return code;

@@ -136,6 +136,68 @@ static tb_code check_balancer(tb__draft *d, size_t at)
     return TB_OK;
 }
 
+static tb_code check_meter(tb__draft *d, size_t at)
+{
+    const tb_meter *m = &d->in->meters[at];
+    if (at > 0 && strcmp(m[-1].id, m->id) >= 0) return refuse_entry(d, "meters", at, "not ascending by id");
+    if (m->display_per < 1) return refuse_entry(d, "meters", at, "a display unit is at least one unit");
+    return TB_OK;
+}
+
+/* Entries ascend by (meter, resource, dimensions). */
+static int compare_series(const char *resource, const char *const *dimension, const char *other_resource,
+                          const char *const *other_dimension)
+{
+    int order = strcmp(resource, other_resource);
+    for (int i = 0; i < TB_METER_DIMENSIONS && !order; i++)
+        order = strcmp(dimension[i], other_dimension[i]);
+    return order;
+}
+
+static tb_code check_usage(tb__draft *d, size_t at)
+{
+    const tb_bill_usage *e = &d->in->usage[at], *before = e - 1;
+    if (e->part >= d->in->n_parts) return refuse_entry(d, "usage", at, "no such part");
+    if (e->meter >= d->in->n_meters || d->in->meters[e->meter].kind == TB_METER_SAMPLE)
+        return refuse_entry(d, "usage", at, "no such counter or gauge");
+    if (at > 0 && before->meter >= e->meter) {
+        const int order = compare_series(before->resource, before->dimension, e->resource, e->dimension);
+        if (before->meter > e->meter || order > 0 || (order == 0 && before->part > e->part))
+            return refuse_entry(d, "usage", at, "not ascending by meter, resource, dimensions and part");
+    }
+    if (e->quantity >= 0) return TB_OK;
+    return tb_fail(d->err, TB_E_DIFFERENT, "meter",
+                   "Meter %s, resource %s: A sum of usage is negative, so nothing is billed: run verify.",
+                   d->in->meters[e->meter].id, e->resource);
+}
+
+static bool intervals_fit(const tb__draft *d, const tb_bill_samples *e)
+{
+    return e->interval > 0 && e->n > 0 && e->n <= (size_t)(d->month_seconds / e->interval);
+}
+
+static tb_code check_samples(tb__draft *d, size_t at)
+{
+    const tb_bill_samples *e = &d->in->samples[at], *before = e - 1;
+    if (e->meter >= d->in->n_meters || d->in->meters[e->meter].kind != TB_METER_SAMPLE)
+        return refuse_entry(d, "samples", at, "no such meter of samples");
+    if (at > 0 && before->meter >= e->meter &&
+        (before->meter > e->meter ||
+         compare_series(before->resource, before->dimension, e->resource, e->dimension) >= 0))
+        return refuse_entry(d, "samples", at, "not ascending by meter, resource and dimensions");
+    if (e->interval != d->in->meters[e->meter].interval || !intervals_fit(d, e))
+        return refuse_entry(d, "samples", at, "not the meter's intervals of the month");
+    if (at > 0 && before->meter == e->meter && before->n != e->n)
+        return refuse_entry(d, "samples", at, "series of one meter have as many intervals");
+    return TB_OK;
+}
+
+static tb_code check_bandwidth(tb__draft *d)
+{
+    if (!d->in->percentile || d->in->bandwidth.present == 0 || intervals_fit(d, &d->in->bandwidth)) return TB_OK;
+    return tb_fail(d->err, TB_E_VALIDATION, "bandwidth", "Its intervals must be of the month.");
+}
+
 static tb_code check_tax(tb__draft *d)
 {
     if (d->in->n_tax > TB_BILL_TAXES_MAX)
@@ -185,6 +247,10 @@ tb_code tb__bill_check(tb__draft *d)
     if (!code) code = each(d, d->in->n_bytes, check_bytes);
     if (!code) code = each(d, d->in->n_optimizers, check_optimizer);
     if (!code) code = each(d, d->in->n_balancers, check_balancer);
+    if (!code) code = each(d, d->in->n_meters, check_meter);
+    if (!code) code = each(d, d->in->n_usage, check_usage);
+    if (!code) code = each(d, d->in->n_samples, check_samples);
+    if (!code) code = check_bandwidth(d);
     if (!code) code = check_tax(d);
     if (!code) code = check_contract(d);
     return code;

@@ -1,5 +1,5 @@
 /* The contract's discount: a percentage off the sum of the month's rounded lines, one negative amount,
- * rounded once. Lines that are made after it (commit, minimum, corrections) have none. */
+ * rounded once. Lines that are made after it (commit, minimum, corrections) and the minima of meters have none. */
 #include "billing/draft.h"
 
 tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret)
@@ -47,5 +47,6 @@ tb_code tb__bill_discount(tb__draft *d)
     tb_decimal sum;
     if (tb_decimal_sign(d->in->contract.discount) == 0) return TB_OK;
     tb_code code = tb__sum_rounded(d, &sum);
+    if (!code) code = tb_decimal_sub(sum, d->undiscounted, &sum, d->err);
     return code || tb_decimal_sign(sum) == 0 ? code : discount_line(d, sum);
 }

@@ -7,6 +7,7 @@
 #define TOLLBOOK_BILLING_DRAFT_H
 
 #include "base/arena.h"
+#include "billing/rates.h"
 #include "tollbook/bill.h"
 
 /* Why something has no price. */
@@ -15,9 +16,37 @@ typedef enum tb__gap {
     TB__NO_BOOK,   /* the part has none */
     TB__NO_REGION, /* the location has no billing region */
     TB__NO_PRICE,  /* the book has no such section, or no price for the region */
+    TB__NO_FIT,    /* the book's rate cannot price the meter as the catalogue declares it */
 } tb__gap;
 
 typedef struct tb__gap_entry tb__gap_entry;
+
+/* What a book charges for a meter, or for one value of its dimension. */
+typedef struct tb__price {
+    bool resolved;
+    tb__gap gap;            /* whether it has a price */
+    tb__rate_fault fault;   /* NO_FIT */
+    const tb_meter_rate *rate;
+    tb_tiers *tiers; /* in base units; as tb__rate_resolve makes them */
+    tb_i128 per;
+} tb__price;
+
+/* An entry of in->usage or in->samples with its price and the key of its line. */
+typedef struct tb__metered {
+    uint32_t meter, part;
+    const tb__price *price;
+    const char *noun, *name; /* of the line's resource */
+    const char *value;       /* of the dimension it is priced by; "": by none */
+    int by;                  /* this dimension's index; -1: none */
+    size_t at;               /* in the input's list */
+} tb__metered;
+
+/* A meter's lines so far. */
+typedef struct tb__meter_sum {
+    bool used;
+    tb_decimal billed;        /* its rounded lines */
+    const tb_bill_item *item; /* of the newest */
+} tb__meter_sum;
 
 typedef struct tb__draft {
     const tb_bill_input *in;
@@ -30,6 +59,12 @@ typedef struct tb__draft {
     unsigned charges;         /* 1 << tb_charge, of those with a line */
     tb__gap_entry *gaps;      /* of unpriced usage, in the order found */
     size_t n_gaps;            /* bare: not listed, but counted */
+    tb__metered *metered;     /* entries of one line are adjacent, lines in the order of the bill */
+    size_t n_metered;
+    size_t n_meter_lines;     /* of these entries; unpriced ones are as many gaps a part */
+    tb__meter_sum *meter_sums; /* one for each of in->meters */
+    tb__price percentile;      /* of bandwidth, where in->percentile and it has samples */
+    tb_decimal undiscounted;  /* rounded lines so far that the contract's discount does not take */
     tb_error *err;
     tb_bill_line *line; /* the newest; errors name it */
     tb_bill_tier *rows; /* of the newest line */
@@ -46,7 +81,7 @@ TB_MUST_USE tb_code tb__bill_check_books(tb__draft *d);
 
 /* --- gaps.c --- */
 
-/* Finds all usage without a price and lists it in the bill; sets byte_gaps. */
+/* Finds all usage without a price and lists it in the bill; sets byte_gaps and what the draft has of meters. */
 TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
 tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry);
 tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry);
@@ -90,6 +125,26 @@ TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least
 TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
 TB_MUST_USE tb_code tb__bill_cap(tb__draft *d);                         /* cap.c */
 TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
+TB_MUST_USE tb_code tb__bill_percentile(tb__draft *d);                  /* samples.c */
+TB_MUST_USE tb_code tb__bill_meters(tb__draft *d);                      /* meters.c */
+TB_MUST_USE tb_code tb__bill_meter_minima(tb__draft *d);                /* least.c */
+
+/* --- meters.c, divide.c, samples.c --- */
+
+/* Finds the price of each entry of usage and samples and sorts them into lines. */
+TB_MUST_USE tb_code tb__meters_prepare(tb__draft *d);
+/* The end of the line that begins at this entry. */
+size_t tb__metered_end(const tb__draft *d, size_t first);
+/* Names the newest line's resource and gives it a meter's item. rate and per: of its prices; NULL: none. */
+TB_MUST_USE tb_code tb__line_meter(tb__draft *d, const tb_meter *meter, const tb__metered *of, const tb_meter_rate *rate,
+                                   tb_i128 per);
+/* Gives rows of tb__axis_rate their own prices and amounts. of_part: the price of each part that has rows. *ret_per:
+ * units that the rows' prices are for. */
+TB_MUST_USE tb_code tb__divide_rows(tb__draft *d, const tb__price *const *of_part, tb_i128 *ret_per);
+/* The percentile of some of the series of a list, summed up interval by interval, and the first interval that has it.
+ * There is at least one interval. */
+TB_MUST_USE tb_code tb__percentile_find(const tb__draft *d, const tb_bill_samples *list, const tb__metered *of, size_t n,
+                                        tb_decimal percent, tb_i128 *ret_value, size_t *ret_interval);
 
 /* The sum of the rounded lines so far (discount.c). */
 TB_MUST_USE tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret);

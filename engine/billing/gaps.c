@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct tb__gap_entry {
-    tb_line_kind kind; /* the owner: bandwidth: a zone; balancer_fee: a balancer; minimum: the account */
+    tb_line_kind kind; /* the owner: bandwidth: a zone; percentile, minimum: the account; balancer_fee: a balancer */
     int64_t id;
     tb_unpriced shown;
 };
@@ -45,7 +45,7 @@ tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
 
 /* --- the list --- */
 
-/* path: the missing price in the book, for NO_PRICE. */
+/* path: the missing price in the book, for NO_PRICE; for NO_FIT, the key that does not fit and its rule. */
 static void put_reason(char *out, size_t size, const tb_bill_input *in, const tb_bill_part *part,
                        tb__gap gap, const char *path)
 {
@@ -64,6 +64,8 @@ static void put_reason(char *out, size_t size, const tb_bill_input *in, const tb
     else if (gap == TB__NO_BOOK)
         snprintf(out, size, "No %.3s price book is in force from %s to %s: add one.", currency,
                  from, to);
+    else if (gap == TB__NO_FIT)
+        snprintf(out, size, "Book %s, %s Add a book that supersedes it and fits.", part->book->id, path);
     else
         snprintf(out, size, "Book %s has no %s: add a book that supersedes it and has it.",
                  part->book->id, path);
@@ -130,6 +132,67 @@ static void list_balancers(tb__draft *d)
     }
 }
 
+static tb_code add_quantity(const tb__draft *d, const tb__metered *of, tb_i128 *to)
+{
+    const tb_meter *meter = &d->in->meters[of->meter];
+    const bool sampled = meter->kind == TB_METER_SAMPLE;
+    const tb_bill_samples *s = &d->in->samples[sampled ? of->at : 0];
+    tb_i128 quantity = sampled ? 0 : d->in->usage[of->at].quantity;
+    for (size_t i = 0; sampled && i < s->n; i++)
+        quantity += s->value[i];
+    if (__builtin_add_overflow(*to, quantity, to))
+        return tb_fail(d->err, TB_E_OVERFLOW, "meter", "Meter %s: Unpriced usage passes 2^127-1.", meter->id);
+    return TB_OK;
+}
+
+/* One entry for each part in which a meter, or a value of its dimension, has no price. */
+static tb_code list_meters(tb__draft *d)
+{
+    for (size_t at = 0, end; at < d->n_metered; at = end) {
+        const tb__metered *of = &d->metered[at];
+        const tb_meter *meter = &d->in->meters[of->meter];
+        const tb__price *price = of->price;
+        const char *what = of->value[0] ? of->value : "usage";
+        char path[256] = "", unit[TB_METER_UNIT_MAX + 8];
+        tb_i128 quantity = 0;
+        end = tb__metered_end(d, at);
+        if (price->gap == TB__PRICED) continue;
+        for (size_t i = at; i < end; i++) {
+            tb_code code = add_quantity(d, &d->metered[i], &quantity);
+            if (code) return code;
+        }
+        snprintf(unit, sizeof unit, "%s%s", meter->unit, meter->kind == TB_METER_GAUGE ? "-second" : "");
+        if (price->gap == TB__NO_FIT)
+            snprintf(path, sizeof path, "meters.%s.%s: %s", meter->id, price->fault.key, price->fault.rule);
+        else if (price->rate)
+            snprintf(path, sizeof path, "meters.%s.prices.%s", meter->id, of->value[0] ? of->value : "*");
+        else
+            snprintf(path, sizeof path, "meters.%s", meter->id);
+        const size_t size = strlen(unit) + 1;
+        char *kept = d->bare ? unit : tb__arena_take(&d->arena, size);
+        if (!kept) return tb_no_memory(d->err);
+        if (!d->bare) memcpy(kept, unit, size);
+        add(d, TB_LINE_METER, 0, what, quantity, kept, of->part, price->gap, path);
+        if (!d->bare)
+            snprintf(d->gaps[d->n_gaps - 1].shown.resource, TB_BILL_RESOURCE_MAX, "meter:%s", meter->id);
+    }
+    return TB_OK;
+}
+
+static void list_percentile(tb__draft *d)
+{
+    const tb_bill_samples *s = &d->in->bandwidth;
+    tb_i128 bytes = 0;
+    char path[256] = "bandwidth.percentile";
+    if (d->percentile.gap == TB__PRICED) return;
+    for (size_t i = 0; i < s->n; i++)
+        bytes += s->value[i];
+    if (d->percentile.gap == TB__NO_FIT)
+        snprintf(path, sizeof path, "bandwidth.percentile.%s: %s", d->percentile.fault.key, d->percentile.fault.rule);
+    add(d, TB_LINE_PERCENTILE, d->in->account, "percentile", bytes, "byte", (uint32_t)d->in->n_parts - 1,
+        d->percentile.gap, path);
+}
+
 static void list_least(tb__draft *d, const char *what)
 {
     for (uint32_t i = 0; i < d->in->n_parts; i++)
@@ -152,7 +215,8 @@ static int compare(const void *left, const void *right)
     const tb__gap_entry *a = left, *b = right;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->id != b->id) return a->id < b->id ? -1 : 1;
-    int order = strcmp(a->shown.what, b->shown.what);
+    int order = strcmp(a->shown.resource, b->shown.resource);
+    if (!order) order = strcmp(a->shown.what, b->shown.what);
     if (!order) order = strcmp(a->shown.unit, b->shown.unit);
     return order ? order : strcmp(a->shown.reason, b->shown.reason);
 }
@@ -180,21 +244,24 @@ static tb_code merge(tb__draft *d)
 tb_code tb__bill_gaps(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
-    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts;
-    uint8_t *gaps = tb__arena_take(&d->arena, in->n_bytes);
-    if (!gaps) return tb_no_memory(d->err);
+    tb_code code = tb__meters_prepare(d);
+    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts + d->n_meter_lines + 1;
+    uint8_t *gaps = code ? NULL : tb__arena_take(&d->arena, in->n_bytes);
+    if (!gaps) return code ? code : tb_no_memory(d->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
-        gaps[i] = (uint8_t)bytes_gap(d, &in->bytes[i]);
+        gaps[i] = in->percentile ? TB__PRICED : (uint8_t)bytes_gap(d, &in->bytes[i]);
         max += gaps[i] != TB__PRICED;
-        if (gaps[i] == TB__PRICED && in->bytes[i].bytes > 0)
+        if (!in->percentile && gaps[i] == TB__PRICED && in->bytes[i].bytes > 0)
             d->charges |= 1U << in->bytes[i].charge;
     }
     d->byte_gaps = gaps;
     d->gaps = tb__arena_take(&d->arena, d->bare ? 0 : max * sizeof *d->gaps);
     if (!d->gaps) return tb_no_memory(d->err);
     list_bytes(d);
+    list_percentile(d);
     list_optimizers(d);
     list_balancers(d);
+    code = list_meters(d);
     list_leasts(d);
-    return d->n_gaps && !d->bare ? merge(d) : TB_OK;
+    return d->n_gaps && !d->bare && !code ? merge(d) : code;
 }

@@ -1,38 +1,49 @@
-/* The least amounts of a month: the contract's commit, and the minimum. Each is a line over the amount by which the
- * lines before it fall short of it, so that the first line counts against the second. A commit by quarter, by year or
- * with rollover counts earlier months too (tb_bill_input.earlier). */
+/* The least amounts of a month: of a meter, the contract's commit, and the minimum. Each is a line over the amount by which
+ * lines before it fall short of it: those of the meter, or all of them, so that each counts against the ones after it. A
+ * commit by quarter, by year or with rollover counts earlier months too (tb_bill_input.earlier). */
 #include "billing/draft.h"
 #include "tollbook/calendar.h"
 
-/* The least amount for a month under this part's book. */
-typedef tb_decimal (*least_fn)(const tb__draft *d, uint32_t part);
+typedef struct least_amount {
+    tb_line_kind kind;
+    tb_decimal (*of)(const tb__draft *d, const struct least_amount *least, uint32_t part); /* for a month under this part's book */
+    tb_decimal lines;
+    const tb_meter *meter; /* NULL: not of a meter */
+} least_amount;
 
-static tb_decimal commit_of(const tb__draft *d, uint32_t part)
+static tb_decimal commit_of(const tb__draft *d, const least_amount *least, uint32_t part)
 {
-    (void)part;
+    (void)least, (void)part;
     tb_commit_period p;
     return tb_contract_period(&d->in->contract, d->in->month, &p) ? p.commit->amount : TB_DECIMAL_ZERO;
 }
 
-static tb_decimal minimum_of(const tb__draft *d, uint32_t part)
+static tb_decimal minimum_of(const tb__draft *d, const least_amount *least, uint32_t part)
 {
     const tb_contract *c = &d->in->contract;
+    (void)least;
     return c->own_minimum ? c->minimum : tb__book(d, part)->minimum_monthly;
 }
 
+static tb_decimal meter_minimum_of(const tb__draft *d, const least_amount *least, uint32_t part)
+{
+    const tb_meter_rate *rate = tb__book_meter(tb__book(d, part), least->meter->id);
+    return rate && rate->has_minimum ? rate->minimum : TB_DECIMAL_ZERO;
+}
+
 /* The month's amount into rows, a row per part and price. */
-static tb_code add_rows(tb__draft *d, least_fn least)
+static tb_code add_rows(tb__draft *d, const least_amount *least)
 {
     for (uint32_t i = 0; i < d->in->n_parts; i++) {
         if (!tb__book(d, i)) continue;
-        const tb_decimal price = least(d, i);
+        const tb_decimal price = least->of(d, least, i);
         tb_code code = tb__line_units(d, i, tb__part_seconds(&d->in->parts[i]), price, price);
         if (code) return code;
     }
     return TB_OK;
 }
 
-/* Subtracts the sum of the month's lines, as a row. */
+/* Subtracts the sum of the lines, as a row. */
 static tb_code take_off(tb__draft *d, tb_decimal lines)
 {
     const tb_bill_tier *last = &d->rows[d->n_rows - 1];
@@ -43,41 +54,45 @@ static tb_code take_off(tb__draft *d, tb_decimal lines)
 
 /* Whether the lines reach the largest amount in force, so that the line's amount, if there is one, is 0.00: rounding
  * at 18 digits cannot raise it. */
-static bool is_reached(const tb__draft *d, least_fn least, tb_decimal lines)
+static bool is_reached(const tb__draft *d, const least_amount *least)
 {
     for (uint32_t i = 0; i < d->in->n_parts; i++)
-        if (tb__book(d, i) && tb_decimal_compare(least(d, i), lines) > 0) return false;
+        if (tb__book(d, i) && tb_decimal_compare(least->of(d, least, i), least->lines) > 0) return false;
     return true;
 }
 
-static tb_code least_line(tb__draft *d, tb_line_kind kind, least_fn least, tb_decimal lines)
+static tb_code least_line(tb__draft *d, const least_amount *least)
 {
-    tb_code code = tb__line_open(d, kind, d->in->account, NULL, d->in->n_parts + 1);
+    const tb__metered of = {.meter = least->meter ? (uint32_t)(least->meter - d->in->meters) : 0,
+                            .noun = "meter",
+                            .name = least->meter ? least->meter->id : NULL};
+    tb_code code = tb__line_open(d, least->kind, least->meter ? 0 : d->in->account, NULL, d->in->n_parts + 1);
+    if (!code && least->meter) code = tb__line_meter(d, least->meter, &of, NULL, 0);
     if (!code) code = add_rows(d, least);
     if (code || d->n_rows == 0) return code;
     if (!code) code = tb__line_place(d);
     if (!code) code = tb__prorate(d->rows, d->n_rows, d->month_seconds, d->err);
-    if (!code) code = take_off(d, lines);
+    if (!code) code = take_off(d, least->lines);
     if (!code) code = tb__line_close(d);
     if (code) return code;
     d->line->quantity = 1;
     d->line->evidence.from_us = d->in->parts[0].from_us;
     d->line->evidence.to_us = d->in->parts[d->in->n_parts - 1].to_us;
-    if (tb_decimal_sign(d->line->exact) <= 0) tb__line_drop(d);
-    return TB_OK;
+    if (tb_decimal_sign(d->line->exact) <= 0) {
+        tb__line_drop(d);
+        return TB_OK;
+    }
+    return least->meter ? tb_decimal_add(d->undiscounted, d->line->amount, &d->undiscounted, d->err) : TB_OK;
 }
 
 /* Lines so large that an amount's 18 digits do not fit beside them have reached it. */
-static tb_code lift_to(tb__draft *d, tb_line_kind kind, least_fn least)
+static tb_code lift_to(tb__draft *d, const least_amount *least)
 {
-    tb_decimal lines;
     tb_error *err = d->err;
-    tb_code code = tb__sum_rounded(d, &lines);
-    if (code) return code;
-    bool reached = is_reached(d, least, lines);
-    if (d->bare && reached) return TB_OK;
+    bool reached = is_reached(d, least);
+    if ((d->bare || least->meter) && reached) return TB_OK;
     if (reached) d->err = NULL;
-    code = least_line(d, kind, least, lines);
+    tb_code code = least_line(d, least);
     d->err = err;
     return code == TB_E_OVERFLOW && reached ? TB_OK : code;
 }
@@ -165,14 +180,28 @@ static tb_code period_line(tb__draft *d, const tb_commit_period *p)
 
 tb_code tb__bill_commit(tb__draft *d)
 {
+    least_amount least = {.kind = TB_LINE_COMMIT, .of = commit_of};
     tb_commit_period p;
     if (!tb__is_committed(d->in) || !tb_contract_period(&d->in->contract, d->in->month, &p)) return TB_OK;
-    const bool plain = p.commit->months == 1 && !p.commit->rollover && !p.carries;
-    return plain ? lift_to(d, TB_LINE_COMMIT, commit_of) : period_line(d, &p);
+    if (p.commit->months != 1 || p.commit->rollover || p.carries) return period_line(d, &p);
+    tb_code code = tb__sum_rounded(d, &least.lines);
+    return code ? code : lift_to(d, &least);
 }
 
 tb_code tb__bill_minimum(tb__draft *d)
 {
+    least_amount least = {.kind = TB_LINE_MINIMUM, .of = minimum_of};
     if (d->in->running || !d->in->active_zone) return TB_OK;
-    return lift_to(d, TB_LINE_MINIMUM, minimum_of);
+    tb_code code = tb__sum_rounded(d, &least.lines);
+    return code ? code : lift_to(d, &least);
+}
+
+tb_code tb__bill_meter_minima(tb__draft *d)
+{
+    tb_code code = TB_OK;
+    for (size_t i = 0; !d->in->running && d->n_metered && i < d->in->n_meters && !code; i++) {
+        const least_amount least = {TB_LINE_METER_MINIMUM, meter_minimum_of, d->meter_sums[i].billed, &d->in->meters[i]};
+        if (d->meter_sums[i].used) code = lift_to(d, &least);
+    }
+    return code;
 }

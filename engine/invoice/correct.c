@@ -1,8 +1,8 @@
-/* Both bills are sorted by kind, then id, then region; so a line's counterpart is found by bisection to the first of
- * its kind and id, and a step or two among regions. */
+/* Lines of the two bills that are of the same thing are counterparts: both are sorted by what they are of and merged. */
 #include "tollbook/invoice.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -18,6 +18,7 @@ typedef struct work {
     const tb_late_month *late;
     tb_corrections out;
     memory *mem;
+    const tb_bill_item *item, *copy; /* the newest line's item, and its copy */
     tb_error *err;
 } work;
 
@@ -40,27 +41,62 @@ static void free_memory(memory *mem)
 
 /* --- finding counterparts --- */
 
-static bool before_thing(const tb_bill_line *line, const tb_bill_line *wanted)
+static const char *item_id(const tb_bill_line *line)
 {
-    return line->kind < wanted->kind || (line->kind == wanted->kind && line->id < wanted->id);
+    return line->item ? line->item->id : "";
 }
 
-static const tb_bill_line *counterpart(const tb_bill *bill, const tb_bill_line *wanted)
+/* By kind, id, item, resource and region; 0: the lines are of the same thing. */
+static int compare_things(const tb_bill_line *a, const tb_bill_line *b)
 {
-    size_t low = 0, high = bill->n_lines;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (before_thing(&bill->lines[middle], wanted))
-            low = middle + 1;
-        else
-            high = middle;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->id != b->id) return a->id < b->id ? -1 : 1;
+    int order = strcmp(item_id(a), item_id(b));
+    if (!order) order = strcmp(a->resource, b->resource);
+    return order ? order : strcmp(a->region, b->region);
+}
+
+/* By thing; of several of one thing, by their place in the bill. */
+static int compare_lines(const void *left, const void *right)
+{
+    const tb_bill_line *a = *(const tb_bill_line *const *)left, *b = *(const tb_bill_line *const *)right;
+    const int order = compare_things(a, b);
+    return order ? order : a < b ? -1 : a > b;
+}
+
+static const tb_bill_line **sort_lines(work *w, const tb_bill *bill)
+{
+    const tb_bill_line **sorted = tb__arena_take(&w->mem->arena, bill->n_lines * sizeof *sorted);
+    for (size_t i = 0; sorted && i < bill->n_lines; i++)
+        sorted[i] = &bill->lines[i];
+    if (sorted && bill->n_lines) qsort(sorted, bill->n_lines, sizeof *sorted, compare_lines);
+    return sorted;
+}
+
+/* was[i]: the line of `before` that line i of `after` stands for now; gone[i]: line i of `before` stands no more. */
+static tb_code find_counterparts(work *w, const tb_bill_line ***ret_was, bool **ret_gone)
+{
+    const tb_bill *before = w->late->before, *after = w->late->after;
+    const tb_bill_line **old = sort_lines(w, before), **new = sort_lines(w, after);
+    const tb_bill_line **was = tb__arena_take(&w->mem->arena, after->n_lines * sizeof *was);
+    bool *gone = tb__arena_take(&w->mem->arena, before->n_lines * sizeof *gone);
+    if (!old || !new || !was || !gone) return tb_no_memory(w->err);
+    for (size_t i = 0; i < after->n_lines; i++)
+        was[i] = NULL;
+    for (size_t i = 0; i < before->n_lines; i++)
+        gone[i] = true;
+    for (size_t i = 0, k = 0; i < before->n_lines && k < after->n_lines;) {
+        const int order = compare_things(old[i], new[k]);
+        if (order == 0) {
+            was[new[k] - after->lines] = old[i];
+            gone[old[i] - before->lines] = false;
+        }
+        i += order <= 0;
+        k += order >= 0;
     }
-    for (; low < bill->n_lines; low++) {
-        const tb_bill_line *line = &bill->lines[low];
-        if (line->kind != wanted->kind || line->id != wanted->id) return NULL;
-        if (strcmp(line->region, wanted->region) == 0) return line;
-    }
-    return NULL;
+    *ret_was = was;
+    *ret_gone = gone;
+    return TB_OK;
 }
 
 static const tb_bill_tier *same_tier(const tb_bill_line *line, const tb_bill_tier *wanted)
@@ -75,6 +111,7 @@ static const tb_bill_tier *same_tier(const tb_bill_line *line, const tb_bill_tie
 /* Every stretch that was billed is there still, at its price. */
 static bool same_prices(const tb_bill_line *before, const tb_bill_line *after)
 {
+    if ((before->item ? before->item->per : 0) != (after->item ? after->item->per : 0)) return false;
     for (size_t i = 0; i < before->n_tiers; i++)
         if (!same_tier(after, &before->tiers[i])) return false;
     return true;
@@ -94,12 +131,36 @@ static tb_decimal negative(tb_decimal value)
     return (tb_decimal){-value.mantissa, value.scale};
 }
 
-/* A new line like this one, without tiers. Room for two a line was taken beforehand. */
+static const char *copy_text(work *w, const char *text)
+{
+    const size_t size = text ? strlen(text) + 1 : 1;
+    char *copy = tb__arena_take(&w->mem->arena, size);
+    return copy ? memcpy(copy, text ? text : "", size) : NULL;
+}
+
+/* The bills may be released before the corrections. */
+static tb_code copy_item(work *w, const tb_bill_item *item)
+{
+    if (item == w->item) return TB_OK;
+    tb_bill_item *copy = tb__arena_take(&w->mem->arena, sizeof *copy);
+    if (!copy) return tb_no_memory(w->err);
+    *copy = *item;
+    const char **const texts[] = {&copy->id,     &copy->name,        &copy->unit, &copy->per_unit,
+                                  &copy->charge, &copy->ledger_code, &copy->unece};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!(*texts[i] = copy_text(w, *texts[i]))) return tb_no_memory(w->err);
+    w->item = item;
+    w->copy = copy;
+    return TB_OK;
+}
+
+/* A new line like this one, without tiers; its item is copied. Room for two a line was taken beforehand. */
 static tb_bill_line *add_line(work *w, const tb_bill_line *like)
 {
     tb_bill_line *line = &w->out.lines[w->out.n];
     tb_correction *c = &w->out.what[w->out.n];
     *line = *like;
+    if (like->item) line->item = w->copy;
     line->number = (uint32_t)++w->out.n;
     line->kind = TB_LINE_CORRECTION;
     line->period_month = w->late->month;
@@ -129,7 +190,7 @@ static tb_bill_tier reversed(tb_bill_tier tier)
 static tb_code add_whole(work *w, const tb_bill_line *like, int sign)
 {
     tb_bill_tier *tiers = take_tiers(w, like->n_tiers);
-    if (!tiers) return tb_no_memory(w->err);
+    if (!tiers || (like->item && copy_item(w, like->item))) return tb_no_memory(w->err);
     tb_bill_line *line = add_line(w, like);
     for (size_t i = 0; i < like->n_tiers; i++)
         tiers[i] = sign < 0 ? reversed(like->tiers[i]) : like->tiers[i];
@@ -198,6 +259,7 @@ static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill
 {
     bool net = tb__is_lump(after->kind);
     if (!net && !same_prices(before, after)) return replace_line(w, before, after);
+    if (after->item && copy_item(w, after->item)) return tb_no_memory(w->err);
     size_t n = w->out.n;
     tb_bill_line *line = add_line(w, after);
     line->quantity = net ? 0 : after->quantity - before->quantity;
@@ -211,16 +273,17 @@ static tb_code add_difference(work *w, const tb_bill_line *before, const tb_bill
 static tb_code walk(work *w)
 {
     const tb_bill *before = w->late->before, *after = w->late->after;
-    tb_code code = TB_OK;
+    const tb_bill_line **was = NULL;
+    bool *gone = NULL;
+    tb_code code = find_counterparts(w, &was, &gone);
     for (size_t i = 0; !code && i < after->n_lines; i++) {
-        const tb_bill_line *now = &after->lines[i], *was = counterpart(before, now);
-        if (!was)
-            code = add_whole(w, now, 1);
-        else if (!unchanged(was, now))
-            code = add_difference(w, was, now);
+        if (!was[i])
+            code = add_whole(w, &after->lines[i], 1);
+        else if (!unchanged(was[i], &after->lines[i]))
+            code = add_difference(w, was[i], &after->lines[i]);
     }
     for (size_t i = 0; !code && i < before->n_lines; i++)
-        if (!counterpart(after, &before->lines[i])) code = add_whole(w, &before->lines[i], -1);
+        if (gone[i]) code = add_whole(w, &before->lines[i], -1);
     return code;
 }
 

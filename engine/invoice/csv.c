@@ -84,11 +84,17 @@ static void put_start(tb_buf *out, const tb_statement *s, int64_t month)
     tb__csv_plain(out, s->currency);
 }
 
+/* The price of one unit, where it is a decimal. */
 static void put_price(tb_buf *out, const tb_bill_line *line)
 {
     tb_bill_tier tier;
     bool one = false;
-    if (tb__tiers_one(line, &one, &tier, NULL) == TB_OK && one)
+    int places = 0;
+    tb_i128 per = line->item && line->item->per ? line->item->per : 1;
+    for (; per % 10 == 0; per /= 10)
+        places++;
+    if (tb__tiers_one(line, &one, &tier, NULL) == TB_OK && one && per == 1 &&
+        (!places || tb_decimal_shift(tier.price, places, &tier.price, NULL) == TB_OK))
         tb__csv_decimal(out, tier.price);
     else
         tb__csv_plain(out, "");
@@ -104,7 +110,7 @@ static void put_line(tb_buf *out, const tb_statement *s, size_t i)
     tb__csv_text(out, line->resource);
     tb__csv_text(out, line->region);
     tb__csv_decimal(out, tb_decimal_from_int(line->quantity));
-    tb__csv_plain(out, tb_line_kind_unit(tb__line_origin(s, i)));
+    tb__csv_text(out, tb__line_unit(s, i));
     put_price(out, line);
     tb__csv_decimal(out, line->exact);
     tb__csv_money(out, line->amount, s->bill->minor_digits);
@@ -138,7 +144,7 @@ static void put_unpriced(tb_buf *out, const tb_statement *s, const tb_unpriced *
     tb__csv_text(out, u->resource);
     tb__csv_text(out, u->what);
     tb__csv_decimal(out, tb_decimal_from_int(u->quantity));
-    tb__csv_plain(out, u->unit);
+    tb__csv_text(out, u->unit);
     tb__csv_plain(out, ",,,");
     tb__csv_end(out);
 }

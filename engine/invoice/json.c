@@ -143,24 +143,39 @@ static void put_correction(tb_buf *out, const tb_correction *c)
     tb_buf_fmt(out, "%" PRIu64 "}", c->since);
 }
 
+/* A member that is left out where it is empty. */
+static void text_if(tb_buf *out, const char *name, const char *value)
+{
+    if (value && value[0]) text(out, name, value);
+}
+
 static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction *c, int digits)
 {
-    bool corrects = c && line->kind == TB_LINE_CORRECTION;
+    static const tb_bill_item none = {.id = "", .name = "", .unit = "", .per_unit = ""};
+    const bool corrects = c && line->kind == TB_LINE_CORRECTION;
+    const tb_line_kind origin = corrects ? c->kind : line->kind;
+    const tb_bill_item *item = line->item ? line->item : &none;
     tb_buf_str(out, "{");
     money(out, "amount", line->amount, digits);
     if (corrects) put_correction(out, c);
-    if (line->description) text(out, "description", line->description);
+    text_if(out, "description", line->description ? line->description : item->name);
     put_evidence(out, line);
     decimal(out, "exact", line->exact);
+    if (origin == TB_LINE_FEE) text_if(out, "fee", item->id);
     text(out, "kind", tb_line_kind_name(line->kind));
+    text_if(out, "ledger_code", item->ledger_code);
     number(out, "line", line->number);
+    if (origin != TB_LINE_FEE) text_if(out, "meter", item->id);
+    if (item->per) units(out, "per", item->per);
+    text_if(out, "per_unit", item->per_unit);
     if (corrects) period(out, line->period_month);
     units(out, "quantity", line->quantity);
     text(out, "region", line->region);
     text(out, "resource", line->resource);
     put_shares(out, line, digits);
     put_tiers(out, line);
-    text(out, "unit", tb_line_kind_unit(corrects ? c->kind : line->kind));
+    text_if(out, "unece", item->unece);
+    text(out, "unit", item->unit[0] ? item->unit : tb_line_kind_unit(origin));
     tb_buf_str(out, "}");
 }
 

@@ -204,11 +204,14 @@ static const char *read_string(reader *r, uint32_t object, const char *name)
 
 /* --- lines --- */
 
-static tb_line_kind read_kind(reader *r, uint32_t object)
+/* A minimum is a meter's or the account's, as its resource says. */
+static tb_line_kind read_kind(reader *r, uint32_t object, const char *resource)
 {
+    static const char meter[] = "meter:";
     uint32_t at = need(r, object, "kind", TB__STRING);
     for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
         const char *name = tb_line_kind_name((tb_line_kind)kind);
+        if (kind == TB_LINE_METER_MINIMUM && strncmp(resource, meter, sizeof meter - 1) != 0) continue;
         if (tb__node_is(&r->doc.nodes[at], name, strlen(name))) return (tb_line_kind)kind;
     }
     bad(r, object, "its kind is unknown.");
@@ -266,7 +269,7 @@ static void read_correction(reader *r, uint32_t object, tb_bill_line *line, tb_c
     if (!at) return;
     only(r, at, "invoice kind since");
     read_text(r, at, "invoice", c->invoice, sizeof c->invoice);
-    c->kind = read_kind(r, at);
+    c->kind = read_kind(r, at, line->resource);
     c->since = read_count(r, at, "since");
     line->period_month = read_period(r, object);
 }
@@ -283,28 +286,58 @@ static int64_t id_of(reader *r, uint32_t object, const char *resource)
     return 0;
 }
 
+/* What the line is of, as the catalogue or the book said. */
+static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line *line)
+{
+    const char *description = read_string(r, at, "description"), *unit = read_string(r, at, "unit");
+    const bool has = tb__has_item(origin), fee = find_member(r, at, "fee") != 0;
+    const bool own = origin == TB_LINE_CHARGE || line->kind == TB_LINE_CAP;
+    if ((own && !description) || (description && !has && !own))
+        bad(r, at, "a one-off charge, a cap, a meter and a fee, and they alone, have a description.");
+    if (has != (fee || find_member(r, at, "meter")) || fee != (origin == TB_LINE_FEE))
+        bad(r, at, "lines of meters and fees, and they alone, name them.");
+    if (!has && origin != TB_LINE_PERCENTILE) {
+        line->description = description;
+        return;
+    }
+    tb_bill_item *item = take(r, 1, sizeof *item);
+    if (r->code) return;
+    const char *id = read_string(r, at, fee ? "fee" : "meter"), *per_unit = read_string(r, at, "per_unit");
+    const bool own_unit = unit && strcmp(unit, tb_line_kind_unit(origin)) != 0;
+    *item = (tb_bill_item){.id = id ? id : "",
+                           .name = description ? description : "",
+                           .unit = own_unit ? unit : "",
+                           .per_unit = per_unit ? per_unit : "",
+                           .per = find_member(r, at, "per") ? read_units(r, at, "per") : 0,
+                           .charge = "",
+                           .ledger_code = read_string(r, at, "ledger_code"),
+                           .unece = read_string(r, at, "unece")};
+    if (!item->ledger_code) item->ledger_code = "";
+    if (!item->unece) item->unece = "";
+    line->item = item;
+}
+
 static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line, tb_correction *c)
 {
     only(r, at,
-         "amount ?corrects ?description evidence exact kind line ?period quantity region resource ?shares tiers "
-         "unit");
+         "amount ?corrects ?description evidence exact ?fee kind ?ledger_code line ?meter ?per ?per_unit ?period "
+         "quantity region resource ?shares tiers ?unece unit");
     if (r->code) return;
     line->period_month = month;
     line->number = (uint32_t)read_number(r, at, "line");
-    line->kind = read_kind(r, at);
+    read_text(r, at, "region", line->region, sizeof line->region);
+    read_text(r, at, "resource", line->resource, sizeof line->resource);
+    line->kind = read_kind(r, at, line->resource);
     line->quantity = read_units(r, at, "quantity");
     line->exact = read_decimal(r, at, "exact");
     line->amount = read_decimal(r, at, "amount");
-    read_text(r, at, "region", line->region, sizeof line->region);
-    read_text(r, at, "resource", line->resource, sizeof line->resource);
-    line->id = id_of(r, at, line->resource);
-    line->description = read_string(r, at, "description");
-    if ((line->description != NULL) != (line->kind == TB_LINE_CHARGE || line->kind == TB_LINE_CAP))
-        bad(r, at, "one-off charges and caps, and they alone, have a description.");
     read_tiers(r, at, line);
     read_shares(r, at, line);
     read_evidence(r, at, &line->evidence);
     read_correction(r, at, line, c);
+    const tb_line_kind origin = line->kind == TB_LINE_CORRECTION ? c->kind : line->kind;
+    if (origin != TB_LINE_METER && origin != TB_LINE_METER_MINIMUM) line->id = id_of(r, at, line->resource);
+    read_item(r, at, origin, line);
 }
 
 static void read_lines(reader *r, tb_statement *s, tb_bill *bill)
@@ -319,17 +352,6 @@ static void read_lines(reader *r, tb_statement *s, tb_bill *bill)
 
 /* --- the rest --- */
 
-static const char *unit_named(reader *r, uint32_t object)
-{
-    uint32_t at = need(r, object, "unit", TB__STRING);
-    for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
-        const char *unit = tb_line_kind_unit((tb_line_kind)kind);
-        if (tb__node_is(&r->doc.nodes[at], unit, strlen(unit))) return unit;
-    }
-    bad(r, object, "its unit is unknown.");
-    return "";
-}
-
 static void read_unpriced(reader *r, tb_bill *bill)
 {
     uint32_t at;
@@ -338,7 +360,8 @@ static void read_unpriced(reader *r, tb_bill *bill)
         tb_unpriced *u = &bill->unpriced[i];
         only(r, at, "quantity reason resource unit what");
         u->quantity = read_units(r, at, "quantity");
-        u->unit = unit_named(r, at);
+        u->unit = read_string(r, at, "unit");
+        if (!u->unit) bad(r, at, "its unit is missing.");
         read_text(r, at, "reason", u->reason, sizeof u->reason);
         read_text(r, at, "resource", u->resource, sizeof u->resource);
         read_text(r, at, "what", u->what, sizeof u->what);

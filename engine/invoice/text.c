@@ -139,7 +139,7 @@ tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_
 bool tb__is_lump(tb_line_kind kind)
 {
     return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM ||
-           kind == TB_LINE_CAP;
+           kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_CAP;
 }
 
 /* The seconds of a part are more than the months of a period. */
@@ -151,15 +151,28 @@ bool tb__is_period(const tb_statement *statement, size_t line)
     return units != 0 && units >= -12 && units <= 12;
 }
 
+bool tb__has_item(tb_line_kind kind)
+{
+    return kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_FEE;
+}
+
+const char *tb__line_unit(const tb_statement *statement, size_t line)
+{
+    const tb_bill_item *item = statement->bill->lines[line].item;
+    return item && item->unit[0] ? item->unit : tb_line_kind_unit(tb__line_origin(statement, line));
+}
+
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
-    const char *own = statement->bill->lines[line].description;
+    const tb_bill_line *of = &statement->bill->lines[line];
     if (tb__is_period(statement, line)) return "Commitment of a period, shortfall";
-    return own ? own : tb_line_kind_title(tb__line_origin(statement, line));
+    if (of->description) return of->description;
+    return of->item && of->item->name[0] ? of->item->name : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
 /* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
 static const char *const notes[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_METER_MINIMUM] = "what the usage of the meter lacks of its minimum",
     [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
     [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",

@@ -20,6 +20,11 @@ void tb__add_month_start(tb_buf *out, int64_t month);
 const tb_correction *tb__correction_of(const tb_statement *statement, size_t line);
 tb_line_kind tb__line_origin(const tb_statement *statement, size_t line);
 
+/* What the line's quantity counts: "byte". */
+const char *tb__line_unit(const tb_statement *statement, size_t line);
+/* Of a kind whose lines have an item with an id: a meter's or a fee's. */
+bool tb__has_item(tb_line_kind kind);
+
 /* The same tax, whatever its reason. */
 bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b);
 
@@ -32,13 +37,13 @@ const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line);
 TB_MUST_USE tb_code tb__exchange_tax(const tb_statement *statement, tb_decimal rate, int digits, tb_decimal *ret,
                                      tb_error *err);
 
-/* Of the kinds that are an amount of the whole account, without a quantity or a price of one: discount,
- * commit, minimum. */
+/* Of the kinds that are an amount, without a quantity or a price of one: discount, commit, minimum, minimum of a meter,
+ * cap. */
 bool tb__is_lump(tb_line_kind kind);
 /* Whether the line, or the one that it corrects, is a commit whose rows name months: see tb_bill_tier. */
 bool tb__is_period(const tb_statement *statement, size_t line);
 
-/* What the line is for, in words: "Bandwidth". */
+/* What the line is for, in words: "Bandwidth", a meter's or a fee's name, a charge's description. */
 const char *tb__line_title(const tb_statement *statement, size_t line);
 /* "zone:101" as "zone 101". */
 void tb__add_resource(tb_buf *out, const char *resource);

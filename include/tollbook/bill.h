@@ -10,19 +10,22 @@
  * 3. A zone's price override replaces every price of its bytes, without a discount.
  * 4. The optimizer's monthly price, the zone's own or the book's, for the seconds that it was on.
  * 5. A load balancer's monthly fee for the seconds that it existed, and the tiers over its requests.
- * 6. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
- *    lines above; then its commit, in the last month of each of its periods: the amount by which the discounted
- *    lines of the period's months fall short of it.
- * 7. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
+ * 6. Metered usage by the book's rate for the meter, then the least that a rate asks for a month in which its
+ *    meter was used.
+ * 7. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
+ *    lines above, minima of meters apart; then its commit, in the last month of each of its periods: the amount by
+ *    which the discounted lines of the period's months fall short of it.
+ * 8. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
  *    the month's lines, those of the contract included, fall short of it.
- * 8. The contract's cap, where its alert was raised: what usage of hours after the alert added is taken off.
- * The order: units, included units, tiers, a region's discount, the contract's discount, commit,
+ * 9. The contract's cap, where its alert was raised: what usage of hours after the alert added is taken off.
+ * Where the contract bills bandwidth at a percentile, one line takes the place of the first three.
+ * The order: units, included units, tiers, a region's discount, minima of meters, the contract's discount, commit,
  * minimum, cap, tax.
  *
  * A month is cut into parts where another book comes into force. Usage of one thing under constant
- * settings within one part is one tb_bill_bytes (or optimizer, or balancer) entry. Exact amounts
- * are never rounded, proration apart; each line is rounded once, to the currency's minor unit, and
- * totals are sums of rounded lines. Tax is rounded once a rate, on the sum of rounded lines.
+ * settings within one part is one tb_bill_bytes (or optimizer, balancer, usage) entry. Exact amounts are never
+ * rounded, proration and divisions by a meter's unit apart; each line is rounded once, to the currency's minor
+ * unit, and totals are sums of rounded lines. Tax is rounded once a rate, on the sum of rounded lines.
  *
  * The finer rules:
  * - Bandwidth and override: one line per (zone, region). Its tiers are its prices: one row per part
@@ -50,6 +53,15 @@
  *   line, which only another contract can have made: the same commitment is never paid twice.
  * - A cap takes off what the month's lines have more than with the usage of hours up to its alert only, and at
  *   most what is above the cap. Fees go on.
+ * - Meters: a line for the account or for each resource, as the rate's scope says, and for each value of the
+ *   dimension `by`, those under "*" too; each has tiers of its own. Parts keep their positions on a line's tiers; where
+ *   scope or `by` differ between the books of a month, each way has lines of its own.
+ * - A row of a meter costs price x units / per (gauges: per x time; Mbps: 125,000 x seconds of an interval). Where `per`
+ *   is a power of ten that is a decimal, and exact. Else the sum of a line's rows is rounded to 18 digits, half_up, and
+ *   the last of them takes the rest.
+ * - Samples: the sums of all resources, or of each, interval by interval; floor((1 - p) n) of the n are discarded, and the
+ *   next largest is billed. The month is one percentile, priced by its last book; the evidence is the interval.
+ * - A meter's minimum counts, like the account's, for the seconds of each book's part. There is none in a running month.
  * - Volume mode: all units of a part cost the price, in its book, of the tier that the whole month
  *   reaches. Package: a block is charged in the part in which it is started. Flat: in the part in
  *   which the tier is entered.
@@ -284,11 +296,11 @@ typedef struct tb_bill_share {
 
 /* What a line of a meter or of a fee sells, in the words of the catalogue and the book. Texts are terminated; "": none. */
 typedef struct tb_bill_item {
-    const char *id;   /* the meter's or the fee's */
-    const char *name; /* for people */
-    const char *unit; /* of the quantity: "byte", "byte-second" */
-    const char *per_unit; /* of a price: "GB-month"; "": the price is for one unit */
-    tb_i128 per;          /* units of the quantity that a price is for; 0: one. Rows then have the book's own price */
+    const char *id;       /* the meter's or the fee's; "": bandwidth at a percentile */
+    const char *name;     /* for people */
+    const char *unit;     /* of the quantity: "byte", "byte-second"; "": the kind's */
+    const char *per_unit; /* what a price is for: "GB-month"; "": `per` units */
+    tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
 } tb_bill_item;
@@ -299,7 +311,7 @@ typedef struct tb_bill_line {
     int64_t id; /* of the kind's owner: zone, balancer, account, charge */
     char resource[TB_BILL_RESOURCE_MAX]; /* "zone:101", "load_balancer:7", "account:1", "charge:5" */
     char region[TB_METER_VALUE_MAX + 1]; /* billing region, or a meter's value of `by`; "" where it does not apply */
-    const tb_bill_item *item;            /* of a meter or a fee; else NULL */
+    const tb_bill_item *item;            /* of a meter, a fee or bandwidth at a percentile; else NULL */
     tb_i128 quantity;
     tb_decimal exact;
     tb_decimal amount; /* rounded to the minor unit */
@@ -315,10 +327,12 @@ typedef struct tb_bill_line {
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
 typedef struct tb_unpriced {
     char resource[TB_BILL_RESOURCE_MAX];
-    char what[24]; /* region, location code, or "volume", "optimizer", "load_balancer", "commit", "minimum" */
+    /* A region, a location code, a value of a meter's dimension, or "volume", "percentile", "optimizer",
+     * "load_balancer", "usage" (of a meter), "commit", "minimum". */
+    char what[TB_METER_VALUE_MAX + 1];
     tb_i128 quantity;
-    const char *unit; /* static */
-    char reason[192]; /* what to fix */
+    const char *unit; /* static, or of the bill */
+    char reason[320]; /* what to fix */
 } tb_unpriced;
 
 /* A tax on the lines of one month. late: on corrections of `month` (invoice.h). amount is then the tax on everything

@@ -15,6 +15,9 @@
  *   optimizer       monthly: a fee
  *   ledger_codes    {account of the general ledger: code}; 1 to 31 letters, digits, '.', '_' and '-'
  *   load_balancer   monthly_fee, tiers of {from_millions, to_millions, price_per_million, flat}
+ *   meters          {meter: a rate}: per, time, scope, by, percentile, minimum; price, or tiers, or prices {value: ...}
+ *   bandwidth.percentile a rate per "Mbps" at a percentile, for contracts that bill bandwidth so
+ *   fees            {fee: name, amount, every, timing, prorate, charge}
  *
  * Further members beside `tiers`: mode ("graduated" by default, "volume", "package"), included_axis
  * ("absolute", "net") and the free units: `included`, in GB, of volume bandwidth,
@@ -124,7 +127,7 @@ typedef struct tb_rate {
 } tb_rate;
 
 /* What a meter costs. `per` is a number of the meter's units or a unit's name ("GB", "Mbps"); the catalogue's meter says
- * how many units that is (tb_rate_per in bill.h's rating). */
+ * how many units that is (billing/rates.h). */
 typedef struct tb_meter_rate {
     char meter[TB_METER_ID_MAX + 1];
     char per[TB_METER_UNIT_MAX + 1];
@@ -175,7 +178,8 @@ typedef struct tb_book {
     size_t n_meters;
     tb_fee *fees; /* ascending by id */
     size_t n_fees;
-    void *memory; /* of the lists above */
+    void *memory; /* of the lists above, and of their prices */
+    size_t memory_size;
     char ledger_code[TB_BOOK_ACCOUNT_COUNT][TB_LEDGER_CODE_ROOM]; /* "": as without a book */
     char *canonical;   /* terminated; owned */
     size_t canonical_len;
@@ -187,6 +191,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
+/* A copy with memory of its own, from the same allocator. */
+TB_MUST_USE tb_code tb_book_copy(const tb_book *from, tb_book *ret_book, tb_error *err);
 /* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET
  * /loadbalancer/{id}/usage answers them as integers. Scenarios and compared files may be finer. TB_E_BOOK. */
 TB_MUST_USE tb_code tb_book_check_shown(const tb_book *book, tb_error *err);

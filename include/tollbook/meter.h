@@ -42,7 +42,7 @@ typedef enum tb_meter_kind {
 const char *tb_meter_kind_name(tb_meter_kind kind);
 
 typedef struct tb_meter {
-    int64_t number; /* the store's; 0: not stored */
+    int64_t number;                           /* the store's; 0: not stored */
     char id[TB_METER_ID_MAX + 1];
     char name[TB_METER_NAME_MAX + 1];
     tb_meter_kind kind;
@@ -54,15 +54,61 @@ typedef struct tb_meter {
     char noun[TB_METER_NOUN_MAX + 1];         /* what a resource is: key "resource" */
     int n_dimensions;
     char dimension[TB_METER_DIMENSIONS][TB_METER_VALUE_MAX + 1];
-    char charge[TB_METER_CHARGE_MAX + 1]; /* a field of GET /billing without "MonthlyCharges"; "": none */
+    char charge[TB_METER_CHARGE_MAX + 1]; /* of TB_METER_CHARGES; "": none */
     char unece[4];                        /* unit code of UN/ECE Rec 20; "C62" by default */
     char ledger_code[TB_METER_CODE_MAX + 1]; /* of its revenue; "": the book's */
 } tb_meter;
 
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
-/* The fields of GET /billing that a meter or a fee may name. */
+
+/* The charges of GET /billing that a meter or a fee may name. X(ENUM, name, field) */
+#define TB_METER_CHARGES(X)                                                                        \
+    X(EU_TRAFFIC, "EUTraffic", "MonthlyChargesEUTraffic")                                          \
+    X(US_TRAFFIC, "USTraffic", "MonthlyChargesUSTraffic")                                          \
+    X(ASIA_TRAFFIC, "ASIATraffic", "MonthlyChargesASIATraffic")                                    \
+    X(AF_TRAFFIC, "AFTraffic", "MonthlyChargesAFTraffic")                                          \
+    X(SA_TRAFFIC, "SATraffic", "MonthlyChargesSATraffic")                                          \
+    X(STORAGE, "Storage", "MonthlyChargesStorage")                                                 \
+    X(DNS, "DNS", "MonthlyChargesDNS")                                                             \
+    X(OPTIMIZER, "Optimizer", "MonthlyChargesOptimizer")                                           \
+    X(TRANSCRIBE, "Transcribe", "MonthlyChargesTranscribe")                                        \
+    X(PREMIUM_ENCODING, "PremiumEncoding", "MonthlyChargesPremiumEncoding")                        \
+    X(LIVE_ENCODING, "LiveEncoding", "MonthlyChargesLiveEncoding")                                 \
+    X(EXTRA_PULL_ZONES, "ExtraPullZones", "MonthlyChargesExtraPullZones")                          \
+    X(EXTRA_STORAGE_ZONES, "ExtraStorageZones", "MonthlyChargesExtraStorageZones")                 \
+    X(EXTRA_DNS_ZONES, "ExtraDnsZones", "MonthlyChargesExtraDnsZones")                             \
+    X(EXTRA_VIDEO_LIBRARIES, "ExtraVideoLibraries", "MonthlyChargesExtraVideoLibraries")           \
+    X(SCRIPTING, "Scripting", "MonthlyChargesScripting")                                           \
+    X(SCRIPTING_REQUESTS, "ScriptingRequests", "MonthlyChargesScriptingRequests")                  \
+    X(SCRIPTING_CPU, "ScriptingCpu", "MonthlyChargesScriptingCpu")                                 \
+    X(DRM, "Drm", "MonthlyChargesDrm")                                                             \
+    X(MAGIC_CONTAINERS, "MagicContainers", "MonthlyChargesMagicContainers")                        \
+    X(MC_CPU, "McCpu", "MonthlyMcCpu")                                                             \
+    X(MC_MEMORY, "McMemory", "MonthlyMcMemory")                                                    \
+    X(MC_IP, "McIp", "MonthlyMcIp")                                                                \
+    X(MC_INGRESS_TRAFFIC, "McIngressTraffic", "MonthlyMcIngressTraffic")                           \
+    X(MC_EGRESS_TRAFFIC, "McEgressTraffic", "MonthlyMcEgressTraffic")                              \
+    X(MC_VOLUMES, "McVolumes", "MonthlyMcVolumes")                                                 \
+    X(SHIELD, "Shield", "MonthlyChargesShield")                                                    \
+    X(WEB_SOCKETS, "WebSockets", "MonthlyChargesWebSockets")                                       \
+    X(DB, "DB", "MonthlyChargesDB")                                                                \
+    X(LOAD_BALANCER, "LoadBalancer", "MonthlyChargesLoadBalancer")                                 \
+    X(DB_WRITES, "DBWrites", "MonthlyDBWrites")                                                    \
+    X(DB_READS, "DBReads", "MonthlyDBReads")                                                       \
+    X(DB_STORAGE, "DBStorage", "MonthlyDBStorage")                                                 \
+    X(DB_REPLICA, "DBReplica", "MonthlyDBReplica")
+typedef enum tb_meter_charge {
+#define TB_X(e, name, field) TB_METER_CHARGE_##e,
+    TB_METER_CHARGES(TB_X)
+#undef TB_X
+        TB_METER_CHARGE_COUNT
+} tb_meter_charge;
+/* TB_METER_CHARGE_COUNT where it is none; "Storage" and "MonthlyChargesStorage" are one. */
+tb_meter_charge tb_meter_charge_of(const char *charge);
 bool tb_meter_charge_known(const char *charge);
+/* "MonthlyChargesStorage" */
+const char *tb_meter_charge_field(tb_meter_charge charge);
 
 /* One usage line. */
 typedef struct tb_meter_line {

@@ -72,7 +72,7 @@ SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli"
 
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
-    "metrics": "model", "catalog": "model", "pullzone": "model", "party": "model", "key": "model",
+    "metrics": "model", "catalog": "model", "meter": "model", "pullzone": "model", "party": "model", "key": "model",
     "intake": "intake",
     "rollup": "rollup",
     "range": "stats", "series": "stats",
@@ -86,7 +86,7 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "audit": "store", "store": "store", "totals": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events",

@@ -38,8 +38,34 @@ static void check_tiers(const tb_tiers *t)
     }
 }
 
+static void check_rate(const tb_meter_rate *rate)
+{
+    MUST(rate->per[0] && rate->n >= 1 && (rate->by[0] || (rate->n == 1 && !rate->rate[0].value[0])));
+    check_price(rate->minimum);
+    for (size_t i = 0; i < rate->n; i++) {
+        const tb_rate *one = &rate->rate[i];
+        MUST(i == 0 || strcmp(one[-1].value, one->value) < 0);
+        MUST(one->n >= 1 && one->n <= TB_TIERS_MAX && one->tier[one->n - 1].open);
+        MUST((one->mode == TB_PACKAGE) == (tb_decimal_sign(one->block) > 0));
+        for (size_t k = 0; k < one->n; k++) {
+            check_price(one->tier[k].price);
+            check_price(one->tier[k].flat);
+            MUST(k == 0 || tb_decimal_compare(one->tier[k].from, one->tier[k - 1].to) == 0);
+        }
+    }
+}
+
 static void check_book(const tb_book *book)
 {
+    for (size_t i = 0; i < book->n_meters; i++) {
+        MUST(book->meters[i].meter[0] && (i == 0 || strcmp(book->meters[i - 1].meter, book->meters[i].meter) < 0));
+        check_rate(&book->meters[i]);
+    }
+    if (book->has_percentile) check_rate(&book->percentile);
+    for (size_t i = 0; i < book->n_fees; i++) {
+        MUST(book->fees[i].id[0] && book->fees[i].name[0] && (i == 0 || strcmp(book->fees[i - 1].id, book->fees[i].id) < 0));
+        check_price(book->fees[i].amount);
+    }
     MUST(book->id[0] && strlen(book->id) <= 64 && strlen(book->currency) == 3);
     MUST(book->effective_us % INT64_C(3600000000) == 0);
     MUST(strlen(book->sha256) == 64 && strlen(book->canonical) == book->canonical_len);
@@ -68,6 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_book(&book);
     MUST(tb_book_parse(book.canonical, book.canonical_len, NULL, &again, &err) == TB_OK);
     MUST(strcmp(again.sha256, book.sha256) == 0 && strcmp(again.canonical, book.canonical) == 0);
+    tb_book_release(&again);
+    MUST(tb_book_copy(&book, &again, &err) == TB_OK);
+    check_book(&again);
     tb_book_release(&again);
     tb_book_release(&book);
     return 0;

@@ -4,7 +4,8 @@
 Written from the billing rules and tollbook/bill.h, not from the engine. A month has up to five
 parts under random books (one part in eight has none), zones under every charge with discounts that
 change within a part, volume and request tiers of all modes and both axes, optimizers, load
-balancers created and deleted within the month, taxes, and in half of the months a contract. Half of the months have usage on thresholds
+balancers created and deleted within the month, meters of every kind under rates by unit, time, scope and
+dimension, bandwidth at a percentile, taxes, and in half of the months a contract. Half of the months have usage on thresholds
 and beside them. A third have prices that no one asks for beside tiny ones: what the lines come to fits,
 their exact sum as one number of 128 bits does not. Every line, row, share, gap, tax and total is
 compared, and the amount alone, as what-ifs make it.
@@ -19,9 +20,11 @@ import argparse
 import calendar
 import datetime
 import json
+import math
 import random
 import subprocess
 import sys
+from fractions import Fraction
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, setcontext
 from pathlib import Path
 
@@ -147,6 +150,108 @@ def any_book(rng, name, currency, stored=False):
     return book
 
 
+# --- meters: id, kind, unit, display unit, units of it, interval, noun, dimensions ----------
+
+METERS = [("calls", "counter", "call", "kcall", 1000, 0, "script", ["region", "plan"]),
+          ("dozens", "counter", "egg", "dozen", 12, 0, "hen", ["region"]),
+          ("octets", "counter", "byte", "GB", GB, 0, "bucket", []),
+          ("pods", "gauge", "pod", "-", 1, 0, "pod", ["region", "plan"]),
+          ("port", "sample", "byte", "GB", GB, 3600, "port", ["region"]),
+          ("ram", "gauge", "byte", "GB", GB, 0, "pod", ["plan"]),
+          ("seats", "sample", "seat", "-", 1, 300, "team", [])]
+VALUES = [["BR", "DE", "US"], ["free", "pro"]]
+
+
+def any_rate(rng):
+    """`price`, or tiers in units of `per`."""
+    if rng.random() < 0.4:
+        return {"price": any_price(rng)}
+    section, included = any_tiers(rng, 1, ("from", "to", "price"))
+    scale = 10 ** rng.randrange(4)
+    cut = lambda text: None if text is None else plain(Decimal(int(text) % (40 * scale)) / rng.choice([1, 1, 1, 10]))
+    bounds = sorted({Decimal(cut(t["from"])) for t in section["tiers"][1:]} - {Decimal(0)})
+    tiers = [dict(section["tiers"][0], **{"from": "0"})]
+    for bound, tier in zip(bounds, section["tiers"][1:]):
+        tiers[-1] = dict(tiers[-1], to=plain(bound))
+        tiers.append(dict(tier, **{"from": plain(bound)}))
+    tiers[-1]["to"] = None
+    section["tiers"] = tiers
+    if included:
+        section["included"] = plain(Decimal(rng.randrange(1, 20 * scale)))
+        section["included_axis"] = rng.choice(["absolute", "net"])
+    if "block" in section:
+        section["block"] = plain(Decimal(rng.choice([1, 2, 5, 10, 64])))
+    return section
+
+
+def any_meter_rate(rng, meter):
+    _, kind, unit, display, _, _, _, dimensions = meter
+    rate = {"per": rng.choice(["1", "7", "1000000", unit] + ([display] if display != "-" else []) * 3)}
+    if kind == "gauge":
+        rate["time"] = rng.choice(["hour", "month"])
+    if kind == "sample":
+        rate["percentile"] = rng.choice(["95", "95", "99.9", "50", "0.001"])
+        if unit == "byte" and rng.random() < 0.7:
+            rate["per"] = "Mbps"
+    if rng.random() < 0.4:
+        rate["scope"] = rng.choice(["account", "resource"])
+    if dimensions and rng.random() < 0.5:
+        rate["by"] = rng.choice(dimensions)
+        values = [v for v in VALUES[["region", "plan"].index(rate["by"])] + ["*"] if rng.random() < 0.7] or ["*"]
+        rate["prices"] = {v: any_rate(rng) for v in values}
+    else:
+        rate.update(any_rate(rng))
+    if rng.random() < 0.3:
+        rate["minimum"] = rng.choice(["100", "0", any_price(rng)])
+    if rng.random() < 0.06:
+        if kind != "gauge":
+            rate.update({"per": "Furlong"})
+        elif rng.random() < 0.5:
+            rate["per"] = "Mbps"
+        else:
+            del rate["time"]
+    return rate
+
+
+def any_intervals(rng, n):
+    """Some intervals and their sums, many of them equal."""
+    size = 10 ** rng.randrange(1, 12)
+    values = [rng.randrange(1, size) for _ in range(rng.choice([1, 5, 100]))]
+    share = rng.choice([0.01, 0.06, 0.5, 1])
+    return {i: rng.choice(values) for i in range(n) if rng.random() < share}
+
+
+def any_meters(rng, m):
+    m["meters"] = [x for x in METERS if rng.random() < 0.4]
+    m["usage"], m["samples"], m["percentile"] = [], [], None
+    for book in m["books"]:
+        rates = {x[0]: any_meter_rate(rng, x) for x in m["meters"] if rng.random() < 0.92}
+        if rates:
+            book["meters"] = rates
+        if rng.random() < 0.8:
+            book["bandwidth"]["percentile"] = {"per": "Mbps", "percentile": rng.choice(["95", "90"]), **any_rate(rng)}
+    for number, (_, kind, _, _, per, interval, noun, dimensions) in enumerate(m["meters"]):
+        size = per * 10 ** rng.randrange(4) * (rng.choice([3600, m["seconds"]]) if kind == "gauge" else 1)
+        n = m["seconds"] // interval if interval else 0
+        if n and m["running"]:
+            n = rng.randrange(1, n + 1)
+        for resource in sorted(rng.sample(["a", "b-1", "b.1", "c", "script:9"], rng.randrange(4))):
+            series = {tuple(rng.choice(VALUES[["region", "plan"].index(d)] + ["-"]) for d in dimensions)
+                      + ("-",) * (2 - len(dimensions)) for _ in range(rng.randrange(1, 4))}
+            for values in sorted(series, key=lambda v: [x if x != "-" else "" for x in v]):
+                if kind == "sample":
+                    m["samples"].append((number, resource, *values, n, any_intervals(rng, n)))
+                    continue
+                for part in range(len(m["parts"])):
+                    if rng.random() < 0.8:
+                        quantity = rng.choice([0, 1, size, 12 * size, rng.randrange(50 * size), any_units(rng)])
+                        m["usage"].append((number, part, resource, *values, quantity))
+    if rng.random() < 0.2:
+        interval = rng.choice([300, 3600])
+        n = m["seconds"] // interval
+        m["percentile"] = (interval, n, any_intervals(rng, n))
+
+
 def any_parts(rng, begin, end, n_books):
     hours = (end - begin) // 3600
     cuts = sorted(rng.sample(range(1, hours), rng.choice([0, 0, 1, 1, 2, 4])))
@@ -208,6 +313,7 @@ def any_month(rng):
     m["tax"] = [(f"tax{i}", rng.choice(["19", "7.7", "0", "20.123", "8.875"]))
                 for i in range(rng.choice([0, 1, 1, 2, 8]))]
     m["contract"] = any_contract(rng, m["number"])
+    any_meters(rng, m)
     m["asked"] = sorted({e[0] for e in m["bytes"]} | {e[0] for e in m["optimizers"]} | {1000})
     return m
 
@@ -298,8 +404,14 @@ def written(m):
     out = [f"month {m['number']} {m['currency']} {int(m['running'])} {int(m['active'])}"]
     out += ["book " + json.dumps(b) for b in m["books"]]
     for name, key in (("part", "parts"), ("bytes", "bytes"), ("optimizer", "optimizers"),
-                      ("balancer", "balancers"), ("tax", "tax")):
+                      ("balancer", "balancers"), ("tax", "tax"), ("usage", "usage")):
+        if name == "usage":
+            out += [" ".join(["meter", *map(str, x[:7]), *(x[7] + ["-", "-"])[:2]]) for x in m["meters"]]
         out += [" ".join([name, *map(str, record)]) for record in m[key]]
+    out += [" ".join(["samples", *map(str, x[:5]), *(f"{i}:{v}" for i, v in x[5].items())]) for x in m["samples"]]
+    if m["percentile"]:
+        interval, n, values = m["percentile"]
+        out.append(" ".join(["percentile", str(interval), str(n), *(f"{i}:{v}" for i, v in values.items())]))
     out += contract_record(m["contract"])
     out += [f"charges {zone}" for zone in m["asked"]]
     return "\n".join(out + ["rate", ""])
@@ -357,9 +469,65 @@ class Tiers:
         return (high - 1) // self.block - (low - 1) // self.block
 
 
+def decimal_of(fraction):
+    """Of a fraction that a decimal can be."""
+    return ROUNDING.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
+
+
+class MeterTiers(Tiers):
+    """The same in units of a meter, with fractions as prices: `per` units cost a price."""
+
+    def __init__(self, section, per):
+        if "price" in section:
+            section = dict(section, tiers=[{"from": "0", "to": None, "price": section["price"]}])
+        self.mode, self.per = section.get("mode", "graduated"), per
+        package = self.mode == "package"
+        self.fits = True
+        self.included = self.units(section.get("included", "0"))
+        self.block = self.units(section["block"]) if package else None
+        shift = self.included if section.get("included_axis") == "net" else 0
+        self.tiers = []
+        for t in section["tiers"]:
+            begin = self.units(t["from"]) + shift
+            shown = Decimal(t["price_per_block" if package else "price"])
+            self.tiers.append({"begin": begin, "before": max(begin, self.included), "shown": shown,
+                               "price": Fraction(shown) / (1 if package else per),
+                               "flat": Fraction(t.get("flat", "0"))})
+
+    def units(self, text):
+        units = Fraction(text) * self.per
+        self.fits = self.fits and units.denominator == 1
+        return int(units)
+
+
+class MeterRate:
+    """None in `prices`: the rate cannot price the meter."""
+
+    def __init__(self, rate, meter, seconds):
+        _, kind, unit, display, display_per, interval, _, dimensions = meter
+        per = rate["per"]
+        number = (int(per) if per.isdigit() else 1 if per == unit else display_per if per == display
+                  else 125000 * interval if per == "Mbps" and kind == "sample" and unit == "byte" else None)
+        if kind == "gauge":
+            number = number and "time" in rate and number * {"hour": 3600, "month": seconds}[rate["time"]]
+        self.scope, self.by = rate.get("scope", "account"), rate.get("by")
+        self.percentile = Fraction(rate["percentile"]) if "percentile" in rate else None
+        self.minimum = Decimal(rate.get("minimum", "0"))
+        self.has_minimum = "minimum" in rate
+        self.prices = {}
+        for value, section in rate.get("prices", {"*": rate}).items():
+            tiers = MeterTiers(section, number) if number else None
+            self.prices[value] = tiers if tiers and tiers.fits else None
+
+    def price(self, value):
+        """(found, tiers)"""
+        key = value if self.by and value in self.prices else "*"
+        return key in self.prices, self.prices.get(key)
+
+
 class Book:
     def __init__(self, document):
-        self.id = document["book"]
+        self.id, self.document = document["book"], document
         self.mode = MODES[document["rounding"]]
         self.minimum = Decimal(document.get("minimum_monthly", "0"))
         bandwidth = document["bandwidth"]
@@ -391,9 +559,11 @@ class Bill:
         self.bandwidth("p", "bandwidth")
         self.volume()
         self.bandwidth("o", "override")
+        self.bandwidth_percentile()
         self.optimizers()
         self.balancer_fees()
         self.requests()
+        self.meters()
         self.discount()
         self.commit()
         self.minimum()
@@ -417,8 +587,8 @@ class Bill:
         begin = datetime.datetime.fromtimestamp(self.m["parts"][part][0], datetime.timezone.utc)
         reason = ("The location" if not region_known else f"Book {book.id} " if book
                   else f"The contract {self.m['lacks']}" if self.m.get("lacks") else f"No {begin:%Y-%m-%dT%H}")
-        number = int(resource.split(":")[1])
-        key = (rank, number, what, unit, reason, resource)
+        number = int(resource.split(":")[1]) if rank != 1.5 else 0
+        key = (rank, number, resource, what, unit, reason)
         self.gaps[key] = self.gaps.get(key, 0) + quantity
 
     @staticmethod
@@ -446,6 +616,8 @@ class Bill:
 
     def bandwidth(self, charge, kind):
         groups = {}
+        if self.m.get("percentile"):
+            return
         for zone, part, c, region, discount, price, units in self.m["bytes"]:
             if c != charge:
                 continue
@@ -469,6 +641,8 @@ class Bill:
 
     def volume(self):
         by_part, by_zone = {}, {}
+        if self.m.get("percentile"):
+            return
         for zone, part, c, region, _, _, units in self.m["bytes"]:
             if c != "v":
                 continue
@@ -555,13 +729,128 @@ class Bill:
         for balancer, spans in groups.items():
             self.line("balancer_requests", f"load_balancer:{balancer}", "-", self.on_axis(spans))
 
+    # --- meters
+
+    def divided(self, spans):
+        """The rows of spans {part: (MeterTiers, units)} on one axis. Fractions are rounded once."""
+        per = math.lcm(*(tiers.per for tiers, _ in spans.values()))
+        exact = set(str(per)[1:]) <= {"0"} and str(per)[0] == "1"
+        rows, used, whole, sum_of, last = [], 0, sum(u for _, u in spans.values()), Fraction(0), None
+        for part in sorted(spans):
+            tiers, units = spans[part]
+            for low, high, price, shown, amount in tiers.rows(used, units, whole):
+                divided = tiers.mode != "package" and shown
+                of_units = Fraction(price) * (high - low) if divided else Fraction(0)
+                row = [part, low, high, high - low, shown * (per // tiers.per) if divided else shown, shown,
+                       Fraction(amount) - of_units, of_units]
+                sum_of += of_units
+                last = row if divided else last
+                rows.append(row)
+            used += units
+        taken = 0
+        for row in rows:
+            of_units = row.pop()
+            if not exact:
+                of_units = self.rounded18(sum_of) - taken if row is last else self.rounded18(of_units)
+                taken += of_units
+            row[6] = decimal_of(row[6] + of_units)
+        return rows
+
+    @staticmethod
+    def rounded18(value):
+        return Fraction(math.floor(value * 10 ** 18 + Fraction(1, 2)), 10 ** 18)
+
+    @staticmethod
+    def picked(percentile, series, n):
+        """The percentile of the sum of series."""
+        sums = [sum(values.get(i, 0) for values in series) for i in range(n)]
+        return sorted(sums, reverse=True)[math.floor((100 - percentile) * n / 100)]
+
+    def sampled(self, kind, resource, region, tiers, quantity):
+        part = len(self.m["parts"]) - 1
+        if quantity:
+            return self.line(kind, resource, region, self.divided({part: (tiers, quantity)}))
+        shown = tiers.tiers[0]["shown"]
+        return self.line(kind, resource, region, [[part, 0, 0, 0, shown, shown, ZERO]])
+
+    def bandwidth_percentile(self):
+        if not self.m.get("percentile") or not self.m["percentile"][2]:
+            return
+        interval, n, values = self.m["percentile"]
+        part = len(self.m["parts"]) - 1
+        book = self.books[part]
+        rate = book and book.document["bandwidth"].get("percentile")
+        meter = ("", "sample", "byte", "-", 1, interval, "", [])
+        tiers = rate and MeterRate(rate, meter, self.m["seconds"]).prices["*"]
+        if not tiers:
+            self.gap(0.5, "account:1", "percentile", sum(values.values()), "byte", part)
+            return
+        self.sampled("percentile", "account:1", "-", tiers,
+                     self.picked(Fraction(rate["percentile"]), [values], n))
+
+    def meters(self):
+        self.minima = ZERO
+        if not self.m.get("meters"):
+            return
+        lines = {}
+        seconds, last_part = self.m["seconds"], len(self.m["parts"]) - 1
+        rates = [[None if b is None or x[0] not in b.document.get("meters", {})
+                  else MeterRate(b.document["meters"][x[0]], x, seconds) for b in self.books]
+                 for x in self.m["meters"]]
+        entries = [(number, part, resource, values, quantity) for number, part, resource, *values, quantity
+                   in self.m["usage"] if quantity]
+        entries += [(number, last_part, resource, values, (n, sums)) for number, resource, *values, n, sums
+                    in self.m["samples"] if sums]
+        for number, part, resource, values, quantity in entries:
+            meter = self.m["meters"][number]
+            rate, unit = rates[number][part], meter[2] + ("-second" if meter[1] == "gauge" else "")
+            value = values[meter[7].index(rate.by)] if rate and rate.by else "-"
+            tiers = rate.price(value)[1] if rate else None
+            if not tiers:
+                amount = quantity if isinstance(quantity, int) else sum(quantity[1].values())
+                self.gap(1.5, f"meter:{meter[0]}", value if value != "-" else "usage", amount, unit, part)
+                continue
+            of = f"{meter[6]}:{resource}" if rate.scope == "resource" else f"meter:{meter[0]}"
+            by = meter[7].index(rate.by) if rate.by else -1
+            key = (number, of, "" if value == "-" else value, by)
+            lines.setdefault(key, []).append((part, tiers, quantity, rate))
+        billed = {}
+        for (number, of, value, _), found in sorted(lines.items(), key=lambda item: item[0]):
+            if self.m["meters"][number][1] == "sample":
+                _, tiers, (n, _), rate = found[0]
+                _, amount = self.sampled("meter", of, value or "-", tiers,
+                                         self.picked(rate.percentile, [f[2][1] for f in found], n))
+            else:
+                spans = {}
+                for part, tiers, quantity, _ in found:
+                    spans[part] = (tiers, spans.get(part, (None, 0))[1] + quantity)
+                _, amount = self.line("meter", of, value or "-", self.divided(spans))
+            billed[number] = billed.get(number, ZERO) + amount
+        for number, amount in sorted(billed.items()):
+            if not self.m["running"]:
+                self.meter_minimum(self.m["meters"][number][0], rates[number], amount)
+
+    def meter_minimum(self, meter, rates, billed):
+        found = []
+        for part, (low, high, _) in enumerate(self.m["parts"]):
+            if self.books[part]:
+                least = rates[part].minimum if rates[part] else ZERO
+                found.append((part, high - low, least, least))
+        if all(least <= billed for _, _, least, _ in found):
+            return
+        rows = self.prorated(self.gathered(found))
+        end = rows[-1][2]
+        rows.append([rows[-1][0], end, end, 0, ZERO, ZERO, -billed])
+        if sum(r[6] for r in rows) > 0:
+            self.minima += self.line("minimum", f"meter:{meter}", "-", rows, 1)[1]
+
     def billed(self):
         return sum((line[5] for line in self.lines), ZERO)
 
     def discount(self):
         """A percentage of what the lines so far come to, rounded once."""
         percent = Decimal(self.m.get("contract", {}).get("discount_percent", 0))
-        billed = self.billed()
+        billed = self.billed() - self.minima
         if percent and billed:
             self.line("discount", "account:1", "-",
                       [[len(self.m["parts"]) - 1, 0, int(billed.scaleb(self.minor)), 0, percent, percent,
@@ -602,7 +891,7 @@ class Bill:
                        f"{fixed(amount, self.minor)}")
             out += [" ".join(["tier", *map(str, r[:4]), *map(plain, r[4:])]) for r in rows]
             out += [f"share {z} {b} {fixed(a, self.minor)} {plain(e)}" for z, b, a, e in shares]
-        for (_, _, what, unit, _, resource), quantity in sorted(self.gaps.items()):
+        for (_, _, resource, what, unit, _), quantity in sorted(self.gaps.items()):
             out.append(f"unpriced {resource} {what} {quantity} {unit}")
         exact = sum((line[4] for line in self.lines), ZERO)
         subtotal = total = sum((line[5] for line in self.lines), ZERO)
@@ -642,6 +931,54 @@ def scale_of(line):
     if line[0] not in MORE_PLACES:
         return 18
     return max(max(places(r[5]) + MORE_PLACES[line[0]], places(r[6])) for r in line[6])
+
+
+def as_meters(m):
+    """The month with bandwidth sold as two meters: prices by region for each zone, and the account's volume tiers."""
+    books = []
+    for book in m["books"]:
+        premium, volume = book["bandwidth"].get("premium"), book["bandwidth"].get("volume")
+        rates = {}
+        if premium and premium["regions"]:
+            rates["premium"] = {"per": "GB", "by": "region", "scope": "resource",
+                                "prices": {r: {"price": p} for r, p in premium["regions"].items()}}
+        if volume:
+            rates["volume"] = dict(volume)
+        books.append({**{k: book[k] for k in ("book", "currency", "effective_from", "rounding")}, "meters": rates})
+    usage = [(0 if charge == "p" else 1, part, zone, region if charge == "p" else "-", "-", units)
+             for zone, part, charge, region, _, _, units in m["bytes"]]
+    merged = {}
+    for *key, units in usage:
+        merged[tuple(key)] = merged.get(tuple(key), 0) + units
+    meters = [(name, "counter", "byte", "GB", GB, 0, "zone", ["region"]) for name in ("premium", "volume")]
+    order = lambda item: (item[0][0], str(item[0][2]), item[0][3], item[0][1])
+    return dict(m, books=books, meters=meters, bytes=[],
+                usage=[(*key, units) for key, units in sorted(merged.items(), key=order)])
+
+
+def check_bandwidth_as_meters(runner, rng, count):
+    """A bandwidth price expressed as a meter bills the same to the digit."""
+    pairs = []
+    for _ in range(count):
+        m = any_month(rng)
+        m.update(optimizers=[], balancers=[], tax=[], contract={}, running=True, meters=[], usage=[], samples=[],
+                 percentile=None, asked=[])
+        m["books"] = [{k: v for k, v in b.items() if k != "meters"} for b in m["books"]]
+        m["bytes"] = [(zone, part, charge, region, 0, price, units) for zone, part, charge, region, _, price, units
+                      in m["bytes"] if charge != "o" and region[0] != "?"]
+        pairs.append((m, as_meters(m)))
+    text = "".join(written(m) for pair in pairs for m in pair)
+    run = subprocess.run([runner], input=text, text=True, capture_output=True, check=True)
+    answers = run.stdout.split("end\n")
+    for i, pair in enumerate(pairs):
+        found = []
+        for answer in answers[2 * i:2 * i + 2]:
+            lines = [line.split()[3:] for line in answer.splitlines() if line.startswith("line ")]
+            found.append(sorted([r if r.startswith("zone:") else "", *more] for r, *more in lines))
+        if found[0] != found[1]:
+            print(written(pair[0]), written(pair[1]), *found, sep="\n")
+            sys.exit("bandwidth and its meters are billed differently")
+    return sum(a.count("line ") for a in answers) // 2
 
 
 def difference(m, expected, answer):
@@ -684,7 +1021,8 @@ def main():
                    for runner in [options.runner, *options.other] if options.other}
         if len(digests) > 1:
             sys.exit(f"builds differ: {digests}")
-    print(f"{options.count} months, {lines} lines, no difference")
+    same = check_bandwidth_as_meters(options.runner, rng, options.count // 4)
+    print(f"{options.count} months, {lines} lines, no difference; {same} lines of bandwidth bill the same as meters")
     return 0
 
 

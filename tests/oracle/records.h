@@ -6,6 +6,10 @@
  *   bytes ZONE PART p|v|o REGION|?LOCATION DISCOUNT PRICE BYTES
  *   optimizer ZONE PART SECONDS PRICE|-
  *   balancer ID PART SECONDS REQUESTS
+ *   meter ID KIND UNIT DISPLAY_UNIT|- DISPLAY_PER INTERVAL NOUN DIMENSION|- DIMENSION|-
+ *   usage METER PART RESOURCE VALUE|- VALUE|- QUANTITY                 METER counts from 0
+ *   samples METER RESOURCE VALUE|- VALUE|- N [INTERVAL:VALUE]...       of N intervals; those left out are 0
+ *   percentile SECONDS N [INTERVAL:VALUE]...                           bandwidth is billed at one
  *   tax NAME PERCENT
  *   contract PERCENT MINIMUM|- COMMIT|- FROM TO    months */
 #ifndef TB_TESTS_ORACLE_RECORDS_H
@@ -27,6 +31,13 @@ typedef struct month {
     tb_bill_bytes bytes[MOST];
     tb_bill_optimizer optimizers[MOST];
     tb_bill_balancer balancers[MOST];
+    tb_meter meters[64];
+    tb_bill_usage usage[MOST];
+    tb_bill_samples samples[64];
+    char texts[65536]; /* of usage and samples */
+    size_t n_texts;
+    uint64_t values[64][8928];
+    size_t n_values;
     int64_t asked[MOST];
     size_t n_asked;
 } month;
@@ -85,7 +96,11 @@ static inline void read_month(void)
                            .parts = m.parts,
                            .bytes = m.bytes,
                            .optimizers = m.optimizers,
-                           .balancers = m.balancers};
+                           .balancers = m.balancers,
+                           .meters = m.meters,
+                           .usage = m.usage,
+                           .samples = m.samples};
+    m.n_texts = m.n_values = 0;
     m.in.month = number();
     memcpy(m.in.currency, word(), 4);
     m.in.running = number() != 0;
@@ -149,6 +164,82 @@ static inline void read_balancer(void)
     e->requests = decimal(word()).mantissa;
 }
 
+/* A word that stays until the next month; "-" is empty. */
+static inline const char *text(void)
+{
+    const char *found = word();
+    const size_t size = strlen(found) + 1;
+    char *copy = m.texts + m.n_texts;
+    if (m.n_texts + size > sizeof m.texts) stop("too many", "texts");
+    m.n_texts += size;
+    memcpy(copy, found, size);
+    if (strcmp(copy, "-") == 0) *copy = 0;
+    return copy;
+}
+
+static inline void read_meter(void)
+{
+    static const char *const kinds[] = {"counter", "gauge", "sample"};
+    if (m.in.n_meters == sizeof m.meters / sizeof *m.meters) stop("too many", "meters");
+    tb_meter *e = &m.meters[m.in.n_meters++];
+    *e = (tb_meter){.unece = "C62"};
+    snprintf(e->id, sizeof e->id, "%s", word());
+    memcpy(e->name, "A meter", sizeof "A meter");
+    const char *kind = word();
+    for (int i = 0; i < 3; i++)
+        if (strcmp(kind, kinds[i]) == 0) e->kind = (tb_meter_kind)i;
+    snprintf(e->unit, sizeof e->unit, "%s", word());
+    const char *display_unit = word();
+    snprintf(e->display_unit, sizeof e->display_unit, "%s", *display_unit == '-' ? "" : display_unit);
+    e->display_per = number();
+    e->interval = (int)number();
+    snprintf(e->noun, sizeof e->noun, "%s", word());
+    for (int i = 0; i < TB_METER_DIMENSIONS; i++) {
+        const char *dimension = word();
+        if (*dimension != '-') snprintf(e->dimension[e->n_dimensions++], sizeof *e->dimension, "%s", dimension);
+    }
+}
+
+static inline void read_usage(void)
+{
+    tb_bill_usage *e = &m.usage[next(&m.in.n_usage)];
+    *e = (tb_bill_usage){.meter = (uint32_t)number()};
+    e->part = (uint32_t)number();
+    e->resource = text();
+    for (int i = 0; i < TB_METER_DIMENSIONS; i++)
+        e->dimension[i] = text();
+    e->quantity = decimal(word()).mantissa;
+}
+
+static inline void read_values(tb_bill_samples *e)
+{
+    if (m.n_values == sizeof m.values / sizeof *m.values) stop("too many", "samples");
+    uint64_t *values = memset(m.values[m.n_values++], 0, sizeof *m.values);
+    e->n = (size_t)number();
+    e->value = values;
+    for (const char *pair; (pair = strtok_r(NULL, " \n", &rest)); e->present++)
+        values[strtoul(pair, NULL, 10)] = strtoull(strchr(pair, ':') + 1, NULL, 10);
+}
+
+static inline void read_samples(void)
+{
+    if (m.in.n_samples == sizeof m.samples / sizeof *m.samples) stop("too many", "samples");
+    tb_bill_samples *e = &m.samples[m.in.n_samples++];
+    *e = (tb_bill_samples){.meter = (uint32_t)number()};
+    e->interval = m.meters[e->meter].interval;
+    e->resource = text();
+    for (int i = 0; i < TB_METER_DIMENSIONS; i++)
+        e->dimension[i] = text();
+    read_values(e);
+}
+
+static inline void read_percentile(void)
+{
+    m.in.percentile = true;
+    m.in.bandwidth.interval = (int)number();
+    read_values(&m.in.bandwidth);
+}
+
 static inline void read_tax(void)
 {
     if (m.in.n_tax == TB_BILL_TAXES_MAX) stop("too many", "taxes");
@@ -178,7 +269,8 @@ static const struct {
 } records[] = {
     {"month", read_month}, {"book", read_book},           {"part", read_part},
     {"bytes", read_bytes}, {"optimizer", read_optimizer}, {"balancer", read_balancer},
-    {"tax", read_tax},     {"contract", read_agreed},
+    {"meter", read_meter}, {"usage", read_usage},         {"samples", read_samples},
+    {"tax", read_tax},     {"contract", read_agreed},     {"percentile", read_percentile},
 };
 
 /* Reads a record of this name; false where it is none of them. */

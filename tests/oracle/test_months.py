@@ -426,7 +426,7 @@ def expected_of(m, account):
               fixed(amount, minor)]
              for kind, resource, region, quantity, exact, amount, _, _ in bill.lines]
     gaps = sorted([own(resource), what, str(quantity), unit]
-                  for (_, _, what, unit, _, resource), quantity in bill.gaps.items())
+                  for (_, _, resource, what, unit, _), quantity in bill.gaps.items())
     said = [record.split(" ") for record in bill.text().splitlines()]
     total = next(words for words in said if words[0] == "total")
     return {"currency": m["currency"], "lines": lines, "gaps": gaps,

@@ -145,6 +145,7 @@ def any_portfolio(rng):
 
 def one_month(rng, account, number, currency, books):
     m = any_month(rng)
+    m.update(meters=[], usage=[], samples=[], percentile=None)
     year, month = 1970 + number // 12, number % 12 + 1
     begin = calendar.timegm((year, month, 1, 0, 0, 0))
     end = calendar.timegm((year + (month == 12), month % 12 + 1, 1, 0, 0, 0))
@@ -335,9 +336,9 @@ def group_text(currency, fed):
 
 def gap_entries(f):
     """(what is shown, the whole key, quantity, whether it lacks a price today) in the bill's order."""
-    before = {(k[5], k[2], k[3]) for k in f.bills[0].gaps}
+    before = {(k[2], k[3], k[4]) for k in f.bills[0].gaps}
     for key, quantity in sorted(f.bills[1].gaps.items()):
-        yield key, quantity, (key[5], key[2], key[3]) in before
+        yield key, quantity, (key[2], key[3], key[4]) in before
 
 
 def unpriced_text(fed):
@@ -347,8 +348,8 @@ def unpriced_text(fed):
         bills += bool(f.bills[1].gaps)
         missed = False
         for key, quantity, before in gap_entries(f):
-            reason = key[4] if key[4].startswith(("Book", "The")) else (key[4], f.m["number"])
-            own = (f.m["account"], key[5], key[2], key[3], reason)
+            reason = key[5] if key[5].startswith(("Book", "The")) else (key[5], f.m["number"])
+            own = (f.m["account"], *key[2:5], reason)
             same = [e for e in entries if e["key"] == own]
             if same:
                 same[0]["quantity"] += quantity

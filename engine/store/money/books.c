@@ -139,17 +139,6 @@ void tb__read_books_free(struct tb__read_books *read)
     free(read);
 }
 
-/* from's canonical text has no allocator of its own: it was read by tb__stored_book. */
-static tb_code copy_book(const tb_book *from, tb_book *ret_book, tb_error *err)
-{
-    char *canonical = malloc(from->canonical_len + 1);
-    if (!canonical) return tb_no_memory(err);
-    memcpy(canonical, from->canonical, from->canonical_len + 1);
-    *ret_book = *from;
-    ret_book->canonical = canonical;
-    return TB_OK;
-}
-
 /* The place-th book of the list, which the row's first column has. */
 static tb_code read_book(tb_store *store, sqlite3_stmt *s, size_t place, tb_book *ret_book, tb_error *err)
 {
@@ -164,7 +153,7 @@ static tb_code read_book(tb_store *store, sqlite3_stmt *s, size_t place, tb_book
         tb_code code = tb__stored_book(s, 0, read, err);
         if (code) return code;
     }
-    return copy_book(read, ret_book, err);
+    return tb_book_copy(read, ret_book, err);
 }
 
 static tb_code books_until(tb_store *store, int64_t version, tb_book **ret_books, size_t *ret_n,
