@@ -28,7 +28,10 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_meters(d);
     if (!code) code = tb__bill_meter_minima(d);
     if (!code) code = tb__bill_discount(d);
+    const tb_decimal before = d->sum;
     if (!code) code = tb__bill_commit(d);
+    d->counted = d->sum;
+    if (!code && d->bare) code = tb_decimal_sub(d->sum, before, &d->commit, d->err);
     if (!code) code = tb__bill_minimum(d);
     if (!code) code = tb__bill_cap(d);
     return code;

@@ -52,6 +52,7 @@ typedef struct tb__draft {
     const tb_bill_input *in;
     bool bare;
     tb_decimal sum; /* bare: of the rounded lines so far */
+    tb_decimal counted, commit; /* bare: see tb_bill_counted */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;
