@@ -196,6 +196,15 @@ static tb_code say_late(judging *j, const tb_alert_state *last, tb_error *err)
     return code;
 }
 
+/* Whether the cap was raised since: the higher one has an alert of its own. */
+static bool is_lower(const tb_alert_state *last, const tb_alert_rule *rule)
+{
+    tb_decimal limit;
+    return last && rule->kind == TB_ALERT_CAP && last->kind == TB_ALERT_CAP &&
+           !tb_decimal_parse(last->limit, strlen(last->limit), TB_PRICE_SCALE_MAX, &limit, NULL) &&
+           tb_decimal_compare(limit, rule->limit) < 0;
+}
+
 static tb_code judge_rule(judging *j, size_t i, tb_error *err)
 {
     const tb_alert_rule *rule = &j->look.rules[i];
@@ -207,8 +216,8 @@ static tb_code judge_rule(judging *j, size_t i, tb_error *err)
     tb_code code = tb__alert_look_at(&j->look, i, &found, &data, err);
     if (!code && !found.breached && stands(last)) code = clear_alert(j, last, &data, err);
     const bool wanted = !code && found.breached &&
-                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)));
-    if (!code && found.breached && this_month && stands(last) && !last->raised[0] && j->messages)
+                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)) || is_lower(last, rule));
+    if (!code && !wanted && found.breached && this_month && stands(last) && !last->raised[0] && j->messages)
         code = say_late(j, last, err);
     if (wanted && stands(last)) code = clear_alert(j, last, NULL, err);
     if (wanted && !code) code = raise_alert(j, rule, last, &found, &data, err);
@@ -246,11 +255,22 @@ static tb_code add_unpriced(judging *j, tb_error *err)
     return code;
 }
 
+/* The contract's cap, as an alert. */
+static tb_code add_cap(judging *j, tb_error *err)
+{
+    tb_account_cap cap;
+    tb_code code = tb_store_account_cap(j->look.store, j->look.account, j->look.month, &cap, err);
+    if (!code && cap.action)
+        j->look.rules[j->look.n_rules++] = (tb_alert_rule){.id = TB_ALERT_CAP_ID, .kind = TB_ALERT_CAP, .limit = cap.amount};
+    return code;
+}
+
 static tb_code judge_account(judging *j, tb_error *err)
 {
     tb_store *store = j->look.store;
     tb_code code =
         tb_store_alert_rules(store, j->look.account, j->look.rules, &j->look.n_rules, err);
+    if (!code) code = add_cap(j, err);
     if (!code) code = tb_store_alerts_last(store, j->look.account, &j->last, &j->n_last, err);
     for (size_t i = 0; !code && i < j->look.n_rules; i++)
         code = judge_rule(j, i, err);
