@@ -147,8 +147,9 @@ static tb_code recurring_line(tb__draft *d, const tb_bill_fee *e, size_t n)
         if (!code)
             code = tb__line_units(d, e[i].part, e[i].credit ? -e[i].seconds : e[i].seconds, price, fee->amount);
         if (d->bare || code) continue;
-        if (d->n_rows == 1 || e[i].from_us < d->line->evidence.from_us) d->line->evidence.from_us = e[i].from_us;
-        if (e[i].to_us > d->line->evidence.to_us) d->line->evidence.to_us = e[i].to_us;
+        tb_evidence *service = &d->line->evidence;
+        if (service->to_us == 0 || e[i].from_us < service->from_us) service->from_us = e[i].from_us;
+        if (e[i].to_us > service->to_us) service->to_us = e[i].to_us;
     }
     if (!code) code = tb__line_place(d);
     if (!code) code = tb__prorate(d->rows, d->n_rows, e->whole, d->err);

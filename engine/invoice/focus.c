@@ -42,7 +42,8 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_METER] = {"Usage", "Usage-Based", "Metered Usage", "Other (Networking)", "Usage", NULL, 0, false, false},
     [TB_LINE_METER_MINIMUM] = {"Adjustment", "Recurring", "Metered Usage", "Other (Networking)", "Minimum", NULL, 0,
                                false, false},
-    [TB_LINE_FEE] = {"Purchase", "Recurring", "Recurring Fee", "Other (Networking)", "Fee", NULL, 0, false, false},
+    [TB_LINE_FEE] = {"Purchase", "Recurring", "Recurring Fee", "Other (Networking)", "Fee", "Months", 0, false,
+                     true},
     [TB_LINE_OPTIMIZER] = {"Purchase", "Recurring", "Optimizer", "Content Delivery", "Optimizer",
                            "Months", 0, true, true},
     [TB_LINE_BALANCER_FEE] = {"Purchase", "Recurring", "Load Balancer", "Application Networking",
@@ -139,14 +140,27 @@ static const tb_bill_item *metered(const charge *c)
     return c->origin == TB_LINE_METER || c->origin == TB_LINE_PERCENTILE ? c->line->item : NULL;
 }
 
+/* The item of a recurring fee. */
+static const tb_bill_item *fee_of(const charge *c)
+{
+    return c->origin == TB_LINE_FEE ? c->line->item : NULL;
+}
+
+/* Its years have no length in months: they are charged in seconds. */
+static bool is_yearly(const charge *c)
+{
+    return fee_of(c) && strcmp(fee_of(c)->per_unit, "year") == 0;
+}
+
 static tb_code find_quantity(charge *c, tb_error *err)
 {
     const tb_bill_item *item = metered(c);
+    const int64_t month = fee_of(c) ? tb_month_from_us(fee_of(c)->from_us) : c->month;
     tb_decimal quantity = tb_decimal_from_int(c->quantity);
-    int64_t days = tb_month_first_day(c->month + 1) - tb_month_first_day(c->month);
+    int64_t days = tb_month_first_day(month + 1) - tb_month_first_day(month);
     if (item && item->per)
         return tb_decimal_divide(quantity, 1, item->per, TB_PRORATE_SCALE, TB_HALF_UP, &c->quantity_priced, err);
-    if (!c->shape->monthly)
+    if (!c->shape->monthly || is_yearly(c))
         return tb_decimal_shift(quantity, c->shape->places, &c->quantity_priced, err);
     return tb_decimal_divide(quantity, 1, days * 86400, TB_PRORATE_SCALE, TB_HALF_UP,
                              &c->quantity_priced, err);
@@ -169,7 +183,7 @@ static void find_price(charge *c)
     const shape *as = c->shape;
     const tb_bill_item *item = metered(c);
     tb_decimal product, list, list_price;
-    if ((!as->unit && !item) || !c->tier || c->tier->by_block) return;
+    if ((!as->unit && !item) || !c->tier || c->tier->by_block || is_yearly(c)) return;
     if (tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, NULL) ||
         tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, NULL))
         return;
@@ -199,7 +213,7 @@ static tb_code find_prices(charge *c, tb_error *err)
     if (code) return code;
     c->list = c->contracted;
     find_price(c);
-    if (!c->one_price && (c->shape->unit || metered(c)) && !c->correction) price_by_lump(c);
+    if (!c->one_price && (c->shape->unit || metered(c)) && !is_yearly(c) && !c->correction) price_by_lump(c);
     return TB_OK;
 }
 
@@ -252,8 +266,8 @@ static void put_period(const charge *c, tb_buf *out)
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
     tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);
-    tb__csv_time(out, tb_month_start_us(c->month + 1));
-    tb__csv_time(out, tb_month_start_us(c->month));
+    tb__csv_time(out, fee_of(c) ? fee_of(c)->to_us : tb_month_start_us(c->month + 1));
+    tb__csv_time(out, fee_of(c) ? fee_of(c)->from_us : tb_month_start_us(c->month));
 }
 
 /* The account's name, or its number where that is not known. */
@@ -331,6 +345,7 @@ static void put_costs(const charge *c, tb_buf *out)
         return;
     }
     tb__csv_plain(out, c->lump           ? "Units"
+                       : is_yearly(c)   ? "Seconds"
                        : c->shape->unit ? c->shape->unit
                                         : unit_name(c->origin));
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tollbook/calendar.h"
+
 #include "invoice/prices.h"
 #include "invoice/text.h"
 
@@ -116,6 +118,27 @@ const char *tb__line_words(tb__maker *m, size_t i)
     return tb__maker_text(m);
 }
 
+int64_t tb__line_month(const tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    if (tb__line_origin(m->s, i) != TB_LINE_FEE || !line->item) return line->period_month;
+    return strcmp(line->item->per_unit, "year") == 0 ? INT64_MIN : tb_month_from_us(line->item->from_us);
+}
+
+/* When a fee's service is: "May 2026", "16 May 2026 – 31 May 2026". */
+static const char *service_text(tb__maker *m, const tb_bill_item *item)
+{
+    const int64_t month = tb_month_from_us(item->from_us);
+    if (item->from_us == tb_month_start_us(month) && item->to_us == tb_month_start_us(month + 1)) {
+        tb__add_month(&m->out, m->language, month);
+    } else {
+        tb__add_day(&m->out, m->language, tb_day_from_us(item->from_us));
+        tb_buf_str(&m->out, " \u2013 ");
+        tb__add_day(&m->out, m->language, tb_day_from_us(item->to_us - 1));
+    }
+    return tb__maker_text(m);
+}
+
 static const char *with_id(tb__maker *m, tb__word word, int64_t id)
 {
     return tb__maker_filled(m, word, tb__maker_i64(m, id));
@@ -183,6 +206,10 @@ static const char *price_text(tb__maker *m, size_t i, const tb_bill_tier *tier)
         tb__add_figure(&m->out, m->language, tier->price);
         tb_buf_fmt(&m->out, " %s ", m->s->currency);
         tb__add_word(&m->out, m->language, TB__WORD_PER_BLOCK);
+    } else if (tb__line_month(m, i) == INT64_MIN) {
+        tb__add_figure(&m->out, m->language, tier->price);
+        tb_buf_fmt(&m->out, " %s ", m->s->currency);
+        tb__add_word(&m->out, m->language, TB__WORD_PER_YEAR);
     } else if (item) {
         tb__add_item_price(&m->out, m->language, item, tier->price, m->s->currency);
     } else {
@@ -211,7 +238,7 @@ static const char *quantity_text(tb__maker *m, size_t i, tb_i128 units)
     const tb_bill_item *item = meter_item(m, i);
     tb__maker_keep(m, item ? tb__add_item_quantity(&m->out, m->language, item, units, m->err)
                            : tb__add_quantity(&m->out, m->language, tb__line_origin(m->s, i), units,
-                                              m->s->bill->lines[i].period_month, m->err));
+                                              tb__line_month(m, i), m->err));
     return tb__maker_text(m);
 }
 
@@ -437,7 +464,8 @@ static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
     const char *owner = owner_text(m, i);
     const tb_bill_line *line = &m->s->bill->lines[i];
     const bool rate = line->item && strcmp(line->item->per_unit, "Mbps") == 0 && line->evidence.hash[0];
-    const char *list = rate ? interval_text(m, line) : one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
+    const bool fee = tb__line_origin(m->s, i) == TB_LINE_FEE && line->item;
+    const char *list = rate ? interval_text(m, line) : fee ? service_text(m, line->item) : one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
     if (tb__line_origin(m->s, i) == TB_LINE_MINIMUM)
         return tb__maker_word(m, TB__WORD_MINIMUM_NOTE);
     if (!owner || !list) return owner ? owner : list;

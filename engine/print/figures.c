@@ -201,13 +201,14 @@ static tb_code add_duration(tb_buf *out, tb__language language, tb_i128 seconds,
     return code;
 }
 
-/* "17 days of 31" */
+/* "17 days of 31"; of a year, month INT64_MIN, "17 days" */
 static tb_code add_days_of(tb_buf *out, tb__language language, tb_i128 seconds, int64_t month,
                            tb_error *err)
 {
-    const int64_t days = tb_month_first_day(month + 1) - tb_month_first_day(month);
+    const bool yearly = month == INT64_MIN;
+    const int64_t days = yearly ? 0 : tb_month_first_day(month + 1) - tb_month_first_day(month);
     bool one = false;
-    if (clock_unit_of(seconds)->seconds != 86400) return add_duration(out, language, seconds, err);
+    if (yearly || clock_unit_of(seconds)->seconds != 86400) return add_duration(out, language, seconds, err);
     tb_code code = add_ratio(out, language, seconds, 86400, &one, err);
     tb_buf_str(out, " ");
     tb__add_word(out, language, one ? TB__WORD_DAY_OF : TB__WORD_DAYS_OF);

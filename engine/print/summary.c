@@ -55,7 +55,7 @@ static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product 
     if (!p->summed || (seconds && p->n > 1) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
     const bool metered = item && (kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE);
     tb__maker_keep(m, metered ? tb__add_item_quantity(&m->out, m->language, item, p->quantity, m->err)
-                              : tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month, m->err));
+                              : tb__add_quantity(&m->out, m->language, kind, p->quantity, tb__line_month(m, p->line), m->err));
     return tb__maker_text(m);
 }
 

@@ -123,6 +123,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(PER_GB, "per GB", "je GB")                                                                   \
     X(PER_MILLION, "per million requests", "je Mio. Anfragen")                                     \
     X(PER_MONTH, "per month", "je Monat")                                                          \
+    X(PER_YEAR, "per year", "je Jahr")                                                             \
     X(PER_BLOCK, "per block", "je Block")                                                          \
     X(PER, "per %s", "je %s")                                                                      \
     X(INTERVAL, "billed interval: %s to %s", "berechnetes Intervall: %s bis %s")                                                          \

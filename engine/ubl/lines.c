@@ -113,6 +113,25 @@ static void add_tier(tb__ubl *u, const tb__ubl_row *row)
     tb_buf_str(&u->words, ". ");
 }
 
+/* A day, "2026-05-01". */
+static void add_day(tb__ubl *u, int64_t us)
+{
+    char text[21] = "";
+    tb_time_format(us, text);
+    tb_buf_add(&u->words, text, 10);
+}
+
+/* When a fee's service is. A period of its own would have to lie within the document's, and a coming month does not. */
+static void add_service(tb__ubl *u, size_t line)
+{
+    const tb_bill_item *item = u->s->bill->lines[line].item;
+    if (tb__line_origin(u->s, line) != TB_LINE_FEE || !item) return;
+    tb_buf_str(&u->words, ", ");
+    add_day(u, item->from_us);
+    tb_buf_str(&u->words, " to ");
+    add_day(u, item->to_us - 1);
+}
+
 /* Details beyond the name: the object's number, the corrected document, the stretch of the tiers. */
 static void put_description(tb__ubl *u, const tb__ubl_row *row)
 {
@@ -124,6 +143,7 @@ static void put_description(tb__ubl *u, const tb__ubl_row *row)
         tb_buf_fmt(&u->words, "zone %" PRId64, row->share->zone);
     else
         tb__add_resource(&u->words, line->resource);
+    if (row->line < u->s->bill->n_lines) add_service(u, row->line);
     tb__xml_text(&u->xml, "cbc:Description", tb__ubl_words(u));
 }
 

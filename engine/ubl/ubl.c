@@ -252,7 +252,7 @@ static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
     tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});
     if (percent)
         tb__ubl_money(u, "cbc:BaseAmount",
-                      (tb_decimal){line->tiers[0].to, u->s->bill->minor_digits});
+                      (tb_decimal){line->tiers[0].to < 0 ? -line->tiers[0].to : line->tiers[0].to, u->s->bill->minor_digits});
     tb__ubl_category(u, "cac:TaxCategory", tb__tax_of(u->s, i), false);
     tb__xml_close(x);
 }

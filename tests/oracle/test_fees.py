@@ -169,9 +169,9 @@ class Twin:
         terms, lines = self.books.fees[fee.name], {}
         by_month = self.monthly if terms["every"] == "month" else self.yearly
         by_month(fee, month, terms, lines)
-        return {key: value for key, value in lines.items() if value is not None}
+        return lines
 
-    def put(self, lines, period, charged, credited, any_charged=True):
+    def put(self, lines, period, charged, credited):
         if charged:
             lines[period[0], False] = lines.get((period[0], False), 0) + charged
         if credited:
@@ -207,6 +207,8 @@ class Twin:
                 if year[0] >= last or (over is not None and year[0] >= over):
                     break
                 if terms["timing"] == "advance":
+                    if year[1] <= first:
+                        continue
                     begins = year[0] >= first
                     key = (spells[0][0], spells[0][2], year[0])
                     price = fee.billed.setdefault(key, self.price(fee, month)) if begins else fee.billed[key]
@@ -320,7 +322,7 @@ class History:
             wanted = {}
             for (resource, name, period, credit), exact in lines.items():
                 wanted.setdefault((resource, name, credit), []).append((exact, rounded(exact, 2)))
-            assert shown.keys() == wanted.keys(), (a, month, shown, wanted)
+            assert shown.keys() == wanted.keys(), (a, month, {k: v for k, v in (*shown.items(), *wanted.items()) if (k in shown) != (k in wanted)})
             for key in wanted:
                 pairs = list(zip(sorted(shown[key]), sorted(wanted[key])))
                 assert len(shown[key]) == len(wanted[key]), (a, month, key, shown[key], wanted[key])

@@ -124,6 +124,19 @@ START_TEST(a_fee_in_arrears_is_billed_for_its_seconds)
 }
 END_TEST
 
+START_TEST(other_declarations_do_not_cut_a_fee)
+{
+    fixture f;
+    begin(&f);
+    declare(&f, "2027-03-16T12:00:00Z", "\"shield\"", NULL);
+    declare(&f, "2027-03-20T00:00:00Z", "\"shield\",\"ip\"", NULL);
+    declare(&f, "2027-03-25T00:00:00Z", "\"shield\"", NULL);
+    ck_assert_str_eq(lines(&f, "2027-03"), "account:1 ip 2027-03-20..2027-03-25 432000 0.483870967741935484 0.48\n"
+                                           "account:1 shield 2027-03-16..2027-04-01 1339200 4.75 4.75\n");
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(each_book_prices_its_part_of_a_month)
 {
     fixture f;
@@ -366,6 +379,7 @@ int main(void)
     Suite *suite = suite_create("fees");
     TCase *t = tcase_create("fees");
     tcase_add_test(t, a_fee_in_arrears_is_billed_for_its_seconds);
+    tcase_add_test(t, other_declarations_do_not_cut_a_fee);
     tcase_add_test(t, each_book_prices_its_part_of_a_month);
     tcase_add_test(t, a_fee_in_advance_bills_the_coming_month_and_gives_back_what_has_ended);
     tcase_add_test(t, what_was_billed_in_advance_keeps_its_price);

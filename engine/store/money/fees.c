@@ -285,9 +285,15 @@ static tb_code make_fee(tb__fee_month *m, const tb__fee_spell *spells, size_t n,
                .month = {tb_month_start_us(m->month), tb_month_start_us(m->month + 1)}};
     stretch *list = malloc(n * sizeof *list);
     if (!list) return tb_no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        if (spells[i].from_us < tb__earlier(spells[i].to_us, m->until_us))
-            list[o.n++] = (stretch){spells[i].from_us, spells[i].to_us, spells[i].of.quantity};
+    for (size_t i = 0; i < n; i++) {
+        const stretch s = {spells[i].from_us, spells[i].to_us, spells[i].of.quantity};
+        stretch *last = o.n ? &list[o.n - 1] : NULL;
+        if (s.from_us >= tb__earlier(s.to_us, m->until_us)) continue;
+        if (last && last->to_us == s.from_us && last->quantity == s.quantity)
+            last->to_us = s.to_us;
+        else
+            list[o.n++] = s;
+    }
     o.list = list;
     const priced now = newest_price(b->parts, b->n_parts, o.of->id);
     tb_code code = now.fee && now.fee->yearly ? make_years(&o, &now) : make_month(&o, &now);
