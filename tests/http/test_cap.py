@@ -47,7 +47,7 @@ class Cap(unittest.TestCase):
         answer = self.server.get(LOGS, "other")
         self.assertEqual(answer.status, 200 if shown else 403)
         if not shown:
-            self.assertIn("cap of its contract", answer.text())
+            self.assertIn("cap of its contract", answer.body.decode())
         return shown, self.server.get("/billing", "other").json()["ThisMonthCharges"]
 
     def test_zones_are_disabled_until_the_months_end_or_a_higher_cap(self):
