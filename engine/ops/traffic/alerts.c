@@ -31,7 +31,7 @@ struct tb_alert_watch {
     looks before, now;
     size_t at; /* in before */
     int64_t account; /* the last that was looked at */
-    bool all;
+    bool all, caps;  /* caps: and nothing else */
 };
 
 tb_alert_watch *tb_alert_watch_new(void)
@@ -59,6 +59,11 @@ void tb_alert_watch_free(tb_alert_watch *w)
     free(w->before.list);
     free(w->now.list);
     free(w);
+}
+
+void tb_alert_watch_caps(tb_alert_watch *w)
+{
+    w->caps = true;
 }
 
 void tb_alert_watch_begin(tb_alert_watch *w, bool all)
@@ -135,6 +140,7 @@ typedef struct judging {
     tb_alert_state *last;
     size_t n_last;
     bool messages; /* are wanted */
+    bool caps;     /* alone */
     tb_alert_changes *changes;
 } judging;
 
@@ -240,7 +246,7 @@ static tb_code clear_removed(judging *j, tb_error *err)
     tb_buf_init(&data, TB_MESSAGE_MAX, NULL);
     tb_buf_str(&data, ",\"removed\":true");
     for (size_t i = 0; !code && i < j->n_last; i++)
-        if (stands(&j->last[i]) && !is_declared(j, j->last[i].alert))
+        if (stands(&j->last[i]) && (!j->caps || j->last[i].kind == TB_ALERT_CAP) && !is_declared(j, j->last[i].alert))
             code = clear_alert(j, &j->last[i], &data, err);
     tb_buf_release(&data);
     return code;
@@ -268,8 +274,7 @@ static tb_code add_cap(judging *j, tb_error *err)
 static tb_code judge_account(judging *j, tb_error *err)
 {
     tb_store *store = j->look.store;
-    tb_code code =
-        tb_store_alert_rules(store, j->look.account, j->look.rules, &j->look.n_rules, err);
+    tb_code code = j->caps ? TB_OK : tb_store_alert_rules(store, j->look.account, j->look.rules, &j->look.n_rules, err);
     if (!code) code = add_cap(j, err);
     if (!code) code = tb_store_alerts_last(store, j->look.account, &j->last, &j->n_last, err);
     for (size_t i = 0; !code && i < j->look.n_rules; i++)
@@ -337,6 +342,7 @@ static tb_code look_at_some(tb_store *store, tb_alert_watch *w, const int64_t *a
         judging j = {.look = {.store = store, .books = &books, .account = accounts[i],
                               .now_us = now_us, .month = tb_month_from_us(now_us)},
                      .messages = messages,
+                     .caps = w->caps,
                      .changes = changes};
         code = look_at_account(w, &j, say, ctx, err);
         w->account = accounts[i];
