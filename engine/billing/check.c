@@ -229,8 +229,17 @@ static tb_code check_contract(tb__draft *d)
         return tb_fail(d->err, TB_E_VALIDATION, "contract",
                        "Its discount is 0 to 100 percent, with %d digits after the point.",
                        TB_CONTRACT_PERCENT_SCALE);
-    if (tb_decimal_sign(c->minimum) < 0 || tb_decimal_sign(c->commit) < 0)
-        return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    bool negative = tb_decimal_sign(c->minimum) < 0 || tb_decimal_sign(c->cap) < 0;
+    for (size_t i = 0; i < c->n_commits; i++)
+        negative |= tb_decimal_sign(c->commits[i].amount) < 0;
+    if (negative) return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    int64_t months[TB_BILL_EARLIER_MAX];
+    const size_t n = d->in->running ? 0 : tb_bill_earlier_months(c, d->in->month, months);
+    bool same = d->in->n_earlier == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = d->in->earlier[i].month == months[i];
+    if (!same)
+        return tb_fail(d->err, TB_E_VALIDATION, "earlier", "They are not the months that the month's commit counts.");
     return TB_OK;
 }
 

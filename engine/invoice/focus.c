@@ -44,8 +44,6 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
                                false, false},
     [TB_LINE_FEE] = {"Purchase", "Recurring", "Recurring Fee", "Other (Networking)", "Fee", "Months", 0, false,
                      true},
-    [TB_LINE_CAP] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery", "Spending Cap", NULL, 0,
-                     false, false},
     [TB_LINE_OPTIMIZER] = {"Purchase", "Recurring", "Optimizer", "Content Delivery", "Optimizer",
                            "Months", 0, true, true},
     [TB_LINE_BALANCER_FEE] = {"Purchase", "Recurring", "Load Balancer", "Application Networking",
@@ -59,6 +57,8 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
                         "Monthly Commit", NULL, 0, false, false},
     [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
                          "Monthly Minimum", NULL, 0, false, false},
+    [TB_LINE_CAP] = {"Adjustment", "One-Time", "Content Delivery Network", "Content Delivery",
+                     "Spending Cap", NULL, 0, false, false},
     [TB_LINE_CHARGE] = {"Purchase", "One-Time", "Content Delivery Network", "Content Delivery",
                         "One-off Charge", "Charges", 0, false, false},
     [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",
@@ -223,6 +223,12 @@ static const tb_zone_name *zone_of(const charge *c)
     return zone && zone->name && *zone->name ? zone : NULL;
 }
 
+/* A meter's line over all resources of the account: the meter's name says it. */
+static bool of_all(const charge *c)
+{
+    return strncmp(c->resource, "meter:", 6) == 0;
+}
+
 static void put_text_of(const charge *c, tb_buf *out)
 {
     char text[1024];
@@ -231,10 +237,10 @@ static void put_text_of(const charge *c, tb_buf *out)
     tb_buf_str(&words, tb__line_title(c->s, c->index));
     const char *note = tb_line_note(c->s, c->index);
     if (note) tb_buf_fmt(&words, " (%s)", note);
-    tb_buf_str(&words, ", ");
+    if (!of_all(c)) tb_buf_str(&words, ", ");
     if (zone_of(c))
         tb_buf_str(&words, zone_of(c)->name);
-    else
+    else if (!of_all(c))
         tb__add_resource(&words, c->resource);
     if (c->line->region[0]) {
         tb_buf_str(&words, ", ");
@@ -374,12 +380,12 @@ static void put_sku(const charge *c, tb_buf *out)
     tb__csv_text(out, text);
 }
 
-/* An account is not a resource. The name column is set if the resource has a name. */
+/* An account is not a resource, nor is a meter. The name column is set if the resource has a name. */
 static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
     const int type = colon ? (int)(colon - c->resource) : 0;
-    if (strncmp(c->resource, "account:", 8) == 0) {
+    if (strncmp(c->resource, "account:", 8) == 0 || of_all(c)) {
         tb__csv_plain(out, ",,");
         return;
     }

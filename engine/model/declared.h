@@ -62,9 +62,10 @@ typedef struct tb__tax {
 bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__TAXES_MAX],
                       size_t *ret_n, tb__fault *fault);
 
-/* An account's `contract`: {"book", "discount_percent", "minimum_monthly", "commit": {"monthly", "from",
- * "to"}}, each key optional but a commit's amount. Amounts are such as 10^18 units fit a decimal at, as a
- * price book's are. */
+/* An account's `contract`: {"book", "discount_percent", "minimum_monthly", "commit", "cap": {"monthly", "action"},
+ * "bandwidth"}, each key optional. A commit is {"amount", "every", "from", "to", "rollover"}, {"monthly", "from", "to"},
+ * or a list of these in which each begins in the month after the one before ends. Amounts are such as 10^18 units fit a
+ * decimal at, as a price book's are. */
 bool tb__declared_contract(const tb__document *doc, uint32_t value, tb_contract *ret,
                            tb__fault *fault);
 

@@ -116,6 +116,10 @@ static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last
     tb__add_i128(&m->out, tier->from);
     tb_buf_str(&m->out, " \u2026 ");
     tb__add_i128(&m->out, tier->to);
+    if (item && tier->by_block) {
+        tb_buf_str(&m->out, ", ");
+        tb__add_i128(&m->out, tier->blocks);
+    }
     tb_buf_str(&m->out, " \u00d7 ");
     tb__add_decimal(&m->out, tier->price);
     if (item && item->per && !tier->by_block) {

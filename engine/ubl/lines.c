@@ -42,8 +42,10 @@ static void put_item_name(tb__ubl *u, const tb__ubl_row *row)
         tb_buf_str(&u->words, "No usage in this month");
     } else {
         tb_buf_str(&u->words, tb__line_title(u->s, row->line));
-        tb_buf_str(&u->words, ", ");
-        add_thing(u, line, row);
+        if (strncmp(line->resource, "meter:", 6) != 0) { /* the meter's name says it */
+            tb_buf_str(&u->words, ", ");
+            add_thing(u, line, row);
+        }
         if (line->region[0]) tb_buf_fmt(&u->words, ", %s", line->region);
     }
     tb__xml_text(&u->xml, "cbc:Name", tb__ubl_words(u));

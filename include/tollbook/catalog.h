@@ -130,10 +130,23 @@ TB_MUST_USE tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *r
 void tb_catalog_release(tb_catalog *catalog);
 
 /* The contract of an account, in addition to its price book: a book of its own, a percentage off, a minimum of its
- * own, a monthly commit. Part of the account's declaration (docs/catalogue.md); bill.h describes its effect on a
- * bill. A month is billed by the contract in force at the start of its last hour. */
+ * own, commits, a cap. Part of the account's declaration (docs/catalogue.md); bill.h describes its effect on a bill. A
+ * month is billed by the contract in force at the start of its last hour. */
 
 #define TB_CONTRACT_PERCENT_SCALE 4 /* digits after the point of its percentage, at most */
+#define TB_COMMITS_MAX            24 /* of a contract */
+
+/* What is paid at least in each period from its first month to its last. */
+typedef struct tb_commit {
+    tb_decimal amount; /* of a period */
+    int months;        /* of a period: 1, 3 or 12 */
+    bool rollover;     /* what a period's true-up paid counts as use of the next period */
+    /* Months since January 1970, both within. INT64_MIN, as declared: from the month in which the account
+     * was first declared (a bill's input has that one), under a scenario always. INT64_MAX: no end. */
+    int64_t from, to;
+} tb_commit;
+
+typedef enum tb_cap_action { TB_CAP_NONE, TB_CAP_ALERT, TB_CAP_DISABLE } tb_cap_action;
 
 /* All zeros: no contract. */
 typedef struct tb_contract {
@@ -141,12 +154,22 @@ typedef struct tb_contract {
     tb_decimal discount; /* percent of the month's usage and fees, 0 to 100 */
     bool own_minimum;    /* minimum is set; else the book's counts */
     tb_decimal minimum;  /* a month */
-    bool committed;      /* the three below are set */
-    tb_decimal commit;   /* a month */
-    /* Months since January 1970, both within. INT64_MIN, as declared: from the month in which the account
-     * was first declared (a bill's input has that one), under a scenario always. INT64_MAX: no end. */
-    int64_t commit_from, commit_to;
+    tb_commit commits[TB_COMMITS_MAX]; /* ascending; each begins in the month after the one before ends */
+    size_t n_commits;
+    tb_cap_action cap_action; /* TB_CAP_NONE: no cap */
+    tb_decimal cap;           /* net charges of a month */
+    bool percentile;          /* bandwidth is billed at the book's percentile, not by bytes */
 } tb_contract;
+
+/* A period of a commit: full, or cut by its commit's end. */
+typedef struct tb_commit_period {
+    const tb_commit *commit;
+    int64_t first, last; /* months */
+    bool carries; /* the period before it ends right before it and rolls over */
+} tb_commit_period;
+/* The period that a month is in; false: it is in none. Periods count from their commit's first month, those of a commit
+ * without one from January. */
+bool tb_contract_period(const tb_contract *contract, int64_t month, tb_commit_period *ret_period);
 
 /* Alerts as the catalogue declares them for an account: a threshold on its money, usage, balance or traffic. Raised
  * alerts: alertstore.h; their evaluation: alerts.h. */
@@ -156,7 +179,8 @@ typedef struct tb_contract {
     X(FORECAST, "forecast")           /* forecast gross charges of the running month */            \
     X(USAGE, "usage")                 /* bytes of the running month so far */                      \
     X(BALANCE, "balance")             /* the ledger's, below the threshold */                      \
-    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */
+    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */    \
+    X(CAP, "cap") /* net charges of the running month so far: the contract's cap declares it */
 typedef enum tb_alert_kind {
 #define TB_X(e, name) TB_ALERT_##e,
     TB_ALERT_KINDS(TB_X)
@@ -165,10 +189,11 @@ typedef enum tb_alert_kind {
 } tb_alert_kind;
 const char *tb_alert_kind_name(tb_alert_kind kind);
 
-#define TB_ALERTS_MAX   32 /* of an account */
+#define TB_ALERTS_MAX   32 /* of an account, beside that of its cap */
+#define TB_ALERT_CAP_ID "contract:cap" /* no declared alert can have this id */
 #define TB_ALERT_ID_MAX 64 /* bytes */
 
-/* limit: `above`, for BALANCE `below`. Amounts are of the account's currency, usage is in bytes, and an
+/* limit: `above`, for BALANCE `below`, for CAP `at`. Amounts are of the account's currency, usage is in bytes, and an
  * anomaly's is how many times the usual. probability: of FORECAST, between 0 and 1. */
 typedef struct tb_alert_rule {
     char id[TB_ALERT_ID_MAX + 1];

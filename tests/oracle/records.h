@@ -256,10 +256,11 @@ static inline void read_agreed(void)
     c->own_minimum = *minimum != '-';
     if (c->own_minimum) c->minimum = decimal(minimum);
     const char *commit = word();
-    c->committed = *commit != '-';
-    if (c->committed) c->commit = decimal(commit);
-    c->commit_from = number();
-    c->commit_to = number();
+    c->n_commits = *commit != '-';
+    c->commits[0] = (tb_commit){.months = 1};
+    if (c->n_commits) c->commits[0].amount = decimal(commit);
+    c->commits[0].from = number();
+    c->commits[0].to = number();
 }
 
 static const struct {

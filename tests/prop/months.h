@@ -261,10 +261,12 @@ static inline void any_contract(tb_contract *c)
     c->discount = one_in(3) ? TB_DECIMAL_ZERO : (tb_decimal){below(1000001), 4};
     c->own_minimum = one_in(3);
     if (c->own_minimum) c->minimum = (tb_decimal){below(100000), 2};
-    c->committed = one_in(2);
-    if (c->committed) c->commit = (tb_decimal){below(one_in(2) ? 100000 : INT64_C(1000000000000)), 3};
-    c->commit_from = MONTH - below(2);
-    c->commit_to = MONTH + below(3) - 1;
+    tb_commit *commit = &c->commits[0];
+    commit->months = 1;
+    c->n_commits = one_in(2);
+    if (c->n_commits) commit->amount = (tb_decimal){below(one_in(2) ? 100000 : INT64_C(1000000000000)), 3};
+    commit->from = MONTH - below(2);
+    commit->to = MONTH + below(3) - 1;
 }
 
 static inline void any_month(month *m)

@@ -924,11 +924,11 @@ END_TEST
 
 static void agree(const char *discount, const char *minimum, const char *commit)
 {
-    in.contract = (tb_contract){.discount = dec(discount), .commit_from = MONTH, .commit_to = MONTH};
+    in.contract = (tb_contract){.discount = dec(discount)};
     in.contract.own_minimum = minimum != NULL;
     if (minimum) in.contract.minimum = dec(minimum);
-    in.contract.committed = commit != NULL;
-    if (commit) in.contract.commit = dec(commit);
+    in.contract.n_commits = commit != NULL;
+    if (commit) in.contract.commits[0] = (tb_commit){dec(commit), 1, false, MONTH, MONTH};
 }
 
 START_TEST(a_contract_s_discount_is_on_rounded_lines_and_rounded_once)
@@ -959,10 +959,10 @@ START_TEST(a_commit_takes_what_is_paid_and_a_minimum_what_is_left)
     in.active_zone = false; /* a commit is owed by itself */
     rate();
     ck_assert_uint_eq(bill.n_lines, 3);
-    in.contract.commit_to = MONTH - 1;
+    in.contract.commits[0].to = MONTH - 1;
     rate();
     ck_assert_uint_eq(bill.n_lines, 2);
-    in.contract.commit_to = MONTH;
+    in.contract.commits[0].to = MONTH;
     in.running = in.active_zone = true;
     rate();
     ck_assert_uint_eq(bill.n_lines, 2);

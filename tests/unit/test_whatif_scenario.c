@@ -85,16 +85,16 @@ START_TEST(contracts_are_read_as_a_catalogue_has_them)
     take("{\"scenario\":\"x\",\"contract\":{},\"contracts\":{\"12\":{\"discount_percent\":\"5.50\"},"
          "\"3\":{\"book\":\"own\",\"minimum_monthly\":0,\"commit\":{\"monthly\":1000,\"from\":"
          "\"2026-01\",\"to\":\"2026-12\"}}}}");
-    ck_assert(s.has_contract && !s.contract.committed && !s.contract.own_minimum);
+    ck_assert(s.has_contract && !s.contract.n_commits && !s.contract.own_minimum);
     ck_assert_uint_eq(s.n_contracts, 2);
     const tb_contract *c = &s.contracts[0].contract, *d = &s.contracts[1].contract;
     ck_assert_int_eq(s.contracts[0].account, 3);
     ck_assert_str_eq(c->book, "own");
     ck_assert(c->own_minimum && tb_decimal_sign(c->minimum) == 0);
-    ck_assert(c->committed && tb_decimal_compare(c->commit, tb_decimal_from_int(1000)) == 0);
-    ck_assert(c->commit_from == 672 && c->commit_to == 683);
+    ck_assert(c->n_commits == 1 && tb_decimal_compare(c->commits[0].amount, tb_decimal_from_int(1000)) == 0);
+    ck_assert(c->commits[0].from == 672 && c->commits[0].to == 683);
     ck_assert_int_eq(s.contracts[1].account, 12);
-    ck_assert(d->discount.mantissa == 55 && d->discount.scale == 1 && !d->committed);
+    ck_assert(d->discount.mantissa == 55 && d->discount.scale == 1 && !d->n_commits);
 }
 END_TEST
 

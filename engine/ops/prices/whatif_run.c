@@ -13,9 +13,8 @@
 
 static bool holds_something(const tb_bill_input *in)
 {
-    const tb_contract *c = &in->contract;
-    return in->n_bytes + in->n_optimizers + in->n_balancers > 0 ||
-           (c->committed && c->commit_from <= in->month && in->month <= c->commit_to);
+    tb_commit_period p;
+    return in->n_bytes + in->n_optimizers + in->n_balancers > 0 || tb_contract_period(&in->contract, in->month, &p);
 }
 
 /* Which account's month failed, where the message does not say so. */

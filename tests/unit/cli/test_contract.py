@@ -362,9 +362,35 @@ class Contract(Case):
                 ({"commit": {"monthly": "1", "from": "2026-13"}}, "accounts[0].contract.commit.from"),
                 ({"commit": {"monthly": "1", "from": "2026-02", "to": "2026-01"}},
                  "accounts[0].contract.commit.to"),
-                ({"commit": {"monthly": "1", "until": "x"}}, "accounts[0].contract.commit.until")):
+                ({"commit": {"monthly": "1", "until": "x"}}, "accounts[0].contract.commit.until"),
+                ({"commit": {"amount": "1"}}, "accounts[0].contract.commit.every"),
+                ({"commit": {"every": "year"}}, "accounts[0].contract.commit.amount"),
+                ({"commit": {"amount": "1", "every": "week"}}, "one of month, quarter and year"),
+                ({"commit": {"monthly": "1", "every": "month"}}, "left out beside monthly"),
+                ({"commit": {"monthly": "1", "amount": "1", "every": "month"}}, "left out beside monthly"),
+                ({"commit": {"amount": "-1", "every": "month"}}, "accounts[0].contract.commit.amount"),
+                ({"commit": {"amount": "1", "every": "year", "rollover": 1}}, "accounts[0].contract.commit.rollover"),
+                ({"commit": []}, "a list of at least one commit"),
+                ({"commit": [{"monthly": "1"}] * 25}, "accounts[0].contract.commit[1].from"),
+                ({"commit": [{"monthly": "1", "to": "2026-03"}, {"monthly": "2", "from": "2026-05"}]},
+                 "accounts[0].contract.commit[1].from: Must be the month after"),
+                ({"commit": [{"monthly": "1", "from": "2026-01"}, {"monthly": "2", "from": "2026-01"}]},
+                 "accounts[0].contract.commit[1].from: Must be the month after"),
+                ({"commit": [{"monthly": "1", "from": f"2026-{m:02}"} for m in range(1, 13)] +
+                            [{"monthly": "1", "from": f"2027-{m:02}"} for m in range(1, 13)] +
+                            [{"monthly": "1", "from": "2028-01"}]}, "accounts[0].contract.commit: Must be at most 24"),
+                ({"commit": [{"monthly": "1", "to": "2026-03"}, {"amount": "2"}]}, "accounts[0].contract.commit[1].every"),
+                ({"cap": 5}, "accounts[0].contract.cap"),
+                ({"cap": {"monthly": "5"}}, "accounts[0].contract.cap.action"),
+                ({"cap": {"action": "alert"}}, "accounts[0].contract.cap.monthly"),
+                ({"cap": {"monthly": "5", "action": "stop"}}, "alert or disable"),
+                ({"bandwidth": "bytes"}, "accounts[0].contract.bandwidth: Must be percentile")):
             self.assertIn(said, self.declare(contract, status=2).err)
-        for contract in ({}, {"discount_percent": 5.25, "commit": {"monthly": 1}}):
+        for contract in ({}, {"discount_percent": 5.25, "commit": {"monthly": 1}},
+                         {"commit": {"amount": 1, "every": "quarter", "rollover": True}, "bandwidth": "percentile"},
+                         {"commit": [{"monthly": "1", "to": "2026-03"}, {"amount": "2", "every": "year"}]},
+                         {"commit": [{"monthly": "1"}, {"amount": "2", "every": "year", "from": "2026-03"}]},
+                         {"cap": {"monthly": "5.5", "action": "disable"}}):
             self.declare(contract)
 
 

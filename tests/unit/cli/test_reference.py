@@ -115,15 +115,15 @@ def catalogue_tables():
     known["accounts/2"] = {name: False for name in discounts}
     named = {table: re.findall(r'\{"(\w+)", \w+\}', re.search(
         rf"{table}\[\] = \{{(.*?)\}};", (SOURCE / "engine/model/contract.c").read_text(), re.S).group(1))
-        for table in ("contract_rules", "commit_rules")}
+        for table in ("contract_rules", "commit_rules", "cap_rules")}
     meters = re.findall(r'\{"(\w+)", \w+\}', c_table("engine/model/meters.c", "meter_rules"))
     known["meters"] = {name: name in ("meter", "kind", "unit") for name in meters if name != "display"}
     known["meters"].update(dict.fromkeys(("display.unit", "display.per"), False))
     known["Top level"] = {name: name == "accounts" for name in [*known, "seller"]
                                                           if "/" not in name and name != "alerts"}
     known["contract"] = {name: False for name in [
-        *(name for name in named["contract_rules"] if name != "commit"),
-        *("commit." + name for name in named["commit_rules"])]}
+        *(name for name in named["contract_rules"] if name not in ("commit", "cap")),
+        *("commit." + name for name in named["commit_rules"]), *("cap." + name for name in named["cap_rules"])]}
     for role, own in (("seller", ("rates", "terms_days")), ("buyer", ())):
         known[role] = {path: path in ("name", "country") for path in party_terms(role)}
         known[role].update(dict.fromkeys(own, False))
@@ -357,9 +357,11 @@ class Catalogue(Served):
         if section in ("seller", "buyer"):
             return self.party_document(section, key, value)
         if section == "contract":
-            inner = {"monthly": "1", key.split(".")[-1]: value}
-            return {"accounts": [{"id": 1, "name": "acme", "contract": {"commit": inner}
-                                  if key.startswith("commit.") else {key: value}}]}
+            inside, _, name = key.rpartition(".")
+            more = {"": {}, "cap": {"monthly": "1", "action": "alert"},
+                    "commit": {"amount": "1", "every": "month"} if name in ("amount", "every") else {"monthly": "1"}}
+            one = {**more[inside], name: value}
+            return {"accounts": [{"id": 1, "name": "acme", "contract": {inside: one} if inside else one}]}
         if section == "accounts/2":
             return {"accounts": [{"id": 1, "name": "acme", "discounts": {key: value}}]}
         if section == "alerts":
