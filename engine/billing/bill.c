@@ -11,7 +11,7 @@ static tb_code make_room(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
     size_t max = in->n_bytes + in->n_optimizers + 2 * in->n_balancers + d->n_meter_lines + in->n_meters +
-                 in->n_fees + 5;
+                 in->n_fees + 6;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -30,8 +30,12 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_meter_minima(d);
     if (!code) code = tb__bill_recurring(d);
     if (!code) code = tb__bill_discount(d);
+    const tb_decimal before = d->sum;
     if (!code) code = tb__bill_commit(d);
+    if (!code && d->bare) code = tb__sum_counted(d, &d->counted);
+    if (!code && d->bare) code = tb_decimal_sub(d->sum, before, &d->commit, d->err);
     if (!code) code = tb__bill_minimum(d);
+    if (!code) code = tb__bill_cap(d);
     return code;
 }
 

@@ -233,6 +233,13 @@ static tb_code check_contract(tb__draft *d)
     for (size_t i = 0; i < c->n_commits; i++)
         negative |= tb_decimal_sign(c->commits[i].amount) < 0;
     if (negative) return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    int64_t months[TB_BILL_EARLIER_MAX];
+    const size_t n = d->in->running ? 0 : tb_bill_earlier_months(c, d->in->month, months);
+    bool same = d->in->n_earlier == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = d->in->earlier[i].month == months[i];
+    if (!same)
+        return tb_fail(d->err, TB_E_VALIDATION, "earlier", "They are not the months that the month's commit counts.");
     return TB_OK;
 }
 

@@ -53,6 +53,7 @@ typedef struct tb__draft {
     bool bare;
     tb_decimal sum; /* bare: of the rounded lines so far */
     tb_decimal credits; /* of the rounded lines that give back fees, below zero */
+    tb_decimal counted, commit; /* bare: see tb_bill_counted */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;
@@ -130,6 +131,7 @@ TB_MUST_USE tb_code tb__bill_recurring(tb__draft *d);                   /* fees.
 TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
 TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
 TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
+TB_MUST_USE tb_code tb__bill_cap(tb__draft *d);                         /* cap.c */
 TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
 TB_MUST_USE tb_code tb__bill_percentile(tb__draft *d);                  /* samples.c */
 TB_MUST_USE tb_code tb__bill_meters(tb__draft *d);                      /* meters.c */

@@ -175,6 +175,7 @@ static tb_bill_line *add_line(work *w, const tb_bill_line *like)
     line->period_month = w->late->month;
     line->tiers = NULL;
     line->shares = NULL;
+    if (like->kind == TB_LINE_CAP) line->description = NULL; /* the month's own text */
     line->n_tiers = line->n_shares = 0;
     *c = (tb_correction){.kind = like->kind, .since = w->late->since};
     snprintf(c->invoice, sizeof c->invoice, "%s", w->late->invoice);

@@ -293,8 +293,9 @@ static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line 
 {
     const char *description = read_string(r, at, "description"), *unit = read_string(r, at, "unit");
     const bool has = tb__has_item(origin), fee = find_member(r, at, "fee") != 0;
-    if ((origin == TB_LINE_CHARGE && !description) || (description && !has && origin != TB_LINE_CHARGE))
-        bad(r, at, "a one-off charge, a meter and a fee, and they alone, have a description.");
+    const bool own = origin == TB_LINE_CHARGE || line->kind == TB_LINE_CAP;
+    if ((own && !description) || (description && !has && !own))
+        bad(r, at, "a one-off charge, a cap, a meter and a fee, and they alone, have a description.");
     if (has != (fee || find_member(r, at, "meter")) || fee != (origin == TB_LINE_FEE))
         bad(r, at, "lines of meters and fees, and they alone, name them.");
     if (!has && origin != TB_LINE_PERCENTILE) {

@@ -142,6 +142,15 @@ bool tb__is_lump(tb_line_kind kind)
            kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_CAP;
 }
 
+/* The seconds of a part are more than the months of a period. */
+bool tb__is_period(const tb_statement *statement, size_t line)
+{
+    const tb_bill_line *of = &statement->bill->lines[line];
+    if (tb__line_origin(statement, line) != TB_LINE_COMMIT || of->n_tiers == 0) return false;
+    const tb_i128 units = of->tiers[0].units;
+    return units != 0 && units >= -12 && units <= 12;
+}
+
 bool tb__has_item(tb_line_kind kind)
 {
     return kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_FEE;
@@ -156,6 +165,7 @@ const char *tb__line_unit(const tb_statement *statement, size_t line)
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
     const tb_bill_line *of = &statement->bill->lines[line];
+    if (tb__is_period(statement, line)) return "Commitment of a period, shortfall";
     if (of->description) return of->description;
     return of->item && of->item->name[0] ? of->item->name : tb_line_kind_title(tb__line_origin(statement, line));
 }
@@ -166,10 +176,13 @@ static const char *const notes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
     [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
+    [TB_LINE_CAP] = "what usage of hours that begin after the cap's alert added, at most what is above the cap",
 };
 
 const char *tb_line_note(const tb_statement *statement, size_t line)
 {
+    if (tb__is_period(statement, line))
+        return "what usage of the period's months, less their discounts, lacks of its commit";
     return notes[tb__line_origin(statement, line)];
 }
 

@@ -297,7 +297,7 @@ static tb_code check_alerts(parser *p, uint32_t value, void *to)
 static tb_code check_fees(parser *p, uint32_t value, void *to)
 {
     (void)to;
-    tb__declared_fee ignored[TB_BOOK_FEES_MAX];
+    tb__declared_fee ignored[TB_FEES_MAX];
     tb__fault fault = {.path = ""};
     size_t n;
     return tb__declared_fees(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);

@@ -8,7 +8,7 @@
 #define TOLLBOOK_MODEL_DECLARED_H
 
 #include "model/document.h"
-#include "tollbook/book.h"
+#include "tollbook/meter.h"
 #include "tollbook/catalog.h"
 
 typedef struct tb__fault {
@@ -74,7 +74,7 @@ typedef struct tb__declared_fee {
     const tb__node *id;
     int64_t quantity;
 } tb__declared_fee;
-bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee ret[TB_BOOK_FEES_MAX], size_t *ret_n,
+bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee ret[TB_FEES_MAX], size_t *ret_n,
                        tb__fault *fault);
 
 /* What of a zone's `settings` is billed by. */

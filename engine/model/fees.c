@@ -53,7 +53,7 @@ static bool read_fee(const tb__document *doc, uint32_t at, size_t index, tb__dec
     return true;
 }
 
-bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee ret[TB_BOOK_FEES_MAX], size_t *ret_n,
+bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee ret[TB_FEES_MAX], size_t *ret_n,
                        tb__fault *fault)
 {
     size_t n = 0;
@@ -63,7 +63,7 @@ bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee
         return false;
     }
     for (uint32_t at = value + 1; at != doc->nodes[value].next; at = doc->nodes[at].next, n++) {
-        if (n == TB_BOOK_FEES_MAX) return refuse_fee(fault, n, "", at, "one of at most 256 fees");
+        if (n == TB_FEES_MAX) return refuse_fee(fault, n, "", at, "one of at most 256 fees");
         if (!read_fee(doc, at, n, &ret[n], fault)) return false;
         for (size_t i = 0; i < n; i++)
             if (ret[i].id->len == ret[n].id->len && memcmp(ret[i].id->text, ret[n].id->text, ret[n].id->len) == 0)

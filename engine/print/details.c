@@ -81,10 +81,10 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_METER] = TB__WORD_KIND_METER,
     [TB_LINE_METER_MINIMUM] = TB__WORD_KIND_METER_MINIMUM,
     [TB_LINE_FEE] = TB__WORD_KIND_FEE,
-    [TB_LINE_CAP] = TB__WORD_KIND_CAP,
     [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
     [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
+    [TB_LINE_CAP] = TB__WORD_KIND_CAP,
     [TB_LINE_CHARGE] = TB__WORD_KIND_CHARGE,
     [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
 };
@@ -104,7 +104,10 @@ const char *tb__line_words(tb__maker *m, size_t i)
     tb_billing_region known;
     if (named) tb_buf_str(&m->out, item->name);
     if (named && kind == TB_LINE_METER_MINIMUM) tb_buf_str(&m->out, ", ");
-    if (!named || kind == TB_LINE_METER_MINIMUM) tb__add_word(&m->out, m->language, kind_words[kind]);
+    if (!named || kind == TB_LINE_METER_MINIMUM) {
+        const tb__word word = tb__is_period(m->s, i) ? TB__WORD_KIND_PERIOD : kind_words[kind];
+        tb__add_word(&m->out, m->language, word);
+    }
     if (*region) {
         tb_buf_str(&m->out, ", ");
         if (!item && tb_billing_region_parse(region, &known))
@@ -425,10 +428,29 @@ static const char *commit_text(tb__maker *m, const tb_bill_line *line)
     return tb__maker_text(m);
 }
 
-/* What a line without a price says instead; a correction's rows are of two of them. */
-static const char *lump_text(tb__maker *m, const tb_bill_line *line)
+/* "3,000.00 agreed for 2026-10 to 2026-12, less 2,812.30 for usage" */
+static const char *period_text(tb__maker *m, const tb_bill_line *line)
 {
+    char month[2][8];
+    tb_decimal used = {0, line->tiers[0].amount.scale};
+    for (size_t i = 1; i < line->n_tiers; i++)
+        if (tb_decimal_sub(used, line->tiers[i].amount, &used, NULL)) return NULL;
+    tb_month_format((int64_t)line->tiers[0].from, month[0]);
+    tb_month_format((int64_t)line->tiers[0].to - 1, month[1]);
+    const char *with[4] = {NULL, month[0], month[1], NULL};
+    with[0] = tb__maker_amount(m, line->tiers[0].amount);
+    with[3] = tb__maker_amount(m, used);
+    tb__add_filled(&m->out, m->language, TB__WORD_PERIOD_NOTE, with);
+    return tb__maker_text(m);
+}
+
+/* What a line without a price says instead; a correction's rows are of two of them. */
+static const char *lump_text(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    if (line->kind == TB_LINE_COMMIT && tb__is_period(m->s, i)) return period_text(m, line);
     switch (line->kind) {
+    case TB_LINE_CAP: return line->description;
     case TB_LINE_DISCOUNT: return line->n_tiers == 1 ? discount_text(m, line) : NULL;
     case TB_LINE_COMMIT: return line->n_tiers > 1 ? commit_text(m, line) : NULL;
     default: return NULL;
@@ -437,7 +459,7 @@ static const char *lump_text(tb__maker *m, const tb_bill_line *line)
 
 static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
 {
-    const char *lump = lump_text(m, &m->s->bill->lines[i]);
+    const char *lump = lump_text(m, i);
     if (lump) return lump;
     const char *owner = owner_text(m, i);
     const tb_bill_line *line = &m->s->bill->lines[i];

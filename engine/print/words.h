@@ -95,13 +95,16 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(KIND_METER, "Metered usage", "Gemessene Nutzung")                                            \
     X(KIND_METER_MINIMUM, "minimum", "Mindestbetrag")                                              \
     X(KIND_FEE, "Recurring fee", "Wiederkehrende Geb\u00fchr")                                     \
-    X(KIND_CAP, "Spending cap", "Ausgabengrenze")                                                  \
     X(KIND_DISCOUNT, "Contract discount", "Vertragsrabatt")                                        \
     X(KIND_COMMIT, "Monthly commitment, shortfall", "Monatliche Mindestabnahme, Fehlbetrag")     \
     X(DISCOUNT_NOTE, "%s % of %s", "%s % von %s")                                                  \
     X(COMMIT_NOTE, "%s agreed for the month, less %s for usage",                                   \
       "%s f\u00fcr den Monat vereinbart, abz\u00fcglich %s f\u00fcr Nutzung")                         \
     X(KIND_MINIMUM, "Monthly minimum", "Monatlicher Mindestbetrag")                                \
+    X(KIND_PERIOD, "Commitment of a period, shortfall", "Mindestabnahme eines Zeitraums, Fehlbetrag") \
+    X(PERIOD_NOTE, "%s agreed for %s to %s, less %s for usage",                                      \
+      "%s vereinbart f\u00fcr %s bis %s, abz\u00fcglich %s f\u00fcr Nutzung")                             \
+    X(KIND_CAP, "Spending cap", "Ausgabengrenze")                                                  \
     X(KIND_CHARGE, "One-off charge", "Einmaliger Betrag")                                          \
     X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \

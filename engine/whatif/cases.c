@@ -166,6 +166,38 @@ static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contra
         fees[i].book = parts[0].book;
 }
 
+/* Under the scenario a month of the span counts what it comes to there. One before the span counts what it was billed, or,
+ * where the scenario has another contract, its share of the commit: the scenario's commit is owed for months of the span. */
+static tb_code count_earlier(const tb_whatif *w, const tb__case *c, const tb_bill_input *input, bool own_contract,
+                             tb_bill_input *to, bool *changed, tb_error *err)
+{
+    int64_t months[TB_BILL_EARLIER_MAX];
+    tb_commit_period p;
+    const size_t n = input->running ? 0 : tb_bill_earlier_months(&to->contract, input->month, months);
+    const int64_t first = w->first && w->first->input.account == input->account ? w->first->input.month : input->month;
+    to->n_earlier = 0;
+    if (n == 0 || !tb_contract_period(&to->contract, input->month, &p)) return TB_OK;
+    for (size_t i = 0; i < n; i++) {
+        const tb__held *held = w->first;
+        while (held && (held->input.account != input->account || held->input.month != months[i]))
+            held = held->next;
+        tb_bill_earlier *e = &to->earlier[to->n_earlier++];
+        *e = (tb_bill_earlier){.month = months[i]};
+        if (held) {
+            const tb__counted *of = &held->counted[c - w->cases];
+            if (memcmp(held->input.currency, input->currency, sizeof input->currency) == 0)
+                e->amount = months[i] < p.first ? of->commit : of->sum;
+        } else if (own_contract) {
+            *e = input->earlier[i];
+        } else if (months[i] >= p.first && months[i] < first) {
+            tb_code code = tb_decimal_divide(p.commit->amount, 1, p.commit->months, TB_PRORATE_SCALE, TB_HALF_UP, &e->amount, err);
+            if (code) return code;
+        }
+        *changed |= !own_contract || tb_decimal_compare(e->amount, input->earlier[i].amount) != 0;
+    }
+    return TB_OK;
+}
+
 tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_input *input,
                        tb__arena *arena, tb_bill_input *ret_input, bool *ret_changed, tb_error *err)
 {
@@ -197,6 +229,10 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
         tb_code code = tb__scale_usage(c->scenario, ret_input, arena, &changed, err);
         if (code) return code;
     }
+    tb_code code = count_earlier(w, c, input, !contract, ret_input, &changed, err);
+    if (code) return code;
+    if (contract || changed) ret_input->cap.before = ret_input->contract.cap;
+    if (contract) ret_input->cap.reached = contract->cap_action == TB_CAP_DISABLE;
     *ret_changed = changed;
     return TB_OK;
 }

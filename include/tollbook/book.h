@@ -142,8 +142,6 @@ typedef struct tb_meter_rate {
     tb_rate *rate; /* ascending by value */
 } tb_meter_rate;
 
-#define TB_FEE_ID_MAX       64      /* bytes */
-#define TB_FEE_QUANTITY_MAX 1000000 /* of one fee on one owner */
 /* A recurring fee. Its amount is for each one of a declaration's quantity. */
 typedef struct tb_fee {
     char id[TB_FEE_ID_MAX + 1];
@@ -155,7 +153,7 @@ typedef struct tb_fee {
     char charge[TB_METER_CHARGE_MAX + 1]; /* a MonthlyCharges field of GET /billing; "": none */
 } tb_fee;
 #define TB_BOOK_METERS_MAX 256
-#define TB_BOOK_FEES_MAX   256 /* and of those that are declared on one owner */
+#define TB_BOOK_FEES_MAX   256
 
 typedef struct tb_book {
     char id[65];

@@ -57,7 +57,11 @@ static tb_code add_asked(tb__solve_span *span, const tb_bill_input *in, tb_error
     }
     changed.parts = parts;
     changed.fees = fees;
-    if (span->no_contracts) changed.contract = (tb_contract){.book = ""};
+    if (span->no_contracts) {
+        changed.contract = (tb_contract){.book = ""};
+        changed.n_earlier = 0;
+        changed.cap.reached = false;
+    }
     if (!code) code = tb_portfolio_add(span->asked, &changed, err);
     free(parts);
     free(fees);

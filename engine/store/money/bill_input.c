@@ -755,6 +755,12 @@ static tb_code check_month(int64_t month, tb_error *err)
     return tb_fail(err, TB_E_VALIDATION, "month", "Months from 1970-01 to 2299-12 can be billed.");
 }
 
+tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us, tb_bill_source *ret_source,
+                        tb_error *err)
+{
+    return make(store, &(asked){*query, true, TB__ALL_ZONES, usage_us}, ret_source, err);
+}
+
 static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
                           tb_error *err)
 {
@@ -763,6 +769,10 @@ static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_s
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
     if (!code) code = make(store, q, ret_source, err);
+    if (!code) {
+        code = tb__agreed_input(store, &q->of, q->usage_us, ret_source, err);
+        if (code) tb_bill_source_release(ret_source);
+    }
     if (own_snapshot) tb_store_read_end(store);
     return code;
 }

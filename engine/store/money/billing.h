@@ -322,6 +322,22 @@ TB_MUST_USE tb_code tb__meters_make(tb_store *store, const tb__month_span *span,
 /* The bytes of the account's zones by hours. The values are the last of store->billing->intervals. */
 TB_MUST_USE tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err);
 
+/* An account's month without taxes, and without what agreed.c adds; usage before usage_us. In the caller's snapshot. */
+TB_MUST_USE tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us,
+                                    tb_bill_source *ret_source, tb_error *err);
+
+/* --- agreed.c --- */
+
+/* The alert of a cap of this amount, or of a higher one, that stood when the month ended, or stands now. *ret_us: when
+ * it was raised. */
+TB_MUST_USE tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, bool *ret_there,
+                                  int64_t *ret_us, tb_error *err);
+
+/* Adds to a month's input what its contract counts beyond it: the earlier months of the commit's period, and the lines
+ * up to the cap's alert. */
+TB_MUST_USE tb_code tb__agreed_input(tb_store *store, const tb_bill_query *query, int64_t usage_us, tb_bill_source *source,
+                                     tb_error *err);
+
 /* --- runs.c --- */
 
 typedef struct tb__run_row {

@@ -236,7 +236,7 @@ typedef struct fees_out {
 static tb_code read_fees(const reader *r, void *out)
 {
     const fees_out *to = out;
-    tb__declared_fee list[TB_BOOK_FEES_MAX];
+    tb__declared_fee list[TB_FEES_MAX];
     tb__fault fault;
     size_t n = 0;
     tb_code code = TB_OK;

@@ -113,7 +113,7 @@ static int64_t next_change(const owned *o, int64_t us, int64_t end)
 /* --- entries --- */
 
 /* what: seconds, service, part, quantity and credit. */
-static tb_code add_entry(const owned *o, const priced *price, const period *p, const tb_bill_fee *what)
+static tb_code add_fee_entry(const owned *o, const priced *price, const period *p, const tb_bill_fee *what)
 {
     struct tb__billing *b = o->m->b;
     if (what->seconds == 0) return TB_OK;
@@ -137,7 +137,7 @@ static tb_code add_stretch(const owned *o, const priced *price, const period *p,
                            .to_us = s->to_us,
                            .part = price->part,
                            .quantity = s->quantity};
-    return add_entry(o, price, p, &e);
+    return add_fee_entry(o, price, p, &e);
 }
 
 /* A period as it was until `end`: by its stretches or, where the fee is not prorated, whole at the largest quantity. */
@@ -173,7 +173,7 @@ static tb_code add_changes(const owned *o, const priced *price, const period *p,
         e.quantity = more < 0 ? -more : more;
         while (e.part + 1 < b->n_parts && b->parts[e.part + 1].from_us <= at)
             e.part++;
-        code = add_entry(o, price, p, &e);
+        code = add_fee_entry(o, price, p, &e);
     }
     return code;
 }

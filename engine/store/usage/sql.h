@@ -215,7 +215,7 @@
       " AND instr(z.document,'\"fees\":[')) OR EXISTS(SELECT 1 FROM balancer b WHERE b.account=account.id" \
       " AND min(b.deleted_us,b.ended_us)=?1 AND instr(b.document,'\"fees\":['))"                   \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
-      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"           \
-      " AND(account.declared_us<?2 OR instr(d.document,'\"commit\":{\"from\":'))) ORDER BY id")
+      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":')"            \
+      " AND(account.declared_us<?2 OR instr(d.document,'\"from\":\"'))) ORDER BY id")
 
 #endif
