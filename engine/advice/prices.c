@@ -12,7 +12,7 @@
 /* Members that are prices, wherever they stand; and all of bandwidth.premium.regions. */
 static const char *const price_keys[] = {"price",          "flat",        "price_per_block",
                                          "monthly",        "monthly_fee", "price_per_million",
-                                         "minimum_monthly"};
+                                         "minimum_monthly", "minimum",    "amount"};
 #define REGIONS "bandwidth.premium.regions."
 
 /* One book's walk. */
@@ -81,7 +81,7 @@ static tb_code visit(walk *w, const tb__document *doc)
 {
     const tb__node *nodes = doc->nodes;
     level stack[DEPTH_MAX];
-    char path[64] = "";
+    char path[TB_PRICE_PATH_MAX] = "";
     size_t depth = 0;
     for (uint32_t i = 0; i < doc->n;) {
         while (depth > 0 && i >= stack[depth - 1].end)

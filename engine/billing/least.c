@@ -65,8 +65,11 @@ static tb_code least_line(tb__draft *d, const least_amount *least)
 {
     const tb__metered of = {.meter = least->meter ? (uint32_t)(least->meter - d->in->meters) : 0,
                             .noun = "meter",
-                            .name = least->meter ? least->meter->id : NULL};
-    tb_code code = tb__line_open(d, least->kind, least->meter ? 0 : d->in->account, NULL, d->in->n_parts + 1);
+                            .name = least->meter ? least->meter->id : NULL,
+                            .value = ""};
+    const size_t rows = d->in->n_parts + 1;
+    tb_code code = least->meter ? tb__line_open_meter(d, least->kind, &of, rows)
+                                : tb__line_open(d, least->kind, d->in->account, NULL, rows);
     if (!code && least->meter) code = tb__line_meter(d, least->meter, &of, NULL, 0);
     if (!code) code = add_rows(d, least);
     if (code || d->n_rows == 0) return code;
@@ -115,19 +118,6 @@ size_t tb_bill_earlier_months(const tb_contract *contract, int64_t month, int64_
     return n;
 }
 
-tb_code tb_bill_counted(const tb_bill *bill, tb_decimal *ret_sum, tb_decimal *ret_commit, tb_error *err)
-{
-    tb_decimal sum = {0, bill->minor_digits}, commit = sum;
-    for (size_t i = 0; i < bill->n_lines && bill->lines[i].kind <= TB_LINE_COMMIT; i++) {
-        tb_code code = tb_decimal_add(sum, bill->lines[i].amount, &sum, err);
-        if (code) return code;
-        if (bill->lines[i].kind == TB_LINE_COMMIT) commit = bill->lines[i].amount;
-    }
-    *ret_sum = sum;
-    *ret_commit = commit;
-    return TB_OK;
-}
-
 static tb_code take_off_month(tb__draft *d, int64_t month, tb_decimal amount)
 {
     const tb_bill_tier row = {.part = (uint32_t)d->in->n_parts - 1,
@@ -166,7 +156,7 @@ static tb_code period_line(tb__draft *d, const tb_commit_period *p)
     const tb_bill_input *in = d->in;
     tb_decimal owed = p->commit->amount, lines, used;
     if (!tb__book(d, (uint32_t)in->n_parts - 1)) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &lines);
+    tb_code code = tb__sum_counted(d, &lines);
     used = lines;
     for (size_t i = 0; !code && i < in->n_earlier; i++)
         code = tb_decimal_add(used, in->earlier[i].amount, &used, d->err);
@@ -184,7 +174,7 @@ tb_code tb__bill_commit(tb__draft *d)
     tb_commit_period p;
     if (!tb__is_committed(d->in) || !tb_contract_period(&d->in->contract, d->in->month, &p)) return TB_OK;
     if (p.commit->months != 1 || p.commit->rollover || p.carries) return period_line(d, &p);
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 
@@ -192,7 +182,7 @@ tb_code tb__bill_minimum(tb__draft *d)
 {
     least_amount least = {.kind = TB_LINE_MINIMUM, .of = minimum_of};
     if (d->in->running || !d->in->active_zone) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 

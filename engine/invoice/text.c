@@ -186,16 +186,17 @@ const char *tb_line_note(const tb_statement *statement, size_t line)
     return notes[tb__line_origin(statement, line)];
 }
 
-/* "load_balancer:7" -> "load balancer 7" */
+/* "load_balancer:7" -> "load balancer 7"; a resource's own name stays as it is. */
 void tb__add_resource(tb_buf *out, const char *resource)
 {
+    const char *colon = strchr(resource, ':');
     for (; *resource; resource++)
-        tb_buf_add(out, *resource == ':' || *resource == '_' ? " " : resource, 1);
+        tb_buf_add(out, colon && resource <= colon && (*resource == ':' || *resource == '_') ? " " : resource, 1);
 }
 
 static bool continues(const tb_bill_tier *before, const tb_bill_tier *next)
 {
-    return next->from == before->to && tb_decimal_compare(next->price, before->price) == 0 &&
+    return next->from == before->to && (next->by_block == before->by_block || !tb_decimal_sign(next->price)) && tb_decimal_compare(next->price, before->price) == 0 &&
            tb_decimal_compare(next->shown, before->shown) == 0;
 }
 
@@ -208,6 +209,7 @@ tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret, t
         joined.to = next->to;
         if (__builtin_add_overflow(joined.units, next->units, &joined.units))
             return tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
+        joined.blocks += next->blocks;
         joined.part = next->part;
         code = tb_decimal_add(joined.amount, next->amount, &joined.amount, err);
     }

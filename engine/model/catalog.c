@@ -10,6 +10,7 @@
 #include "model/alerts.h"
 #include "model/containers.h"
 #include "model/declared.h"
+#include "model/meters.h"
 #include "model/parties.h"
 #include "model/settings.h"
 
@@ -293,6 +294,15 @@ static tb_code check_alerts(parser *p, uint32_t value, void *to)
     return tb__declared_alerts(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
+static tb_code check_fees(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb__declared_fee ignored[TB_BOOK_FEES_MAX];
+    tb__fault fault = {.path = ""};
+    size_t n;
+    return tb__declared_fees(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
 static tb_code check_labels(parser *p, uint32_t value, void *to)
 {
     (void)to;
@@ -522,6 +532,7 @@ static const key_rule account_rules[] = {
     {"terms_days", false, check_terms, 0},
     {"alerts", false, check_alerts, 0},
     {"labels", false, check_labels, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule region_rules[] = {
@@ -546,6 +557,7 @@ static const key_rule zone_rules[] = {
     {"settings", false, set_settings, offsetof(tb_catalog_zone, settings)},
     {"hostnames", false, check_hostnames, 0},
     {"labels", false, check_labels, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule balancer_rules[] = {
@@ -554,6 +566,7 @@ static const key_rule balancer_rules[] = {
     {"created", false, set_time, offsetof(tb_catalog_balancer, created_us)},
     {"deleted", false, set_time_or_null, offsetof(tb_catalog_balancer, deleted_us)},
     {"zones", true, set_zones, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule shield_rules[] = {
@@ -708,6 +721,34 @@ static tb_code read_containers(parser *p, tb_container_kind kind, uint32_t node)
     return tb__containers_read(&p->doc, kind, node, p->kept, all + before, p->err);
 }
 
+static tb_code judge_meter(const parser *p, uint32_t value, tb_meter *ret)
+{
+    tb__fault fault = {.path = ""};
+    return tb__declared_meter(&p->doc, value, ret, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
+static tb_code read_meters(parser *p, uint32_t node)
+{
+    const tb__node *array = &p->doc.nodes[node];
+    if (array->type != TB__ARRAY) return refuse_type(p, array, "an array");
+    if (array->len > TB_METERS_MAX) return refuse_node(p, array, "Must have at most 256 meters.");
+    p->out->meters = tb__arena_take(p->kept, array->len * sizeof *p->out->meters);
+    if (!p->out->meters) return tb_no_memory(p->err);
+    p->list = "meters";
+    p->key = NULL;
+    uint32_t child = node + 1;
+    for (p->index = 0; p->index < array->len; p->index++, child = p->doc.nodes[child].next) {
+        tb_catalog_meter *meter = &p->out->meters[p->index];
+        tb_code code = judge_meter(p, child, &meter->meter);
+        if (code) return code;
+        meter->document = tb__document_canonical(&p->doc, child, p->kept, NULL);
+        if (!meter->document) return tb_no_memory(p->err);
+    }
+    p->list = NULL;
+    p->out->n_meters = array->len;
+    return TB_OK;
+}
+
 static tb_code judge_seller(parser *p, uint32_t value)
 {
     tb__said_seller ignored;
@@ -736,6 +777,7 @@ static tb_code read_top(parser *p, uint32_t key)
             return read_list(p, &lists[i], key + 1);
     const tb_container_kind kind = tb__container_list(name);
     if (kind != TB_CONTAINER_KINDS) return read_containers(p, kind, key + 1);
+    if (tb__node_is(name, "meters", 6)) return read_meters(p, key + 1);
     return refuse_key(p, NULL, name);
 }
 
@@ -789,7 +831,10 @@ tb_code tb__catalog_judge(const char *list, const char *text, size_t len, tb_err
     tb__arena_init(&p.scratch, NULL);
     tb_code code = tb__document_parse(text, len, TB_E_CORRUPT, &p.scratch, NULL, &p.doc, err);
     if (!code) {
-        code = strcmp(list, "seller") == 0 ? judge_seller(&p, 0) : judge_root(&p, &lists[at]);
+        tb_meter ignored;
+        code = strcmp(list, "seller") == 0   ? judge_seller(&p, 0)
+               : strcmp(list, "meters") == 0 ? judge_meter(&p, 0, &ignored)
+                                             : judge_root(&p, &lists[at]);
         tb__document_release(&p.doc);
     }
     tb__arena_release(&p.scratch);

@@ -247,6 +247,16 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
     return TB_OK;
 }
 
+static tb_code check_meters(checker *p)
+{
+    const tb_catalog *c = p->out;
+    for (size_t i = 1; i < c->n_meters; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(c->meters[k].meter.id, c->meters[i].meter.id) == 0)
+                return refuse_thing(p, "meters", i, "meter", "An earlier entry has the same value.");
+    return TB_OK;
+}
+
 tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err)
 {
     checker all = {c, scratch, NO_ELEMENT, err}, *p = &all;
@@ -261,5 +271,6 @@ tb_code tb__catalog_check(const tb_catalog *c, tb__arena *scratch, tb_error *err
             return refuse_about(p, "zones", i, "account", "No such account:", c->zones[i].account);
     code = check_balancers(p, accounts, zones);
     if (!code) code = check_shields(p, accounts, zones);
-    return code ? code : check_containers(p, accounts);
+    if (!code) code = check_containers(p, accounts);
+    return code ? code : check_meters(p);
 }

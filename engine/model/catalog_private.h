@@ -8,8 +8,8 @@
 TB_MUST_USE tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
                                       tb_catalog *ret_catalog, tb_error *err);
 
-/* Checks one object of a list ("accounts", "zones", "load_balancers", "shield_zones"), or the "seller", as stored in
- * a file, by the rules for a catalogue. TB_E_CATALOG, err->field the path within it; syntax is TB_E_CORRUPT. */
+/* Checks one object of a list ("accounts", "zones", "load_balancers", "shield_zones", "meters"), or the "seller", as
+ * stored in a file, by the rules for a catalogue. TB_E_CATALOG, err->field the path within it; syntax is TB_E_CORRUPT. */
 TB_MUST_USE tb_code tb__catalog_judge(const char *list, const char *text, size_t len,
                                       tb_error *err);
 

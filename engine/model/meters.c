@@ -43,11 +43,6 @@ bool tb_meter_charge_known(const char *charge)
     return tb_meter_charge_of(charge) != TB_METER_CHARGE_COUNT;
 }
 
-const char *tb_meter_charge_field(tb_meter_charge charge)
-{
-    return (unsigned)charge < TB_METER_CHARGE_COUNT ? charges[charge].field : "";
-}
-
 /* --- values --- */
 
 typedef struct reader {

@@ -152,7 +152,7 @@ static const tb_contract *contract_for(const tb_scenario *s, int64_t account)
 
 /* The contract and, where it names one, its book over the whole month. */
 static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contract *contract,
-                          tb_bill_input *input, tb_bill_part *parts)
+                          tb_bill_input *input, tb_bill_part *parts, tb_bill_fee *fees)
 {
     const tb_book *own = contract->book[0] ? find_named(w->books, w->n_books, contract->book) : NULL;
     const bool missing = own && strcmp(own->currency, input->currency) != 0;
@@ -161,6 +161,8 @@ static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contra
     input->book_missing = missing;
     for (size_t i = 0; i < input->n_parts; i++)
         parts[i].book = missing ? NULL : book_for(w, c, own);
+    for (size_t i = 0; i < input->n_fees; i++)
+        fees[i].book = parts[0].book;
 }
 
 /* Under the scenario a month of the span counts what it comes to there. One before the span counts what it was billed, or,
@@ -206,12 +208,20 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
         parts[i].book = book_for(w, c, parts[i].book);
         changed = changed || parts[i].book != input->parts[i].book;
     }
+    tb_bill_fee *fees = tb__arena_take(arena, input->n_fees * sizeof *fees);
+    if (!fees) return tb_no_memory(err);
+    for (size_t i = 0; i < input->n_fees; i++) {
+        fees[i] = input->fees[i];
+        fees[i].book = book_for(w, c, fees[i].book);
+        changed = changed || fees[i].book != input->fees[i].book;
+    }
     *ret_input = *input;
     ret_input->parts = parts;
+    ret_input->fees = fees;
     ret_input->n_tax = 0;
     const tb_contract *contract = contract_for(c->scenario, input->account);
     if (contract) {
-        take_contract(w, c, contract, ret_input, parts);
+        take_contract(w, c, contract, ret_input, parts, fees);
         changed = true;
     }
     if (c->scenario) {

@@ -234,9 +234,10 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
         copy_of(&w->held, input->optimizers, input->n_optimizers, sizeof *input->optimizers);
     in->balancers =
         copy_of(&w->held, input->balancers, input->n_balancers, sizeof *input->balancers);
+    in->fees = copy_of(&w->held, input->fees, input->n_fees, sizeof *input->fees);
     h->unpriced = copy_of(&w->held, w->unpriced, w->n, sizeof *w->unpriced);
     h->counted = copy_of(&w->held, w->counted, w->n, sizeof *w->counted);
-    return in->parts && in->bytes && in->optimizers && in->balancers && h->unpriced && h->counted ? h : NULL;
+    return in->parts && in->bytes && in->optimizers && in->balancers && in->fees && h->unpriced && h->counted ? h : NULL;
 }
 
 /* The most that a sum of bills' subtotals may be: no number of inputs that pass the check below reaches 2^127. */

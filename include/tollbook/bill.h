@@ -157,17 +157,20 @@ typedef struct tb_bill_samples {
 
 /* --- recurring fees (book.h) --- */
 
-/* A fee within one part. Entries of one fee and owner, and of the same service month, are one line. */
+/* A fee on an owner: a stretch under one price and quantity of a service period, which is a month or a year. Entries of one
+ * owner, fee and period are one line, credits another: they give back what an earlier document billed in advance. */
 typedef struct tb_bill_fee {
-    const tb_fee *fee;   /* of the part's book; NULL: it has no such fee, which is unpriced */
-    const char *id;      /* as the catalogue declares it */
-    const char *owner;   /* "account", "zone", "load_balancer" */
+    const tb_book *book; /* prices it: the part's, or that of the document that billed the period in advance. NULL, or one
+                            without such a fee: it is unpriced */
+    char id[TB_FEE_ID_MAX + 1];
+    enum { TB_FEE_OF_ACCOUNT, TB_FEE_OF_ZONE, TB_FEE_OF_BALANCER } owner;
     int64_t owner_id;
-    uint32_t part;
-    int64_t quantity;       /* 1 or more */
-    int64_t seconds, whole; /* the share: seconds of the period in which it was on, and of the period */
+    int64_t period_us;      /* the period's first moment */
+    int64_t whole, seconds; /* of the period, and of those the ones that are charged: all where the fee is not prorated */
     int64_t from_us, to_us; /* of the service */
-    bool credit;            /* what was billed in advance and is given back */
+    uint32_t part;          /* of the document's month */
+    int64_t quantity;       /* 1 or more */
+    bool credit;
 } tb_bill_fee;
 
 /* A tax rate of the account: name and percent as decimal. category: of EN 16931, UNCL 5305: S standard,
@@ -229,7 +232,7 @@ typedef struct tb_bill_input {
     size_t n_samples;
     bool percentile;           /* the contract bills bandwidth at a percentile: `bytes` are not rated */
     tb_bill_samples bandwidth; /* where percentile: the account's bytes, all zones; meter and texts are not used */
-    const tb_bill_fee *fees; /* ascending by (owner, owner_id, id, service month, part) */
+    const tb_bill_fee *fees; /* ascending by (owner_id, owner, id, period, credit, part) */
     size_t n_fees;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
@@ -282,6 +285,8 @@ typedef struct tb_bill_tier {
     tb_decimal price;  /* per base unit, discount included; package: per block */
     tb_decimal shown;  /* as the book writes it */
     tb_decimal amount; /* exact, flat included */
+    bool by_block;     /* mode package, and the blocks that were started */
+    tb_i128 blocks;
 } tb_bill_tier;
 
 /* A zone's share of the account's volume line. */
@@ -303,6 +308,7 @@ typedef struct tb_bill_item {
     tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
@@ -331,7 +337,7 @@ typedef struct tb_unpriced {
      * "load_balancer", "usage" (of a meter), "commit", "minimum". */
     char what[TB_METER_VALUE_MAX + 1];
     tb_i128 quantity;
-    const char *unit; /* static, or of the bill */
+    char unit[TB_METER_UNIT_MAX + 8];
     char reason[320]; /* what to fix */
 } tb_unpriced;
 
@@ -355,6 +361,7 @@ typedef struct tb_bill {
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
     tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
+    tb_decimal counted, commit; /* in the commit of a later month: the lines up to the commit, and the commit line alone */
     tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
     int minor_digits;
@@ -380,9 +387,6 @@ TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate,
                                    tb_error *err);
 /* Recomputes subtotal, total and residual from bill->lines and the amounts of bill->tax. */
 TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
-
-/* What a bill counts in the commit of a later month: the sum of its lines up to the commit, and its commit line alone. */
-TB_MUST_USE tb_code tb_bill_counted(const tb_bill *bill, tb_decimal *ret_sum, tb_decimal *ret_commit, tb_error *err);
 
 /* --- one-off charges --- */
 

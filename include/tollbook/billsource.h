@@ -81,7 +81,8 @@ void tb_usage_history_release(tb_usage_history *history);
 /* Hours since 1970 of the newest bucket of any account; INT64_MIN if there is none. */
 TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_error *err);
 
-/* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */
+/* Accounts that have anything in a month: a zone or balancer that existed, usage, a commit, or recurring fees of their own
+ * (from the month on in which they were declared first). free(). */
 TB_MUST_USE tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                              size_t *ret_n, tb_error *err);
 /* Accounts that have an invoice or credit note of the month, void ones too. free(). */

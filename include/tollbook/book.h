@@ -127,7 +127,7 @@ typedef struct tb_rate {
 } tb_rate;
 
 /* What a meter costs. `per` is a number of the meter's units or a unit's name ("GB", "Mbps"); the catalogue's meter says
- * how many units that is (billing/rates.h). */
+ * how many units that is. */
 typedef struct tb_meter_rate {
     char meter[TB_METER_ID_MAX + 1];
     char per[TB_METER_UNIT_MAX + 1];
@@ -142,9 +142,11 @@ typedef struct tb_meter_rate {
     tb_rate *rate; /* ascending by value */
 } tb_meter_rate;
 
-/* A recurring fee. */
+#define TB_FEE_ID_MAX       64      /* bytes */
+#define TB_FEE_QUANTITY_MAX 1000000 /* of one fee on one owner */
+/* A recurring fee. Its amount is for each one of a declaration's quantity. */
 typedef struct tb_fee {
-    char id[65];
+    char id[TB_FEE_ID_MAX + 1];
     char name[TB_METER_NAME_MAX + 1];
     tb_decimal amount;
     bool yearly;  /* every: year; else month */
@@ -153,13 +155,14 @@ typedef struct tb_fee {
     char charge[TB_METER_CHARGE_MAX + 1]; /* a MonthlyCharges field of GET /billing; "": none */
 } tb_fee;
 #define TB_BOOK_METERS_MAX 256
-#define TB_BOOK_FEES_MAX   256
+#define TB_BOOK_FEES_MAX   256 /* and of those that are declared on one owner */
 
 typedef struct tb_book {
     char id[65];
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
     bool contract; /* scope: for contracts only; no part of its currency's series */
+    bool aside;    /* set by who asks for a month's bill: it does not price the month, but others that were billed before it */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;
@@ -191,6 +194,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
+/* The book's fee; NULL: it has none of that id, or book is NULL. */
+const tb_fee *tb_book_fee(const tb_book *book, const char *id);
 /* A copy with memory of its own, from the same allocator. */
 TB_MUST_USE tb_code tb_book_copy(const tb_book *from, tb_book *ret_book, tb_error *err);
 /* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET

@@ -1,4 +1,4 @@
-/* The catalogue: the seller, accounts, regions, pull zones and load balancers as declared by CATALOG.json
+/* The catalogue: the seller, accounts, regions, pull zones, load balancers and meters as declared by CATALOG.json
  * (docs/catalogue.md). Parsing is pure; the store applies the result.
  *
  * Refused with the JSON path and the reason, nothing taken: unknown keys, duplicate keys, wrong
@@ -11,6 +11,7 @@
 #include "tollbook/buf.h"
 #include "tollbook/decimal.h"
 #include "tollbook/error.h"
+#include "tollbook/meter.h"
 #include "tollbook/metrics.h"
 
 TB_API_BEGIN
@@ -95,6 +96,11 @@ typedef struct tb_catalog_shield {
     const char *document;
 } tb_catalog_shield;
 
+typedef struct tb_catalog_meter {
+    tb_meter meter; /* its number is the store's, and 0 here */
+    const char *document;
+} tb_catalog_meter;
+
 typedef struct tb_catalog {
     const char *seller; /* the seller, canonical JSON; NULL: the document has none */
     tb_catalog_account *accounts;
@@ -110,6 +116,8 @@ typedef struct tb_catalog {
     size_t n_shields;
     tb_container *containers; /* of all kinds */
     size_t n_containers;
+    tb_catalog_meter *meters;
+    size_t n_meters;
     void *memory; /* everything above lives in it */
 } tb_catalog;
 

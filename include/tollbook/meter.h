@@ -1,4 +1,4 @@
-/* Meters: what an operator counts and sells beside bandwidth, as the catalogue declares it (docs/meters.md).
+/* Meters: what an operator counts and sells beside bandwidth, as the catalogue declares it (docs/catalogue.md).
  *
  * A meter counts for a resource of an account, such as a script or a storage zone, and splits what it counts by at most two
  * dimensions. Each (meter, resource, dimension values) is a series. A resource belongs to one account.
@@ -107,8 +107,6 @@ typedef enum tb_meter_charge {
 /* TB_METER_CHARGE_COUNT where it is none; "Storage" and "MonthlyChargesStorage" are one. */
 tb_meter_charge tb_meter_charge_of(const char *charge);
 bool tb_meter_charge_known(const char *charge);
-/* "MonthlyChargesStorage" */
-const char *tb_meter_charge_field(tb_meter_charge charge);
 
 /* One usage line. */
 typedef struct tb_meter_line {

@@ -40,10 +40,12 @@ TB_MUST_USE tb_code tb_portfolio_total(tb_portfolio *portfolio, const tb_book *c
 
 /* --- named prices --- */
 
+#define TB_PRICE_PATH_MAX 192 /* bytes of a price's path, terminated; a longer one is cut */
+
 /* A price of a book. path: "bandwidth.premium.regions.EU", "load_balancer.tiers[0].flat", ... */
 typedef struct tb_named_price {
     size_t book; /* index in the list given */
-    char path[64];
+    char path[TB_PRICE_PATH_MAX];
     tb_decimal before, after;
     uint32_t at, len; /* position in the book's canonical text */
 } tb_named_price;

@@ -261,6 +261,7 @@ typedef struct tb_applied {
     size_t sellers_added; /* 0 or 1 */
     size_t accounts_added, zones_added, balancers_added, shields_added, regions;
     size_t containers_added; /* container applications, limits and registries */
+    size_t meters_added;
     size_t changed;  /* objects with another document than the stored one */
     size_t deleted;  /* objects that the catalogue no longer names */
     size_t restored; /* deleted objects that it names again */
@@ -278,6 +279,7 @@ typedef struct tb_applied {
     X(REGISTRY, "registry", "registries")                                                          \
     X(APP, "container application", "container_apps")                                              \
     X(LIMITS, "container limit", "container_limits")                                               \
+    X(METER, "meter", "meters")                                                                    \
     X(REGION, "region", "regions")                                                                 \
     X(HOSTNAME, "hostname", "hostnames")
 
@@ -292,7 +294,7 @@ typedef enum tb_declared_kind {
 typedef struct tb_unnamed {
     tb_declared_kind kind;
     int64_t id;   /* of a registry, an application or a limit: its account; of a hostname: its pull zone */
-    tb_text name; /* of a registry or an application: its id; of a region: its code; may be empty */
+    tb_text name; /* of a registry, an application or a meter: its id; of a region: its code; may be empty */
 } tb_unnamed;
 /* Calls `each` for every object that applying the catalogue would delete, by kind, ascending; ret_live: the number
  * of declared objects of each kind. A region counts if there is usage from it or it differs from the built-in one, a
@@ -303,7 +305,8 @@ TB_MUST_USE tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
 /* An object that is declared now: neither a region nor a hostname. */
 typedef struct tb_declared {
     tb_declared_kind kind;
-    int64_t id;        /* of a registry, an application or a limit: its account */
+    int64_t id;        /* of a registry, an application or a limit: its account; of a meter: 0 */
+    tb_text name;      /* of a registry, an application or a meter: its id; else "" */
     tb_text document;  /* canonical JSON */
 } tb_declared;
 /* Calls `each` for every object that is declared now, by kind, ascending. `each` must not use the store. */
@@ -312,7 +315,8 @@ TB_MUST_USE tb_code tb_store_declared(tb_store *store, void (*each)(void *ctx, c
 /* The declared regions, ascending by id; NULL and 0 where the built-in table is in force. Free with free(). */
 TB_MUST_USE tb_code tb_store_declared_regions(tb_store *store, tb_region **ret_regions, size_t *ret_n, tb_error *err);
 /* Makes the stored catalogue equal to this one, in the caller's transaction. Idempotent.
- * TB_E_CATALOG: a zone or balancer would change its account. */
+ * TB_E_CATALOG: a zone or balancer would change its account, or a meter with usage its kind, unit, interval, dimensions or
+ * resource. */
 TB_MUST_USE tb_code tb_store_apply_catalog(tb_store *store, const tb_catalog *catalog,
                                            int64_t now_us, tb_applied *ret_applied, tb_error *err);
 

@@ -48,6 +48,8 @@
 #include "tollbook/intake.h"
 #include "tollbook/json.h"
 #include "tollbook/key.h"
+#include "tollbook/meter.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/metrics.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/operation.h"

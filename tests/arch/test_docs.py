@@ -73,7 +73,7 @@ for command in ("server/quickstart", "tests/run"):
         violations.append(f"README.md: does not name {command}")
 
 # What is longer is read by nobody. References that are tables may be.
-TABLES = {"docs/CHANGELOG.md", "docs/catalogue.md", "docs/pull-zone.md", "docs/seed-coverage.md"}
+TABLES = {"docs/CHANGELOG.md", "docs/catalogue.md", "docs/price-book.md", "docs/pull-zone.md", "docs/seed-coverage.md"}
 MOST = {"docs/design/": 8192, "docs/decisions/0": 1536, "docs/architecture.md": 8192, "docs/": 16384}
 for file in pages:
     most = next((most for start, most in MOST.items() if file.startswith(start)), None)

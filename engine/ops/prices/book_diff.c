@@ -18,25 +18,73 @@ static void put_word(tb_buf *out, const char *what, const char *word)
     tb_buf_fmt(out, "%s\t%s\n", what, word);
 }
 
+/* The line of a member: "what.key". */
+static void put_member(tb_buf *out, const char *what, const char *key, tb_decimal value)
+{
+    tb_buf_fmt(out, "%s.", what);
+    put_line(out, key, value);
+}
+
+static void put_choice(tb_buf *out, const char *what, const char *key, const char *word)
+{
+    tb_buf_fmt(out, "%s.%s\t%s\n", what, key, word);
+}
+
+static void put_tier(tb_buf *out, const char *what, tb_decimal from, tb_decimal price, tb_decimal flat)
+{
+    char start[TB_DECIMAL_TEXT_MAX + 1], key[TB_DECIMAL_TEXT_MAX + 16];
+    *tb_decimal_put(start, from) = 0;
+    snprintf(key, sizeof key, "from %s.price", start);
+    put_member(out, what, key, price);
+    snprintf(key, sizeof key, "from %s.flat", start);
+    if (tb_decimal_sign(flat)) put_member(out, what, key, flat);
+}
+
 static void put_tiers(tb_buf *out, const char *what, const tb_tiers *tiers)
 {
-    char name[96], from[TB_DECIMAL_TEXT_MAX + 1];
-    snprintf(name, sizeof name, "%s.mode", what);
-    put_word(out, name, tb_tier_mode_name(tiers->mode));
-    snprintf(name, sizeof name, "%s.included", what);
-    put_line(out, name, tb_decimal_from_int(tiers->included));
-    if (tiers->included) {
-        snprintf(name, sizeof name, "%s.included_axis", what);
-        put_word(out, name, tiers->included_absolute ? "absolute" : "net");
+    put_choice(out, what, "mode", tb_tier_mode_name(tiers->mode));
+    put_member(out, what, "included", tb_decimal_from_int(tiers->included));
+    if (tiers->included) put_choice(out, what, "included_axis", tiers->included_absolute ? "absolute" : "net");
+    for (size_t i = 0; i < tiers->n; i++)
+        put_tier(out, what, tb_decimal_from_int(tiers->tier[i].from), tiers->tier[i].shown, tiers->tier[i].flat);
+}
+
+static void put_rate(tb_buf *out, const char *what, const tb_rate *rate)
+{
+    put_choice(out, what, "mode", tb_tier_mode_name(rate->mode));
+    put_member(out, what, "included", rate->included);
+    if (tb_decimal_sign(rate->included))
+        put_choice(out, what, "included_axis", rate->included_absolute ? "absolute" : "net");
+    if (rate->mode == TB_PACKAGE) put_member(out, what, "block", rate->block);
+    for (size_t i = 0; i < rate->n; i++)
+        put_tier(out, what, rate->tier[i].from, rate->tier[i].price, rate->tier[i].flat);
+}
+
+static void put_meter(tb_buf *out, const char *what, const tb_meter_rate *meter)
+{
+    char name[256];
+    put_choice(out, what, "per", meter->per);
+    if (meter->time) put_choice(out, what, "time", meter->time == TB_RATE_HOUR ? "hour" : "month");
+    if (meter->by_resource) put_choice(out, what, "scope", "resource");
+    if (meter->by[0]) put_choice(out, what, "by", meter->by);
+    if (meter->sampled) put_member(out, what, "percentile", meter->percentile);
+    if (meter->has_minimum) put_member(out, what, "minimum", meter->minimum);
+    for (size_t i = 0; i < meter->n; i++) {
+        snprintf(name, sizeof name, "%s%s%s", what, meter->by[0] ? ".prices." : "", meter->rate[i].value);
+        put_rate(out, name, &meter->rate[i]);
     }
-    for (size_t i = 0; i < tiers->n; i++) {
-        *tb_decimal_put(from, tb_decimal_from_int(tiers->tier[i].from)) = 0;
-        snprintf(name, sizeof name, "%s.from %s.price", what, from);
-        put_line(out, name, tiers->tier[i].shown);
-        if (tb_decimal_sign(tiers->tier[i].flat) == 0) continue;
-        snprintf(name, sizeof name, "%s.from %s.flat", what, from);
-        put_line(out, name, tiers->tier[i].flat);
-    }
+}
+
+static void put_fee(tb_buf *out, const tb_fee *fee)
+{
+    char name[80];
+    snprintf(name, sizeof name, "fees.%s", fee->id);
+    put_choice(out, name, "name", fee->name);
+    put_member(out, name, "amount", fee->amount);
+    put_choice(out, name, "every", fee->yearly ? "year" : "month");
+    put_choice(out, name, "timing", fee->advance ? "advance" : "arrears");
+    put_choice(out, name, "prorate", fee->prorate ? "true" : "false");
+    if (fee->charge[0]) put_choice(out, name, "charge", fee->charge);
 }
 
 static void put_regions(tb_buf *out, const tb_book *book)
@@ -65,9 +113,18 @@ static void put_book(tb_buf *out, const tb_book *book)
     if (book->has_premium) put_regions(out, book);
     if (book->has_volume) put_tiers(out, "bandwidth.volume", &book->volume);
     if (book->has_optimizer) put_line(out, "optimizer.monthly", book->optimizer_monthly);
-    if (!book->has_balancer) return;
-    put_line(out, "load_balancer.monthly_fee", book->balancer_fee);
-    put_tiers(out, "load_balancer", &book->balancer);
+    if (book->has_balancer) {
+        put_line(out, "load_balancer.monthly_fee", book->balancer_fee);
+        put_tiers(out, "load_balancer", &book->balancer);
+    }
+    if (book->has_percentile) put_meter(out, "bandwidth.percentile", &book->percentile);
+    for (size_t i = 0; i < book->n_meters; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "meters.%s", book->meters[i].meter);
+        put_meter(out, name, &book->meters[i]);
+    }
+    for (size_t i = 0; i < book->n_fees; i++)
+        put_fee(out, &book->fees[i]);
 }
 
 /* The line of `text` that starts with the first `len` bytes of `key` and a tab; NULL: none. */

@@ -1,13 +1,16 @@
 /* book add, list, show, diff, activate, drop, report. Books are never changed or removed; shadow
  * books bill nothing until they are activated (book_activate.c). */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "billing/rates.h"
 #include "ops/prices/books.h"
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
+#include "tollbook/meterstore.h"
 
 /* --- add --- */
 
@@ -28,6 +31,38 @@ static void put_added(tb_reply *reply, const tb_book *book, bool shadow, bool kn
                known ? "true" : "false");
 }
 
+static const tb_meter *find_meter(const tb_meter *meters, size_t n, const char *id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(meters[i].id, id) == 0) return &meters[i];
+    return NULL;
+}
+
+/* A book may come before the catalogue that declares its meters; what is declared, it must be able to price. */
+static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *reply, tb_error *err)
+{
+    tb_meter *meters = NULL;
+    size_t n = 0;
+    tb_code code = book->n_meters ? tb_store_meters(store, &meters, &n, err) : TB_OK;
+    for (size_t i = 0; !code && i < book->n_meters; i++) {
+        const tb_meter_rate *rate = &book->meters[i];
+        const tb_meter *meter = find_meter(meters, n, rate->meter);
+        char field[sizeof err->field];
+        tb__rate_fault fault;
+        if (!meter) {
+            tb_reply_say(reply, "Meter %s is not declared: its price counts once a catalogue declares it.", rate->meter);
+            continue;
+        }
+        if (tb__rate_fits(meter, rate, &fault)) continue;
+        snprintf(field, sizeof field, "meters.%s.%s", rate->meter, fault.key);
+        code = tb_fail(err, TB_E_BOOK, field, "%s Meter %s is declared as a %s of %s%s%s.", fault.rule, meter->id,
+                       tb_meter_kind_name(meter->kind), meter->unit, meter->display_unit[0] ? ", shown in " : "",
+                       meter->display_unit);
+    }
+    free(meters);
+    return code;
+}
+
 static tb_code add_book(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const tb_text text = tb_arg_of(args, "document")->text;
@@ -36,8 +71,10 @@ static tb_code add_book(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_er
     bool known = false;
     tb_code code = tb_book_parse(text.data, text.len, NULL, &book, err);
     if (code) return code;
-    code = shadow ? tb_store_add_shadow(ops->store, &book, ops->now_us, &known, err)
-                  : tb_store_add_book(ops->store, &book, ops->now_us, &known, err);
+    code = check_meters(ops->store, &book, reply, err);
+    if (!code)
+        code = shadow ? tb_store_add_shadow(ops->store, &book, ops->now_us, &known, err)
+                      : tb_store_add_book(ops->store, &book, ops->now_us, &known, err);
     if (!code) put_added(reply, &book, shadow, known);
     tb_book_release(&book);
     return code;

@@ -53,6 +53,9 @@ static void put_name(const tb_unnamed *one, tb_buf *out)
         tb_buf_str(out, one->name.len ? " " : "");
         tb__put_cell(out, one->name.data, one->name.len);
         if (one->id) tb_buf_fmt(out, " of %s %" PRId64, hostname ? "pull zone" : "account", one->id);
+    } else if (one->kind == TB_DECLARED_METER) {
+        tb_buf_str(out, " ");
+        tb__put_cell(out, one->name.data, one->name.len);
     } else if (one->kind != TB_DECLARED_SELLER) {
         tb_buf_fmt(out, " %" PRId64 "%s", one->id, one->name.len ? " (" : "");
         tb__put_cell(out, one->name.data, one->name.len);
@@ -63,13 +66,13 @@ static void put_name(const tb_unnamed *one, tb_buf *out)
 
 static void put_listed(const tb_unnamed *one, tb_buf *out)
 {
-    const bool container = is_container(one->kind);
+    const bool container = is_container(one->kind), meter = one->kind == TB_DECLARED_METER;
     tb_buf_fmt(out, "%s{\"list\":\"%s\"", out->len ? "," : "", lists[one->kind]);
-    if (one->kind != TB_DECLARED_SELLER)
+    if (one->kind != TB_DECLARED_SELLER && !meter)
         tb_buf_fmt(out, ",\"%s\":%" PRId64,
                    container ? "account" : one->kind == TB_DECLARED_HOSTNAME ? "zone" : "id", one->id);
     if (one->name.len) {
-        tb_buf_str(out, container ? ",\"id\":" : ",\"name\":");
+        tb_buf_str(out, container ? ",\"id\":" : meter ? ",\"meter\":" : ",\"name\":");
         tb_json_string(out, one->name.data, one->name.len);
     }
     tb_buf_str(out, "}");
@@ -139,10 +142,10 @@ static void put_applied(tb_reply *reply, const tb_applied *a, const unnamed *u)
 {
     tb_buf_fmt(&reply->json,
                "{\"sellersAdded\":%zu,\"accountsAdded\":%zu,\"zonesAdded\":%zu,\"loadBalancersAdded\":%zu,"
-               "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
+               "\"shieldZonesAdded\":%zu,\"containersAdded\":%zu,\"metersAdded\":%zu,\"regions\":%zu,\"changed\":%zu,"
                "\"restored\":%zu,\"adopted\":%zu,\"rebilled\":%zu,\"unbooked\":%zu,\"dryRun\":%s,",
                a->sellers_added, a->accounts_added, a->zones_added, a->balancers_added, a->shields_added,
-               a->containers_added, a->regions, a->changed, a->restored, a->adopted, a->rebilled, a->unbooked,
+               a->containers_added, a->meters_added, a->regions, a->changed, a->restored, a->adopted, a->rebilled, a->unbooked,
                u->dry ? "true" : "false");
     put_unnamed(u, &reply->json);
     tb_buf_str(&reply->json, "}");
@@ -165,6 +168,7 @@ static void say_applied(tb_reply *reply, const tb_applied *a, const unnamed *u)
     add_count(&line, a->shields_added, "shield zone added", "shield zones added");
     add_count(&line, a->containers_added, "container application, limit or registry added",
               "container applications, limits and registries added");
+    add_count(&line, a->meters_added, "meter added", "meters added");
     add_count(&line, a->changed, "changed", "changed");
     add_count(&line, u->total, "deleted", "deleted");
     add_count(&line, a->restored, "restored", "restored");
@@ -254,6 +258,7 @@ typedef struct declared {
     tb_buf lists[TB_DECLARED_KIND_COUNT]; /* the elements of each */
     tb_declared_kind kind;                /* of the object that is looked for */
     int64_t id;                           /* its id; 0: none is looked for */
+    char meter[TB_METER_ID_MAX + 1];      /* a meter's; "": none is looked for */
     tb_text instead;                      /* its new document; empty: it is left out */
     size_t index;                         /* its place in its list */
     tb_buf document;                      /* it, as it is declared; empty: it is not */
@@ -280,10 +285,16 @@ static void put_object(tb_buf *list, tb_text document)
     tb_buf_add(list, document.data, document.len);
 }
 
+static bool is_text(tb_text a, const char *b)
+{
+    return a.len == strlen(b) && memcmp(a.data, b, a.len) == 0;
+}
+
 static void put_declared(void *ctx, const tb_declared *one)
 {
     declared *d = ctx;
-    const bool looked_for = d->id && one->kind == d->kind && one->id == d->id;
+    const bool looked_for =
+        one->kind == d->kind && (d->meter[0] ? is_text(one->name, d->meter) : d->id && one->id == d->id);
     if (looked_for) tb_buf_add(&d->document, one->document.data, one->document.len);
     d->index += one->kind == d->kind && !d->document.len;
     put_object(&d->lists[one->kind], looked_for ? d->instead : one->document);
@@ -352,11 +363,21 @@ static int list_of(const tb_args *args)
     return k;
 }
 
+#define NAME_ROOM (TB_METER_ID_MAX + 32)
+
+/* "pull zone 102", "meter storage" */
+static const char *name_object(const declared *d, char out[NAME_ROOM])
+{
+    if (d->meter[0]) snprintf(out, NAME_ROOM, "%s %s", words[d->kind], d->meter);
+    else snprintf(out, NAME_ROOM, "%s %" PRId64, words[d->kind], d->id);
+    return out;
+}
+
 static tb_code show_one(const declared *d, tb_reply *reply, tb_error *err)
 {
-    char hash[SHA256_TEXT];
+    char hash[SHA256_TEXT], name[NAME_ROOM];
     if (!d->document.len)
-        return tb_fail(err, TB_E_NOT_FOUND, "id", "There is no %s %" PRId64 ".", words[d->kind], d->id);
+        return tb_fail(err, TB_E_NOT_FOUND, d->meter[0] ? "meter" : "id", "There is no %s.", name_object(d, name));
     hash_document(&d->document, hash);
     tb_buf_str(&reply->json, "{\"document\":");
     tb_buf_add(&reply->json, d->document.data, d->document.len);
@@ -373,9 +394,13 @@ static tb_code show_catalog(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     declared_init(&d);
     d.kind = list >= 0 ? (tb_declared_kind)list : TB_DECLARED_SELLER;
     d.id = list == TB_DECLARED_SELLER ? 1 : tb_arg_number(args, "id", 0);
-    tb_code code = d.id && list < 0 ? tb_fail(err, TB_E_VALIDATION, "list", "It must be given beside an id.")
-                                    : read_declared(ops->store, &d, err);
-    if (!code && d.id) {
+    if (tb_arg_given(args, "meter")) snprintf(d.meter, sizeof d.meter, "%s", tb_arg_text(args, "meter"));
+    tb_code code = d.id && list < 0 ? tb_fail(err, TB_E_VALIDATION, "list", "It must be given beside an id.") : TB_OK;
+    if (!code && (list == TB_DECLARED_METER ? d.id : d.meter[0]))
+        code = tb_fail(err, TB_E_VALIDATION, list == TB_DECLARED_METER ? "id" : "meter", "Only the list meters has meters, "
+                       "and no other ids.");
+    if (!code) code = read_declared(ops->store, &d, err);
+    if (!code && (d.id || d.meter[0])) {
         code = show_one(&d, reply, err);
     } else if (!code) {
         put_catalog(&d, list, &reply->json);
@@ -388,41 +413,51 @@ static tb_code show_catalog(tb_ops *ops, const tb_args *args, tb_reply *reply, t
 
 /* --- changing one object --- */
 
-/* The id within a document; the seller has none. */
-static tb_code read_id(const tb_args *args, tb_declared_kind kind, int64_t *ret_id, tb_error *err)
+/* Which object is meant: by its document, or as what is removed; the seller has no id. */
+static tb_code read_id(const tb_args *args, declared *d, tb_error *err)
 {
+    const bool meter = d->kind == TB_DECLARED_METER;
     const tb_arg *document = tb_arg_of(args, "document");
+    const char *removed = meter ? "remove-meter" : "remove";
     json_error_t wrong;
-    *ret_id = kind == TB_DECLARED_SELLER ? 1 : tb_arg_number(args, "remove", 0);
-    if (document && tb_arg_given(args, "remove"))
-        return tb_fail(err, TB_E_VALIDATION, "remove", "Give a document, or the id of what is removed.");
-    if (!document && !*ret_id)
+    d->id = d->kind == TB_DECLARED_SELLER ? 1 : tb_arg_number(args, "remove", 0);
+    if (tb_arg_given(args, "remove-meter")) snprintf(d->meter, sizeof d->meter, "%s", tb_arg_text(args, "remove-meter"));
+    if (meter ? d->id : d->meter[0])
+        return tb_fail(err, TB_E_VALIDATION, meter ? "remove" : "remove-meter",
+                       "Meters are removed with remove-meter, other objects with remove.");
+    if (document && tb_arg_given(args, removed))
+        return tb_fail(err, TB_E_VALIDATION, removed, "Give a document, or the id of what is removed.");
+    if (!document && !d->id && !d->meter[0])
         return tb_fail(err, TB_E_VALIDATION, "document", "Give a document, or the id of what is removed.");
     if (!document) return TB_OK;
     if (!tb_json_fits(document->text.data, document->text.len))
         return tb_fail(err, TB_E_TOO_MUCH, "document", "It holds too many values.");
     json_t *object = json_loadb(document->text.data, document->text.len, 0, &wrong);
-    const json_t *id = json_object_get(object, "id");
+    const json_t *id = json_object_get(object, meter ? "meter" : "id");
     const bool is_object = json_is_object(object);
-    if (kind != TB_DECLARED_SELLER) *ret_id = json_integer_value(id);
+    if (meter && json_is_string(id) && json_string_length(id) < sizeof d->meter)
+        snprintf(d->meter, sizeof d->meter, "%s", json_string_value(id));
+    else if (d->kind != TB_DECLARED_SELLER) d->id = json_integer_value(id);
     json_decref(object);
     if (!is_object) return tb_fail(err, TB_E_CATALOG, "document", "It must be one JSON object.");
-    return *ret_id > 0 ? TB_OK : tb_fail(err, TB_E_CATALOG, "id", "Must be a whole number from 1 to 2^63-1.");
+    if (meter && !d->meter[0])
+        return tb_fail(err, TB_E_CATALOG, "meter", "Must be 1 to 64 letters, digits, '_', '.' and '-'.");
+    return meter || d->id > 0 ? TB_OK : tb_fail(err, TB_E_CATALOG, "id", "Must be a whole number from 1 to 2^63-1.");
 }
 
 /* Whether the document that is replaced is the one that the caller has seen. */
 static tb_code check_was(const tb_args *args, const declared *d, tb_error *err)
 {
     const char *was = tb_arg_text(args, "was");
-    char hash[SHA256_TEXT] = "none";
+    char hash[SHA256_TEXT] = "none", name[NAME_ROOM];
     if (d->document.len) hash_document(&d->document, hash);
     if (!d->instead.len && !d->document.len)
-        return tb_fail(err, TB_E_NOT_FOUND, "remove", "There is no %s %" PRId64 ".", words[d->kind], d->id);
+        return tb_fail(err, TB_E_NOT_FOUND, d->meter[0] ? "remove-meter" : "remove", "There is no %s.", name_object(d, name));
     if (!was || strcmp(was, hash) == 0) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, "was", d->document.len ? "The %s %" PRId64 " was changed meanwhile, or is there already. Look at"
+    return tb_fail(err, TB_E_VALIDATION, "was", d->document.len ? "The %s was changed meanwhile, or is there already. Look at"
                                                                   " it again, and change that."
-                                                                : "The %s %" PRId64 " was removed meanwhile.",
-                   words[d->kind], d->id);
+                                                                : "The %s was removed meanwhile.",
+                   name_object(d, name));
 }
 
 /* "accounts[12].tax.rate" of the object that is changed is "tax.rate". The place is one in the whole catalogue. */
@@ -450,7 +485,7 @@ static tb_code change_object(tb_ops *ops, const tb_args *args, tb_reply *reply, 
     tb_buf_init(&text, TB_CATALOG_MAX, NULL);
     d.kind = (tb_declared_kind)list_of(args);
     if (document) d.instead = document->text;
-    tb_code code = read_id(args, d.kind, &d.id, err);
+    tb_code code = read_id(args, &d, err);
     if (!code) code = read_declared(ops->store, &d, err);
     if (!code) code = check_was(args, &d, err);
     if (!code) {
@@ -485,19 +520,23 @@ static const tb_param apply_params[] = {
 };
 
 static const tb_param show_params[] = {
-    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones|registries|container_apps|container_limits|regions",
+    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones|registries|container_apps|container_limits|meters|regions",
      .kind = TB_PARAM_CHOICE, .help = "only this list; default: all"},
     {.name = "id", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
      .help = "one object of the list: an account, pull zone, load balancer or shield zone"},
+    {.name = "meter", .value = "METER", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_METER_ID_MAX,
+     .help = "one object of the list meters"},
 };
 
 static const tb_param change_params[] = {
     {.name = "document", .value = "OBJECT.json", .kind = TB_PARAM_DOCUMENT, .operand = true, .max = TB_CATALOG_MAX,
-     .help = "the object as it shall be; its id says which one, and one that is not there is added"},
-    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones", .kind = TB_PARAM_CHOICE,
+     .help = "the object as it shall be; its id (of a meter: `meter`) says which one, and one that is not there is added"},
+    {.name = "list", .value = "seller|accounts|zones|load_balancers|shield_zones|meters", .kind = TB_PARAM_CHOICE,
      .required = true, .help = "the catalogue's list that it is in"},
     {.name = "remove", .value = "ID", .kind = TB_PARAM_NUMBER, .min = 1, .max = INT64_MAX,
      .help = "in place of a document: remove this object"},
+    {.name = "remove-meter", .value = "METER", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_METER_ID_MAX,
+     .help = "in place of a document: remove this meter; its usage stays"},
     {.name = "was", .value = "SHA256", .kind = TB_PARAM_TEXT, .min = 4, .max = SHA256_TEXT - 1,
      .help = "replace the object only if it still has this SHA-256 (catalog show prints it); none: only if there is none yet"},
     TB__PARAM_BACKDATED,
@@ -508,7 +547,7 @@ static const tb_param change_params[] = {
 static const tb_operation rows[] = {
     {.name = "apply",
      .summary =
-         "Declare the seller, accounts, pull zones, load balancers, shield zones, containers and regions",
+         "Declare the seller, accounts, pull zones, load balancers, shield zones, containers, meters and regions",
      .details =
          "The document is the whole declared state. The same again changes nothing, and what\n"
          "it no longer names is marked deleted, and named; so are hostnames, and regions that have usage or are\n"

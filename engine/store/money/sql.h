@@ -212,7 +212,7 @@
       " ORDER BY d.from_us,d.version")                                                             \
     /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
     X(BILLED_ZONES,                                                                                \
-      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.declared_us,z.id FROM zone z CROSS JOIN" \
       " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
       " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us,d.version")                             \
     X(BILLED_SERIES,                                                                               \
@@ -221,7 +221,7 @@
       " CROSS JOIN series_new s ON s.scope=1 AND s.owner=+z.id WHERE z.account=?1"                 \
       " AND z.id BETWEEN ?2 AND ?3 AND EXISTS(SELECT 1 FROM series_new) ORDER BY 1,2")             \
     X(BILLED_BALANCERS,                                                                            \
-      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.declared_us,b.id FROM balancer b CROSS JOIN" \
       " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
       " ORDER BY b.id,d.from_us,d.version")                                                        \
     X(BILLED_TIES,                                                                                 \

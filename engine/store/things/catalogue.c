@@ -1,4 +1,4 @@
-/* Applying a catalogue: makes the stored seller, accounts, zones and balancers equal to the document.
+/* Applying a catalogue: makes the stored seller, accounts, zones, balancers and meters equal to the document.
  *
  * Declared state, so applying twice changes nothing. A first declaration applies to all earlier time too; a later
  * change applies from the moment of its commit; the declaration table keeps all declarations with the time in which
@@ -27,6 +27,8 @@ static const kind balancers = {"balancer", "load_balancers", TB__SQL_BALANCER_GE
                                TB__SQL_BALANCER_DELETE};
 static const kind shields = {"shield_zone", "shield_zones", TB__SQL_SHIELD_ZONE_GET, TB__SQL_LIVE_SHIELD_ZONES,
                              TB__SQL_SHIELD_ZONE_DELETE};
+/* Known by their numbers here; catalogues name them. */
+static const kind meters = {"meter", "meters", TB__SQL_METER_GET, TB__SQL_LIVE_METERS, TB__SQL_METER_DELETE};
 
 /* The only one; it is its declarations. */
 #define SELLER INT64_C(1)
@@ -58,7 +60,7 @@ static tb_code stand(applying *a, const kind *k, int64_t id, const char *documen
     const char *stored = (const char *)sqlite3_column_text(s, 0);
     ret->changed = !stored || strcmp(stored, document) != 0;
     ret->deleted = sqlite3_column_int64(s, 1) != FOR_EVER;
-    if (k != &accounts && k != &seller) ret->account = sqlite3_column_int64(s, 2);
+    if (sqlite3_column_count(s) > 2) ret->account = sqlite3_column_int64(s, 2);
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -317,6 +319,70 @@ static tb_code put_shield(applying *a, const tb_catalog_shield *shield, size_t i
     return tb__run(a->store, s, err);
 }
 
+/* --- meters --- */
+
+static tb_code meter_number(tb_store *store, const char *id, int64_t *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret = 0;
+    tb_code code = tb__sql(store, TB__SQL_METER_NUMBER, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    return TB_OK;
+}
+
+/* What usage was counted by stays: its lines would mean something else. */
+static tb_code check_meter(applying *a, const tb_meter *meter, int64_t number, size_t index, tb_error *err)
+{
+    int64_t used = 0;
+    tb_meter was;
+    tb_code code = tb__int_of(a->store, TB__SQL_METER_USED, &number, 1, 0, &used, err);
+    if (code || !used) return code;
+    code = tb__meter_declared(a->store, number, &was, err);
+    if (code) return code;
+    bool same_dimensions = was.n_dimensions == meter->n_dimensions;
+    for (int i = 0; same_dimensions && i < was.n_dimensions; i++)
+        same_dimensions = strcmp(was.dimension[i], meter->dimension[i]) == 0;
+    const char *key = was.kind != meter->kind                 ? "kind"
+                      : strcmp(was.unit, meter->unit) != 0    ? "unit"
+                      : was.interval != meter->interval       ? "interval"
+                      : !same_dimensions                      ? "dimensions"
+                      : strcmp(was.noun, meter->noun) != 0    ? "resource"
+                                                              : NULL;
+    char path[48];
+    if (!key) return TB_OK;
+    snprintf(path, sizeof path, "meters[%zu].%s", index, key);
+    return tb_fail(err, TB_E_CATALOG, path,
+                   "Meter %s has usage and keeps its %s. Declare another meter with another id, and count by that one.",
+                   meter->id, key);
+}
+
+static tb_code put_meter(applying *a, const tb_catalog_meter *meter, size_t index, tb_error *err)
+{
+    standing before;
+    sqlite3_stmt *s;
+    int64_t number = 0;
+    tb_code code = meter_number(a->store, meter->meter.id, &number, err);
+    if (!code && !number) code = tb__int_of(a->store, TB__SQL_METER_NEXT, NULL, 0, 1, &number, err);
+    if (!code) code = stand(a, &meters, number, meter->document, &before, err);
+    if (code || stands_as_said(&before)) return code;
+    if (before.known) code = check_meter(a, &meter->meter, number, index, err);
+    if (!code) code = declare(a, &meters, number, meter->document, &before, err);
+    if (!code) code = tb__sql(a->store, TB__SQL_METER_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_int64(s, 1, number);
+    sqlite3_bind_text(s, 2, meter->meter.id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, meter->document, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, a->now_us);
+    a->counts->meters_added += !before.known;
+    return tb__run(a->store, s, err);
+}
+
 /* --- objects that the document no longer names --- */
 
 static tb_code delete_one(applying *a, const kind *k, int64_t id, tb_error *err)
@@ -338,9 +404,10 @@ typedef struct listed {
     const void *first;
     size_t n, size;
 } listed;
-#define LISTS 5
+#define LISTS 6
 
-static void make_lists(const tb_catalog *c, listed ret[LISTS])
+/* numbers: of the catalogue's meters. */
+static void make_lists(const tb_catalog *c, const int64_t *numbers, listed ret[LISTS])
 {
     static const int64_t seller_id = SELLER;
     const listed lists[LISTS] = {
@@ -349,8 +416,22 @@ static void make_lists(const tb_catalog *c, listed ret[LISTS])
         {&zones, TB_DECLARED_ZONE, c->zones, c->n_zones, sizeof *c->zones},
         {&balancers, TB_DECLARED_BALANCER, c->balancers, c->n_balancers, sizeof *c->balancers},
         {&shields, TB_DECLARED_SHIELD, c->shields, c->n_shields, sizeof *c->shields},
+        {&meters, TB_DECLARED_METER, numbers, c->n_meters, sizeof *numbers},
     };
     memcpy(ret, lists, sizeof lists);
+}
+
+/* The numbers of the catalogue's meters, 0 of a new one. Free it with free(). */
+static tb_code meter_numbers(tb_store *store, const tb_catalog *c, int64_t **ret, tb_error *err)
+{
+    tb_code code = TB_OK;
+    int64_t *numbers = malloc((c->n_meters + 1) * sizeof *numbers);
+    if (!numbers) return tb_no_memory(err);
+    for (size_t i = 0; !code && i < c->n_meters; i++)
+        code = meter_number(store, c->meters[i].meter.id, &numbers[i], err);
+    if (code) free(numbers);
+    else *ret = numbers;
+    return code;
 }
 
 /* The ids that it names, ascending; NULL: no memory. Free it with free(). */
@@ -420,11 +501,14 @@ tb_code tb_store_unnamed(tb_store *store, const tb_catalog *catalog,
                          size_t ret_live[TB_DECLARED_KIND_COUNT], tb_error *err)
 {
     listed lists[LISTS];
-    tb_code code = TB_OK;
+    int64_t *numbers;
     memset(ret_live, 0, TB_DECLARED_KIND_COUNT * sizeof *ret_live);
-    make_lists(catalog, lists);
+    tb_code code = meter_numbers(store, catalog, &numbers, err);
+    if (code) return code;
+    make_lists(catalog, numbers, lists);
     for (size_t i = 0; !code && i < LISTS; i++)
         code = each_unnamed(store, &lists[i], each, ctx, &ret_live[lists[i].declared], err);
+    free(numbers);
     if (!code) code = tb__containers_unnamed(store, catalog, each, ctx, ret_live, err);
     if (!code) code = tb__regions_unnamed(store, catalog, each, ctx, &ret_live[TB_DECLARED_REGION], err);
     return code ? code : hostnames_unnamed(store, catalog, each, ctx, &ret_live[TB_DECLARED_HOSTNAME], err);
@@ -437,7 +521,7 @@ tb_code tb_store_declared(tb_store *store, void (*each)(void *ctx, const tb_decl
     tb_code code = tb__sql(store, TB__SQL_DECLARED, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row)
         each(ctx, &(tb_declared){(tb_declared_kind)sqlite3_column_int(s, 0), sqlite3_column_int64(s, 1),
-                                 tb__column_text(s, 2)});
+                                 tb__column_text(s, 3), tb__column_text(s, 2)});
     return code;
 }
 
@@ -452,16 +536,21 @@ static tb_code put_all(applying *a, const tb_catalog *c, tb_error *err)
         code = put_balancer(a, &c->balancers[i], i, err);
     for (size_t i = 0; !code && i < c->n_shields; i++)
         code = put_shield(a, &c->shields[i], i, err);
+    for (size_t i = 0; !code && i < c->n_meters; i++)
+        code = put_meter(a, &c->meters[i], i, err);
     return code;
 }
 
 static tb_code delete_all_absent(applying *a, const tb_catalog *c, tb_error *err)
 {
     listed lists[LISTS];
-    tb_code code = TB_OK;
-    make_lists(c, lists);
+    int64_t *numbers;
+    tb_code code = meter_numbers(a->store, c, &numbers, err);
+    if (code) return code;
+    make_lists(c, numbers, lists);
     for (size_t i = LISTS; !code && i > 0; i--) /* an account's objects are deleted before it */
         code = delete_absent(a, &lists[i - 1], err);
+    free(numbers);
     return code;
 }
 

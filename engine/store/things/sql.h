@@ -142,7 +142,8 @@
       " UNION ALL SELECT 2,id,document,'' FROM zone WHERE deleted_us=9223372036854775807"          \
       " UNION ALL SELECT 3,id,document,'' FROM balancer WHERE deleted_us=9223372036854775807"      \
       " UNION ALL SELECT 4,id,document,'' FROM shield_zone WHERE deleted_us=9223372036854775807"   \
-      " UNION ALL SELECT 5+kind,account,document,id FROM container ORDER BY 1,2,4")                \
+      " UNION ALL SELECT 5+kind,account,document,id FROM container"                                \
+      " UNION ALL SELECT 8,0,document,name FROM meter WHERE deleted_us=" TB__FOR_EVER " ORDER BY 1,2,4") \
     X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id") \
     X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \
@@ -151,6 +152,27 @@
     X(ACCOUNT_DELETE, "UPDATE account SET deleted_us=?2 WHERE id=?1")                              \
     X(ZONE_DELETE, "UPDATE zone SET deleted_us=?2 WHERE id=?1")                                    \
     X(BALANCER_DELETE, "UPDATE balancer SET deleted_us=?2 WHERE id=?1")                            \
+    /* meters */                                                                                   \
+    X(METER_NUMBER, "SELECT id FROM meter WHERE name=?1")                                          \
+    X(METER_NEXT, "SELECT coalesce(max(id),0)+1 FROM meter")                                       \
+    X(METER_GET, "SELECT document,deleted_us FROM meter WHERE id=?1")                              \
+    X(METER_PUT,                                                                                   \
+      "INSERT INTO meter(" TB__C_meter("") ")VALUES(?1,?2,?3,?4," TB__FOR_EVER ") ON CONFLICT(id) DO UPDATE" \
+      " SET document=excluded.document,deleted_us=excluded.deleted_us")                            \
+    X(METER_DELETE, "UPDATE meter SET deleted_us=?2 WHERE id=?1")                                  \
+    X(METER_USED, "SELECT EXISTS(SELECT 1 FROM meter_series WHERE meter=?1)")                      \
+    X(LIVE_METERS, "SELECT id,name FROM meter WHERE deleted_us=" TB__FOR_EVER " ORDER BY name")    \
+    X(METERS, "SELECT id,document FROM meter WHERE deleted_us=" TB__FOR_EVER " ORDER BY name")     \
+    X(METER_BY_NAME, "SELECT id,document FROM meter WHERE name=?1 AND deleted_us=" TB__FOR_EVER)   \
+    X(METER_BY_NUMBER, "SELECT id,document FROM meter WHERE id=?1")                                \
+    X(METER_NAMES, "SELECT group_concat(name,'|') FROM meter WHERE deleted_us=" TB__FOR_EVER)      \
+    X(METER_ACCOUNT, "SELECT account FROM meter_resource WHERE noun=?1 AND name=?2")               \
+    /* at ?1, of the declarations up to version ?2: the last one by then, or the first later one */ \
+    X(METERS_AT,                                                                                   \
+      "SELECT d.id,d.document FROM declaration d WHERE d.kind='meter' AND d.version<=?2"           \
+      " AND (d.from_us,d.version)=(SELECT p.from_us,p.version FROM declaration p WHERE p.kind='meter'" \
+      " AND p.id=d.id AND p.version<=?2 ORDER BY p.from_us>?1,CASE WHEN p.from_us>?1 THEN p.from_us"    \
+      " ELSE -p.from_us END,p.version DESC LIMIT 1)")                                              \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
     X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)") \
     /* forgetting: ?1 is the account */                                                            \

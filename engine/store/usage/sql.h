@@ -170,6 +170,13 @@
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
       " OR EXISTS(SELECT 1 FROM balancer b CROSS JOIN series_new s"                                \
       " ON s.scope=3 AND s.owner=b.id WHERE b.account=account.id AND " TB__HAS_MONTH ")"           \
+      /* fees, also those that ended as the month began: they were billed in advance */            \
+      " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
+      " AND d.from_us<?2 AND d.to_us>=?1 AND account.declared_us<?2 AND instr(d.document,'\"fees\":[')" \
+      " AND NOT instr(d.document,'\"fees\":[]'))"                                                   \
+      " OR EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id AND z.deleted_us=?1"             \
+      " AND instr(z.document,'\"fees\":[')) OR EXISTS(SELECT 1 FROM balancer b WHERE b.account=account.id" \
+      " AND min(b.deleted_us,b.ended_us)=?1 AND instr(b.document,'\"fees\":['))"                   \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
       " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":')"            \
       " AND(account.declared_us<?2 OR instr(d.document,'\"from\":\"'))) ORDER BY id")

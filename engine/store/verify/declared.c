@@ -16,6 +16,7 @@ static const struct {
     {"balancer", "load_balancers", "Load balancer"},
     {"shield_zone", "shield_zones", "Shield zone"},
     {"seller", "seller", "Seller"},
+    {"meter", "meters", "Meter"},
 };
 #define KINDS (sizeof kinds / sizeof *kinds)
 

@@ -25,10 +25,12 @@ static const char *const references[] = {
     NOT_SAID("Pull zone", "zone", "name IS document->>'$.name' AND type IS " SAID("type", "'premium'")),
     NOT_SAID("Shield zone", "shield_zone", "name IS " SAID("name", "''") " AND zone IS "
              SAID("zone", "0")),
+    NOT_SAID("Meter", "meter", "name IS document->>'$.meter'"),
     NOT_CLOSED("Account", "account"),
     NOT_CLOSED("Pull zone", "zone"),
     NOT_CLOSED("Load balancer", "balancer"),
     NOT_CLOSED("Shield zone", "shield_zone"),
+    NOT_CLOSED("Meter", "meter"),
 };
 
 /* Settings must be in normal form, or as stored by a version without one. */

@@ -72,6 +72,7 @@ tb_code tb__verify_sql(tb__verify *v, tb__verify_statement id, const int64_t *va
     "document,deleted_us=" FOR_EVER " FROM zone UNION ALL SELECT 'balancer','Load balancer',id,"   \
     "account,document,deleted_us=" FOR_EVER " FROM balancer UNION ALL SELECT 'shield_zone',"       \
     "'Shield zone',id,account,document,deleted_us=" FOR_EVER " FROM shield_zone UNION ALL SELECT"  \
+    " 'meter','Meter',id,NULL,document,deleted_us=" FOR_EVER " FROM meter UNION ALL SELECT"        \
     " 'seller','Seller',id,NULL,document,to_us=" FOR_EVER " FROM (SELECT id,document,to_us,"       \
     "max(version) FROM declaration WHERE kind='seller' GROUP BY id)) "
 

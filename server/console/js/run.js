@@ -73,7 +73,7 @@ export function gaps(rows) {
 }
 
 const PRODUCTS = {bandwidth: "Traffic", volume: "Volume traffic", override: "Traffic at a zone's own price", optimizer: "Optimizer",
-  balancer_fee: "Load balancers", balancer_requests: "Load balancers, requests", discount: "Discounts", commit: "Commits", minimum: "Minimum",
+  balancer_fee: "Load balancers", balancer_requests: "Load balancers, requests", discount: "Discounts", commit: "Commits", minimum: "Minimum", cap: "Spending caps",
   charge: "One-off charges",
   correction: "Corrections of earlier months"};
 

@@ -99,6 +99,8 @@ def fields(name):
 
 CATALOG = "engine/model/catalog.c"
 BOOK = "engine/billing/book.c"
+TIERS = "engine/billing/book_tiers.c"
+METERS = "engine/billing/book_meters.c"
 
 
 def catalogue_tables():
@@ -114,6 +116,9 @@ def catalogue_tables():
     named = {table: re.findall(r'\{"(\w+)", \w+\}', re.search(
         rf"{table}\[\] = \{{(.*?)\}};", (SOURCE / "engine/model/contract.c").read_text(), re.S).group(1))
         for table in ("contract_rules", "commit_rules", "cap_rules")}
+    meters = re.findall(r'\{"(\w+)", \w+\}', c_table("engine/model/meters.c", "meter_rules"))
+    known["meters"] = {name: name in ("meter", "kind", "unit") for name in meters if name != "display"}
+    known["meters"].update(dict.fromkeys(("display.unit", "display.per"), False))
     known["Top level"] = {name: name == "accounts" for name in [*known, "seller"]
                                                           if "/" not in name and name != "alerts"}
     known["contract"] = {name: False for name in [
@@ -142,7 +147,11 @@ def book_tables():
              "bandwidth.premium": "premium_rules", "bandwidth.volume": "volume_rules",
              "bandwidth.volume.tiers": "gb_tier_rules", "optimizer": "optimizer_rules",
              "load_balancer": "balancer_rules", "load_balancer.tiers": "million_tier_rules"}
-    return {**{section: rules(BOOK, table) for section, table in named.items()},
+    rate = re.search(r"define RATE_KEYS\(at\)(.*?)\n\n", (SOURCE / METERS).read_text(), re.S).group(1)
+    rate = dict.fromkeys(re.findall(r'\{"(\w+)",', rate), False)
+    return {**{section: rules(TIERS if table.endswith("tier_rules") else BOOK, table) for section, table in named.items()},
+            "bandwidth.percentile": {**rate, **rules(METERS, "percentile_keys")},
+            "meters": {**rate, **rules(METERS, "meter_keys")}, "fees": rules(METERS, "fee_keys"),
             "ledger_codes": {name: False for name in re.findall(r'X\(\w+, "(\w+)"', accounts)},
             "bandwidth.premium.regions": {name: False for name in re.findall(r"X\((\w+)\)", regions)}}
 
@@ -222,6 +231,14 @@ def probes(kind):
         refused = [[], "x", 1]
     elif kind.startswith("price"):
         taken, refused = ["0", "0.000000000000001", 1.5], ["-1", "0.0000000000000001", True, "1e3"]
+    elif kind.startswith("charge of"):
+        taken, refused = ["DNS", "McCpu", "DBReads"], ["", "Taxes", "storage", 1]
+    elif kind.startswith("number of units"):
+        taken, refused = [1, "1", "GB", 10 ** 18], [0, "0", 1.5, "1.5", -1, "", 10 ** 18 + 1, "1GB", True]
+    elif kind.startswith("percent above 0 and below 100"):
+        taken, refused = ["0.001", 50, "99.999"], [0, 100, -1, "95.0001", True]
+    elif kind.startswith("2 or 3 capital letters and digits"):
+        taken, refused = ["E34", "4L"], ["C", "C622", "c62", 62]
     elif kind.startswith("amount"):
         least = "-1000000000000000000" if "either sign" in kind else "0"
         taken = [least, "100", 0.5, "0.000001", 10 ** 18]
@@ -357,6 +374,10 @@ class Catalogue(Served):
             return {**base, "container_apps": [
                 {**app, "displayEndpoint": {**self.least(shown[section]), key: value}}]}
         one = {**self.least(shown[section]), key: value}
+        if key.startswith("display."):
+            one = {**self.least(shown[section]), "display": {"unit": "GB", "per": 1, key[8:]: value}}
+        if key == "interval":
+            one["kind"] = "sample"
         if section == "registries" and key in ("username", "secret"):
             one = {"username": "u", "secret": "s", **one}
         return {**({} if section == "accounts" else base),
@@ -520,8 +541,26 @@ class Book(Served):
         return {**document, "book": f"probe-{n}",
                 "effective_from": f"{2027 + n // 300}-{n // 25 % 12 + 1:02}-{n % 25 + 1:02}T00:00:00Z"}
 
+    @staticmethod
+    def rate(least, key, value):
+        """A meter's rate that has the key, and what it needs beside it."""
+        rate = {**least, key: value}
+        if key in ("by", "prices"):
+            return {"by": "region", "prices": {"*": {"price": "1"}}, **rate}
+        if key in ("mode", "block", "tiers"):
+            package = key == "block" or value == "package"
+            rate = {"tiers": [{"from": "0", "to": None, "price_per_block" if package else "price": "1"}], **rate}
+            return {**({"mode": "package", "block": "1"} if package else {}), **rate}
+        return {"price": "1", **rate}
+
     def document(self, section, key, value):
         book = self.fresh(json.loads(examples(self.text)[0]))
+        if section == "meters":
+            return {**book, "meters": {"m": self.rate({"per": "GB"}, key, value)}}
+        if section == "bandwidth.percentile":
+            return {**book, "bandwidth": {"percentile": self.rate({"per": "Mbps", "percentile": "95"}, key, value)}}
+        if section == "fees":
+            return {**book, "fees": {"f": {"name": "Fee", "amount": "1", key: value}}}
         if section == "Top level":
             if value == "contract":  # its codes are those of the currency's books
                 book.pop("ledger_codes")
@@ -592,10 +631,13 @@ class Book(Served):
                 at = book
                 for step in [] if section == "Top level" else section.split("."):
                     at = at[step]
+                objects = at if isinstance(at, list) else [at]
+                if section in ("meters", "fees"):
+                    objects = [one for one in at.values() if "prices" not in one]
                 for key, _, default, _, _ in rows:
                     if not code(default):
                         continue
-                    for one in at if isinstance(at, list) else [at]:
+                    for one in objects:
                         one.pop(code(key), None)
                         if written:
                             one[code(key)] = json.loads(code(default))
