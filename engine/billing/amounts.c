@@ -38,15 +38,16 @@ static tb_code rate_whole(tb_bill_rater *rater, const tb_bill_input *input, tb_d
     if (code) return code;
     *ret_subtotal = bill.subtotal;
     *ret_unpriced = bill.n_unpriced > 0;
-    code = tb_bill_counted(&bill, &rater->draft.counted, &rater->draft.commit, err);
+    rater->draft.bill.counted = bill.counted;
+    rater->draft.bill.commit = bill.commit;
     tb_bill_release(&bill);
-    return code;
+    return TB_OK;
 }
 
 void tb__bill_last_counted(const tb_bill_rater *rater, tb_decimal *ret_sum, tb_decimal *ret_commit)
 {
-    *ret_sum = rater->draft.counted;
-    *ret_commit = rater->draft.commit;
+    *ret_sum = rater->draft.bill.counted;
+    *ret_commit = rater->draft.bill.commit;
 }
 
 static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*check)(tb__draft *),

@@ -19,6 +19,7 @@ static tb_code make_room(tb__draft *d)
 
 tb_code tb__bill_lines(tb__draft *d)
 {
+    tb_decimal before;
     tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
     if (!code) code = tb__bill_volume(d);
     if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
@@ -30,10 +31,10 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_meter_minima(d);
     if (!code) code = tb__bill_recurring(d);
     if (!code) code = tb__bill_discount(d);
-    const tb_decimal before = d->sum;
+    if (!code) code = tb__sum_counted(d, &before);
     if (!code) code = tb__bill_commit(d);
-    if (!code && d->bare) code = tb__sum_counted(d, &d->counted);
-    if (!code && d->bare) code = tb_decimal_sub(d->sum, before, &d->commit, d->err);
+    if (!code) code = tb__sum_counted(d, &d->bill.counted);
+    if (!code) code = tb_decimal_sub(d->bill.counted, before, &d->bill.commit, d->err);
     if (!code) code = tb__bill_minimum(d);
     if (!code) code = tb__bill_cap(d);
     return code;

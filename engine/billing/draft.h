@@ -53,7 +53,6 @@ typedef struct tb__draft {
     bool bare;
     tb_decimal sum; /* bare: of the rounded lines so far */
     tb_decimal credits; /* of the rounded lines that give back fees, below zero */
-    tb_decimal counted, commit; /* bare: see tb_bill_counted */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;

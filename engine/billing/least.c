@@ -118,31 +118,6 @@ size_t tb_bill_earlier_months(const tb_contract *contract, int64_t month, int64_
     return n;
 }
 
-tb_code tb_bill_counted(const tb_bill *bill, tb_decimal *ret_sum, tb_decimal *ret_commit, tb_error *err)
-{
-    tb_decimal sum = {0, bill->minor_digits}, commit = sum, credits = sum, percent = TB_DECIMAL_ZERO;
-    for (size_t i = 0; i < bill->n_lines && bill->lines[i].kind <= TB_LINE_COMMIT; i++) {
-        const tb_bill_line *line = &bill->lines[i];
-        const bool credit = line->kind == TB_LINE_FEE && tb_decimal_sign(line->amount) < 0;
-        tb_decimal *to = credit ? &credits : &sum;
-        tb_code code = tb_decimal_add(*to, line->amount, to, err);
-        if (code) return code;
-        if (line->kind == TB_LINE_COMMIT) commit = line->amount;
-        if (line->kind == TB_LINE_DISCOUNT && line->n_tiers) percent = line->tiers[0].price;
-    }
-    /* Without the credits, the discount would be larger by its percentage of them. */
-    if (tb_decimal_sign(credits)) {
-        tb_code code = tb_decimal_mul(credits, percent, &credits, err);
-        credits.scale += 2;
-        if (!code) code = tb_decimal_round(credits, bill->minor_digits, bill->rounding, &credits, err);
-        if (!code) code = tb_decimal_add(sum, credits, &sum, err);
-        if (code) return code;
-    }
-    *ret_sum = sum;
-    *ret_commit = commit;
-    return TB_OK;
-}
-
 static tb_code take_off_month(tb__draft *d, int64_t month, tb_decimal amount)
 {
     const tb_bill_tier row = {.part = (uint32_t)d->in->n_parts - 1,

@@ -84,7 +84,6 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
     [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
-    [TB_LINE_CAP] = TB__WORD_KIND_CAP,
     [TB_LINE_CHARGE] = TB__WORD_KIND_CHARGE,
     [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
 };
@@ -104,10 +103,8 @@ const char *tb__line_words(tb__maker *m, size_t i)
     tb_billing_region known;
     if (named) tb_buf_str(&m->out, item->name);
     if (named && kind == TB_LINE_METER_MINIMUM) tb_buf_str(&m->out, ", ");
-    if (!named || kind == TB_LINE_METER_MINIMUM) {
-        const tb__word word = tb__is_period(m->s, i) ? TB__WORD_KIND_PERIOD : kind_words[kind];
-        tb__add_word(&m->out, m->language, word);
-    }
+    if (!named || kind == TB_LINE_METER_MINIMUM)
+        tb__add_word(&m->out, m->language, tb__is_period(m->s, i) ? TB__WORD_KIND_PERIOD : kind_words[kind]);
     if (*region) {
         tb_buf_str(&m->out, ", ");
         if (!item && tb_billing_region_parse(region, &known))

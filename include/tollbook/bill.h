@@ -361,6 +361,7 @@ typedef struct tb_bill {
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
     tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
+    tb_decimal counted, commit; /* in the commit of a later month: the lines up to the commit, and the commit line alone */
     tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
     int minor_digits;
@@ -386,9 +387,6 @@ TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate,
                                    tb_error *err);
 /* Recomputes subtotal, total and residual from bill->lines and the amounts of bill->tax. */
 TB_MUST_USE tb_code tb_bill_total(tb_bill *bill, tb_error *err);
-
-/* What a bill counts in the commit of a later month: the sum of its lines up to the commit, and its commit line alone. */
-TB_MUST_USE tb_code tb_bill_counted(const tb_bill *bill, tb_decimal *ret_sum, tb_decimal *ret_commit, tb_error *err);
 
 /* --- one-off charges --- */
 

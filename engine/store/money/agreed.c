@@ -51,7 +51,8 @@ static tb_code count_month(counting *c, int64_t month, counted *ret)
     code = count_earlier(c, &source.input);
     if (!code) code = tb_bill_rate(&source.input, NULL, &bill, c->err);
     if (!code) {
-        code = tb_bill_counted(&bill, &ret->sum, &ret->commit, c->err);
+        ret->sum = bill.counted;
+        ret->commit = bill.commit;
         tb_bill_release(&bill);
     }
     tb_bill_source_release(&source);
