@@ -276,14 +276,15 @@ def metered(meter, resource, moment, value, **more):
 
 def meters(m):
     """Usage of meters, some of it late, some withdrawn. No book prices it: so nothing is billed after it."""
-    m.take(*(metered("runs", f"s{i}", f"2026-12-0{i}T05:00:00Z", 10 * i, account=i) for i in (1, 2, 3)),
-           *(metered("disk", f"d{i}", f"2026-12-0{i}T05:07:00Z", 1000 * i, account=i) for i in (1, 2, 3)),
-           *(metered("port", f"p{i}", f"2026-12-0{i}T05:10:00Z", 7 * i, account=i) for i in (1, 2, 3)), now=LOGS)
-    m.take(metered("runs", "s1", "2026-09-07T05:00:00Z", 9), metered("runs", "s3", "2026-10-07T05:00:00Z", 9),
-           metered("port", "p1", "2026-09-07T05:25:00Z", 9), now=LOGS)
+    m.take(*(metered("disk", f"d{i}", f"2026-12-0{i}T05:07:00Z", 1000 * i, account=i) for i in (1, 2, 3)), now=LOGS)
     back = "".join(json.dumps(metered("disk", "d1", f"2026-12-01T05:0{i}:00Z", i)) + "\n" for i in (6, 7, 8))
     m.tool("import", "-", stdin=back, now=LOGS)
     m.tool("import", "--withdraw", "-", stdin=back, now=LOGS)
+    for i in (1, 2, 3):  # these stay in runs
+        m.take(metered("runs", f"s{i}", f"2026-12-0{i}T05:00:00Z", 10 * i, account=i),
+               metered("port", f"p{i}", f"2026-12-0{i}T05:10:00Z", 7 * i, account=i), now=LOGS)
+    m.take(metered("runs", "s1", "2026-09-07T05:00:00Z", 9), metered("runs", "s3", "2026-10-07T05:00:00Z", 9),
+           metered("port", "p1", "2026-09-07T05:25:00Z", 9), now=LOGS)
 
 
 def rich(folder):

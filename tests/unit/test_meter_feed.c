@@ -72,7 +72,7 @@ static int true_account(const line *l)
     return 1 + resource_of(l) % 2;
 }
 
-static void put_line(input *in, line l)
+static void put_meter_line(input *in, line l)
 {
     char time[24], dimensions[40] = "", account[24] = "";
     const int minute = l.meter == DISK ? l.at * 97 : l.meter == PORT ? l.at * 5 + (int)draw(5) : l.at * 60;
@@ -97,7 +97,7 @@ static void make_input(input *in, unsigned number)
         l.value = i ? draw(1000) : 1000000 + number;
         l.account = draw(3) == 0 ? 0 : true_account(&l);
         if (draw(20) == 0) l.account = draw(2) ? 3 - true_account(&l) : 9;
-        put_line(in, l);
+        put_meter_line(in, l);
     }
 }
 
@@ -197,7 +197,7 @@ static void say(void *ctx, const char *sentence)
     fprintf(stderr, "%s\n", sentence);
 }
 
-static void compare(void)
+static void compare_with_model(void)
 {
     tb_error err = {0};
     uint64_t differences = 0;
@@ -269,7 +269,7 @@ static void take_body(const input *in, feed_options *options, feed_report *repor
     }
 }
 
-static void take(input *in)
+static void take_input(input *in)
 {
     feed_options options = random_options();
     feed_report report;
@@ -284,7 +284,7 @@ static void take(input *in)
 
 static const feed_who who = {0, "", 0};
 
-static void withdraw(input *in)
+static void withdraw_input(input *in)
 {
     feed_options options = random_options();
     feed_withdrawn done;
@@ -326,9 +326,9 @@ START_TEST(random_inputs_count_as_in_the_model)
         make_input(&inputs[i], i);
     for (unsigned step = 0; step < steps; step++) {
         input *in = &inputs[draw(INPUTS)];
-        if (in->taken) withdraw(in);
-        else take(in);
-        if (step % 4 == 3 || step + 1 == steps) compare();
+        if (in->taken) withdraw_input(in);
+        else take_input(in);
+        if (step % 4 == 3 || step + 1 == steps) compare_with_model();
     }
     fixture_release(&f);
 }
