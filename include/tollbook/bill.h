@@ -84,7 +84,7 @@ TB_API_BEGIN
  * of two. Fees and the minimum sum no bucket: 0 of them, hash "". */
 typedef struct tb_evidence {
     int64_t from_us, to_us; /* the buckets lie in [from, to) */
-    uint64_t buckets;       /* days that hold something */
+    uint64_t buckets;       /* days that hold something; of a gauge, values above 0 that held */
     char hash[33];
 } tb_evidence;
 

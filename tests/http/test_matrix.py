@@ -32,6 +32,7 @@ IDS = {
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/billing/alerts/?": (None, None),
+    "/meters/?/usage": (None, None),
     "/v2/pullzones/?/logs": ("101", "201"),
     "/v2/pullzones/?/logs/summary": ("101", "201"),
     f"/{DATE}/?.log": ("101", "201"),
