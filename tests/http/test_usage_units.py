@@ -15,7 +15,7 @@ from script import LONG
 
 PROGRAMS = ["prop_runs", "test_invoice_usage", "test_meter_feed", "test_store_bill_input", "test_store_late", "test_store_query", "test_store_usage",
             "test_store_verify", "test_withdraw"]
-MORE = ["prop_correct", "test_alerts", "test_book_operations", "test_containers", "test_feed", "test_feed_logs", "test_feed_parse", "test_forget",
+MORE = ["prop_correct", "test_alerts", "test_book_operations", "test_containers", "test_feed", "test_feed_cloud", "test_feed_logs", "test_feed_parse", "test_forget",
         "test_ledger_verify", "test_operations", "test_store_audit", "test_store_backup", "test_store_books",
         "test_store_catalogue", "test_store_events", "test_store_invoices", "test_store_ledger", "test_store_logs",
         "test_store_parties", "test_store_rejects", "test_store_runs", "test_store_scenarios", "test_store_shadows",
