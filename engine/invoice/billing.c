@@ -12,6 +12,7 @@
 typedef enum shape {
     FIXED,    /* `text` unchanged */
     DECIMAL,  /* a tb_decimal at `offset` */
+    CHARGE,   /* charges[offset]: an amount, or of MonthlyMc... and MonthlyDB... an amount and a quantity */
     SUM,      /* a tb_sum */
     BYTES,    /* a tb_i128 */
     DISCOUNT, /* an int */
@@ -43,41 +44,9 @@ static const field fields[] = {
     NEUTRAL("MonthlyCouponUsage", "0.0"),
     FROM("BillingRecords", RECORDS, records),
     NEUTRAL("BillingHistoryChart", "null"),
-    FROM("MonthlyChargesEUTraffic", SUM, traffic[TB_REGION_EU]),
-    FROM("MonthlyChargesUSTraffic", SUM, traffic[TB_REGION_NA]),
-    FROM("MonthlyChargesASIATraffic", SUM, traffic[TB_REGION_ASIA]),
-    FROM("MonthlyChargesAFTraffic", SUM, traffic[TB_REGION_AF]),
-    FROM("MonthlyChargesSATraffic", SUM, traffic[TB_REGION_SA]),
-    NEUTRAL("MonthlyChargesStorage", "0.0"),
-    NEUTRAL("MonthlyChargesDNS", "0.0"),
-    FROM("MonthlyChargesOptimizer", SUM, optimizer),
-    NEUTRAL("MonthlyChargesTranscribe", "0.0"),
-    NEUTRAL("MonthlyChargesPremiumEncoding", "0.0"),
-    NEUTRAL("MonthlyChargesLiveEncoding", "0.0"),
-    NEUTRAL("MonthlyChargesExtraPullZones", "0.0"),
-    NEUTRAL("MonthlyChargesExtraStorageZones", "0.0"),
-    NEUTRAL("MonthlyChargesExtraDnsZones", "0.0"),
-    NEUTRAL("MonthlyChargesExtraVideoLibraries", "0.0"),
-    NEUTRAL("MonthlyChargesScripting", "0.0"),
-    NEUTRAL("MonthlyChargesScriptingRequests", "0.0"),
-    NEUTRAL("MonthlyChargesScriptingCpu", "0.0"),
-    NEUTRAL("MonthlyChargesDrm", "0.0"),
-    NEUTRAL("MonthlyChargesMagicContainers", "0.0"),
-    NEUTRAL("MonthlyMcCpu", "null"),
-    NEUTRAL("MonthlyMcMemory", "null"),
-    NEUTRAL("MonthlyMcIp", "null"),
-    NEUTRAL("MonthlyMcIngressTraffic", "null"),
-    NEUTRAL("MonthlyMcEgressTraffic", "null"),
-    NEUTRAL("MonthlyMcVolumes", "null"),
-    NEUTRAL("MonthlyChargesShield", "0.0"),
-    FROM("MonthlyChargesTaxes", DECIMAL, taxes),
-    NEUTRAL("MonthlyChargesWebSockets", "0.0"),
-    NEUTRAL("MonthlyChargesDB", "0.0"),
-    FROM("MonthlyChargesLoadBalancer", SUM, balancers),
-    NEUTRAL("MonthlyDBWrites", "null"),
-    NEUTRAL("MonthlyDBReads", "null"),
-    NEUTRAL("MonthlyDBStorage", "null"),
-    NEUTRAL("MonthlyDBReplica", "null"),
+#define TB_X(e, charge, field) {field, CHARGE, TB_METER_CHARGE_##e, NULL},
+    TB_METER_CHARGES(TB_X)
+#undef TB_X
     FROM("MonthlyBandwidthUsed", BYTES, bandwidth),
     NEUTRAL("MonthlyDnsSmartQueriesServed", "0"),
     NEUTRAL("MonthlyDnsNormalQueriesServed", "0"),
@@ -150,12 +119,34 @@ static void put_records(tb_buf *out, const tb_billing *billing)
     tb_buf_str(out, "]");
 }
 
+/* Of a product whose usage clients read beside its money. */
+static void put_usage(tb_buf *out, const tb_billing *billing, size_t f)
+{
+    if (!billing->unit[f]) {
+        tb_buf_str(out, "null");
+        return;
+    }
+    tb_buf_str(out, "{\"Usage\":");
+    tb__add_double_sum(out, billing->charges[f]);
+    const size_t from = out->len + strlen(",\"TotalUnits\":");
+    tb_buf_str(out, ",\"TotalUnits\":");
+    tb__add_i128(out, billing->units[f]);
+    tb_json_point(out, from);
+    tb_buf_str(out, ",\"MeasuringUnit\":");
+    tb_json_string(out, billing->unit[f], strlen(billing->unit[f]));
+    tb_buf_str(out, "}");
+}
+
 static void put_field(tb_buf *out, const tb_billing *billing, const field *f)
 {
     const void *at = (const char *)billing + f->offset;
     switch (f->shape) {
     case FIXED: tb_buf_str(out, f->text); break;
     case DECIMAL: tb__add_double(out, *(const tb_decimal *)at); break;
+    case CHARGE:
+        if (strncmp(f->name, "MonthlyCharges", 14) == 0) tb__add_double_sum(out, billing->charges[f->offset]);
+        else put_usage(out, billing, f->offset);
+        break;
     case SUM: tb__add_double_sum(out, *(const tb_sum *)at); break;
     case BYTES: tb__add_i128(out, *(const tb_i128 *)at); break;
     case DISCOUNT: tb_buf_fmt(out, "%d", *(const int *)at); break;

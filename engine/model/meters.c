@@ -35,7 +35,7 @@ tb_meter_charge tb_meter_charge_of(const char *charge)
     int i = 0;
     while (i < TB_METER_CHARGE_COUNT && strcmp(charges[i].name, charge) != 0 && strcmp(charges[i].field, charge) != 0)
         i++;
-    return (tb_meter_charge)i;
+    return i == TB_METER_CHARGE_TAXES ? TB_METER_CHARGE_COUNT : (tb_meter_charge)i;
 }
 
 bool tb_meter_charge_known(const char *charge)

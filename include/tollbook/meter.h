@@ -62,7 +62,7 @@ typedef struct tb_meter {
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
 
-/* The charges of GET /billing that a meter or a fee may name. X(ENUM, name, field) */
+/* The charges of GET /billing, in its order; a meter or a fee may name all but taxes. X(ENUM, name, field) */
 #define TB_METER_CHARGES(X)                                                                        \
     X(EU_TRAFFIC, "EUTraffic", "MonthlyChargesEUTraffic")                                          \
     X(US_TRAFFIC, "USTraffic", "MonthlyChargesUSTraffic")                                          \
@@ -91,6 +91,7 @@ TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *r
     X(MC_EGRESS_TRAFFIC, "McEgressTraffic", "MonthlyMcEgressTraffic")                              \
     X(MC_VOLUMES, "McVolumes", "MonthlyMcVolumes")                                                 \
     X(SHIELD, "Shield", "MonthlyChargesShield")                                                    \
+    X(TAXES, "Taxes", "MonthlyChargesTaxes")                                                       \
     X(WEB_SOCKETS, "WebSockets", "MonthlyChargesWebSockets")                                       \
     X(DB, "DB", "MonthlyChargesDB")                                                                \
     X(LOAD_BALANCER, "LoadBalancer", "MonthlyChargesLoadBalancer")                                 \

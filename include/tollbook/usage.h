@@ -44,9 +44,9 @@ typedef struct tb_billing {
     tb_decimal available; /* less usage that is not in the balance yet */
     tb_sum this_month; /* charges of the running month so far, exact, without tax */
     tb_decimal last_recharge;
-    tb_sum traffic[TB_BILLING_REGION_COUNT]; /* of these: bandwidth by region */
-    tb_sum optimizer, balancers;
-    tb_decimal taxes;
+    tb_sum charges[TB_METER_CHARGE_COUNT]; /* of these, by field; and taxes */
+    tb_i128 units[TB_METER_CHARGE_COUNT];  /* of fields that show usage too */
+    const char *unit[TB_METER_CHARGE_COUNT]; /* NULL: the month has none */
     tb_i128 bandwidth; /* bytes of the running month */
     tb_decimal tax_percent, next_tax_percent;
     tb_decimal minimum, optimizer_monthly; /* of the book in force; zero where none is */

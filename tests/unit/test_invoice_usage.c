@@ -68,7 +68,11 @@ START_TEST(billing_has_every_field_in_order)
                     .tax_percent = dec("22"),
                     .next_tax_percent = dec("22")};
     tb_buf out;
-    b.traffic[TB_REGION_NA] = summed("0.5");
+    b.charges[TB_METER_CHARGE_US_TRAFFIC] = summed("0.5");
+    b.charges[TB_METER_CHARGE_STORAGE] = summed("0.25");
+    b.charges[TB_METER_CHARGE_MC_CPU] = summed("0.02");
+    b.units[TB_METER_CHARGE_MC_CPU] = 3600;
+    b.unit[TB_METER_CHARGE_MC_CPU] = "second";
     b.discount[TB_REGION_EU] = 5;
     tb_buf_init(&out, 1 << 20, NULL);
     ck_assert_int_eq(tb_billing_encode(&b, &out, NULL), TB_OK);
@@ -81,14 +85,32 @@ START_TEST(billing_has_every_field_in_order)
               "\"DetailedDocumentDownloadUrl\":null},{\"Id\":8,\"PaymentId\":\"pay \\\"1\\\"\","));
     ck_assert_ptr_nonnull(strstr(text, "\"AvailableBalance\":80.25,"));
     ck_assert_ptr_nonnull(strstr(text, "\"MonthlyChargesUSTraffic\":0.5,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"MonthlyChargesStorage\":0.25,\"MonthlyChargesDNS\":0.0,"));
+    ck_assert_ptr_nonnull(strstr(text, "\"MonthlyMcCpu\":{\"Usage\":0.02,\"TotalUnits\":3600.0,"
+                                       "\"MeasuringUnit\":\"second\"},\"MonthlyMcMemory\":null,"));
     ck_assert_ptr_nonnull(strstr(text, "\"MonthlyBandwidthUsed\":89716735,"));
     ck_assert_ptr_nonnull(strstr(text, "\"EUUSDiscount\":5,"));
     ck_assert_ptr_nonnull(strstr(text, "\"SavedPaymentMethods\":[],"));
     size_t fields = 0;
     for (const char *at = text; (at = strstr(at, "\":")); at++)
         fields++;
-    ck_assert_uint_eq(fields, 73 + 2 * 9);
+    ck_assert_uint_eq(fields, 73 + 2 * 9 + 3);
     free(text);
+}
+END_TEST
+
+START_TEST(a_charge_names_a_field_of_billing)
+{
+    ck_assert_int_eq(tb_meter_charge_of("Storage"), TB_METER_CHARGE_STORAGE);
+    ck_assert_int_eq(tb_meter_charge_of("ScriptingRequests"), TB_METER_CHARGE_SCRIPTING_REQUESTS);
+    ck_assert_int_eq(tb_meter_charge_of("McIp"), TB_METER_CHARGE_MC_IP);
+    ck_assert_int_eq(tb_meter_charge_of("DB"), TB_METER_CHARGE_DB);
+    ck_assert_int_eq(tb_meter_charge_of("DBReplica"), TB_METER_CHARGE_DB_REPLICA);
+    ck_assert_int_eq(tb_meter_charge_of(""), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("Taxes"), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("MonthlyChargesStorage"), TB_METER_CHARGE_STORAGE);
+    ck_assert_int_eq(tb_meter_charge_of("MonthlyChargesTaxes"), TB_METER_CHARGE_COUNT);
+    ck_assert_int_eq(tb_meter_charge_of("Mccpu"), TB_METER_CHARGE_COUNT);
 }
 END_TEST
 
@@ -127,6 +149,7 @@ int main(void)
     tcase_add_test(test, usage_shows_price_allowance_and_an_open_last_tier);
     tcase_add_test(test, usage_without_a_price_has_null_fee_and_no_tiers);
     tcase_add_test(test, billing_has_every_field_in_order);
+    tcase_add_test(test, a_charge_names_a_field_of_billing);
     tcase_add_test(test, summary_lists_zones);
     tcase_add_test(test, a_zone_is_enabled_below_its_limit_and_while_its_account_has_funds);
     suite_add_tcase(suite, test);

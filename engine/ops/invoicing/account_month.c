@@ -95,9 +95,14 @@ tb_code tb_account_summary(tb_store *store, int64_t account, int64_t now_us, tb_
 
 /* --- by region --- */
 
+static const tb_meter_charge traffic_of[TB_BILLING_REGION_COUNT] = {
+    [TB_REGION_EU] = TB_METER_CHARGE_EU_TRAFFIC,     [TB_REGION_NA] = TB_METER_CHARGE_US_TRAFFIC,
+    [TB_REGION_ASIA] = TB_METER_CHARGE_ASIA_TRAFFIC, [TB_REGION_SA] = TB_METER_CHARGE_SA_TRAFFIC,
+    [TB_REGION_AF] = TB_METER_CHARGE_AF_TRAFFIC};
+
 /* An amount to the regions by bytes. */
-static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGION_COUNT],
-                         tb_sum traffic[TB_BILLING_REGION_COUNT], tb_error *err)
+static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGION_COUNT], tb_billing *b,
+                         tb_error *err)
 {
     tb_i128 whole = 0;
     tb_decimal left = amount;
@@ -114,19 +119,39 @@ static tb_code share_out(tb_decimal amount, const tb_i128 bytes[TB_BILLING_REGIO
         if (r < last)
             code = tb_decimal_divide(amount, bytes[r], whole, scale, TB_HALF_UP, &part, err);
         if (!code) code = tb_decimal_sub(left, part, &left, err);
-        if (!code) code = tb_sum_add(&traffic[r], part, err);
+        if (!code) code = tb_sum_add(&b->charges[traffic_of[r]], part, err);
         if (code) return code;
     }
     return TB_OK;
 }
 
-static void volume_bytes(const tb_bill_input *input, tb_i128 bytes[TB_BILLING_REGION_COUNT])
+/* Of the volume line, or of all bandwidth where it is billed at a percentile. */
+static void region_bytes(const tb_bill_input *input, tb_line_kind kind, tb_i128 bytes[TB_BILLING_REGION_COUNT])
 {
     memset(bytes, 0, TB_BILLING_REGION_COUNT * sizeof *bytes);
     for (size_t i = 0; i < input->n_bytes; i++) {
         const tb_bill_bytes *b = &input->bytes[i];
-        if (b->charge == TB_CHARGE_VOLUME && b->priced) bytes[b->region] += b->bytes;
+        if ((b->charge == TB_CHARGE_VOLUME || kind == TB_LINE_PERCENTILE) && b->priced) bytes[b->region] += b->bytes;
     }
+}
+
+/* The field that shows a line's amount where that does not depend on its region. */
+static tb_meter_charge charge_of(const tb_bill_line *line)
+{
+    switch (line->kind) {
+    case TB_LINE_OPTIMIZER: return TB_METER_CHARGE_OPTIMIZER;
+    case TB_LINE_BALANCER_FEE:
+    case TB_LINE_BALANCER_REQUESTS: return TB_METER_CHARGE_LOAD_BALANCER;
+    default: return line->item ? tb_meter_charge_of(line->item->charge) : TB_METER_CHARGE_COUNT;
+    }
+}
+
+/* The field of a product that a field with usage is a part of; the field itself where it is no part. */
+static tb_meter_charge product_of(tb_meter_charge field)
+{
+    if (field >= TB_METER_CHARGE_MC_CPU && field <= TB_METER_CHARGE_MC_VOLUMES) return TB_METER_CHARGE_MAGIC_CONTAINERS;
+    if (field >= TB_METER_CHARGE_DB_WRITES && field <= TB_METER_CHARGE_DB_REPLICA) return TB_METER_CHARGE_DB;
+    return field;
 }
 
 static tb_code add_line(const tb_bill_input *input, const tb_bill_line *line, tb_billing *b,
@@ -134,19 +159,22 @@ static tb_code add_line(const tb_bill_input *input, const tb_bill_line *line, tb
 {
     tb_billing_region region;
     tb_i128 bytes[TB_BILLING_REGION_COUNT];
-    switch (line->kind) {
-    case TB_LINE_BANDWIDTH:
-    case TB_LINE_OVERRIDE:
+    if (line->kind == TB_LINE_BANDWIDTH || line->kind == TB_LINE_OVERRIDE) {
         if (!tb_billing_region_parse(line->region, &region)) return TB_OK;
-        return tb_sum_add(&b->traffic[region], line->exact, err);
-    case TB_LINE_VOLUME:
-        volume_bytes(input, bytes);
-        return share_out(line->exact, bytes, b->traffic, err);
-    case TB_LINE_OPTIMIZER: return tb_sum_add(&b->optimizer, line->exact, err);
-    case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return tb_sum_add(&b->balancers, line->exact, err);
-    default: return TB_OK;
+        return tb_sum_add(&b->charges[traffic_of[region]], line->exact, err);
     }
+    if (line->kind == TB_LINE_VOLUME || line->kind == TB_LINE_PERCENTILE) {
+        region_bytes(input, line->kind, bytes);
+        return share_out(line->exact, bytes, b, err);
+    }
+    const tb_meter_charge charge = charge_of(line);
+    if (charge == TB_METER_CHARGE_COUNT) return TB_OK;
+    tb_code code = tb_sum_add(&b->charges[charge], line->exact, err);
+    if (code || product_of(charge) == charge) return code;
+    const char *unit = line->kind == TB_LINE_METER ? line->item->unit : "";
+    if (!b->unit[charge]) b->unit[charge] = unit;
+    if (*unit && strcmp(b->unit[charge], unit) == 0) b->units[charge] += line->quantity;
+    return tb_sum_add(&b->charges[product_of(charge)], line->exact, err);
 }
 
 static tb_code add_taxes(const tb_month_bill *month, tb_billing *b, tb_error *err)
@@ -154,7 +182,7 @@ static tb_code add_taxes(const tb_month_bill *month, tb_billing *b, tb_error *er
     const tb_bill *bill = &month->bill;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_tax; i++) {
-        code = tb_decimal_add(b->taxes, bill->tax[i].amount, &b->taxes, err);
+        code = tb_sum_add(&b->charges[TB_METER_CHARGE_TAXES], bill->tax[i].amount, err);
         if (!code)
             code = tb_decimal_add(b->tax_percent, bill->tax[i].rate.percent, &b->tax_percent, err);
     }
