@@ -12,7 +12,9 @@ static int by_line(const tb__piece *a, const tb__piece *b)
 {
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->id != b->id) return a->id < b->id ? -1 : 1;
-    return strcmp(a->region, b->region);
+    int order = strcmp(a->item, b->item);
+    if (!order) order = strcmp(a->resource, b->resource);
+    return order ? order : strcmp(a->region, b->region);
 }
 
 static int by_line_void(const void *a, const void *b)
@@ -34,7 +36,9 @@ static tb__piece *pieces_of(const tb_bill *bill, tb__arena *arena)
     for (size_t i = 0; pieces && i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
         pieces[i] = (tb__piece){.kind = line->kind, .id = line->id, .after = line->amount.mantissa};
+        memcpy(pieces[i].resource, line->resource, sizeof pieces[i].resource);
         memcpy(pieces[i].region, line->region, sizeof pieces[i].region);
+        if (line->item) memccpy(pieces[i].item, line->item->id, '\0', sizeof pieces[i].item - 1);
     }
     return pieces;
 }
@@ -122,7 +126,8 @@ static void show_lines(list *l, int digits, tb_whatif_increase *to)
         }
         tb_whatif_line *line = &to->lines[to->n_lines++];
         *line = (tb_whatif_line){.kind = p->kind, .id = p->id};
-        tb__resource_put(line->resource, p->kind, p->id);
+        memcpy(line->resource, p->resource, sizeof line->resource);
+        memcpy(line->item, p->item, sizeof line->item);
         memcpy(line->region, p->region, sizeof line->region);
         line->change = tb__change_of(p->before, p->after, digits);
     }

@@ -56,7 +56,9 @@ typedef struct tb__case {
 typedef struct tb__piece {
     tb_line_kind kind;
     int64_t id;
-    char region[8];
+    char resource[TB_BILL_RESOURCE_MAX];
+    char item[TB_METER_ID_MAX + 1]; /* the meter or the fee; "": neither */
+    char region[TB_METER_VALUE_MAX + 1];
     tb_i128 before, after;
 } tb__piece;
 

@@ -279,18 +279,28 @@ static tb_code set_account(parser *p, place at, void *to)
     return take_id(p, at, &factor->has_account, &factor->account);
 }
 
+static tb_code set_meter(parser *p, place at, void *to)
+{
+    _Static_assert(TB_METER_ID_MAX == 64, "a meter's id is as long as a scenario's name");
+    return take_name(p, at, ((tb_usage_factor *)to)->meter);
+}
+
 static const key_rule factor_rules[] = {
     {"factor", true, set_factor},           {"product", false, set_product},
     {"region", false, set_region},          {"zone", false, set_zone},
     {"load_balancer", false, set_balancer}, {"account", false, set_account},
+    {"meter", false, set_meter},
 };
 
-/* Conditions of bytes and of requests beside one another match nothing. */
+/* Conditions of bytes, of requests and of a meter beside one another match nothing. */
 static tb_code check_conditions(const parser *p, uint32_t object, const tb_usage_factor *f)
 {
     bool bytes = f->has_region || f->has_zone ||
                  (f->product != TB_FACTOR_ANY && f->product != TB_FACTOR_BALANCER);
     bool requests = f->has_balancer || f->product == TB_FACTOR_BALANCER;
+    if (f->meter[0] && (bytes || requests))
+        return refuse_scenario(p, object, "", 0,
+                               "No usage can match: a meter has no product, region, zone or load balancer.");
     if (!bytes || !requests) return TB_OK;
     return refuse_scenario(p, object, "", 0,
                            "No usage can match: load balancers have no region, zone or bandwidth.");

@@ -71,6 +71,7 @@ typedef struct tb_usage_factor {
     bool has_region, has_zone, has_balancer, has_account;
     tb_billing_region region;
     int64_t zone, balancer, account;
+    char meter[TB_METER_ID_MAX + 1]; /* "": none is named */
 } tb_usage_factor;
 
 /* The contract that an account has under a scenario. */
@@ -167,7 +168,8 @@ typedef struct tb_whatif_line {
     tb_line_kind kind;
     int64_t id;
     char resource[TB_BILL_RESOURCE_MAX];
-    char region[8]; /* "" where it does not apply */
+    char item[TB_METER_ID_MAX + 1];        /* the meter or the fee; "": neither */
+    char region[TB_METER_VALUE_MAX + 1]; /* "" where it does not apply */
     tb_whatif_change change;
 } tb_whatif_line;
 

@@ -30,6 +30,7 @@ static void check_scenario(const tb_scenario *s)
         MUST(f->factor.mantissa >= 0 && f->factor.scale <= TB_FACTOR_SCALE_MAX);
         MUST(tb_decimal_compare(f->factor, tb_decimal_from_int(1000000)) <= 0);
         MUST(!f->has_balancer || (!f->has_zone && !f->has_region));
+        MUST(!f->meter[0] || (f->product == TB_FACTOR_ANY && !f->has_zone && !f->has_region && !f->has_balancer));
     }
 }
 

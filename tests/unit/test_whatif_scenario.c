@@ -228,6 +228,11 @@ START_TEST(conditions_that_nothing_meets_are_refused)
     refuses(USAGE("\"factor\":1,\"load_balancer\":1,\"product\":\"volume\""), "usage[0]",
             "No usage");
     take(USAGE("\"factor\":1,\"load_balancer\":1,\"product\":\"load_balancer\",\"account\":2"));
+    refuses(USAGE("\"factor\":1,\"meter\":\"storage\",\"region\":\"EU\""), "usage[0]", "a meter has no");
+    refuses(USAGE("\"factor\":1,\"meter\":\"storage\",\"product\":\"bandwidth\""), "usage[0]", "a meter has no");
+    refuses(USAGE("\"factor\":1,\"meter\":\"a b\""), "usage[0].meter", "letters");
+    take(USAGE("\"factor\":1,\"meter\":\"storage\",\"account\":2"));
+    ck_assert_str_eq(s.factors[0].meter, "storage");
 }
 END_TEST
 

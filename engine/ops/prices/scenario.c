@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "tollbook/bookstore.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/billsource.h"
 
 tb_code tb__scenario_stored(tb_store *store, const char *name, tb_scenario *ret, tb_error *err)
@@ -83,6 +84,9 @@ void tb__scenario_warn(tb_store *store, const tb_scenario *s, tb_reply *reply)
         };
         for (size_t k = 0; k < sizeof all / sizeof *all; k++)
             if (all[k].is) warn_named(store, s, i, &all[k], reply);
+        tb_meter meter;
+        if (f->meter[0] && tb_store_meter(store, f->meter, &meter, NULL) == TB_E_NOT_FOUND)
+            tb_reply_say(reply, "Warning: %s: usage[%zu] changes nothing: there is no meter %s.", s->name, i, f->meter);
     }
     warn_contracts(store, s, reply);
 }

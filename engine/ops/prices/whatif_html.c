@@ -238,6 +238,8 @@ static void put_charts(const tb_whatif_part *part, tb_buf *out)
 static void put_line(const tb_whatif_line *line, int minor, tb_buf *out)
 {
     tb_buf_fmt(out, "<tr class=\"part\"><td>%s ", tb_line_kind_name(line->kind));
+    tb_html_text(out, line->item);
+    tb_buf_str(out, line->item[0] ? " " : "");
     tb_html_text(out, line->resource);
     tb_buf_str(out, line->region[0] ? " " : "");
     tb_html_text(out, line->region);

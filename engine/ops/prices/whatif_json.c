@@ -136,6 +136,10 @@ static void put_lines(tb_buf *out, const tb_whatif_increase *increase, int minor
         tb_buf_str(out, i ? ",{" : "{");
         put_text(out, "kind", tb_line_kind_name(line->kind));
         tb_buf_str(out, ",");
+        if (line->item[0]) {
+            put_text(out, line->kind == TB_LINE_FEE ? "fee" : "meter", line->item);
+            tb_buf_str(out, ",");
+        }
         put_text(out, "resource", line->resource);
         tb_buf_str(out, ",");
         put_text(out, "region", line->region[0] ? line->region : NULL);

@@ -107,9 +107,9 @@ static void put_spread(const table *t, const char *name, const tb_whatif_spread 
 
 static void put_line(const table *t, const tb_whatif_line *line)
 {
-    char name[120];
-    snprintf(name, sizeof name, "    %s %s%s%s", tb_line_kind_name(line->kind), line->resource,
-             line->region[0] ? " " : "", line->region);
+    char name[256];
+    snprintf(name, sizeof name, "    %s %s%s%s%s%s", tb_line_kind_name(line->kind), line->item,
+             line->item[0] ? " " : "", line->resource, line->region[0] ? " " : "", line->region);
     put_row(t, name, &line->change);
 }
 
