@@ -20,7 +20,7 @@ static const struct {
                                 "an amount from 0 to 10^18 with at most 6 digits after the point"},
     [TB_ALERT_FORECAST] = {"forecast", "above", 6, false, false,
                            "an amount from 0 to 10^18 with at most 6 digits after the point"},
-    [TB_ALERT_USAGE] = {"usage", "above", 0, false, false, "a whole number of bytes from 0 to 10^18"},
+    [TB_ALERT_USAGE] = {"usage", "above", 0, false, false, "a whole number of bytes or of the meter's units from 0 to 10^18"},
     [TB_ALERT_BALANCE] = {"balance", "below", 6, true, false,
                           "an amount from -10^18 to 10^18 with at most 6 digits after the point"},
     [TB_ALERT_ANOMALY] = {"anomaly", "above", 3, false, true,
@@ -113,13 +113,28 @@ static bool read_probability(const reading *r)
                     "a number between 0 and 1 with at most 6 digits after the point");
 }
 
+/* That the meter is declared is checked where the others are known. */
+static bool read_meter(const reading *r)
+{
+    const uint32_t at = tb__declared_member(r->doc, r->object, "meter");
+    const tb__node *node = &r->doc->nodes[at];
+    if (!at) return true;
+    bool ok = node->type == TB__STRING && node->len >= 1 && node->len <= TB_METER_ID_MAX;
+    for (uint32_t i = 0; ok && i < node->len; i++)
+        ok = is_id_character(node->text[i]);
+    if (!ok) return fault_of(r, "meter", at, "a meter: a string of 1 to 64 letters, digits, '_', '.' and '-'");
+    memcpy(r->rule->meter, node->text, node->len);
+    return true;
+}
+
 /* Whether the kind has a key of this name. */
 static bool is_known(const tb_alert_rule *rule, const tb__node *key)
 {
     const char *limit = kinds[rule->kind].limit;
     return tb__node_is(key, "id", 2) || tb__node_is(key, "kind", 4) ||
            tb__node_is(key, limit, strlen(limit)) ||
-           (rule->kind == TB_ALERT_FORECAST && tb__node_is(key, "probability", 11));
+           (rule->kind == TB_ALERT_FORECAST && tb__node_is(key, "probability", 11)) ||
+           (rule->kind == TB_ALERT_USAGE && tb__node_is(key, "meter", 5));
 }
 
 static bool check_keys(const reading *r)
@@ -139,7 +154,7 @@ static bool read_alert(const reading *r)
 {
     if (r->doc->nodes[r->object].type != TB__OBJECT) return fault_of(r, "", r->object, "an object");
     *r->rule = (tb_alert_rule){.kind = TB_ALERT_KIND_COUNT};
-    return read_id(r) && read_kind(r) && check_keys(r) && read_limit(r) && read_probability(r);
+    return read_id(r) && read_kind(r) && check_keys(r) && read_limit(r) && read_probability(r) && read_meter(r);
 }
 
 static bool check_once(const reading *r, const tb_alert_rule *all)

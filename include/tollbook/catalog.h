@@ -177,7 +177,7 @@ bool tb_contract_period(const tb_contract *contract, int64_t month, tb_commit_pe
 #define TB_ALERT_KINDS(X)                                                                          \
     X(MONTH_TO_DATE, "month_to_date") /* gross charges of the running month so far */              \
     X(FORECAST, "forecast")           /* forecast gross charges of the running month */            \
-    X(USAGE, "usage")                 /* bytes of the running month so far */                      \
+    X(USAGE, "usage")                 /* bytes, or a meter's quantity, of the running month so far */ \
     X(BALANCE, "balance")             /* the ledger's, below the threshold */                      \
     X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */
 typedef enum tb_alert_kind {
@@ -191,12 +191,13 @@ const char *tb_alert_kind_name(tb_alert_kind kind);
 #define TB_ALERTS_MAX   32 /* of an account */
 #define TB_ALERT_ID_MAX 64 /* bytes */
 
-/* limit: `above`, for BALANCE `below`. Amounts are of the account's currency, usage is in bytes, and an
+/* limit: `above`, for BALANCE `below`. Amounts are of the account's currency, usage is in bytes or in the units of its meter, and an
  * anomaly's is how many times the usual. probability: of FORECAST, between 0 and 1. */
 typedef struct tb_alert_rule {
     char id[TB_ALERT_ID_MAX + 1];
     tb_alert_kind kind;
     tb_decimal limit, probability;
+    char meter[TB_METER_ID_MAX + 1]; /* of USAGE: whose quantity is looked at; "": bytes of traffic */
     bool own; /* set by the account's people, not declared in the catalogue */
 } tb_alert_rule;
 

@@ -3,11 +3,13 @@
 #include "ops/traffic/alert_kinds.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tollbook/accountforecast.h"
 #include "tollbook/json.h"
+#include "tollbook/meterstore.h"
 
 #define PROBABILITY_SCALE 6
 #define TIMES_SCALE       3
@@ -19,7 +21,22 @@ static void put_member(tb_buf *data, const char *name, tb_decimal value, int sca
     tb_buf_fmt(data, ",\"%s\":\"%s\"", name, text);
 }
 
-/* --- money so far --- */
+/* --- money and meters so far --- */
+
+/* What a meter has counted: a counter's units or a gauge's unit-seconds; of samples the interval that its price bills. */
+static tb_i128 metered(const tb_month_bill *month, const char *meter)
+{
+    const tb_bill_input *input = &month->source.input;
+    tb_i128 quantity = 0;
+    for (size_t i = 0; i < input->n_usage; i++)
+        if (strcmp(input->meters[input->usage[i].meter].id, meter) == 0) quantity += input->usage[i].quantity;
+    for (size_t i = 0; quantity == 0 && i < month->bill.n_lines; i++) {
+        const tb_bill_line *line = &month->bill.lines[i];
+        if (line->kind == TB_LINE_METER && strcmp(line->item->id, meter) == 0 && quantity < line->quantity)
+            quantity = line->quantity;
+    }
+    return quantity;
+}
 
 static tb_code read_total(tb__alert_look *look, tb_error *err)
 {
@@ -32,6 +49,8 @@ static tb_code read_total(tb__alert_look *look, tb_error *err)
     look->total_unpriced = bill.bill.n_unpriced > 0;
     look->minor_digits = bill.bill.minor_digits;
     memcpy(look->currency, bill.source.input.currency, sizeof look->currency);
+    for (size_t i = 0; i < look->n_rules; i++)
+        look->metered[i] = look->rules[i].meter[0] ? metered(&bill, look->rules[i].meter) : 0;
     look->has_total = true;
     tb_month_bill_release(&bill);
     return TB_OK;
@@ -111,9 +130,26 @@ static tb_code read_bytes(const tb__alert_look *look, tb_range range, tb_series 
     return code;
 }
 
+static tb_code look_at_meter(tb__alert_look *look, size_t i, tb__alert_found *ret, tb_buf *data, tb_error *err)
+{
+    tb_meter meter = {.unit = ""}; /* the catalogue may no longer declare it */
+    tb_code code = tb_store_meter(look->store, look->rules[i].meter, &meter, err);
+    if (!code || code == TB_E_NOT_FOUND) code = read_total(look, err);
+    if (code) return code;
+    ret->seen = tb_decimal_from_int(look->metered[i]);
+    ret->breached = tb_decimal_compare(ret->seen, look->rules[i].limit) > 0;
+    put_member(data, "seen", ret->seen, -1);
+    tb_buf_fmt(data, ",\"meter\":\"%s\",\"unit\":", look->rules[i].meter);
+    char unit[TB_METER_UNIT_MAX + 8];
+    snprintf(unit, sizeof unit, "%s%s", meter.unit, meter.kind == TB_METER_GAUGE ? "-second" : "");
+    tb_json_string(data, unit, strlen(unit));
+    return TB_OK;
+}
+
 static tb_code look_at_usage(tb__alert_look *look, size_t i, tb__alert_found *ret, tb_buf *data,
                              tb_error *err)
 {
+    if (look->rules[i].meter[0]) return look_at_meter(look, i, ret, data, err);
     const int64_t first = tb_month_first_day(look->month);
     const uint32_t days = (uint32_t)(tb_month_first_day(look->month + 1) - first);
     tb_series series;

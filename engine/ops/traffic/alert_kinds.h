@@ -18,6 +18,7 @@ typedef struct tb__alert_look {
     int minor_digits;
     tb_decimal total;             /* gross */
     bool total_unpriced;          /* usage without a price */
+    tb_i128 metered[TB_ALERTS_MAX];      /* by rule: the quantity of its meter */
     uint32_t paths, over[TB_ALERTS_MAX]; /* by rule */
     tb_i128 p5, p50, p95;
     uint64_t hours[TB_ANOMALY_SPAN];

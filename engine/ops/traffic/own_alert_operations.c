@@ -8,6 +8,7 @@
 #include "tollbook/billsource.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
+#include "tollbook/meterstore.h"
 
 /* --- the list --- */
 
@@ -24,11 +25,12 @@ static void put_rule(const tb_alert_rule *rule, const tb_alert_state *state, boo
     *tb_decimal_put(limit, rule->limit) = 0;
     if (rule->kind == TB_ALERT_FORECAST) *tb_decimal_put(probability, rule->probability) = 0;
     if (is_open) tb_time_format(state->raised_us, raised);
-    tb_buf_fmt(&reply->out, "%s\t%s\t%s\t%s\t%s\t%s\t%.20s\t%s\n", rule->id, tb_alert_kind_name(rule->kind),
-               limit_name(rule->kind), limit, probability, rule->own ? "own" : "catalogue", raised,
+    tb_buf_fmt(&reply->out, "%s\t%s%s%s\t%s\t%s\t%s\t%s\t%.20s\t%s\n", rule->id, tb_alert_kind_name(rule->kind),
+               rule->meter[0] ? " of " : "", rule->meter, limit_name(rule->kind), limit, probability, rule->own ? "own" : "catalogue", raised,
                is_open ? state->seen : "");
     tb_buf_fmt(&reply->json, "%s{\"id\":\"%s\",\"kind\":\"%s\",\"%s\":\"%s\"", first ? "" : ",", rule->id,
                tb_alert_kind_name(rule->kind), limit_name(rule->kind), limit);
+    if (rule->meter[0]) tb_buf_fmt(&reply->json, ",\"meter\":\"%s\"", rule->meter);
     if (probability[0]) tb_buf_fmt(&reply->json, ",\"probability\":\"%s\"", probability);
     tb_buf_fmt(&reply->json, ",\"own\":%s", rule->own ? "true" : "false");
     if (is_open) tb_buf_fmt(&reply->json, ",\"raised\":\"%.20s\",\"seen\":\"%s\"}", raised, state->seen);
@@ -69,7 +71,7 @@ static tb_code list(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error 
 /* As the catalogue would have it. */
 static void put_document(const tb_args *args, tb_buf *out)
 {
-    static const char *const names[] = {"id", "kind", "above", "below", "probability"};
+    static const char *const names[] = {"id", "kind", "meter", "above", "below", "probability"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = tb_arg_text(args, names[i]);
         if (!text) continue;
@@ -84,7 +86,10 @@ static tb_code set(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *
     tb_buf document;
     tb_buf_init(&document, 4096, NULL);
     put_document(args, &document);
+    const char *meter = tb_arg_text(args, "meter");
+    tb_meter declared;
     tb_code code = tb_buf_check(&document, err);
+    if (!code && meter) code = tb_store_meter(ops->store, meter, &declared, err);
     if (!code) code = tb_store_own_alert_set(ops->store, tb_arg_number(args, "account", 0), document.data, err);
     if (!code) {
         tb_reply_say(reply, "Alert %s is set.", tb_arg_text(args, "id"));
@@ -113,8 +118,10 @@ static const tb_param set_params[] = {
     TB__PARAM_ACCOUNT(true, "the account"),
     {.name = "kind", .value = "month_to_date|forecast|usage|balance|anomaly", .kind = TB_PARAM_CHOICE, .required = true,
      .help = "what is looked at, as in the catalogue"},
+    {.name = "meter", .value = "METER", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_METER_ID_MAX,
+     .help = "usage of this meter, in its base units (a gauge: unit-seconds), instead of bytes"},
     {.name = "above", .value = "N", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
-     .help = "raised above this: an amount, bytes, or for anomaly a multiple of the usual; every kind but balance needs it"},
+     .help = "raised above this: an amount, bytes or units, or for anomaly a multiple of the usual; every kind but balance needs it"},
     {.name = "below", .value = "AMOUNT", .kind = TB_PARAM_TEXT, .min = 1, .max = 40,
      .help = "raised when the balance is below this amount"},
     {.name = "probability", .value = "P", .kind = TB_PARAM_TEXT, .min = 1, .max = 10,

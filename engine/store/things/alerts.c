@@ -305,13 +305,16 @@ static tb_code hash_usage(tb_store *store, int64_t account, int64_t month, uint6
 tb_code tb_store_alert_mark(tb_store *store, int64_t account, int64_t month, uint64_t *ret_mark,
                             tb_error *err)
 {
-    uint64_t mark = (uint64_t)month;
-    int64_t last = 0;
+    uint64_t mark = (uint64_t)month, version = 0; /* of all usage: meters have no sums that cost as little */
+    int64_t last = 0, metered = 0;
     tb_code code = hash_document(store, account, &mark, err);
     if (!code) code = hash_own(store, account, &mark, err);
     if (!code) code = tb__int_of(store, TB__SQL_ALERT_LEDGER, &account, 1, 0, &last, err);
     if (!code) mark = XXH3_64bits_withSeed(&last, sizeof last, mark);
     if (!code) code = hash_usage(store, account, month, &mark, err);
+    if (!code) code = tb__int_of(store, TB__SQL_ALERT_METERED, &account, 1, 0, &metered, err);
+    if (!code && metered) code = tb_store_version(store, &version, err);
+    if (!code && metered) mark = XXH3_64bits_withSeed(&version, sizeof version, mark);
     if (!code) *ret_mark = mark;
     return code;
 }

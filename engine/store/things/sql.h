@@ -312,6 +312,7 @@
     X(ALERT_SAID, "UPDATE alert SET raised=?2 WHERE id=?1 AND raised=''")                          \
     X(ALERTS, "SELECT " TB__C_alert("") " FROM alert ORDER BY id DESC LIMIT ?1")                   \
     X(ALERTS_OF, "SELECT " TB__C_alert("") " FROM alert WHERE account=?2 ORDER BY id DESC LIMIT ?1") \
+    X(ALERT_METERED, "SELECT EXISTS(SELECT 1 FROM meter_resource WHERE account=?1)")               \
     X(ALERT_LEDGER, "SELECT coalesce(max(id),0) FROM ledger WHERE account=?1")                     \
     X(OUTBOX_KNOWN, "SELECT id FROM outbox WHERE message=?1")                                      \
     X(OUTBOX_INSERT, "INSERT INTO outbox(" TB__C_outbox("") ")VALUES(NULL,?1,?2,?3,?4,?4,'waiting',0," \

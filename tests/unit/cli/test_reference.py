@@ -365,7 +365,7 @@ class Catalogue(Served):
         if section == "accounts/2":
             return {"accounts": [{"id": 1, "name": "acme", "discounts": {key: value}}]}
         if section == "alerts":
-            alert = {"kind": {"below": "balance", "probability": "forecast"}.get(key, "month_to_date")}
+            alert = {"kind": {"below": "balance", "probability": "forecast", "meter": "usage"}.get(key, "month_to_date")}
             alert = {"id": "a", **alert, key: value}
             alert.setdefault("below" if alert["kind"] == "balance" else "above", 2)
             return {"accounts": [{"id": 1, "name": "acme", "alerts": [alert]}]}
