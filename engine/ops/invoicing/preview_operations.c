@@ -64,6 +64,12 @@ typedef struct preview_run {
 
 /* --- a month --- */
 
+/* A meter's minimum is a part of what the meter comes to. */
+static tb_line_kind product_of(tb_line_kind kind)
+{
+    return kind == TB_LINE_METER_MINIMUM ? TB_LINE_METER : kind;
+}
+
 static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *err)
 {
     const tb_bill *bill = s->bill;
@@ -76,7 +82,7 @@ static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *
     tb_code code = tb_sum_add(&f->sums.net, bill->subtotal, err);
     if (!code) code = tb_sum_add(&f->sums.total, bill->total, err);
     for (size_t i = 0; !code && i < bill->n_lines; i++)
-        code = tb_sum_add(&f->sums.kind[bill->lines[i].kind], bill->lines[i].amount, err);
+        code = tb_sum_add(&f->sums.kind[product_of(bill->lines[i].kind)], bill->lines[i].amount, err);
     return code;
 }
 

@@ -2,6 +2,7 @@
  * spans. Entries with one key become a part; answer.h ranks the parts. */
 #include "tollbook/statistics.h"
 #include "tollbook/issue.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/retain.h"
 
 #include "base/list.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_ROOM 40 /* a zone's number, a region's code, a kind of line, an hour */
+#define KEY_ROOM 80 /* a zone's number, a region's code, a kind of line, a meter, an hour */
 
 typedef enum side { NOW, BEFORE, SPANS } side;
 
@@ -267,15 +268,24 @@ static tb_code note_volume(reading *r, const lines *l, const tb_bill_line *line)
     return code;
 }
 
+/* The product of a line: its kind, but each meter, with its minimum, and each recurring fee is one of its own. */
+static const char *product_of(const tb_bill_line *line, char key[KEY_ROOM])
+{
+    if (!line->item || !*line->item->id) return tb_line_kind_name(line->kind);
+    snprintf(key, KEY_ROOM, "%s:%s", line->kind == TB_LINE_FEE ? "fee" : "meter", line->item->id);
+    return key;
+}
+
 static tb_code note_line(reading *r, const lines *l, const tb_bill_line *line)
 {
     const bool of_zone = strncmp(line->resource, "zone:", 5) == 0;
     const tb_why_by by = r->ask->by;
+    char key[KEY_ROOM];
     if (by == TB_WHY_ACCOUNT) return note_amount(r, l, NULL, l->account, line->amount);
     if (line->n_shares && (by != TB_WHY_PRODUCT || r->scope.zone != TB_ALL)) return note_volume(r, l, line);
     if (r->scope.zone != TB_ALL && !(of_zone && line->id == r->scope.zone)) return TB_OK;
     if (by == TB_WHY_ZONE) return note_amount(r, l, NULL, of_zone ? line->id : 0, line->amount);
-    return note_amount(r, l, by == TB_WHY_REGION ? line->region : tb_line_kind_name(line->kind), 0, line->amount);
+    return note_amount(r, l, by == TB_WHY_REGION ? line->region : product_of(line, key), 0, line->amount);
 }
 
 static tb_code note_lines(reading *r, const lines *l, const char currency[4])
@@ -409,6 +419,23 @@ static tb_code make_parts(reading *r, size_t *ret_n)
     return TB_OK;
 }
 
+/* The name of a meter, as it is declared, or of a fee, as the latest book has it; else the key. */
+static tb_code name_product(reading *r, const char *key)
+{
+    tb_meter meter;
+    const char *name = key;
+    if (strncmp(key, "meter:", 6) == 0) {
+        tb_code code = tb_store_meter(r->store, key + 6, &meter, r->err);
+        if (!code) name = meter.name;
+        else if (code != TB_E_NOT_FOUND) return code;
+    }
+    for (size_t i = 0; strncmp(key, "fee:", 4) == 0 && i < r->books.n; i++)
+        for (size_t k = 0; k < r->books.list[i].n_fees; k++)
+            if (strcmp(r->books.list[i].fees[k].id, key + 4) == 0) name = r->books.list[i].fees[k].name;
+    tb_buf_add(&r->names, name, strlen(name) + 1);
+    return TB_OK;
+}
+
 /* Of the parts that are shown. A key that names none ("": of no zone) has an empty name. */
 static tb_code name_parts(reading *r, tb_why *why)
 {
@@ -424,6 +451,9 @@ static tb_code name_parts(reading *r, tb_why *why)
     const tb_zone_ids ids = {id, why->n};
     if (r->ask->by == TB_WHY_ZONE) code = tb_store_zone_names(r->store, &ids, &r->names, r->err);
     else if (r->ask->by == TB_WHY_ACCOUNT) code = tb_store_account_names(r->store, &ids, &r->names, r->err);
+    else if (r->ask->by == TB_WHY_PRODUCT)
+        for (size_t i = 0; !code && i < why->n; i++)
+            code = name_product(r, why->parts[i].key);
     else return TB_OK;
     if (!code) code = tb_buf_check(&r->names, r->err);
     const char *name = r->names.data;
