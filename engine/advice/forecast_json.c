@@ -82,6 +82,25 @@ static void all_usage(tb_buf *out, const tb_forecast *f)
     tb_buf_str(out, "]");
 }
 
+static void meters(tb_buf *out, const tb_forecast *f)
+{
+    if (!f->n_meters) return;
+    tb_buf_str(out, ",\"meters\":[");
+    for (size_t i = 0; i < f->n_meters; i++) {
+        const tb_forecast_meter *m = &f->meters[i];
+        tb_buf_fmt(out, "%s{\"meter\":\"%s\"", i ? "," : "", m->meter);
+        text(out, "unit", m->unit);
+        tb_buf_str(out, ",");
+        value(out, "so_far", m->so_far, 0);
+        tb_buf_str(out, ",");
+        value(out, "month", m->month, 0);
+        tb_buf_str(out, ",");
+        value(out, "net", m->net, f->minor_digits);
+        tb_buf_str(out, "}");
+    }
+    tb_buf_str(out, "]");
+}
+
 static void unpriced(tb_buf *out, const tb_forecast *f)
 {
     tb_buf_fmt(out, ",\"complete\":%s,\"unpriced\":[", f->complete ? "true" : "false");
@@ -194,6 +213,7 @@ tb_code tb_forecast_json(const tb_forecast *f, tb_buf *out, tb_error *err)
     if (code) return code;
     lasts(out, f);
     all_usage(out, f);
+    meters(out, f);
     unpriced(out, f);
     tb_buf_str(out, "}");
     return tb_buf_check(out, err);

@@ -1,8 +1,8 @@
 /* What a path's usage costs: tb_bill_subtotal, tb_bill_rate's own functions, on the month's usage,
  * with all bytes that are billed alike in one entry, and one entry for each load balancer and part.
  *
- * What does not depend on the path is rated once, with every line on its own: fees, and the
- * minimum. The bill of a path is then the lines of its usage, the fees and the rounding of the
+ * What does not depend on the path is rated once, with every line on its own: fees, meters, traffic at a
+ * percentile, and the minimum. The bill of a path is then the lines of its usage, the fees and the rounding of the
  * month before, raised to the minimum; taxes are tb_bill_sum's on that sum. */
 #include "advice/model.h"
 #include "billing/amounts.h"
@@ -230,16 +230,45 @@ static tb_code make_balancers(tb__rater *r, const tb_forecast_input *in, tb__are
 
 /* --- what does not depend on the path --- */
 
-/* Fees, line by line. */
-static tb_code fees(const tb_bill *bill, tb_decimal *sum, tb_error *err)
+/* Lines ascend by meter. A meter's minimum comes after all meters' lines. */
+static tb_code keep_meter(const tb_bill_line *line, tb_forecast *f, tb_error *err)
 {
+    size_t at = 0;
+    while (at < f->n_meters && strcmp(f->meters[at].meter, line->item->id) != 0)
+        at++;
+    if (at == TB_METERS_MAX) return tb_fail(err, TB_E_INTERNAL, NULL, "A bill has more meters than a catalogue.");
+    tb_forecast_meter *m = &f->meters[at];
+    if (at == f->n_meters) {
+        *m = (tb_forecast_meter){.meter = ""};
+        memccpy(m->meter, line->item->id, '\0', sizeof m->meter - 1);
+        memccpy(m->unit, line->item->unit, '\0', sizeof m->unit - 1);
+        f->n_meters++;
+    }
+    if (line->kind == TB_LINE_METER) m->month += line->quantity;
+    m->net += line->amount.mantissa;
+    return TB_OK;
+}
+
+/* Fees, and meters, line by line, with the contract's discount on what it applies to of these. */
+static tb_code fees(const tb_bill_input *in, const tb_bill *bill, tb_forecast *f, tb_decimal *sum, tb_error *err)
+{
+    tb_decimal discounted = {0, bill->minor_digits}, off, rest;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
-        if (line->kind == TB_LINE_OPTIMIZER || line->kind == TB_LINE_BALANCER_FEE)
+        if (line->kind == TB_LINE_METER || line->kind == TB_LINE_METER_MINIMUM) code = keep_meter(line, f, err);
+        if (code) break;
+        if (line->kind == TB_LINE_METER || line->kind == TB_LINE_PERCENTILE || line->kind == TB_LINE_FEE)
+            code = tb_decimal_add(discounted, line->amount, &discounted, err);
+        else if (line->kind == TB_LINE_OPTIMIZER || line->kind == TB_LINE_BALANCER_FEE ||
+                 line->kind == TB_LINE_METER_MINIMUM)
             code = tb_decimal_add(*sum, line->amount, sum, err);
     }
-    return code;
+    if (!code) code = tb_decimal_mul(discounted, in->contract.discount, &off, err);
+    if (!code) code = tb_decimal_shift(off, 2, &off, err);
+    if (!code) code = tb_decimal_round(off, bill->minor_digits, bill->rounding, &off, err);
+    if (!code) code = tb_decimal_sub(discounted, off, &rest, err);
+    return code ? code : tb_decimal_add(*sum, rest, sum, err);
 }
 
 static void keep_unpriced(const tb_bill *bill, tb_forecast *forecast)
@@ -258,7 +287,7 @@ static tb_code rate_fixed(tb__rater *r, const tb_forecast_input *in, tb_error *e
     r->forecast->minor_digits = r->minor_digits = bill.minor_digits;
     r->rounding = bill.rounding;
     r->fixed = (tb_decimal){0, bill.minor_digits};
-    code = fees(&bill, &r->fixed, err);
+    code = fees(in->month, &bill, r->forecast, &r->fixed, err);
     if (!code) code = tb_decimal_add(r->fixed, in->rounding, &r->fixed, err);
     tb_bill_release(&bill);
     return code;
@@ -270,6 +299,8 @@ static tb_code rate_minimum(tb__rater *r, const tb_forecast_input *in, tb_error 
     tb_bill bill;
     tb_bill_input empty = *in->month;
     empty.n_bytes = empty.n_optimizers = empty.n_balancers = 0;
+    empty.n_usage = empty.n_samples = empty.n_fees = 0;
+    empty.percentile = false;
     tb_code code = tb_bill_rate(&empty, r->alloc, &bill, err);
     if (code) return code;
     r->minimum = bill.subtotal;
@@ -285,11 +316,13 @@ tb_code tb__rater_new(const tb_forecast_input *input, const tb__outlook outlook[
     *r = (tb__rater){
         .input = *input->month, .month = input->month, .alloc = arena->alloc, .forecast = forecast};
     r->input.n_bytes = r->input.n_optimizers = r->input.n_balancers = 0;
+    r->input.n_usage = r->input.n_samples = r->input.n_fees = 0;
+    r->input.percentile = false;
     r->input.running = true; /* the minimum is ours */
     r->input.n_tax = 0;      /* and tax is on the whole */
     tb_code code = rate_fixed(r, input, err);
     if (!code) code = rate_minimum(r, input, err);
-    if (!code) code = make_bytes(r, input, outlook, arena, err);
+    if (!code && !input->month->percentile) code = make_bytes(r, input, outlook, arena, err);
     if (!code) code = make_balancers(r, input, arena, err);
     if (!code) code = tb_bill_rater_new(arena->alloc, &r->amounts, err);
     if (!code) *ret = r;

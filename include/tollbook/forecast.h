@@ -25,7 +25,10 @@
  *
  * Rated like the invoice, with three differences: bytes of zones that are billed alike are one line; zones with
  * prices of their own share the mean of them; and the rounding difference of the previous month's lines is applied
- * again. Fees run to the month's end as they are now. */
+ * again. Fees run to the month's end as they are now.
+ *
+ * Meters and recurring fees are the same on each path: what the month's input has of them is billed as it is, and the
+ * caller has put into it what is to come. */
 #ifndef TOLLBOOK_FORECAST_H
 #define TOLLBOOK_FORECAST_H
 
@@ -145,6 +148,14 @@ typedef enum tb_forecast_single {
 const char *tb_forecast_single_name(tb_forecast_single single);
 #define TB_FORECAST_SINGLE_DAYS 28 /* days of history that they need */
 
+/* A meter at the month's end. No paths are drawn: see forecast_meters.c. */
+typedef struct tb_forecast_meter {
+    char meter[TB_METER_ID_MAX + 1];
+    char unit[TB_METER_UNIT_MAX + 8]; /* of the quantities */
+    tb_i128 so_far, month;            /* of samples: the interval that is billed, over the intervals so far */
+    tb_i128 net;                      /* mantissa with minor_digits, its minimum included */
+} tb_forecast_meter;
+
 #define TB_FORECAST_UNPRICED_MAX 8
 
 typedef struct tb_forecast {
@@ -167,6 +178,8 @@ typedef struct tb_forecast {
     tb_decimal limits[TB_FORECAST_LIMITS]; /* as given */
     size_t n_limits;
     uint32_t over[TB_FORECAST_LIMITS]; /* number of paths that exceed each of them */
+    tb_forecast_meter meters[TB_METERS_MAX]; /* those with a price */
+    size_t n_meters;
     bool complete; /* false: some usage has no price and is not in the money */
     tb_unpriced unpriced[TB_FORECAST_UNPRICED_MAX]; /* of the usage so far */
     size_t n_unpriced;

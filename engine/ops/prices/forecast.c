@@ -1,8 +1,9 @@
 /* Reading for forecasts: the month so far with fees to its end, half a year of days, and what
  * rounding did in the month before. */
-#include "tollbook/accountforecast.h"
+#include "ops/prices/forecast.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "tollbook/calendar.h"
 #include "tollbook/billsource.h"
@@ -74,6 +75,18 @@ static tb_code forecast_with(const tb_forecast_question *q, const tb_bill_input 
     return tb_forecast_make(&input, NULL, ret_forecast, err);
 }
 
+/* Samples have no more than what they are so far. */
+static void meters_so_far(const tb_bill_input *month, tb_forecast *f)
+{
+    for (size_t i = 0; i < f->n_meters; i++) {
+        tb_forecast_meter *m = &f->meters[i];
+        for (size_t k = 0; k < month->n_usage; k++)
+            if (strcmp(month->meters[month->usage[k].meter].id, m->meter) == 0) m->so_far += month->usage[k].quantity;
+        for (size_t k = 0; k < month->n_samples; k++)
+            if (strcmp(month->meters[month->samples[k].meter].id, m->meter) == 0) m->so_far = m->month;
+    }
+}
+
 tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
                             const tb_forecast_question *q, tb_forecast *ret_forecast, tb_error *err)
 {
@@ -87,7 +100,12 @@ tb_code tb_account_forecast(tb_store *store, const tb_month_books *books,
     code = rounding_before(store, books, q, &rounding, err);
     if (!code) code = tb_store_bill_input_until(store, &query, q->from_us, &month, err);
     if (!code) {
-        code = forecast_with(q, &month.input, &history, rounding, ret_forecast, err);
+        tb_bill_input input = month.input;
+        tb__metered metered;
+        code = tb__forecast_meters(store, q, &input, &metered, err);
+        if (!code) code = forecast_with(q, &input, &history, rounding, ret_forecast, err);
+        if (!code) meters_so_far(&month.input, ret_forecast);
+        tb__metered_release(&metered);
         tb_bill_source_release(&month);
     }
     tb_usage_history_release(&history);

@@ -45,6 +45,14 @@ static void put_usage(const tb_forecast *f, tb_buf *out)
         put_spread(&u->month, bytes, out);
         tb_buf_fmt(out, "  %s, %zu days\n", tb_forecast_method_name(u->method), u->days);
     }
+    for (size_t i = 0; i < f->n_meters; i++) {
+        char name[TB_METER_ID_MAX + TB_METER_UNIT_MAX + 16];
+        snprintf(name, sizeof name, "%s, %s", f->meters[i].meter, f->meters[i].unit);
+        tb_buf_fmt(out, "%-*s", CELL, name);
+        put_units(f->meters[i].so_far, false, out);
+        put_units(f->meters[i].month, false, out);
+        tb_buf_str(out, "\n");
+    }
     tb_buf_fmt(out, "%-*s", CELL, "all bytes, GB");
     put_units(f->bytes_so_far, true, out);
     put_spread(&f->bytes, true, out);
