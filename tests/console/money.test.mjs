@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {amountOf, chance, chargesByZone, fromUnits, monthTotals, zoneColumns, daysOf, everyDay, kindText, monthPoints, priceText, productsOf, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../../server/console/js/money.js";
+import {amountOf, chance, chargesByZone, fromUnits, monthTotals, zoneColumns, daysOf, everyDay, kindText, meteredUnits, monthPoints, priceText, productOf, productsOf, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../../server/console/js/money.js";
 
 test("amounts are rounded half up, and what is little is not nothing", () => {
   for (const [value, shown] of [["18.000001346", "18.00"], ["0.005", "0.01"], ["0.0049", "< 0.01"], ["1.995", "2.00"], ["0", "0.00"],
@@ -132,4 +132,18 @@ test("zones, the others, and fees with taxes add up to the month", () => {
   const months = [{total: "12.00", charges: new Map([[1, "5.5"], [2, "3.25"], [3, "0.25"]])}, {total: null, charges: null}];
   assert.deepEqual(zoneColumns(months, (zone) => `z${zone}`, 2), [{name: "z1", values: ["5.5", null]}, {name: "z2", values: ["3.25", null]},
     {name: "Other zones", values: ["0.25", null]}, {name: "Fees and taxes", values: ["3.00", null]}]);
+});
+
+test("meters and fees go by their names, and their quantities by what a price is for", () => {
+  const line = {kind: "meter", meter: "storage", description: "Storage", resource: "meter:storage", unit: "byte-second", per: "2592000000000000", per_unit: "GB-month"};
+  assert.deepEqual([kindText(line), productOf(line), resourceText(line.resource)], ["Storage", "meter:storage", "all together"]);
+  assert.equal(kindText({...line, kind: "minimum"}), "Storage, minimum");
+  assert.deepEqual([kindText({kind: "fee", fee: "shield", description: "Shield"}), productOf({kind: "fee", fee: "shield"})], ["Shield", "fee:shield"]);
+  assert.deepEqual([kindText({kind: "percentile"}), productOf({kind: "percentile"})], ["bandwidth at a percentile", "percentile"]);
+  assert.equal(meteredUnits(line).short("1684800000000000000"), "650 GB-month");
+  assert.equal(meteredUnits(line).full("86400"), "86,400 byte-second");
+  assert.equal(meteredUnits({meter: "s", unit: "request", per: "1000000"}).short("26000000"), "26.0 M request");
+  assert.equal(meteredUnits({kind: "volume", unit: "byte"}), null);
+  assert.equal(priceText({list_price: "0.01", price: "0.01"}, line, "EUR"), "0.01\u00a0EUR per GB-month");
+  assert.equal(priceText({list_price: "0.2", price: "0.2"}, {kind: "meter", meter: "s", unit: "request", per: "1000000"}, "EUR"), "0.20\u00a0EUR per 1,000,000 request");
 });

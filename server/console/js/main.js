@@ -58,6 +58,9 @@ const views = [
 
   {path: "/events", title: "Shield events", name: "Shield events", needs: "events", load: () => import("./views/events.js")},
 
+  {path: "/meters", title: "Meters", name: "Meters", needs: "statistics", load: () => import("./views/meters.js")},
+  {path: "/meters/:id", title: "Meter", needs: "statistics", load: () => import("./views/meter.js")},
+
   {path: "/containers", title: "Containers", name: "Containers", needs: "containers", load: () => import("./views/containers.js")},
 
   {group: "Money"},

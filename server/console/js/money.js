@@ -1,10 +1,15 @@
 /* What the views of money work out of the API's answers. Pure. */
 
-import {decimalCompare, decimals, decimalSum, money, month, NOTHING, number} from "./format.js";
+import {compact, decimalCompare, decimals, decimalSum, money, month, NOTHING, number} from "./format.js";
 
 const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTraffic: "Traffic, North America",
   MonthlyChargesASIATraffic: "Traffic, Asia and Oceania", MonthlyChargesSATraffic: "Traffic, South America",
   MonthlyChargesAFTraffic: "Traffic, Africa", MonthlyChargesOptimizer: "Optimizer", MonthlyChargesLoadBalancer: "Load balancers",
+  MonthlyChargesStorage: "Storage", MonthlyChargesDNS: "DNS", MonthlyChargesTranscribe: "Transcription", MonthlyChargesPremiumEncoding: "Premium encoding",
+  MonthlyChargesLiveEncoding: "Live encoding", MonthlyChargesExtraPullZones: "Further pull zones", MonthlyChargesExtraStorageZones: "Further storage zones",
+  MonthlyChargesExtraDnsZones: "Further DNS zones", MonthlyChargesExtraVideoLibraries: "Further video libraries", MonthlyChargesScripting: "Edge scripts",
+  MonthlyChargesScriptingRequests: "Edge scripts, requests", MonthlyChargesScriptingCpu: "Edge scripts, processor", MonthlyChargesDrm: "DRM",
+  MonthlyChargesMagicContainers: "Containers", MonthlyChargesShield: "Shield", MonthlyChargesWebSockets: "WebSockets", MonthlyChargesDB: "Databases",
   MonthlyChargesTaxes: "Taxes"};
 
 /** What GET /billing says was charged, without what is zero. */
@@ -38,8 +43,17 @@ export function chargesByZone(invoice) {
   return charges;
 }
 
+const WORDS = {percentile: "bandwidth at a percentile", cap: "spending cap"};
+
+/* Meters and fees by their names. */
+const nameOf = (line) => (!line.meter && !line.fee ? WORDS[line.kind] ?? spaced(line.kind)
+  : `${line.description ?? line.meter ?? line.fee}${line.kind === "minimum" ? ", minimum" : ""}`);
+
 /** What a line is, in words: "bandwidth"; of a correction also what it corrects, and when: "correction of bandwidth, August 2026". */
-export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${spaced(line.corrects.kind)}, ${month(line.period.start)}` : spaced(line.kind));
+export const kindText = (line) => (line.corrects ? `${spaced(line.kind)} of ${nameOf({...line, ...line.corrects})}, ${month(line.period.start)}` : nameOf(line));
+
+/** The product of a line, as GET /insights/why has it. */
+export const productOf = (line) => (line.meter ? `meter:${line.meter}` : line.fee ? `fee:${line.fee}` : line.kind);
 
 /** What the days behind a line add up to, as a sentence. A correction's days are the whole month's, of which a part was billed
  * before. full(quantity): with its unit. */
@@ -56,6 +70,7 @@ export function sumText({line, sum, agrees}, full) {
 export function resourceText(resource, names = new Map(), kind = "volume") {
   const zone = zoneOf(resource);
   if (zone) return names.get(zone) ?? `Zone ${zone}`;
+  if (resource?.startsWith("meter:")) return "all together";
   return /^account:\d+$/.test(resource ?? "") ? (kind === "volume" ? "all volume zones" : "the account") : resource ?? "";
 }
 
@@ -93,10 +108,21 @@ function pricedUnit(tier, unit) {
   return !SCALES[unit] && many > 1 && near(Math.round(many)) ? `${number(Math.round(many))} ${unit}s` : "";
 }
 
+/** How quantities of a meter's line are read: in what its price is for, "650 GB-month", and with all digits in its own unit. null: the
+ * line is of no meter. */
+export function meteredUnits(line) {
+  if ((!line.meter && !line.per_unit) || !line.unit) return null;
+  const full = (value) => `${number(value)} ${line.unit}`;
+  if (!line.per_unit || !Number(line.per)) return {short: (value) => `${compact(value)} ${line.unit}`, full};
+  return {short: (value) => `${compact(Number((Number(value) / Number(line.per)).toPrecision(6)))} ${line.per_unit}`, full};
+}
+
 /** A tier's list price: "0.01 USD per GB", of a discount "5 %". line: {kind, unit}. */
 export function priceText(tier, line, currency) {
   if (tier.list_price === null || tier.list_price === undefined) return NOTHING;
   if (/discount/.test(line.kind)) return `${tier.list_price} %`;
+  if (line.per_unit) return `${money(tier.list_price, currency)} per ${line.per_unit}`;
+  if (line.meter && line.per) return `${money(tier.list_price, currency)} per ${number(line.per)} ${line.unit}`;
   const unit = line.unit ? pricedUnit(tier, line.unit) : "";
   return `${money(tier.list_price, currency)}${unit ? ` per ${unit}` : ""}`;
 }

@@ -73,6 +73,7 @@ export function gaps(rows) {
 }
 
 const PRODUCTS = {bandwidth: "Traffic", volume: "Volume traffic", override: "Traffic at a zone's own price", optimizer: "Optimizer",
+  percentile: "Traffic at a percentile", meter: "Meters", fee: "Recurring fees", cap: "Spending cap",
   balancer_fee: "Load balancers", balancer_requests: "Load balancers, requests", discount: "Discounts", commit: "Commits", minimum: "Minimum",
   charge: "One-off charges",
   correction: "Corrections of earlier months"};

@@ -3,7 +3,7 @@
 
 import {el, fill, figure} from "./dom.js";
 import {bucket, bytes, bytesFull, day, decimalCompare, decimalSum, money, month, NOTHING, number} from "./format.js";
-import {regionText, zoneOf} from "./money.js";
+import {productOf, regionText, zoneOf} from "./money.js";
 import {table} from "./table.js";
 import {FIGURES} from "./traffic.js";
 
@@ -89,14 +89,14 @@ export function lineScope(line) {
   const zones = line.shares?.length ? line.shares.map((one) => Number(one.zone)) : [zoneOf(line.resource)].filter(Boolean);
   const hasRegions = (line.region || line.shares?.length) && !line.corrects;
   return {zone: zones.length === 1 ? zones[0] : null, split: zones.length > 1 ? "zone" : hasRegions ? "region" : "product",
-    isOwn: (key, by) => (by === "product" ? key === line.kind : by === "zone" ? zones.includes(Number(key)) : Boolean(line.region) && key === line.region)};
+    isOwn: (key, by) => (by === "product" ? key === productOf(line) : by === "zone" ? zones.includes(Number(key)) : Boolean(line.region) && key === line.region)};
 }
 
 /** A part's name on screen. */
 export function partName(part, by, field, zone = "UTC") {
   if (by === "day") return bucket(`${part.key}T00:00:00Z`, "day");
   if (by === "hour") return bucket(`${part.key}:00:00Z`, "hour", zone);
-  if (by === "product") return part.key.replaceAll("_", " ");
+  if (by === "product") return part.name && part.name !== part.key ? part.name : part.key.replaceAll("_", " ");
   if (part.key === "") return by === "region" ? "no region" : "no zone";
   if (by === "region" && field === "charges") return regionText(part.key);
   return part.name || (by === "zone" ? `Zone ${part.key}` : part.key);

@@ -5,7 +5,7 @@ import {chart} from "../chart.js";
 import {linkButton, pageHead, panel} from "../controls.js";
 import {announce, el, figure, fill} from "../dom.js";
 import {bytes, bytesFull, count, day, duration, money, month, NOTHING, number, time, toMs} from "../format.js";
-import {daysOf, everyDay, inCurrency, kindText, priceText, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../money.js";
+import {daysOf, everyDay, inCurrency, kindText, meteredUnits, priceText, regionText, resourceText, rounded, stateOf, sumText, withEnds, zoneOf} from "../money.js";
 import {zoneNames} from "../names.js";
 import {printsAs} from "../paper.js";
 import {table} from "../table.js";
@@ -110,7 +110,7 @@ export function show(page) {
 
 const UNITS = {byte: {short: (value) => bytes(Number(value)), full: (value) => bytesFull(Number(value))},
   second: {short: duration, full: (value) => count(value, "second")}, request: {short: number, full: (value) => count(value, "request")}};
-const units = (line) => UNITS[line.unit] ?? {short: number, full: number};
+const units = (line) => meteredUnits(line) ?? UNITS[line.unit] ?? {short: number, full: number};
 
 /* Draws the line's parts; returns its charts. */
 function takeApart(page, root, explained, of, names) {
