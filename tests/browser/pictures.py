@@ -22,7 +22,7 @@ from harness import ENVIRONMENT, SOURCE, TOLLBOOK, Server, run
 DEARER = {"scenario": "dearer-europe", "patch": {"bandwidth": {"premium": {"regions": {"EU": "0.0125"}}}}}
 VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=30d", "/zones/301?tab=optimizer&range=30d",
                   "/zones/303?tab=safehop&range=30d", "/zones/301?tab=settings", "/logs?zone=301", "/logs?zone=301&last=yesterday&show=cache&status=2xx", "/events?shield=31",
-                  "/containers?app=checkout", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
+                  "/containers?app=checkout", "/meters", "/meters/storage?range=30d&split=region", "/meters/port?range=7d", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
          "billing": ["/billing", "/what-if"],
          "operator": ["/overview", "/accounts/3", "/logs", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
                       "/operator/run", "/operator/alerts", "/do", "/do/payment?account=3", "/do/zone?account=3", "/do/tax?id=3", "/do/book", "/do/withdraw",
@@ -40,10 +40,11 @@ class Fixtures(Server):
         subprocess.run([sys.executable, SOURCE / "fixtures/months.py", self.path], check=True)
         run("init", "--db", self.db)
         run("apply", "--delete", "--db", self.db, self.path / "catalog.json")
-        run("book", "--db", self.db, SOURCE / "fixtures/book.json")
+        run("book", "--db", self.db, self.path / "book.json")
         run("ingest", "--db", self.db, SOURCE / "fixtures/requests.log")
         run("import", "--db", self.db, SOURCE / "fixtures/buckets.ndjson")
         run("import", "--db", self.db, self.path / "months.ndjson")
+        run("import", "--db", self.db, self.path / "meters.ndjson")
         run("ingest", "--db", self.db, self.path / "recent.log")
         run("import", "--db", self.db, self.path / "events.ndjson")
         for month in range(1, 11):
