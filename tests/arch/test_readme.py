@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""README.md and the pages tour, invoicing, ledger and prepaid of docs show what tollbook prints: every command of their console blocks is run
+"""README.md and the pages tour, invoicing, ledger, prepaid and meters of docs show what tollbook prints: every command of their console blocks is run
 and its output compared; docs/what-if.svg is the chart of the page that README's question makes.
 
     tests/arch/test_readme.py           exit 1 where they differ
@@ -7,6 +7,7 @@ and its output compared; docs/what-if.svg is the chart of the page that README's
 """
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -33,10 +34,27 @@ def steps_of(page):
     return steps
 
 
+PORT = "127.0.0.1:8080"  # of the server that a page starts; another one here, which is free
+STOP = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\n"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
+def wait(command):
+    """Until a server that was begun in the background listens, or is gone."""
+    address = PORT.replace(":", "/")
+    return f"until (: </dev/tcp/{address}) 2>/dev/null || ! kill -0 $!; do :; done\n" if command.endswith("&\n") else ""
+
+
 def compare(page, folder):
     """Runs a page's commands in a folder; how many print something else."""
-    steps = steps_of(page)
-    script = "".join(f"{command}echo '{MARK}'\n" for command, _ in steps)
+    steps, port = steps_of(page), free_port()
+    script = STOP + "".join(f"{command}{wait(command)}echo '{MARK}'\n" for command, _ in steps).replace(PORT, port).replace(
+        PORT.replace(":", "/"), port.replace(":", "/"))
     shown = subprocess.run(["bash"], input=script, text=True, cwd=folder, check=False,
                            env=ENVIRONMENT, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT).stdout
@@ -78,7 +96,7 @@ def picture(folder):
 if not (BUILD / "tollbook").is_file():
     skip("no tollbook executable in the build directory")
 failures = 0
-for page in ("README.md", "docs/tour.md", "docs/invoicing.md", "docs/ledger.md", "docs/prepaid.md"):
+for page in ("README.md", "docs/tour.md", "docs/invoicing.md", "docs/ledger.md", "docs/prepaid.md", "docs/meters.md"):
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(SOURCE / "fixtures", f"{folder}/fixtures")
         if page == "README.md":

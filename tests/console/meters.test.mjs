@@ -11,20 +11,20 @@ const november = {start: at("2026-11-01T00:00:00Z"), end: at("2026-12-01T00:00:0
 
 test("a month's quantity is said as it is billed", () => {
   assert.equal(monthText(storage, String(650n * 10n ** 9n * 2592000n), november), "650 GB-months");
-  assert.equal(monthText(requests, "26000000", november), "26.0 M request");
+  assert.equal(monthText(requests, "26000000", november), "26.0 M requests");
   assert.equal(monthText(port, "33000000000", november), "880 Mbit/s");
   assert.equal(monthText({...requests, display: {unit: "CPU-hour", per: "3600"}}, "36000", november), "10 CPU-hour");
   assert.equal(exactText(storage, "2592000"), "2,592,000 byte-seconds");
-  assert.equal(exactText(port, "300"), "300 byte in 300 s");
-  assert.equal(exactText(requests, "1200"), "1,200 request");
+  assert.equal(exactText(port, "300"), "300 bytes in 300 s");
+  assert.equal(exactText(requests, "1200"), "1,200 requests");
 });
 
 test("a window is a sum, a mean or a rate", () => {
   assert.equal(measure(storage).of(String(10 ** 9 * 3600), 3600), 1);
   assert.equal(measure(requests).of("7", 3600), 7);
   assert.equal(measure(port).of("450000000", 3600), 1);
-  assert.equal(measure({...port, unit: "query"}).name, "query a second");
-  assert.equal(shown(storage, 0.12345), "0.123 GB");
+  assert.equal(measure({...port, unit: "query"}).name, "queries a second");
+  assert.equal(shown(storage, 0.12345), "0.1235 GB");
 });
 
 test("windows begin with hours, days and months", () => {

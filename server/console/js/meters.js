@@ -3,27 +3,28 @@
  * A counter's windows are sums. A gauge's are unit-seconds and are shown as the mean value over the window, or over a month in
  * unit-months. Samples are sums and are shown as a mean rate; over a month their value is the interval of the percentile. */
 
-import {compact, decimalSum, number} from "./format.js";
+import {compact, count, decimalSum, number} from "./format.js";
 
 const HOUR = 3600000, DAY = 24 * HOUR;
-const digits = (value) => (value === 0 ? "0" : Math.abs(value) < 1000 ? String(Number(value.toPrecision(3))) : compact(value));
+const digits = (value) => (Math.abs(value) < 1e5 ? number(Number(value.toPrecision(4))) : compact(value));
+const many = (unit) => count(2, unit, /s$/.test(unit) ? `${unit}es` : /[^aeiou]y$/.test(unit) ? `${unit.slice(0, -1)}ies` : undefined).slice(2);
 
 const per = (meter) => Number(meter.display?.per ?? 1);
 const isBytes = (meter) => meter.unit === "byte";
 
 /** What a meter's windows are measured in: {name, of(value, seconds)}, which gives a number. */
 export function measure(meter) {
-  const unit = meter.display?.unit ?? meter.unit;
+  const unit = meter.display?.unit ?? many(meter.unit);
   if (meter.kind === "gauge") return {name: unit, of: (value, seconds) => (seconds ? Number(value) / seconds / per(meter) : 0)};
   if (meter.kind === "sample" && isBytes(meter)) return {name: "Mbit/s", of: (value, seconds) => (seconds ? Number(value) * 8 / seconds / 1e6 : 0)};
   if (meter.kind === "sample") return {name: `${unit} a second`, of: (value, seconds) => (seconds ? Number(value) / seconds / per(meter) : 0)};
   return {name: unit, of: (value) => Number(value) / per(meter)};
 }
 
-/** "12.3 GB" of a number in a meter's measure. */
+/** "12.34 GB" of a number in a meter's measure. */
 export const shown = (meter, value) => `${digits(value)} ${measure(meter).name}`;
 
-/** A month's quantity, as it is billed: "650 GB-months", "26 M request", "880 Mbit/s". at: the month's beginning and end, ms. */
+/** A month's quantity, as it is billed: "650 GB-months", "26.0 M requests", "880 Mbit/s". at: the month's beginning and end, ms. */
 export function monthText(meter, value, {start, end}) {
   if (meter.kind === "gauge") return `${digits(Number(value) / per(meter) / ((end - start) / 1000))} ${meter.display?.unit ?? meter.unit}-months`;
   if (meter.kind === "sample") return shown(meter, measure(meter).of(value, meter.interval));
@@ -31,7 +32,7 @@ export function monthText(meter, value, {start, end}) {
 }
 
 /** The same with all digits, in the meter's own units. */
-export const exactText = (meter, value) => `${number(value)} ${meter.unit}${meter.kind === "gauge" ? "-seconds" : meter.kind === "sample" ? ` in ${meter.interval} s` : ""}`;
+export const exactText = (meter, value) => `${number(value)} ${meter.kind === "gauge" ? `${meter.unit}-seconds` : many(meter.unit)}${meter.kind === "sample" ? ` in ${meter.interval} s` : ""}`;
 
 /** The windows from one moment to another, ms: their beginnings. by: "hour", "day", "month". */
 export function beginnings(from, to, by) {

@@ -108,13 +108,14 @@ function pricedUnit(tier, unit) {
   return !SCALES[unit] && many > 1 && near(Math.round(many)) ? `${number(Math.round(many))} ${unit}s` : "";
 }
 
-/** How quantities of a meter's line are read: in what its price is for, "650 GB-month", and with all digits in its own unit. null: the
+/** How quantities of a meter's line are read: in what its price is for, "650 GB-month", and with all digits in its own unit; axis: where the
+ * unit is said elsewhere. null: the
  * line is of no meter. */
 export function meteredUnits(line) {
   if ((!line.meter && !line.per_unit) || !line.unit) return null;
-  const full = (value) => `${number(value)} ${line.unit}`;
-  if (!line.per_unit || !Number(line.per)) return {short: (value) => `${compact(value)} ${line.unit}`, full};
-  return {short: (value) => `${compact(Number((Number(value) / Number(line.per)).toPrecision(6)))} ${line.per_unit}`, full};
+  const unit = line.per_unit && Number(line.per) ? line.per_unit : line.unit, per = unit === line.unit ? 1 : Number(line.per);
+  const axis = (value) => compact(Number((Number(value) / per).toPrecision(6)));
+  return {axis, short: (value) => `${axis(value)} ${unit}`, full: (value) => `${number(value)} ${line.unit}`};
 }
 
 /** A tier's list price: "0.01 USD per GB", of a discount "5 %". line: {kind, unit}. */

@@ -116,7 +116,7 @@ const units = (line) => meteredUnits(line) ?? UNITS[line.unit] ?? {short: number
 function takeApart(page, root, explained, of, names) {
   const line = explained.line, unit = units(line), days = daysOf(explained), charts = [];
   const made = (options, drawn) => {
-    const one = chart({page, format: unit.short, full: unit.full, ...options});
+    const one = chart({page, format: unit.axis ?? unit.short, full: unit.full, ...options});
     one.set(drawn);
     charts.push(one);
     return one.node;

@@ -3,10 +3,11 @@
 import {chart} from "../chart.js";
 import {pageHead} from "../controls.js";
 import {el, fill} from "../dom.js";
-import {number} from "../format.js";
+import {compact, number} from "../format.js";
 import {beginnings, exactText, measure, monthText, seriesOf, shown} from "../meters.js";
 import {write, zoomTo} from "../range.js";
 import {table} from "../table.js";
+import {counted, finished} from "../traffic.js";
 
 const SAYS = {counter: "Values of an hour add up.", gauge: "A value holds until the next one; shown is the mean.", sample: "Sums over intervals; shown is the mean rate."};
 
@@ -22,11 +23,11 @@ export function show(page) {
   function begin() {
     title.textContent = meter.name;
     page.title(meter.name);
-    drawn = chart({label: `${meter.name}, ${measure(meter).name}`, name: "meter", page, kind: "stack", format: (value) => `${shown(meter, value)}`, full: (value) => `${number(Number(Number(value).toPrecision(12)))} ${measure(meter).name}`,
+    drawn = chart({label: `${meter.name}, ${measure(meter).name}`, name: "meter", page, kind: "stack", format: compact, full: (value) => `${number(Number(Number(value).toPrecision(12)))} ${measure(meter).name}`,
       onZoom: (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}))});
     rows = table({label: "Usage", name: `meter-${id}`, key: "used-", page, sort: "-value", empty: "No usage in this time.", columns: [
       {id: "key", name: "Of", kind: "text", value: (row) => row.key || (by() ? "none" : "all")},
-      {id: "value", name: "Used", kind: "decimal", field: "value", value: (row) => row.sum, cell: (row) => sumText(row.sum), title: (row) => exactText({...meter, interval: "the whole time"}, row.sum)},
+      {id: "value", name: "Used", kind: "decimal", field: "value", value: (row) => row.sum, cell: (row) => sumText(row.sum), title: (row) => exactText(meter.kind === "sample" ? {...meter, kind: "counter"} : meter, row.sum)},
     ], rowData: (row) => ({group: row.key})});
     fill(body, el("section", {class: "panel"}, drawn.node), el("section", {class: "panel"}, rows.node));
   }
@@ -49,7 +50,7 @@ export function show(page) {
       if (asked !== mine || page.failed(answer)) return;
       const at = beginnings(range.from, range.to, window.toLowerCase());
       const made = seriesOf(meter, answer.data.data.map((row) => ({...row, value: String(row.value)})), {at, by: by(), name: meter.name, until: page.now()});
-      drawn.set({at, by: window.toLowerCase(), now: page.now(), series: made.series});
+      drawn.set({at, by: window.toLowerCase(), now: page.now(), series: made.series.map((one) => ({...one, values: counted(one.values, finished(at, window.toLowerCase(), page.now()))}))});
       rows.set(made.rows);
     });
   }
