@@ -1,13 +1,15 @@
 /* Inputs are copied into an arena with their parts' books as numbers, so that one store of a year's
  * months can be rated under any set of books without reading it again. */
 #include "base/arena.h"
+#include "billing/amounts.h"
 #include "tollbook/solve.h"
 
 #include <string.h>
 
 typedef struct kept {
     tb_bill_input input;
-    tb_bill_part *parts;   /* input.parts, to be changed */
+    tb_bill_part *parts;   /* input.parts, to be changed, and input.fees, which follow */
+    tb_bill_fee *fees;
     const uint16_t *books; /* of each part; n_books: none */
     struct kept *next;
 } kept;
@@ -55,19 +57,6 @@ size_t tb_portfolio_bills(const tb_portfolio *portfolio)
     return portfolio->n;
 }
 
-/* A list's copy; *ret NULL for an empty one. */
-static bool copy(tb_portfolio *p, const void *list, size_t n, size_t size, void *ret)
-{
-    void *to = NULL;
-    if (n > 0) {
-        to = tb__arena_take(&p->arena, n * size);
-        if (!to) return false;
-        memcpy(to, list, n * size);
-    }
-    memcpy(ret, &to, sizeof to);
-    return true;
-}
-
 static bool number_books(const tb_portfolio *p, const tb_bill_input *in, uint16_t *numbers)
 {
     for (size_t i = 0; i < in->n_parts; i++) {
@@ -89,12 +78,7 @@ tb_code tb_portfolio_add(tb_portfolio *p, const tb_bill_input *input, tb_error *
     tb_bill_input *in = &k->input;
     if (!number_books(p, input, numbers))
         return tb_fail(err, TB_E_VALIDATION, "books", "A bill names a book that is not given.");
-    if (!copy(p, in->parts, in->n_parts, sizeof *in->parts, &k->parts) ||
-        !copy(p, in->bytes, in->n_bytes, sizeof *in->bytes, &in->bytes) ||
-        !copy(p, in->optimizers, in->n_optimizers, sizeof *in->optimizers, &in->optimizers) ||
-        !copy(p, in->balancers, in->n_balancers, sizeof *in->balancers, &in->balancers))
-        return tb_no_memory(err);
-    in->parts = k->parts;
+    if (!tb__bill_hold(&p->arena, in, &k->parts, &k->fees)) return tb_no_memory(err);
     *p->end = k;
     p->end = &k->next;
     p->n++;
@@ -126,6 +110,7 @@ tb_code tb_portfolio_total(tb_portfolio *p, const tb_book *const *under, bool wh
             size_t b = k->books[i];
             k->parts[i].book = under ? under[b] : b < p->n_books ? &p->books[b] : NULL;
         }
+        tb__bill_find_fees(&k->input, k->fees);
         tb_code code = whole ? rate_whole(p, &k->input, &amount, &unpriced, err)
                              : tb_bill_subtotal(p->rater, &k->input, &amount, &unpriced, err);
         if (!code) code = tb_decimal_add(sum.total, amount, &sum.total, err);

@@ -1,6 +1,6 @@
 /* A scenario's books and contracts, and an input seen through them: parts take the books that stand in the
  * place of theirs, accounts the contracts, usage is scaled. Nothing else of an input depends on a scenario. */
-#include "billing/rates.h"
+#include "billing/amounts.h"
 #include "whatif/replay.h"
 
 #include <stdio.h>
@@ -186,11 +186,8 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
     if (changed && input->n_fees) {
         tb_bill_fee *fees = tb__arena_take(arena, input->n_fees * sizeof *fees);
         if (!fees) return tb_no_memory(err);
-        for (size_t i = 0; i < input->n_fees; i++) {
-            fees[i] = input->fees[i];
-            if (parts[fees[i].part].book != input->parts[fees[i].part].book)
-                fees[i].fee = parts[fees[i].part].book ? tb__book_fee(parts[fees[i].part].book, fees[i].id) : NULL;
-        }
+        memcpy(fees, input->fees, input->n_fees * sizeof *fees);
+        tb__bill_find_fees(ret_input, fees);
         ret_input->fees = fees;
     }
     if (c->scenario) {

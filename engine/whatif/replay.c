@@ -222,14 +222,9 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
     *h = (tb__held){.input = *input};
     tb_bill_input *in = &h->input;
     in->n_tax = 0;
-    in->parts = copy_of(&w->held, input->parts, input->n_parts, sizeof *input->parts);
-    in->bytes = copy_of(&w->held, input->bytes, input->n_bytes, sizeof *input->bytes);
-    in->optimizers =
-        copy_of(&w->held, input->optimizers, input->n_optimizers, sizeof *input->optimizers);
-    in->balancers =
-        copy_of(&w->held, input->balancers, input->n_balancers, sizeof *input->balancers);
+    const bool copied = tb__bill_hold(&w->held, in, NULL, NULL);
     h->unpriced = copy_of(&w->held, w->unpriced, w->n, sizeof *w->unpriced);
-    return in->parts && in->bytes && in->optimizers && in->balancers && h->unpriced ? h : NULL;
+    return copied && h->unpriced ? h : NULL;
 }
 
 /* The most that a sum of bills' subtotals may be: no number of inputs that pass the check below reaches 2^127. */

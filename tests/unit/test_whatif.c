@@ -21,7 +21,9 @@
     "\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{\"EU\":\"" eu "\",\"NA\":\"" na       \
     "\"}},\"volume\":{\"per\":\"GB\",\"tiers\":[{\"from\":0,\"to\":null,\"price\":\"1\"}]}},"      \
     "\"load_balancer\":{\"monthly_fee\":\"0\",\"tiers\":[{\"from_millions\":0,"                    \
-    "\"to_millions\":null,\"price_per_million\":\"1\"}]}"
+    "\"to_millions\":null,\"price_per_million\":\"1\"}]},"                                            \
+    "\"meters\":{\"calls\":{\"per\":\"1\",\"scope\":\"resource\",\"price\":\"2\"},"                       \
+    "\"port\":{\"per\":\"byte\",\"percentile\":\"50\",\"price\":\"1\"}}"
 
 static const char *const documents[] = {
     BOOK("usd", "USD", "2026-01-01T00:00:00Z", PREMIUM("10", "20")),
@@ -404,6 +406,55 @@ START_TEST(scaled_usage_is_rounded_half_up_to_whole_units)
 }
 END_TEST
 
+/* The input's lists are overwritten once it was fed, as those of a source that is read for the next month are. */
+static void feed_metered(int at, int calls)
+{
+    tb_meter meters[2] = {{.id = "calls", .noun = "script", .unit = "call", .kind = TB_METER_COUNTER, .display_per = 1},
+                          {.id = "port", .unit = "byte", .kind = TB_METER_SAMPLE, .display_per = 1, .interval = 3600}};
+    char name[] = "script-1", none[] = "";
+    uint64_t values[744];
+    tb_bill_usage usage = {.meter = 0, .resource = name, .dimension = {none, none}, .quantity = calls};
+    tb_bill_samples samples = {.meter = 1, .resource = name, .dimension = {none, none}, .value = values, .interval = 3600};
+    month(1, at, &books[USD]);
+    samples.n = samples.present = (size_t)((part.to_us - part.from_us) / TB_US_PER_HOUR);
+    for (size_t i = 0; i < samples.n; i++)
+        values[i] = 3;
+    in.meters = meters;
+    in.n_meters = 2;
+    in.usage = &usage;
+    in.samples = &samples;
+    in.n_usage = in.n_samples = 1;
+    feed();
+    memset(meters, 0xff, sizeof meters);
+    memset(name, 'x', sizeof name - 1);
+    memset(values, 0xff, sizeof values);
+    memset(&usage, 0xff, sizeof usage);
+    memset(&samples, 0xff, sizeof samples);
+}
+
+START_TEST(factors_and_patches_change_meters)
+{
+    scenario("\"base\":\"usd\",\"usage\":[{\"meter\":\"calls\",\"factor\":3}]");
+    scenario("\"base\":\"usd\",\"patch\":{\"meters\":{\"calls\":{\"price\":\"2.50\"}}}");
+    scenario("\"base\":\"usd\",\"usage\":[{\"meter\":\"port\",\"factor\":\"1.5\"}]");
+    start();
+    feed_metered(0, 10);
+    feed_metered(1, 20);
+    const tb_whatif_group *g = group_of(0);
+    is(g->total.before, "66"); /* 30 calls, and 3 bytes in each month */
+    is(g->total.after, "186");
+    ck_assert_uint_eq(g->increases[0].n_lines, 1);
+    ck_assert_str_eq(g->increases[0].lines[0].item, "calls");
+    ck_assert_str_eq(g->increases[0].lines[0].resource, "script:script-1");
+    changes(&g->increases[0].lines[0].change, "60", "180", "200");
+    is(group_of(1)->total.after, "81");
+    g = group_of(2); /* 4.5 bytes are 5 */
+    is(g->total.after, "70");
+    ck_assert_str_eq(g->increases[0].lines[0].item, "port");
+    changes(&g->increases[0].lines[0].change, "6", "10", "66.6667");
+}
+END_TEST
+
 START_TEST(too_many_digits_of_factors_are_refused_not_cut)
 {
     scenario("\"usage\":[{\"factor\":\"999999.999999\"},{\"factor\":\"999999.999999\"},"
@@ -723,6 +774,7 @@ static void add_usage(TCase *t)
     tcase_add_test(t, factors_that_match_are_multiplied);
     tcase_add_test(t, a_factor_may_be_zero);
     tcase_add_test(t, scaled_usage_is_rounded_half_up_to_whole_units);
+    tcase_add_test(t, factors_and_patches_change_meters);
     tcase_add_test(t, too_many_digits_of_factors_are_refused_not_cut);
     tcase_add_test(t, a_bill_too_large_for_sums_names_its_account_and_month);
     tcase_add_test(t, a_percentage_that_no_decimal_holds_is_none);

@@ -14,7 +14,7 @@
 static bool holds_something(const tb_bill_input *in)
 {
     tb_commit_period p;
-    return in->n_bytes + in->n_optimizers + in->n_balancers > 0 || tb_contract_period(&in->contract, in->month, &p);
+    return in->n_bytes + in->n_optimizers + in->n_balancers + in->n_usage + in->n_samples + in->n_fees > 0 || tb_contract_period(&in->contract, in->month, &p);
 }
 
 /* Which account's month failed, where the message does not say so. */
