@@ -25,6 +25,10 @@ TB_MUST_USE tb_code tb_store_kept(tb_store *store, int64_t account, tb_kept *ret
 TB_MUST_USE tb_code tb_store_may_go(tb_store *store, int64_t account, tb_kept before,
                                     tb_kept *ret_kept, int64_t *ret_open, tb_error *err);
 
+/* Whether the account's month is settled: its last run made a valid invoice, or nothing was due, and it has no unbilled late
+ * usage. */
+TB_MUST_USE tb_code tb_store_month_settled(tb_store *store, int64_t account, int64_t month, bool *ret_settled, tb_error *err);
+
 /* Rows of one month, and their bytes. Days are rows of counters and of countries. */
 typedef struct tb_retain_month {
     int64_t month;

@@ -68,6 +68,11 @@ void api_ingest_cells(request *r);
 void api_ingest_buckets(request *r);
 void api_ingest_done(request *r);
 
+/* events.c */
+void api_events(request *r);
+void api_events_done(request *r);
+periodic_task api_expire_event_ids(void); /* deletes ids of old months */
+
 /* withdraw.c */
 void api_withdraw_logs(request *r);
 void api_withdraw_buckets(request *r);

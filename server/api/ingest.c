@@ -14,8 +14,7 @@
 #include "tollbook/json.h"
 #include "tollbook/intake.h"
 
-/* Parsing on a worker delays its other connections: these take about a millisecond. */
-#define SMALL_BODY  ((size_t)128 << 10)
+/* As API_SMALL_BODY, unpacked. */
 #define SMALL_PLAIN ((size_t)256 << 10)
 /* Longer bodies are parsed by several threads; while other bodies wait, only those above ALONE_BODY. */
 #define SEVERAL_BODY ((size_t)1 << 20)
@@ -116,8 +115,7 @@ static feed_encoding encoding_of(const request *r)
     }
 }
 
-/* The name of the sender, by its key: it tells the origin of an input, and which senders have gone silent. */
-static const char *name_sender(const request *r, char text[API_SOURCE_MAX + 1])
+const char *api_ingest_sender(const request *r, char text[API_SOURCE_MAX + 1])
 {
     if (r->key > 0) snprintf(text, API_SOURCE_MAX + 1, "http, key %" PRId64, r->key);
     else snprintf(text, API_SOURCE_MAX + 1, "http%s", r->key == REQUEST_KEY_TOKEN ? ", token" : "");
@@ -136,7 +134,7 @@ tb_code api_ingest_prepare(request *r, tb_batch_kind kind, tb_error *err)
     r->release_kept = release_ingest;
     in->body = (feed_body){r->body ? r->body : "", r->body_len, encoding_of(r), o->plain_max};
     in->options = (feed_options){.kind = kind,
-                                 .source = name_sender(r, in->source_text),
+                                 .source = api_ingest_sender(r, in->source_text),
                                  .take_partial_line = true,
                                  .bounded = true,
                                  .threads = 1,
@@ -250,7 +248,7 @@ static void parse_here(request *r)
     tb_error err;
     if (small.plain_max > SMALL_PLAIN) small.plain_max = SMALL_PLAIN;
     tb_code code =
-        r->body_len <= SMALL_BODY ? parse_body(in, &small, r->worker->store, &err) : TB_E_TOO_LARGE;
+        r->body_len <= API_SMALL_BODY ? parse_body(in, &small, r->worker->store, &err) : TB_E_TOO_LARGE;
     if (code == TB_E_TOO_LARGE) {
         r->job.run = parse_large;
         request_submit_parse(r);

@@ -7,6 +7,11 @@
 #include "http/request.h"
 
 #define API_SOURCE_MAX 255
+/* Parsing on a worker delays its other connections: such a body takes about a millisecond. */
+#define API_SMALL_BODY ((size_t)128 << 10)
+
+/* The name of the sender, by its key: it tells the origin of an input, and which senders have gone silent. */
+const char *api_ingest_sender(const request *r, char text[API_SOURCE_MAX + 1]);
 
 /* The state of the request (request.kept). */
 typedef struct api_ingest {

@@ -15,6 +15,7 @@
 /* Limits of bodies with a known largest sensible size: JSON takes many times its text in memory while it is parsed, on
  * a thread that serves other connections, too. */
 #define EXPORT_BODY ((size_t)4 << 20)
+#define EVENTS_BODY ((size_t)8 << 20)
 #define DIGEST_BODY ((size_t)64 << 10)
 #define PURGE_BODY  ((size_t)64 << 10)
 #define SIGN_IN_BODY ((size_t)8 << 10)
@@ -31,6 +32,13 @@
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
         .keyed = true, .handle = handle_                                                           \
+    }
+
+#define EVENTS(path, name_)                                                                        \
+    {                                                                                              \
+        .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_INGEST, .body = ROUTE_JSON,      \
+        .body_max = EVENTS_BODY, .name = name_, .bearer_key = true, .handle = api_events,          \
+        .finish = api_events_done                                                                  \
     }
 
 #define LOGS(path, name_, handle_, finish_)                                                        \
@@ -114,6 +122,8 @@ const route api_routes[] = {
     ROW(GET, "/ingest/segments", INGEST, NO_BODY, "ingest_segments", api_ingest_segments, NULL),
     ROW(POST, "/ingest/buckets", INGEST, BYTES, "ingest_buckets", api_ingest_buckets,
         api_ingest_done),
+    EVENTS("/events", "events"),
+    EVENTS("/api/v1/events", "events_v1"), /* where OpenMeter's clients post them */
     LOGS("/v2/pullzones/{id}/logs", "logs_v2", api_logs_v2, NULL),
     LOGS("/v2/pullzones/{id}/logs/summary", "logs_summary", api_logs_summary, api_cached_done),
     LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1, NULL),

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "api/accrue.h"
+#include "api/handlers.h"
 #include "api/alerts.h"
 #include "api/retain.h"
 #include "api/routes.h"
@@ -213,6 +214,7 @@ static int read_options(const cli_call *call, server_options *o)
     const char *fixed = getenv("TOLLBOOK_NOW"), *log = cli_text(call, "access-log");
     server_defaults(o);
     o->tasks[o->n_tasks++] = api_accrue();
+    o->tasks[o->n_tasks++] = api_expire_event_ids();
     o->db = cli_text(call, "db");
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");

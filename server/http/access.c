@@ -152,11 +152,12 @@ static void note_holder(request *r, int64_t key, int64_t account, uint32_t roles
     r->roles = roles;
 }
 
-/* Scrapers send a key as a bearer token, so a route that is keyed takes it there, too. */
+/* Scrapers and OpenMeter's clients send a key as a bearer token, so their routes take it there, too. */
 static bool find_holder(request *r, bool keyed)
 {
     token_claims claims;
-    if (find_key(r, request_header(r, HEADER_ACCESS_KEY)) || (keyed && find_key(r, bearer_text(r))))
+    const bool bearer = keyed || r->route->bearer_key;
+    if (find_key(r, request_header(r, HEADER_ACCESS_KEY)) || (bearer && find_key(r, bearer_text(r))))
         note_holder(r, r->last.key, r->last.account, r->last.roles);
     else if (find_token(r, bearer_text(r), &claims))
         note_holder(r, REQUEST_KEY_TOKEN, claims.account, claims.roles);

@@ -74,7 +74,7 @@ static bool add_special(request *r, struct MHD_Response *m)
         ok &= MHD_add_response_header(m, "Allow", text) == MHD_YES;
     }
     if (r->reply.status == 401) {
-        const bool bearer = worker_token_key(r->worker) || (r->route && r->route->keyed);
+        const bool bearer = worker_token_key(r->worker) || (r->route && (r->route->keyed || r->route->bearer_key));
         const char *challenge = bearer ? "AccessKey realm=\"tollbook\", Bearer realm=\"tollbook\""
                                        : "AccessKey realm=\"tollbook\"";
         ok &= MHD_add_response_header(m, "WWW-Authenticate", challenge) == MHD_YES;

@@ -57,6 +57,7 @@ typedef struct route {
     size_t body_max; /* longest body, bytes; 0: what --body-mb says */
     bool secret;  /* its body holds a key: wiped afterwards */
     bool keyed;   /* with the option metrics_key, account 0 alone may ask */
+    bool bearer_key; /* a key may be sent as a bearer token, too */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);

@@ -15,6 +15,7 @@
 #include "http/handler.h"
 #include "http/process.h"
 #include "tollbook/logstore.h"
+#include "tollbook/eventids.h"
 
 #define STREAM_CACHE_KIB 2048 /* of a reader of long answers, which reads each page once */
 /* Seed, "Limits": requests for a pull zone's logs. */
@@ -65,6 +66,8 @@ static tb_code open_writing(server *s, tb_error *err)
     uint8_t random[TB_EVENT_SECRET];
     randombytes_buf(random, sizeof random);
     if (code == TB_OK) code = tb_store_event_secret(s->store, random, s->event_secret, err);
+    randombytes_buf(random, sizeof random);
+    if (code == TB_OK) code = tb_store_event_id_secret(s->store, random, s->event_id_secret, err);
     if (code == TB_OK) code = tb_store_version(s->store, &version, err);
     atomic_init(&s->version, version);
     return code;

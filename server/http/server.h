@@ -133,6 +133,7 @@ typedef struct server {
     unsigned port; /* of the first address, also for requests to another one */
     accesslog *log;
     uint8_t event_secret[TB_EVENT_SECRET]; /* authenticates continuation tokens of shield events */
+    uint8_t event_id_secret[TB_EVENT_SECRET]; /* ids of usage events are hashed under it */
     uint64_t id_seed;
     int64_t start_us;             /* monotonic */
     _Atomic uint64_t version;     /* the store's, as of the last commit */

@@ -75,6 +75,7 @@ PUBLIC = {
     "metrics": "model", "catalog": "model", "meter": "model", "pullzone": "model", "party": "model", "key": "model",
     "intake": "intake",
     "rollup": "rollup", "meterusage": "rollup",
+    "cloudevents": "intake", "eventids": "store",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
     "book": "billing", "tariff": "billing", "bill": "billing",

@@ -23,6 +23,7 @@ SECTIONS = (
         ("HEAD_LINES_MAX", "", "header lines"),
         ("HEAD_VALUES_MAX", "bytes", "names and values of all headers together"),
         ("EXPORT_BODY", "bytes", "body of an export of shield events"),
+        ("EVENTS_BODY", "bytes", "body of `POST /events`"),
         ("DIGEST_BODY", "bytes", "body of a look-up of an image's digest"),
         ("PURGE_BODY", "bytes", "body of a purge"),
         ("TB_WHATIF_BODY_MAX", "bytes", "body of `POST /billing/what-if`"),

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -70,6 +71,28 @@ def make(db):
 
     once("made", db, init)
     return db
+
+
+class Service:
+    """`serve`, to be killed."""
+    def __init__(self, db, path):
+        self.port_file = path / "port"
+        self.port_file.unlink(missing_ok=True)
+        self.errors = open(path / "serve.stderr", "ab")
+        self.process = subprocess.Popen(
+            [TOLLBOOK, "serve", "--db", db, "--listen", "127.0.0.1:0", "--port-file",
+             self.port_file, "--threads", "2"], env=ENVIRONMENT, stderr=self.errors)
+        end = time.monotonic() + PATIENCE
+        while not self.port_file.exists():
+            require(self.process.poll() is None and time.monotonic() < end, "serve did not start",
+                    (path / "serve.stderr").read_text())
+            time.sleep(0.005)
+        self.port = int(self.port_file.read_text())
+
+    def end(self, how):
+        self.process.send_signal(how)
+        self.process.wait(PATIENCE)
+        self.errors.close()
 
 
 def lines(rng, count):

@@ -110,8 +110,8 @@ class Maker:
     def finalize(self, month, now, *words):
         self.tool("invoice", "--month", month, "--finalize", *words, now=now)
 
-    def serve(self, now, deploys=()):
-        """A server that starts and stops: what only it writes is written then. deploys: (key, application)."""
+    def serve(self, now, deploys=(), events=()):
+        """A server that starts and stops: what only it writes is written then. deploys: (key, application); events: (key, list)."""
         port = self.folder / "port"
         with subprocess.Popen([TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0",
                                "--deploy-hook", "/bin/echo", "--port-file", port], env={"TOLLBOOK_NOW": now},
@@ -122,6 +122,11 @@ class Maker:
                 time.sleep(0.005)
             for key, app in deploys:
                 self.deploy(f"http://127.0.0.1:{port.read_text().strip()}/mc/apps/{app}/deploy", key, end)
+            for key, batch in events:
+                with urllib.request.urlopen(urllib.request.Request(
+                        f"http://127.0.0.1:{port.read_text().strip()}/events", json.dumps(batch).encode(),
+                        {"AccessKey": key, "Content-Type": "application/json"}), timeout=PATIENCE):
+                    pass
             server.terminate()
         port.unlink()
 
@@ -302,4 +307,18 @@ def aged(folder, n=4):
     m.finalize("2026-09", OCTOBER)
     m.take(usage(101, "2028-11-01", 1), now="2028-11-02T09:00:00Z") # a clock alone lets nothing go
     m.tool("retain", "--hours", 25, "--days", 25, now="2028-11-02T09:00:00Z")
+    return m
+
+
+def events(folder):
+    """Accounts with usage that came as events, of two months."""
+    m = Maker(folder, "events.db")
+    m.tool("apply", "-", now=SEPTEMBER, stdin=json.dumps({
+        "accounts": [{"id": i, "name": f"a{i}"} for i in range(1, 4)], "zones": [],
+        "meters": [{"meter": "calls", "name": "Calls", "kind": "counter", "unit": "request", "resource": "script"}]}))
+    key = m.tool("key", "create", "--account", 0, "--role", "Ingest").strip()
+    m.serve(OCTOBER, events=[(key, [
+        {"specversion": "1.0", "id": f"{batch}.{i}", "source": "rich", "type": "calls", "subject": f"s{i % 9}",
+         "time": f"2026-{9 + i % 2:02}-02T0{i % 9}:00:00Z", "data": {"account": 1 + i % 9 % 3, "value": i}} for i in range(500)])
+        for batch in range(3)])
     return m

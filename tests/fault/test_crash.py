@@ -11,8 +11,8 @@ import signal
 import threading
 import time
 from pathlib import Path
-from faults import (ENVIRONMENT, FIRST_MS, LONG, PATIENCE, TOLLBOOK, counters, folder, lines, make, require,
-                    run, seed, start, statistics, verify)
+from faults import (FIRST_MS, LONG, PATIENCE, Service, counters, folder, lines, make, require, run, seed, start,
+                    statistics, verify)
 import subprocess
 
 rng = seed()
@@ -119,27 +119,6 @@ def crash_import(path):
     require(stored_events(db) == after, "the shield events differ from an undisturbed run's")
     verify(db)
     print(f"import of shield events: {killed} of {kills} runs killed, each left all or nothing")
-
-
-class Service:
-    def __init__(self, db, path):
-        self.port_file = path / "port"
-        self.port_file.unlink(missing_ok=True)
-        self.errors = open(path / "serve.stderr", "ab")
-        self.process = subprocess.Popen(
-            [TOLLBOOK, "serve", "--db", db, "--listen", "127.0.0.1:0", "--port-file",
-             self.port_file, "--threads", "2"], env=ENVIRONMENT, stderr=self.errors)
-        end = time.monotonic() + PATIENCE
-        while not self.port_file.exists():
-            require(self.process.poll() is None and time.monotonic() < end, "serve did not start",
-                    (path / "serve.stderr").read_text())
-            time.sleep(0.005)
-        self.port = int(self.port_file.read_text())
-
-    def end(self, how):
-        self.process.send_signal(how)
-        self.process.wait(PATIENCE)
-        self.errors.close()
 
 
 def post(port, key, name, body, target="/ingest/logs"):

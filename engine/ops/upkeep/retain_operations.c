@@ -16,6 +16,7 @@
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/logstore.h"
+#include "tollbook/eventids.h"
 #include "tollbook/retain.h"
 
 #define MONTHS_MIN 25
@@ -337,6 +338,11 @@ static tb_code retain_some(retaining *r, const tb_args *args, tb_error *err)
     tb_code code = over ? TB_OK : walk_accounts(r, &over, err);
     add_up(r);
     if (!code && over) code = drop_logs(r, &over, err);
+    if (!code && over) {
+        bool more = false;
+        code = tb_store_expire_event_ids(r->ops->store, r->told.begun_us, &more, err);
+        over = !more;
+    }
     if (!code) code = tb__told_end(r->ops, args, &r->told, r->reply, err);
     if (code) return code;
     if (!over) {

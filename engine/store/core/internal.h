@@ -72,6 +72,7 @@ struct tb_store {
     tb_u128 rung_seals;                      /* of the running segment's rungs */
     uint64_t cells;                          /* of the running segment: usage/cells.h */
     struct tb__segment_fold *segment_fold;   /* writer: logs/segment_fold.c; NULL: nothing is being folded */
+    struct tb__event_ids *event_ids;         /* logs/event_ids.c; NULL until some are looked up */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;
@@ -179,6 +180,7 @@ const tb_region *tb__regions_of(const tb_catalog *catalog, size_t *ret_n);
 TB_MUST_USE tb_code tb__regions_unnamed(tb_store *store, const tb_catalog *catalog,
                                         void (*each)(void *ctx, const tb_unnamed *one), void *ctx, size_t *ret_live,
                                         tb_error *err);
+void tb__event_ids_free(struct tb__event_ids *all);
 /* Makes the region table hold exactly these. */
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
                                         bool *ret_changed, tb_error *err);

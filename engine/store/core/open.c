@@ -469,6 +469,7 @@ void tb_store_close(tb_store *store)
     tb__directory_forget(store);
     tb__log_joiner_free(store->joiner);
     tb__log_compaction_free(store->log_compaction);
+    tb__event_ids_free(store->event_ids);
     tb__segment_fold_free(store);
     free(store->path);
     free(store);

@@ -828,7 +828,19 @@ static const char v28[] =
  * resource, whatever meters count for it, and the segment that named it first. meter_series: the owners of scope 4 of the table series; dimension_1 and 2 are in
  * the meter's order, '' where it has none. gauge: a value of a gauge from a moment on; segment: the input that brought it, the
  * latest holds; version: the data version that added it; gone_version: that withdrew it. The tables of series and of late
- * usage are made again, because their checks name the scopes. */
+ * usage are made again, because their checks name the scopes. event_id_...: see logs/event_ids.c. */
+#define EVENT_IDS                                                                                  \
+    "CREATE TABLE event_id_run(id INTEGER PRIMARY KEY CHECK(id>0), month INTEGER NOT NULL,"        \
+    " level INTEGER NOT NULL, ids INTEGER NOT NULL CHECK(ids>0), bits INTEGER NOT NULL CHECK(bits BETWEEN 0 AND 14)," \
+    " digest INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"           \
+    "CREATE TABLE event_id_page(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"               \
+    "CREATE TABLE event_id_month(month INTEGER NOT NULL, account INTEGER NOT NULL,"                \
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(month,account)) STRICT, WITHOUT ROWID;" \
+    TB__SEAL_ROWS(event_id_run) TB__SEAL_ROWS(event_id_month)                                      \
+    TB__SEAL_ADDED(event_id_run, "id=NEW.id") TB__SEAL_GONE(event_id_run)                          \
+    TB__APPEND_ONLY(event_id_run, "runs of event ids do not change")                               \
+    TB__SEAL_ADDED(event_id_month, "month=NEW.month AND account=NEW.account") TB__SEAL_GONE(event_id_month) \
+    TB__APPEND_ONLY(event_id_month, "months of event ids do not change")
 static const char v29[] =
     "CREATE TABLE meter(id INTEGER PRIMARY KEY CHECK(id>0), name TEXT NOT NULL UNIQUE, document TEXT NOT NULL,"
     " declared_us INTEGER NOT NULL, deleted_us INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
@@ -853,6 +865,7 @@ static const char v29[] =
     TB__SEAL_KEPT(gauge, "series=NEW.series AND at_us=NEW.at_us AND segment=NEW.segment")
     TB__APPEND_ONLY(meter_resource, "a resource stays with its account")
     TB__APPEND_ONLY(meter_series, "series of meters do not change")
+    EVENT_IDS
 
     "DROP VIEW unassigned; DROP VIEW account_series; DROP VIEW series;"
     "ALTER TABLE series_placed RENAME TO series_placed_28; ALTER TABLE series_new RENAME TO series_new_28;"
@@ -883,4 +896,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "06f294407a680a7a4c2b141d20d9ebae08780c42756323ca8711e466a7bfee63";
+    "b415fbe06d509ba79b2a9fbc93cc02e81bc1d06b72d7e114b330e88b40e8d34d";

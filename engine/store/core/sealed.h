@@ -99,6 +99,8 @@
 #define TB__C_meter_series(r)                                                                      \
     r "id," r "meter," r "account," r "resource," r "dimension_1," r "dimension_2"
 #define TB__C_gauge(r) r "series," r "at_us," r "segment," r "value," r "version," r "gone_version"
+#define TB__C_event_id_run(r) r "id," r "month," r "level," r "ids," r "bits," r "digest"
+#define TB__C_event_id_month(r) r "month," r "account"
 #define TB__C_outbox(r)                                                                            \
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
@@ -148,6 +150,8 @@
     X(meter_resource, "format('Resource %s %s',noun,name)")                                        \
     X(meter_series, "'Meter series '||id")                                                         \
     X(gauge, "format('The value of meter series %d at %d, of segment %d',series,at_us,segment)")   \
+    X(event_id_run, "'Run '||id||' of event ids'")                                                  \
+    X(event_id_month, "format('The event ids of account %d in month %d',account,month)")           \
     X(outbox, "'Message '||message")
 
 /* --- for migrations --- */

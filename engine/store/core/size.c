@@ -10,8 +10,8 @@
 /* ?1: how many. Names of tables that belong to nothing listed are those of the catalogue and of keys. */
 static const char by_kind[] =
     "SELECT CASE WHEN t IN('chunk','country_day','series_placed','series_new','series_shared','edge','usage_run','usage_page','usage_gone','retention','usage_day') THEN 'usage'"
-    " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_*' THEN 'shield events'"
-    " WHEN t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
+    " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_block*' THEN 'shield events'"
+    " WHEN t GLOB 'event_id_*' OR t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','closing','late','correction','month_run',"
     "'shadow_bill','scenario','charge','charge_billed') THEN 'money' WHEN t='audit' THEN 'audit log'"
     " WHEN t IN('alert','own_alert','outbox') THEN 'alerts' WHEN t IN('sqlite_schema','meta','head') THEN 'schema' ELSE 'catalogue and keys' END AS kind,"

@@ -1,5 +1,6 @@
-/* Shield events, wherever the usage plane (core/plane.h) keeps them, and the secret of their tokens. */
+/* Shield events, wherever the usage plane (core/plane.h) keeps them; secrets of their tokens and of event ids. */
 #include "store/core/internal.h"
+#include "tollbook/eventids.h"
 #include "tollbook/retain.h"
 
 #include <string.h>
@@ -73,48 +74,64 @@ tb_code tb_store_events_down(tb_store *store, int64_t zone, const tb_event_key *
     return store->plane.events->down(store, zone, to, fn, ctx, err);
 }
 
-/* --- the secret --- */
+/* --- secrets --- */
 
-#define SECRET "shield event tokens"
+typedef struct secret {
+    const char *name;
+    uint8_t value[TB_EVENT_SECRET];
+} secret;
 
-static tb_code read_secret(tb_store *store, bool *ret_there, uint8_t ret[TB_EVENT_SECRET],
-                           tb_error *err)
+static tb_code read_secret(tb_store *store, secret *ret, bool *ret_there, tb_error *err)
 {
     sqlite3_stmt *s;
     *ret_there = false;
     tb_code code = tb__sql(store, TB__SQL_SECRET_GET, &s, err);
     if (code) return code;
-    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 1, ret->name, -1, SQLITE_STATIC);
     code = tb__step(store, s, ret_there, err);
     if (code || !*ret_there) return code;
     const void *value = sqlite3_column_blob(s, 0);
     if (!value || sqlite3_column_bytes(s, 0) != TB_EVENT_SECRET)
         code = tb_fail(err, TB_E_CORRUPT, "secret", "%s: its secret is not 32 bytes.", store->path);
     else
-        memcpy(ret, value, TB_EVENT_SECRET);
+        memcpy(ret->value, value, TB_EVENT_SECRET);
     sqlite3_reset(s);
     return code;
 }
 
-static tb_code put_secret(tb_store *store, void *value, tb_error *err)
+static tb_code put_secret(tb_store *store, void *made, tb_error *err)
 {
+    const secret *of = made;
     sqlite3_stmt *s;
     tb_code code = tb__sql(store, TB__SQL_SECRET_PUT, &s, err);
     if (code) return code;
-    sqlite3_bind_text(s, 1, SECRET, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 2, value, TB_EVENT_SECRET, SQLITE_STATIC);
+    sqlite3_bind_text(s, 1, of->name, -1, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 2, of->value, TB_EVENT_SECRET, SQLITE_STATIC);
     return tb__run(store, s, err);
+}
+
+static tb_code find_secret(tb_store *store, const char *name, const uint8_t random[TB_EVENT_SECRET],
+                           uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
+{
+    secret of = {.name = name};
+    bool there;
+    tb_code code = read_secret(store, &of, &there, err);
+    if (!code && !there) {
+        memcpy(of.value, random, sizeof of.value);
+        code = tb_store_write(store, put_secret, &of, err);
+    }
+    if (!code) memcpy(ret_secret, of.value, sizeof of.value);
+    return code;
 }
 
 tb_code tb_store_event_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
                               uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
 {
-    uint8_t made[TB_EVENT_SECRET];
-    bool there;
-    tb_code code = read_secret(store, &there, ret_secret, err);
-    if (code || there) return code;
-    memcpy(made, random, sizeof made);
-    code = tb_store_write(store, put_secret, made, err);
-    if (!code) memcpy(ret_secret, made, sizeof made);
-    return code;
+    return find_secret(store, "shield event tokens", random, ret_secret, err);
+}
+
+tb_code tb_store_event_id_secret(tb_store *store, const uint8_t random[TB_EVENT_SECRET],
+                                 uint8_t ret_secret[TB_EVENT_SECRET], tb_error *err)
+{
+    return find_secret(store, "event ids", random, ret_secret, err);
 }

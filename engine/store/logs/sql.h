@@ -185,6 +185,21 @@
     X(EVENTS_INSERT, "INSERT INTO event_block VALUES(?1,?2,?3,?4,?5,?6,?7)")                       \
     X(EVENTS_DELETE, "DELETE FROM event_block WHERE id=?1")                                        \
     X(EVENTS_OLD, "SELECT id,seal FROM event_block WHERE day<?1 LIMIT 1")                          \
+    X(EVENT_ID_RUNS, "SELECT id,month,level,ids,bits,digest FROM event_id_run ORDER BY id")         \
+    X(EVENT_ID_RUN_NEXT, "SELECT coalesce(max(id),0)+1 FROM event_id_run")                         \
+    X(EVENT_ID_RUN_ADD, "INSERT INTO event_id_run(id,month,level,ids,bits,digest) VALUES(?1,?2,?3,?4,?5,?6)") \
+    X(EVENT_ID_RUN_DELETE, "DELETE FROM event_id_run WHERE id=?1")                                 \
+    X(EVENT_ID_PAGE, "SELECT data FROM event_id_page WHERE id=?1")                                 \
+    X(EVENT_ID_PAGE_ADD, "INSERT INTO event_id_page VALUES(?1,?2)")                                \
+    X(EVENT_ID_PAGES_DELETE, "DELETE FROM event_id_page WHERE id BETWEEN ?1 AND ?2")               \
+    X(EVENT_ID_MONTH_ADD, "INSERT OR IGNORE INTO event_id_month(month,account) VALUES(?1,?2)")     \
+    /* months before ?1 that still have ids */                                                     \
+    X(EVENT_ID_MONTHS, "SELECT DISTINCT month FROM event_id_month WHERE account>0 AND month<?1 ORDER BY month") \
+    X(EVENT_ID_ACCOUNTS, "SELECT account FROM event_id_month WHERE month=?1 AND account>0 ORDER BY account") \
+    X(EVENT_ID_MONTH_END, "DELETE FROM event_id_month WHERE month=?1 AND account>0")               \
+    X(EVENT_ID_MONTH_GONE, "INSERT INTO event_id_month(month,account) VALUES(?1,0)")               \
+    X(EVENT_ID_GONE_MONTHS, "SELECT month FROM event_id_month WHERE account=0 ORDER BY month")     \
+    X(EVENT_IDS_GONE, "SELECT 1 FROM event_id_month WHERE month=?1 AND account=0")                 \
     X(SECRET_GET, "SELECT value FROM secret WHERE name=?1")                                        \
     X(SECRET_PUT, "INSERT INTO secret VALUES(?1,?2," TB__UNSEALED ")")                             \
     X(FORGET_LOGS_COUNT, "SELECT count(*) FROM log_block WHERE zone IN(SELECT id FROM zone"        \

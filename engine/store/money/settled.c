@@ -27,6 +27,15 @@ static tb_code is_settled(const settling *s, int64_t month, bool *ret, tb_error 
     return code;
 }
 
+tb_code tb_store_month_settled(tb_store *store, int64_t account, int64_t month, bool *ret_settled, tb_error *err)
+{
+    settling s = {.store = store, .account = account};
+    tb_code code = tb_store_late(store, account, &s.late, &s.n, err);
+    if (!code) code = is_settled(&s, month, ret_settled, err);
+    free(s.late);
+    return code;
+}
+
 /* The first month from `first` on, before `end`, that is not settled; `end`: all are. */
 static tb_code first_open(settling *s, int64_t first, int64_t end, int64_t *ret_month, tb_error *err)
 {
