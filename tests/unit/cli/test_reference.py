@@ -110,7 +110,7 @@ def catalogue_tables():
     known.update({name: fields(table) for name, table in kinds})
     known["container_apps/2"] = fields("endpoint_fields")
     limits = re.findall(r'\{"\w+", "(above|below)"', c_table("engine/model/alerts.c", "kinds"))
-    known["alerts"] = {"id": True, "kind": True, **dict.fromkeys(limits, False), "probability": False}
+    known["alerts"] = {"id": True, "kind": True, "meter": False, **dict.fromkeys(limits, False), "probability": False}
     discounts = re.findall(r'X\(\w+, "(\w+)"\)', (SOURCE / "engine/model/declared.h").read_text())
     known["accounts/2"] = {name: False for name in discounts}
     named = {table: re.findall(r'\{"(\w+)", \w+\}', re.search(
