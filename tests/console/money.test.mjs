@@ -15,6 +15,9 @@ test("amounts are rounded half up, and what is little is not nothing", () => {
 test("products are those with a charge", () => {
   const rows = productsOf({MonthlyChargesEUTraffic: "54.0", MonthlyChargesUSTraffic: 0, MonthlyChargesOptimizer: "9.5", Balance: 3}, "EUR");
   assert.deepEqual(rows.map((row) => [row.field, row.amount, row.currency]), [["MonthlyChargesEUTraffic", "54.0", "EUR"], ["MonthlyChargesOptimizer", "9.5", "EUR"]]);
+  assert.deepEqual(productsOf({ThisMonthCharges: "64.5", MonthlyChargesEUTraffic: "54.0", MonthlyChargesOptimizer: "9.5", MonthlyChargesTaxes: "3"}, "EUR").map((row) => [row.name, row.amount]),
+    [["Traffic, Europe", "54.0"], ["Optimizer", "9.5"], ["Other charges", "1.0"], ["Taxes", "3"]]);
+  assert.deepEqual(productsOf({ThisMonthCharges: "54", MonthlyChargesEUTraffic: "54.0"}, "EUR").map((row) => row.name), ["Traffic, Europe"]);
 });
 
 test("an invoice is overdue from the day after it was due", () => {

@@ -12,10 +12,13 @@ const PRODUCTS = {MonthlyChargesEUTraffic: "Traffic, Europe", MonthlyChargesUSTr
   MonthlyChargesMagicContainers: "Containers", MonthlyChargesShield: "Shield", MonthlyChargesWebSockets: "WebSockets", MonthlyChargesDB: "Databases",
   MonthlyChargesTaxes: "Taxes"};
 
-/** What GET /billing says was charged, without what is zero. */
+/** What GET /billing says was charged, without what is zero. What has no field, such as a meter that names none or a contract's
+ * discount, is one row. */
 export function productsOf(billing, currency) {
-  return Object.entries(PRODUCTS).map(([field, name]) => ({field, name, amount: String(billing[field] ?? "0"), currency}))
-    .filter((row) => decimalCompare(row.amount, "0") !== 0);
+  const rows = Object.entries(PRODUCTS).map(([field, name]) => ({field, name, amount: String(billing[field] ?? "0"), currency}));
+  const named = rows.filter((row) => row.field !== "MonthlyChargesTaxes").map((row) => (row.amount.startsWith("-") ? row.amount.slice(1) : `-${row.amount}`));
+  const rest = {field: null, name: "Other charges", amount: decimalSum([String(billing.ThisMonthCharges ?? "0"), ...named]), currency};
+  return [...rows.slice(0, -1), ...billing.ThisMonthCharges === undefined ? [] : [rest], ...rows.slice(-1)].filter((row) => decimalCompare(row.amount, "0") !== 0);
 }
 
 /** A file's column for the currency of a row's amounts. of(row): which. */

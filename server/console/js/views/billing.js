@@ -27,6 +27,11 @@ export function show(page) {
     empty: "Nothing was charged this month."});
   const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
     empty: "No usage yet. The forecast begins with the first traffic of your zones."});
+  const metered = table({label: "Forecast of meters", title: "Meters to the month's end", name: "meters", key: "meters-", page, search: false, file: inCurrency(() => currency()), empty: "", columns: [
+    {id: "meter", name: "Meter", kind: "text", value: (row) => row.meter, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/meters/${row.meter}`)}, row.meter) : row.meter)},
+    {id: "net", name: "Charges at the month's end", kind: "decimal", field: "net", value: (row) => row.net, cell: (row) => money(row.net, currency())}]});
+  const meters = box(metered);
+  meters.hidden = true;
   const {names, done} = zoneNames(page);
   const zones = table({label: "Charges by zone", title: "By zone", name: "zones", key: "zone-", page, sort: "-MonthlyUsage", columns: zoneColumns(page, names, () => currency()), file: inCurrency(() => currency()),
     empty: "No zone was charged this month.", rowData: (row) => ({zone: row.PullZoneId})});
@@ -40,7 +45,7 @@ export function show(page) {
   const changes = forms.length ? el("p", {class: "table-tools"}, forms.map((one) => el("a", {class: "button", href: page.href(`/do/${one.id}`)}, one.title))) : null;
   const reason = whyPanel(page, {spans: () => monthSpans(new Date(page.now()).toISOString().slice(0, 7)), ids: ["charges"]});
   page.root.append(pageHead(page, "Billing", {account: true}), changes ?? "", tiles, note, reason.node, el("section", {class: "panel", "aria-label": "Months and budget"}, ways, months.node, plan.node), el("section", {class: "panel"}, trend.node),
-    el("div", {class: "columns"}, box(products), box(zones)), box(usage), box(invoices), balance);
+    el("div", {class: "columns"}, box(products), box(zones)), box(usage), meters, box(invoices), balance);
 
   function tile(name, field, value, text, title, below) {
     return el("div", {class: "tile"}, el("span", {class: "name"}, name),
@@ -122,6 +127,8 @@ export function show(page) {
     drawTrend();
     if (seen.billing) products.set(productsOf(seen.billing, currency()));
     if (seen.forecast) usage.set(seen.forecast.usage);
+    meters.hidden = !seen.forecast?.meters;
+    if (seen.forecast?.meters) metered.set(seen.forecast.meters);
     if (seen.zones) zones.set(seen.zones);
     invoices.set(seen.invoices.map((one) => ({...one, shown: stateOf(one, page.now())})));
     reason.update();
@@ -154,7 +161,7 @@ export function show(page) {
 function productColumns() {
   return [
     {id: "name", name: "Product", kind: "text", value: (row) => row.name},
-    {id: "amount", name: "So far", kind: "decimal", value: (row) => row.amount, cell: (row) => figure(row.field, row.amount, rounded(row.amount, row.currency), money(row.amount, row.currency))},
+    {id: "amount", name: "So far", kind: "decimal", value: (row) => row.amount, cell: (row) => (row.field ? figure(row.field, row.amount, rounded(row.amount, row.currency), money(row.amount, row.currency)) : rounded(row.amount, row.currency))},
   ];
 }
 
