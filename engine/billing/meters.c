@@ -112,7 +112,7 @@ static int compare_lines(const tb__metered *a, const tb__metered *b)
     return priced || a->part == b->part ? 0 : a->part < b->part ? -1 : 1;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_entries(const void *left, const void *right)
 {
     const tb__metered *a = left, *b = right;
     const int order = compare_lines(a, b);
@@ -171,8 +171,8 @@ tb_code tb__meters_prepare(tb__draft *d)
     }
     bool sorted = true;
     for (size_t i = 1; i < d->n_metered && sorted && !code; i++)
-        sorted = compare(&d->metered[i - 1], &d->metered[i]) < 0;
-    if (!sorted && !code) qsort(d->metered, d->n_metered, sizeof *d->metered, compare);
+        sorted = compare_entries(&d->metered[i - 1], &d->metered[i]) < 0;
+    if (!sorted && !code) qsort(d->metered, d->n_metered, sizeof *d->metered, compare_entries);
     for (size_t at = 0; at < d->n_metered && !code; at = tb__metered_end(d, at))
         d->n_meter_lines++;
     return code;

@@ -352,6 +352,35 @@ START_TEST(inputs_are_checked)
 }
 END_TEST
 
+typedef struct budget {
+    size_t left; /* allocations that succeed */
+} budget;
+
+static void *budget_resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    budget *b = ctx;
+    if (size > 0 && b->left == 0) return NULL;
+    if (size > 0) b->left--;
+    return tb_alloc_resize(NULL, ptr, old, size);
+}
+
+START_TEST(every_allocation_may_fail)
+{
+    tb_code code = TB_E_NOMEM;
+    part(PORT_RATE("resource"), 744);
+    port("port-1", 1)[0] = 1;
+    port("port-2", 1)[0] = 2;
+    for (size_t n = 0; code == TB_E_NOMEM; n++) {
+        budget b = {n};
+        tb_alloc alloc = {budget_resize, &b};
+        code = tb_bill_rate(&in, &alloc, &bill, NULL);
+        ck_assert(!code || (code == TB_E_NOMEM && !bill.lines));
+        if (!code) tb_bill_release(&bill);
+        ck_assert(code || n > 2);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("bill_meters");
@@ -369,6 +398,7 @@ int main(void)
     tcase_add_test(rules, usage_without_a_price_is_listed);
     tcase_add_test(rules, only_amounts_must_fit);
     tcase_add_test(rules, inputs_are_checked);
+    tcase_add_test(rules, every_allocation_may_fail);
     suite_add_tcase(suite, rules);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

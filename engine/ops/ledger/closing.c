@@ -22,7 +22,7 @@ typedef struct product {
     tb_decimal sum;
 } product;
 
-static int by_key(const void *a, const void *b)
+static int by_product_key(const void *a, const void *b)
 {
     return strcmp(((const product *)a)->key, ((const product *)b)->key);
 }
@@ -43,7 +43,7 @@ static void write_products(const tb_products *products, tb_buf *out)
         list[n].sum = own->sum;
         snprintf(list[n++].key, sizeof list->key, "%s:%s", tb_line_kind_name(own->kind), own->code);
     }
-    qsort(list, n, sizeof *list, by_key);
+    qsort(list, n, sizeof *list, by_product_key);
     for (size_t i = 0; i < n; i++) {
         *tb_decimal_put(amount, list[i].sum) = 0;
         tb_buf_fmt(out, "%s\"%s\":\"%s\"", i ? "," : "", list[i].key, amount);
