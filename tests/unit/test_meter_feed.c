@@ -7,6 +7,7 @@
 
 #include "tollbook/calendar.h"
 #include "tollbook/meterstore.h"
+#include "tollbook/retain.h"
 #include "tollbook/rollup.h"
 
 #define INPUTS    6
@@ -447,6 +448,66 @@ START_TEST(a_sum_past_the_largest_counter_is_refused_as_a_whole)
 }
 END_TEST
 
+#define VALUE(month, day, value)                                                                   \
+    "{\"meter\":\"disk\",\"account\":1,\"resource\":\"d\",\"time\":\"2026-" month "-" day              \
+    "T00:00:00Z\",\"dimensions\":{\"region\":\"DE\"},\"value\":" value "}\n"
+#define SUM(month, value)                                                                          \
+    "{\"meter\":\"port\",\"account\":1,\"resource\":\"p\",\"time\":\"2026-" month "-05T00:10:00Z\",\"value\":" value "}\n"
+
+/* All of the account, some rows at a time. */
+static uint64_t retain(tb_kept kept, size_t room, bool dry)
+{
+    tb_retain_walk walk = {.account = 1, .kept = kept, .dry = dry};
+    uint64_t rows = 0;
+    bool over = false;
+    tb_error err = {0};
+    for (int i = 0; !over; i++) {
+        ck_assert_int_lt(i, 100);
+        walk.room = room;
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_retain(f.store, &walk, &over, &err));
+        ok(tb_store_commit(f.store, &err));
+    }
+    for (size_t i = 0; i < walk.n; i++)
+        rows += walk.months[i].hour_rows + walk.months[i].day_rows;
+    free(walk.months);
+    return rows;
+}
+
+START_TEST(old_usage_goes_and_the_value_that_holds_stays)
+{
+    static input first;
+    feed_options options = {.kind = TB_BATCH_BUCKETS, .layout = {.now_ms = NOW_MS}, .source = "input", .whole = true,
+                            .threads = 1, .now_us = NOW_US};
+    feed_report report;
+    feed_withdrawn done;
+    tb_error err = {0};
+    const tb_kept kept = {.hours = 682, .days = 681}; /* 2026-11, 2026-10 */
+    set_up();
+    give(&first, VALUE("07", "01", "1") VALUE("08", "01", "2") VALUE("08", "09", "3") VALUE("10", "01", "4") SUM("08", "5") SUM("10", "6"));
+    ok(feed_file(f.store, write_input(&first), &options, &report, &err));
+    ok(take_text(VALUE("09", "01", "9"), &report, &err));
+    ok(take_text(VALUE("11", "02", "5") SUM("11", "7"), &report, &err));
+    give(&inputs[1], VALUE("09", "03", "8"));
+    ok(feed_file(f.store, write_input(&inputs[1]), &options, &report, &err));
+    ok(feed_withdraw_file(f.store, write_input(&inputs[1]), &options, &who, &done, &err));
+    ok(tb_store_begin(f.store, &err));
+    ok(tb__usage_compact_all(f.store, &err));
+    ok(tb_store_commit(f.store, &err));
+    /* Values of July and August and the one that was withdrawn; hours of August and October, a day row of August. */
+    ck_assert_uint_eq(retain(kept, SIZE_MAX, true), 4 + 2 + 1);
+    ck_assert_uint_eq(retain(kept, 2, false), 4 + 2 + 1);
+    ck_assert_uint_eq(retain(kept, 2, false), 0);
+    ck_assert_int_eq(number_of("SELECT min(value) FROM gauge"), 4);
+    ck_assert_int_eq(number_of("SELECT count(*) FROM gauge"), 3); /* 9 of September holds when October begins */
+    uint64_t differences = 0;
+    ok(tb_store_verify(f.store, say, NULL, &differences, &err));
+    ck_assert_uint_eq(differences, 0);
+    ck_assert_int_eq(feed_withdraw_file(f.store, write_input(&first), &options, &who, &done, &err), TB_E_WITHDRAWAL);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     state = test_seed();
@@ -458,6 +519,7 @@ int main(void)
     tcase_add_test(t, a_withdrawal_brings_the_earlier_value_of_a_moment_back);
     tcase_add_test(t, a_resource_that_another_body_named_meanwhile_is_seen);
     tcase_add_test(t, a_sum_past_the_largest_counter_is_refused_as_a_whole);
+    tcase_add_test(t, old_usage_goes_and_the_value_that_holds_stays);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
