@@ -407,38 +407,6 @@ static tb_code make_zones(making *m, tb_error *err)
 
 /* --- balancers --- */
 
-/* Adds a span of one counter of a series, late usage taken off. */
-static tb_code add_counter(tb_store *store, int64_t series, tb_metric metric, int scope,
-                           int64_t owner, tb__day_span span, tb__day_sums *sums, tb_error *err)
-{
-    uint64_t days[32];
-    tb__day_sums own = {{0}};
-    if (!series || span.from_hour >= span.to_hour) return TB_OK;
-    tb_code code = store->plane.counters->days(store, series, metric, span.month, days, err);
-    if (!code) code = tb__days_add(store, series, metric, days, span, &own, err);
-    if (!code)
-        code = tb__days_take_late(store->billing, scope, owner, TB_ALL, scope == TB__SCOPE_ZONE, span, &own,
-                                  err);
-    for (int i = 0; i < TB__MONTH_DAYS; i++)
-        sums->day[i] += own.day[i];
-    return code;
-}
-
-tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own, tb__day_span span,
-                        tb__day_sums *sums, tb_error *err)
-{
-    tb_code code =
-        add_counter(store, own->series, TB_M_REQUESTS, TB__SCOPE_BALANCER, own->id, span, sums, err);
-    for (size_t i = own->ties.first; !code && i < own->ties.first + own->ties.n; i++) {
-        const tb__tie *tie = &store->billing->ties[i];
-        tb__day_span tied = {span.month, tb__later(span.from_hour, tb__hour_after(tie->from_us)),
-                             tb__earlier(span.to_hour, tb__hour_after(tie->to_us))};
-        code = add_counter(store, tie->series, TB_M_BALANCER_REQUESTS, TB__SCOPE_ZONE, tie->zone, tied,
-                           sums, err);
-    }
-    return code;
-}
-
 static tb_code make_balancer(making *m, const tb__billed_balancer *own, uint32_t part,
                              int64_t *existed_us, tb_error *err)
 {
@@ -749,7 +717,7 @@ tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_
     return pack(&m, terms, query->now_us < m.to_us, true, ret_source, err);
 }
 
-static tb_code check_month(int64_t month, tb_error *err)
+tb_code tb__check_bill_month(int64_t month, tb_error *err)
 {
     if (month >= 0 && month <= TB__BILL_MONTH_LAST) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "month", "Months from 1970-01 to 2299-12 can be billed.");
@@ -764,7 +732,7 @@ tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usa
 static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
                           tb_error *err)
 {
-    tb_code code = check_month(q->of.month, err);
+    tb_code code = tb__check_bill_month(q->of.month, err);
     if (code) return code;
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
@@ -795,57 +763,12 @@ tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_query *query, i
     return read_input(store, &(asked){*query, false, TB__ALL_ZONES, usage_us}, ret_source, err);
 }
 
-/* --- one balancer's month --- */
-
-/* They are ascending by id. */
-static const tb__billed_balancer *find_balancer(const struct tb__billing *b, int64_t id)
-{
-    size_t low = 0, high = b->n_balancers;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (b->balancers[middle].id < id) low = middle + 1;
-        else high = middle;
-    }
-    return low < b->n_balancers && b->balancers[low].id == id ? &b->balancers[low] : NULL;
-}
-
-static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
-                              tb_balancer_month *ret, tb_error *err)
-{
-    making m;
-    tb__day_sums sums = {{0}};
-    tb_evidence evidence;
-    tb_code code = begin(&m, store, account, month, TB_NOW, TB__NO_ZONES, err);
-    if (code && code != TB_E_NOT_FOUND) return code;
-    const tb__billed_balancer *own = code ? NULL : find_balancer(m.b, balancer);
-    if (!own)
-        return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer", "There is no load balancer %lld.", (long long)balancer);
-    const tb__day_span span = {month, m.from_hour, m.to_hour};
-    code = tb__requests_of(store, own, span, &sums, err);
-    if (code) return code;
-    const tb__spell *last = &m.b->spells[own->spells.first + own->spells.n - 1];
-    *ret = (tb_balancer_month){account, own->created_us, last->to_us, tb__days_total(&sums, span, &evidence)};
-    return TB_OK;
-}
-
-tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
-                                tb_balancer_month *ret, tb_error *err)
-{
-    tb_code code = check_month(month, err);
-    if (code) return code;
-    bool own_snapshot = sqlite3_get_autocommit(store->db);
-    if (own_snapshot) code = tb_store_read_begin(store, err);
-    if (!code) code = balancer_month(store, account, balancer, month, ret, err);
-    if (own_snapshot) tb_store_read_end(store);
-    return code;
-}
-
 /* --- accounts of a month --- */
 
 tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                  size_t *ret_n, tb_error *err)
 {
-    tb_code code = check_month(month, err);
+    tb_code code = tb__check_bill_month(month, err);
     if (code) return code;
     const bool own = sqlite3_get_autocommit(store->db) != 0;
     if (own) code = tb_store_read_begin(store, err);

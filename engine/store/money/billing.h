@@ -305,6 +305,11 @@ tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, in
 TB_MUST_USE tb_code tb__fail_by(const tb__billing *billing, uint32_t fault, tb_error *err);
 /* NULL: TB_E_CORRUPT. */
 const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
+/* Months that can be billed; else TB_E_VALIDATION. */
+TB_MUST_USE tb_code tb__check_bill_month(int64_t month, tb_error *err);
+
+/* --- balancers.c --- */
+
 /* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
 TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
                                     tb__day_span span, tb__day_sums *sums, tb_error *err);
