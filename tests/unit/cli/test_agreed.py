@@ -125,20 +125,22 @@ class Agreed(Case):
         self.verify()
 
     def test_what_is_no_longer_kept_is_carried_over_by_its_documents(self):
-        self.prepare({"minimum_monthly": "0", "commit": {"amount": "100", "every": "year", "from": "2022-01", "rollover": True}},
+        self.prepare({"minimum_monthly": "0", "commit": {"amount": "1000", "every": "year", "from": "2022-01", "rollover": True}},
                      created="2021-12-01T00:00:00Z")
-        self.take(*((used, f"{year}-03-05T00:00:00Z") for year, used in ((2022, 40), (2023, 10), (2024, 20), (2025, 25))),
-                  now=at(1))
+        for used, hour in ((40, "2022-03-05"), (10, "2023-03-05"), (20, "2024-03-05"), (25, "2025-12-05")):
+            for part in range(10):
+                self.take((used, f"{hour}T{part:02}:00:00Z"), now=at(1))
         found = {}
         for month in range(2022 * 12, 2026 * 12):
             if month == 2025 * 12 + 11:
-                self.run_tool("retain", "--db", "t.db", "--keep-hours", "25mo", "--keep-days", "25mo", now=at(1, 3))
+                gone = self.run_tool("retain", "--db", "t.db", "--keep-hours", "25mo", "--keep-days", "25mo", now=at(1, 3))
+                self.assertNotIn("nothing changed", gone.err)
             name = f"{month // 12}-{month % 12 + 1:02}"
             self.run_tool("invoice", "--db", "t.db", "--month", name, "--account", 1, "--finalize", now=at(1, 3), status=self.ANY)
             done = self.run_tool("invoice", "--db", "t.db", "--month", name, "--account", 1, now=at(1, 3), status=self.ANY).out
             for invoice in json.loads(done)["invoices"] if done else []:
                 found.update({name: line["amount"] for line in invoice["lines"] if line["kind"] == "commit"})
-        self.assertEqual(found, {"2022-12": "60.00", "2023-12": "30.00", "2024-12": "50.00", "2025-12": "25.00"})
+        self.assertEqual(found, {"2022-12": "600.00", "2023-12": "300.00", "2024-12": "500.00", "2025-12": "250.00"})
         self.verify(1)
 
     # --- late usage ---
