@@ -73,6 +73,8 @@ class Agreed(Case):
             (str(first + 1), str(first + 1), "0", "0", "-90"), (str(first + 2), str(first + 2), "0", "0", "-180")])
         self.assertEqual(line["quantity"], "3")
         said = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--explain", 3, now=at(4)).out)
+        usage = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--explain", 1, now=at(4)).out)
+        self.assertTrue(usage["agrees"])
         self.assertEqual(said["months"], [{"month": "2026-01", "amount": "-270"}, {"month": "2026-02", "amount": "-90"},
                                           {"month": "2026-03", "amount": "-180"}])
         self.verify()
@@ -275,6 +277,8 @@ class Agreed(Case):
                          ("Spending cap, reached at 2026-01-06T08:30:00Z", [("58500", "68500", "500", "-100")]))
         said = self.run_tool("invoice", "--db", "t.db", "--month", "2026-01", "--account", 1, "--explain", 2, now=at(2)).out
         self.assertIn("2026-01-06T08:30:00Z", said)
+        said = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-01", "--account", 1, "--explain", 1, now=at(2)).out)
+        self.assertTrue(said["agrees"])
         self.verify()
         # late usage of before and after
         self.take((10, at(1, 6, 1)), (20, at(1, 25)), now=at(2, 5))
