@@ -154,8 +154,15 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
     return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
 }
 
-/* Whether the month has the data that was billed. A month with an unreadable declaration counts as late: making its
- * correction reports why. */
+/* A month whose input cannot be made counts as late: making its correction reports why. One that counts months whose usage
+ * is no longer kept cannot change. */
+static tb_code pass_own(tb_code code, bool *ret_same)
+{
+    if (code == TB_E_NOT_KEPT) *ret_same = true;
+    return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
+}
+
+/* Whether the month has the data that was billed. */
 static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
                               tb_error *err)
 {
@@ -163,7 +170,7 @@ static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *
     tb_bill_source before, now;
     tb_bill_query query = {late->account, late->month, late->since, w->books, w->n_books, over_us};
     tb_code code = tb_store_net_input(store, &query, &before, err);
-    if (code) return code == TB_E_DECLARED ? TB_OK : code;
+    if (code) return pass_own(code, ret_same);
     query.watermark = TB_NOW;
     code = tb_store_net_input(store, &query, &now, err);
     if (!code) {
@@ -171,7 +178,7 @@ static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *
         tb_bill_source_release(&now);
     }
     tb_bill_source_release(&before);
-    return code == TB_E_DECLARED ? TB_OK : code;
+    return pass_own(code, ret_same);
 }
 
 static tb_code is_unchanged(tb_store *store, waiting *w, const tb_late *late, bool *ret_same, tb_error *err)

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 from tool import Case, TOOL
 
-BOOK = {"book": "plain", "currency": "USD", "effective_from": "2025-01-01T00:00:00Z", "minimum_monthly": "20.00",
+BOOK = {"book": "plain", "currency": "USD", "effective_from": "2021-01-01T00:00:00Z", "minimum_monthly": "20.00",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "1"}}}}
 GB = 10**9
 QUARTER = {"amount": "1000", "every": "quarter", "from": "2026-01"}
@@ -18,10 +18,12 @@ def at(month, day=2, hour=0, year=2026):
 
 
 class Agreed(Case):
-    def declare(self, contract, now=at(1), status=0, **more):
-        account = {"id": 1, "name": "acme", **more, **({"contract": contract} if contract is not None else {})}
+    ANY = type("Any", (), {"__eq__": lambda self, other: other in (0, 1)})()  # 1: nothing is due
+
+    def declare(self, contract, now=at(1), created="2025-01-01T00:00:00Z"):
         return self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(
-            {"accounts": [account], "zones": [{"id": 101, "account": 1, "name": "z"}]})), now=now, status=status)
+            {"accounts": [{"id": 1, "name": "acme", "contract": contract}],
+             "zones": [{"id": 101, "account": 1, "name": "z", "created": created}]})), now=now)
 
     def prepare(self, contract, **more):
         self.declare(contract, **more)
@@ -71,6 +73,8 @@ class Agreed(Case):
             (str(first + 1), str(first + 1), "0", "0", "-90"), (str(first + 2), str(first + 2), "0", "0", "-180")])
         self.assertEqual(line["quantity"], "3")
         said = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--explain", 3, now=at(4)).out)
+        usage = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--explain", 1, now=at(4)).out)
+        self.assertTrue(usage["agrees"])
         self.assertEqual(said["months"], [{"month": "2026-01", "amount": "-270"}, {"month": "2026-02", "amount": "-90"},
                                           {"month": "2026-03", "amount": "-180"}])
         self.verify()
@@ -121,6 +125,25 @@ class Agreed(Case):
         # 70 paid; 20 + 70 lacks 10; 80 + 10 lacks 10; 0 + 10 lacks 90
         self.assertEqual([self.commit(self.final(m))["amount"] for m in range(1, 5)], ["70.00", "10.00", "10.00", "90.00"])
         self.verify()
+
+    def test_what_is_no_longer_kept_is_carried_over_by_its_documents(self):
+        self.prepare({"minimum_monthly": "0", "commit": {"amount": "1000", "every": "year", "from": "2022-01", "rollover": True}},
+                     created="2021-12-01T00:00:00Z")
+        for used, hour in ((40, "2022-03-05"), (10, "2023-03-05"), (20, "2024-03-05"), (25, "2025-12-05")):
+            for part in range(10):
+                self.take((used, f"{hour}T{part:02}:00:00Z"), now=at(1))
+        found = {}
+        for month in range(2022 * 12, 2026 * 12):
+            if month == 2025 * 12 + 11:
+                gone = self.run_tool("retain", "--db", "t.db", "--keep-hours", "25mo", "--keep-days", "25mo", now=at(1, 3))
+                self.assertNotIn("nothing changed", gone.err)
+            name = f"{month // 12}-{month % 12 + 1:02}"
+            self.run_tool("invoice", "--db", "t.db", "--month", name, "--account", 1, "--finalize", now=at(1, 3), status=self.ANY)
+            done = self.run_tool("invoice", "--db", "t.db", "--month", name, "--account", 1, now=at(1, 3), status=self.ANY).out
+            for invoice in json.loads(done)["invoices"] if done else []:
+                found.update({name: line["amount"] for line in invoice["lines"] if line["kind"] == "commit"})
+        self.assertEqual(found, {"2022-12": "600.00", "2023-12": "300.00", "2024-12": "500.00", "2025-12": "250.00"})
+        self.verify(1)
 
     # --- late usage ---
 
@@ -203,6 +226,39 @@ class Agreed(Case):
         line = self.commit(self.invoice(12, now=at(13)))
         self.assertEqual((line["amount"], line["tiers"][3]["amount"]), ("3000.00", "-900"))
 
+    # --- what if, forecast ---
+
+    def what_if(self, first, last, **scenario):
+        done = self.run_tool("whatif", "--db", "t.db", "--from", f"2026-{first:02}", "--to", f"2026-{last:02}", "--format", "json",
+                             self.write("s.json", json.dumps({"scenario": "x", **scenario})), now=at(13))
+        return [(a["before"], a["after"]) for s in json.loads(done.out)["scenarios"] for a in s["accounts"]]
+
+    def test_what_if_a_year_has_its_true_ups(self):
+        self.prepare({"minimum_monthly": "0", "commit": QUARTER})
+        self.take((300, at(1, 5)), (900, at(5, 5)), now=at(13))
+        # true-ups of 700, 100, 1000 and 1000
+        self.assertEqual(self.what_if(1, 12, contract={"minimum_monthly": "0"}), [("4000.00", "1200.00")])
+        year = {"minimum_monthly": "0", "commit": {"amount": "6000", "every": "year", "from": "2026-01"}}
+        self.assertEqual(self.what_if(1, 12, contract=year), [("4000.00", "6000.00")])
+        # of a year that began before the span its share is owed: half, and 900 of it is used
+        self.assertEqual(self.what_if(5, 12, contract=year), [("3000.00", "4000.00")])
+        # cheaper traffic is made up for by the true-up
+        self.assertEqual(self.what_if(1, 12, usage=[{"factor": "0.5"}]), [("4000.00", "4000.00")])
+        self.assertEqual(self.what_if(1, 12, usage=[{"factor": "2"}]), [("4000.00", "4800.00")])
+
+    def test_what_if_a_month_were_capped(self):
+        self.prepare({"minimum_monthly": "0"})
+        self.take((300, at(1, 5)), (50, at(2, 5)), now=at(3))
+        self.assertEqual(self.what_if(1, 3, contract={"minimum_monthly": "0", "cap": {"monthly": "100", "action": "disable"}}),
+                         [("350.00", "150.00")])
+
+    def test_a_forecast_of_a_periods_last_month_has_its_true_up(self):
+        self.prepare({"minimum_monthly": "0", "commit": QUARTER})
+        self.take((300, at(1, 5)), (100, at(2, 5)), now=at(3))
+        for month, least in ((2, None), (3, "600.00")):
+            said = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--format", "json", now=at(month, 20)).out
+            self.assertEqual("600.00" in said, least is not None, said)
+
     # --- caps ---
 
     def test_a_cap_takes_off_what_is_used_after_its_alert(self):
@@ -221,6 +277,8 @@ class Agreed(Case):
                          ("Spending cap, reached at 2026-01-06T08:30:00Z", [("58500", "68500", "500", "-100")]))
         said = self.run_tool("invoice", "--db", "t.db", "--month", "2026-01", "--account", 1, "--explain", 2, now=at(2)).out
         self.assertIn("2026-01-06T08:30:00Z", said)
+        said = json.loads(self.run_tool("invoice", "--db", "t.db", "--month", "2026-01", "--account", 1, "--explain", 1, now=at(2)).out)
+        self.assertTrue(said["agrees"])
         self.verify()
         # late usage of before and after
         self.take((10, at(1, 6, 1)), (20, at(1, 25)), now=at(2, 5))
