@@ -24,7 +24,7 @@ VIEWS = {"user": ["/overview?range=30d", "/zones?range=30d", "/zones/301?range=3
                   "/zones/303?tab=safehop&range=30d", "/zones/301?tab=settings", "/logs?zone=301", "/logs?zone=301&last=yesterday&show=cache&status=2xx", "/events?shield=31",
                   "/containers?app=checkout", "/meters", "/meters/storage?range=30d&split=region", "/meters/port?range=7d", "/billing", "/billing/2026-000010", "/billing/2026-000010?line=6&day=2026-10-05", "/what-if"],
          "billing": ["/billing", "/what-if"],
-         "operator": ["/overview", "/accounts/3", "/logs", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
+         "operator": ["/overview", "/meters", "/accounts/3", "/logs", "/operator/accounts", "/operator/intake", "/operator/books?book=standard-2026&first=standard-2026&second=standard-2026",
                       "/operator/run", "/operator/alerts", "/do", "/do/payment?account=3", "/do/zone?account=3", "/do/tax?id=3", "/do/book", "/do/withdraw",
                       "/operator/health", "/keys"],
          "admin": ["/keys"], "finance": ["/keys", "/do"], "support": ["/keys"]}
