@@ -899,4 +899,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "b415fbe06d509ba79b2a9fbc93cc02e81bc1d06b72d7e114b330e88b40e8d34d";
+    "87bb596bbe448f076c49f444b9349e9177466d640630a24ee9a85d1e8ad6de0f";
