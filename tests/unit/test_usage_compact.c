@@ -114,7 +114,7 @@ static tb_code ask(void *ctx, const tb_usage_statement *of, tb_buf *answer, tb_e
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && !shard.dropped) answer_part(answer, 1);
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && !parts && shard.folded) answer_part(answer, 2);
     if (strncmp(of->sql, "SELECT toUInt8(table", 20) == 0 && shard.left_over) answer_part(answer, shard.left_over);
-    if (strncmp(of->sql, "SELECT toUInt8(scope>3) AS days", 31) == 0 && shard.old_hours) {
+    if (strncmp(of->sql, "SELECT toUInt8(bitAnd(scope,4)!=0) AS days", 42) == 0 && shard.old_hours) {
         tb_buf_add(answer, "", 1);
         tb_buf_add(answer, &month, sizeof month);
         answer_numbers(answer, (uint64_t[]){shard.old_hours, 700}, 2);
