@@ -269,7 +269,7 @@ static tb_code rate_minimum(tb__rater *r, const tb_forecast_input *in, tb_error 
 {
     tb_bill bill;
     tb_bill_input empty = *in->month;
-    empty.n_bytes = empty.n_optimizers = empty.n_balancers = 0;
+    empty.n_bytes = empty.n_optimizers = empty.n_balancers = empty.n_fees = 0;
     tb_code code = tb_bill_rate(&empty, r->alloc, &bill, err);
     if (code) return code;
     r->minimum = bill.subtotal;
@@ -286,6 +286,8 @@ tb_code tb__rater_new(const tb_forecast_input *input, const tb__outlook outlook[
         .input = *input->month, .month = input->month, .alloc = arena->alloc, .forecast = forecast};
     r->input.n_bytes = r->input.n_optimizers = r->input.n_balancers = 0;
     r->input.running = true; /* the minimum is ours */
+    r->input.n_earlier = 0;
+    r->input.cap.reached = false; /* and the cap is on the whole */
     r->input.n_tax = 0;      /* and tax is on the whole */
     tb_code code = rate_fixed(r, input, err);
     if (!code) code = rate_minimum(r, input, err);
@@ -323,6 +325,8 @@ static tb_code sum_up(const tb__rater *r, tb_decimal usage, bool minimum, tb_i12
     tb_code code = tb_decimal_add(usage, r->fixed, &net, err);
     if (code) return code;
     if (minimum && tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
+    code = tb__bill_capped(r->month, net, &net, err);
+    if (code) return code;
     *ret_net = *ret_gross = net.mantissa;
     if (!r->month->n_tax) return TB_OK;
     tb_bill_line line = {.amount = net, .exact = net};

@@ -30,16 +30,23 @@ void tb_bill_rater_free(tb_bill_rater *rater)
 }
 
 /* The whole bill: its amount and errors are the ones that count. */
-static tb_code rate_whole(const tb_bill_input *input, const tb_alloc *alloc,
-                          tb_decimal *ret_subtotal, bool *ret_unpriced, tb_error *err)
+static tb_code rate_whole(tb_bill_rater *rater, const tb_bill_input *input, tb_decimal *ret_subtotal, bool *ret_unpriced,
+                          tb_error *err)
 {
     tb_bill bill;
-    tb_code code = tb_bill_rate(input, alloc, &bill, err);
+    tb_code code = tb_bill_rate(input, rater->alloc, &bill, err);
     if (code) return code;
     *ret_subtotal = bill.subtotal;
     *ret_unpriced = bill.n_unpriced > 0;
+    code = tb_bill_counted(&bill, &rater->draft.counted, &rater->draft.commit, err);
     tb_bill_release(&bill);
-    return TB_OK;
+    return code;
+}
+
+void tb__bill_last_counted(const tb_bill_rater *rater, tb_decimal *ret_sum, tb_decimal *ret_commit)
+{
+    *ret_sum = rater->draft.counted;
+    *ret_commit = rater->draft.commit;
 }
 
 static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*check)(tb__draft *),
@@ -48,6 +55,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     tb__draft *d = &rater->draft;
     d->in = input;
     d->n_gaps = 0;
+    d->credits = TB_DECIMAL_ZERO;
     d->charges = 0;
     d->bill.rounding = TB_HALF_UP;
     tb_code code = check(d);
@@ -56,7 +64,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     if (!code) code = tb__bill_gaps(d);
     if (!code) code = tb__bill_lines(d);
     tb__arena_reset(&d->arena);
-    if (code) return rate_whole(input, rater->alloc, ret_subtotal, ret_unpriced, err);
+    if (code) return rate_whole(rater, input, ret_subtotal, ret_unpriced, err);
     *ret_subtotal = d->sum;
     *ret_unpriced = d->n_gaps > 0;
     return TB_OK;

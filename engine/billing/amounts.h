@@ -10,4 +10,10 @@ TB_MUST_USE tb_code tb__bill_subtotal_again(tb_bill_rater *rater, const tb_bill_
                                             tb_decimal *ret_subtotal, bool *ret_unpriced,
                                             tb_error *err);
 
+/* A month's sum of lines before its cap, less what the cap takes off. */
+TB_MUST_USE tb_code tb__bill_capped(const tb_bill_input *input, tb_decimal lines, tb_decimal *ret, tb_error *err);
+
+/* What the rater's last bill counts in the commit of a later month (tb_bill_counted). */
+void tb__bill_last_counted(const tb_bill_rater *rater, tb_decimal *ret_sum, tb_decimal *ret_commit);
+
 #endif

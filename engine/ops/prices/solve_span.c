@@ -50,7 +50,11 @@ static tb_code add_asked(tb__solve_span *span, const tb_bill_input *in, tb_error
         if (span->instead) parts[i].book = span->instead;
     }
     changed.parts = parts;
-    if (span->no_contracts) changed.contract = (tb_contract){.book = ""};
+    if (span->no_contracts) {
+        changed.contract = (tb_contract){.book = ""};
+        changed.n_earlier = 0;
+        changed.cap.reached = false;
+    }
     tb_code code = tb_portfolio_add(span->asked, &changed, err);
     free(parts);
     return code;

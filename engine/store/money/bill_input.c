@@ -25,6 +25,7 @@ typedef struct making {
     bool active;
     bool book_missing; /* the contract's book is not there */
     tb_bill_samples bandwidth; /* where the contract bills it at a percentile */
+    bool other;        /* its parts are read for another month: books that are set aside count */
     tb_error *err;
 } making;
 
@@ -85,7 +86,7 @@ static tb_code place_books(making *m, const tb_bill_query *query, const char cur
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
+        if ((book->aside && !m->other) || book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
         if (!code && counts) code = place_book(m, book, err);
@@ -102,7 +103,7 @@ static tb_code find_own(making *m, const tb_bill_query *query, const tb__account
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (strcmp(book->id, terms->contract.book) != 0 ||
+        if ((book->aside && !m->other) || strcmp(book->id, terms->contract.book) != 0 ||
             strcmp(book->currency, terms->currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
@@ -437,6 +438,57 @@ static tb_code make_balancers(making *m, tb_error *err)
     return code;
 }
 
+/* --- fees --- */
+
+/* What reads the parts of other months. */
+typedef struct fee_months {
+    making *m;
+    const tb_bill_query *query;
+    const char *currency; /* of the month that is made: books of another price nothing */
+} fee_months;
+
+static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err);
+
+/* As its document has them: under the contract declared at its end, and at its prices. */
+static tb_code read_other_parts(void *ctx, int64_t month, tb_error *err)
+{
+    const fee_months *of = ctx;
+    struct tb__billing *b = of->m->b;
+    making other = *of->m;
+    other.month = month;
+    other.other = true;
+    other.from_us = tb_month_start_us(month);
+    other.to_us = tb_month_start_us(month + 1);
+    const tb__account_terms *terms = account_terms_at(b, tb_month_first_day(month + 1) * 24 - 1);
+    const uint32_t contract = terms->fault[TB__PART_CONTRACT], currency = terms->fault[TB__PART_CURRENCY];
+    if (contract || currency) return tb__fail_by(b, contract ? contract : currency, err);
+    tb_code code = prices_known(&other, &other.priced, err);
+    if (code) return code;
+    tb_bill_part *const own = b->parts;
+    const size_t n = b->n_parts, cap = b->cap_parts;
+    b->parts = b->other_parts;
+    b->cap_parts = b->cap_other_parts;
+    code = make_parts(&other, of->query, terms, err);
+    if (!code && strcmp(terms->currency, of->currency) != 0)
+        for (size_t i = 0; i < b->n_parts; i++)
+            b->parts[i].book = NULL;
+    b->other_parts = b->parts;
+    b->n_other_parts = b->n_parts;
+    b->cap_other_parts = b->cap_parts;
+    b->parts = own;
+    b->n_parts = n;
+    b->cap_parts = cap;
+    return code;
+}
+
+static tb_code make_fees(making *m, const tb_bill_query *query, const tb__account_terms *terms, tb_error *err)
+{
+    fee_months of = {m, query, terms->currency};
+    tb__fee_month month = {.b = m->b, .month = m->month, .until_us = m->until_us, .running = query->now_us < m->to_us,
+                           .read_parts = read_other_parts, .ctx = &of, .other = INT64_MIN};
+    return tb__fees_make(&month, err);
+}
+
 /* --- packing --- */
 
 static void *copy_to(char **at, const void *list, size_t n, size_t size)
@@ -497,6 +549,7 @@ static size_t packed_size(const tb__billing *b)
 {
     return 256 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
            b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers +
+           b->n_bill_fees * sizeof *b->bill_fees +
            b->n_bill_meters * sizeof *b->bill_meters + b->n_bill_usage * sizeof *b->bill_usage +
            b->n_bill_samples * sizeof *b->bill_samples + b->n_intervals * sizeof *b->intervals +
            (b->n_bill_usage + b->n_bill_samples ? b->metered.texts.len : 0) + TB_TAX_REASON_ROOM + TB_TAX_CODE_ROOM;
@@ -524,6 +577,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                           .n_bytes = b->n_bytes,
                           .n_optimizers = b->n_optimizers,
                           .n_balancers = b->n_bill_balancers,
+                          .n_fees = b->n_bill_fees,
                           .n_tax = net ? 0 : terms->n_tax};
     memcpy(in->currency, terms->currency, sizeof in->currency);
     memcpy(in->tax, terms->tax, sizeof in->tax);
@@ -532,6 +586,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     in->optimizers = copy_to(&at, b->optimizers, b->n_optimizers, sizeof *b->optimizers);
     in->balancers = copy_to(&at, b->bill_balancers, b->n_bill_balancers, sizeof *b->bill_balancers);
     pack_meters(m, in, &at);
+    in->fees = copy_to(&at, b->bill_fees, b->n_bill_fees, sizeof *b->bill_fees);
     in->tax_reason = copy_text(&at, terms->tax_reason);
     in->tax_reason_code = copy_text(&at, terms->tax_reason_code);
     return TB_OK;
@@ -637,6 +692,7 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
                                  tb__earlier(m.until_us, tb__later(q->usage_us, m.from_us))};
     if (!code) code = tb__meters_make(store, &span, err);
     if (!code && terms->contract.percentile) code = tb__bandwidth_make(store, &span, &m.bandwidth, err);
+    if (!code) code = make_fees(&m, &q->of, terms, err);
     return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
 }
 
@@ -656,6 +712,7 @@ tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, &q, &terms, err);
     if (!code) code = make_zones(&m, err);
+    if (!code) code = make_fees(&m, query, terms, err);
     if (code) return code;
     *ret_shared = is_shared(m.b);
     return pack(&m, terms, query->now_us < m.to_us, true, ret_source, err);
@@ -667,6 +724,12 @@ tb_code tb__check_bill_month(int64_t month, tb_error *err)
     return tb_fail(err, TB_E_VALIDATION, "month", "Months from 1970-01 to 2299-12 can be billed.");
 }
 
+tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us, tb_bill_source *ret_source,
+                        tb_error *err)
+{
+    return make(store, &(asked){*query, true, TB__ALL_ZONES, usage_us}, ret_source, err);
+}
+
 static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
                           tb_error *err)
 {
@@ -675,6 +738,10 @@ static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_s
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
     if (!code) code = make(store, q, ret_source, err);
+    if (!code) {
+        code = tb__agreed_input(store, &q->of, q->usage_us, ret_source, err);
+        if (code) tb_bill_source_release(ret_source);
+    }
     if (own_snapshot) tb_store_read_end(store);
     return code;
 }

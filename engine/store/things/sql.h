@@ -295,7 +295,8 @@
              " ORDER BY id LIMIT ?2")                                                              \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
-      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM own_alert" \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT id FROM account WHERE id>?1 AND" \
+      " " TB__CAP_DECLARED " UNION SELECT account FROM own_alert"                                  \
       " WHERE account>?1 UNION SELECT account FROM alert"                                          \
       " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
     X(OWN_ALERTS, "SELECT '{\"alerts\":['||group_concat(document)||']}' FROM"                      \
