@@ -548,7 +548,8 @@ static void pack_meters(const making *m, tb_bill_input *in, char **at)
 static size_t packed_size(const tb__billing *b)
 {
     return 256 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
-           b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers + b->n_bill_fees * sizeof *b->bill_fees +
+           b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers +
+           b->n_bill_fees * sizeof *b->bill_fees +
            b->n_bill_meters * sizeof *b->bill_meters + b->n_bill_usage * sizeof *b->bill_usage +
            b->n_bill_samples * sizeof *b->bill_samples + b->n_intervals * sizeof *b->intervals +
            (b->n_bill_usage + b->n_bill_samples ? b->metered.texts.len : 0) + TB_TAX_REASON_ROOM + TB_TAX_CODE_ROOM;

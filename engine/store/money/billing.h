@@ -327,6 +327,8 @@ TB_MUST_USE tb_code tb__meters_make(tb_store *store, const tb__month_span *span,
 /* The bytes of the account's zones by hours. The values are the last of store->billing->intervals. */
 TB_MUST_USE tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err);
 
+/* --- bill_input.c --- */
+
 /* An account's month without taxes, and without what agreed.c adds; usage before usage_us. In the caller's snapshot. */
 TB_MUST_USE tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us,
                                     tb_bill_source *ret_source, tb_error *err);
