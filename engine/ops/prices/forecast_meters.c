@@ -69,6 +69,14 @@ static tb_code append(coming *c, const tb_bill_usage *usage)
     return code;
 }
 
+static bool same_series(const tb_meter_window *a, const tb_meter_window *b)
+{
+    bool same = strcmp(a->resource, b->resource) == 0;
+    for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+        same = same && strcmp(a->dimension[k], b->dimension[k]) == 0;
+    return same;
+}
+
 static tb_code add_coming(coming *c, uint32_t meter)
 {
     const int64_t begin_us = tb_month_start_us(c->q->month);
@@ -77,10 +85,13 @@ static tb_code add_coming(coming *c, uint32_t meter)
     tb_code code = read_windows(c, meter, &n);
     const tb_meter_window *windows = c->made->windows[meter];
     const int64_t known_s = c->made->meters[meter].kind == TB_METER_GAUGE ? 3600 : days_of(c, windows, n) * 86400;
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0, next = 0; !code && i < n; i = next) {
         const tb_meter_window *w = &windows[i];
         tb_decimal quantity;
-        code = tb_decimal_divide(tb_decimal_from_int(w->value), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
+        tb_i128 sum = 0;
+        for (; next < n && same_series(w, &windows[next]); next++)
+            sum += windows[next].value;
+        code = tb_decimal_divide(tb_decimal_from_int(sum), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
                                  c->err);
         if (!code)
             code = append(c, &(tb_bill_usage){.meter = meter, .part = c->part, .resource = w->resource,

@@ -117,6 +117,13 @@ class Meters(Case):
 
     # --- the forecast ---
 
+    def test_a_counter_goes_on_with_its_mean_day_whatever_the_days_are(self):
+        self.use(*(line("websocket_minutes", "102", 1_000_001, f"2026-10-{day:02}T00:00:00Z") for day in range(25, 32)))
+        done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
+        one, = (one for one in json.loads(done.out)["meters"] if one["meter"] == "websocket_minutes")
+        # 22 days with 17,000,007 in all, and 15 to come; each resource is rounded to a whole unit
+        self.assertEqual((one["so_far"], one["month"]), ("10000000", str(10_000_000 + round(10_000_000 * 15 / 22) + round(7_000_007 * 15 / 22))))
+
     def test_the_forecast_has_meters_at_the_months_end(self):
         done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
         forecast = json.loads(done.out)
