@@ -8,8 +8,7 @@
 
 typedef struct kept {
     tb_bill_input input;
-    tb_bill_part *parts;   /* input.parts, to be changed, and input.fees, which follow */
-    tb_bill_fee *fees;
+    tb_bill_part *parts;   /* input.parts, to be changed */
     const uint16_t *books; /* of each part; n_books: none */
     struct kept *next;
 } kept;
@@ -78,7 +77,7 @@ tb_code tb_portfolio_add(tb_portfolio *p, const tb_bill_input *input, tb_error *
     tb_bill_input *in = &k->input;
     if (!number_books(p, input, numbers))
         return tb_fail(err, TB_E_VALIDATION, "books", "A bill names a book that is not given.");
-    if (!tb__bill_hold(&p->arena, in, &k->parts, &k->fees)) return tb_no_memory(err);
+    if (!tb__bill_hold(&p->arena, in, &k->parts)) return tb_no_memory(err);
     *p->end = k;
     p->end = &k->next;
     p->n++;
@@ -110,7 +109,6 @@ tb_code tb_portfolio_total(tb_portfolio *p, const tb_book *const *under, bool wh
             size_t b = k->books[i];
             k->parts[i].book = under ? under[b] : b < p->n_books ? &p->books[b] : NULL;
         }
-        tb__bill_find_fees(&k->input, k->fees);
         tb_code code = whole ? rate_whole(p, &k->input, &amount, &unpriced, err)
                              : tb_bill_subtotal(p->rater, &k->input, &amount, &unpriced, err);
         if (!code) code = tb_decimal_add(sum.total, amount, &sum.total, err);

@@ -5,11 +5,9 @@
 #include "base/arena.h"
 #include "tollbook/bill.h"
 
-/* Copies an input's lists into the arena, with all that they point to but books and their fees. The parts and the fees
- * may be changed through *ret_parts and *ret_fees, which may be NULL. False: no memory. */
-TB_MUST_USE bool tb__bill_hold(tb__arena *arena, tb_bill_input *input, tb_bill_part **ret_parts, tb_bill_fee **ret_fees);
-/* Looks up the fees, the input's, in the books of its parts, which have changed. */
-void tb__bill_find_fees(const tb_bill_input *input, tb_bill_fee *fees);
+/* Copies an input's lists into the arena, with all that they point to but books. The parts may be changed through
+ * *ret_parts, which may be NULL. False: no memory. */
+TB_MUST_USE bool tb__bill_hold(tb__arena *arena, tb_bill_input *input, tb_bill_part **ret_parts);
 
 /* tb_bill_subtotal of an input that differs from the rater's last one (which it accepted) only in its parts' books
  * and in quantities of usage, which are not negative. Not checked again. */

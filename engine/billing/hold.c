@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "billing/rates.h"
-
 typedef struct holding {
     tb__arena *arena;
     bool failed;
@@ -23,13 +21,13 @@ static const char *text_of(holding *h, const char *text)
     return text ? copy_of(h, text, strlen(text) + 1, 1) : NULL;
 }
 
-bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts, tb_bill_fee **ret_fees)
+bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts)
 {
     holding h = {.arena = arena};
     tb_bill_part *parts = copy_of(&h, in->parts, in->n_parts, sizeof *parts);
     tb_bill_usage *usage = copy_of(&h, in->usage, in->n_usage, sizeof *usage);
     tb_bill_samples *samples = copy_of(&h, in->samples, in->n_samples, sizeof *samples);
-    tb_bill_fee *fees = copy_of(&h, in->fees, in->n_fees, sizeof *fees);
+    in->fees = copy_of(&h, in->fees, in->n_fees, sizeof *in->fees);
     in->bytes = copy_of(&h, in->bytes, in->n_bytes, sizeof *in->bytes);
     in->optimizers = copy_of(&h, in->optimizers, in->n_optimizers, sizeof *in->optimizers);
     in->balancers = copy_of(&h, in->balancers, in->n_balancers, sizeof *in->balancers);
@@ -45,23 +43,11 @@ bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts
             samples[i].dimension[k] = text_of(&h, samples[i].dimension[k]);
         samples[i].value = copy_of(&h, samples[i].value, samples[i].n, sizeof *samples[i].value);
     }
-    for (size_t i = 0; fees && i < in->n_fees; i++)
-        fees[i].id = text_of(&h, fees[i].id);
     if (in->percentile)
         in->bandwidth.value = copy_of(&h, in->bandwidth.value, in->bandwidth.n, sizeof *in->bandwidth.value);
     in->parts = parts;
     in->usage = usage;
     in->samples = samples;
-    in->fees = fees;
     if (ret_parts) *ret_parts = parts;
-    if (ret_fees) *ret_fees = fees;
     return !h.failed;
-}
-
-void tb__bill_find_fees(const tb_bill_input *in, tb_bill_fee *fees)
-{
-    for (size_t i = 0; i < in->n_fees; i++) {
-        const tb_book *book = in->parts[fees[i].part].book;
-        fees[i].fee = book ? tb__book_fee(book, fees[i].id) : NULL;
-    }
 }

@@ -1,6 +1,5 @@
 /* A scenario's books and contracts, and an input seen through them: parts take the books that stand in the
  * place of theirs, accounts the contracts, usage is scaled. Nothing else of an input depends on a scenario. */
-#include "billing/amounts.h"
 #include "whatif/replay.h"
 
 #include <stdio.h>
@@ -182,13 +181,6 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
     if (contract) {
         take_contract(w, c, contract, ret_input, parts);
         changed = true;
-    }
-    if (changed && input->n_fees) {
-        tb_bill_fee *fees = tb__arena_take(arena, input->n_fees * sizeof *fees);
-        if (!fees) return tb_no_memory(err);
-        memcpy(fees, input->fees, input->n_fees * sizeof *fees);
-        tb__bill_find_fees(ret_input, fees);
-        ret_input->fees = fees;
     }
     if (c->scenario) {
         tb_code code = tb__scale_usage(c->scenario, ret_input, arena, &changed, err);

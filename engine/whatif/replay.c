@@ -222,7 +222,7 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
     *h = (tb__held){.input = *input};
     tb_bill_input *in = &h->input;
     in->n_tax = 0;
-    const bool copied = tb__bill_hold(&w->held, in, NULL, NULL);
+    const bool copied = tb__bill_hold(&w->held, in, NULL);
     h->unpriced = copy_of(&w->held, w->unpriced, w->n, sizeof *w->unpriced);
     return copied && h->unpriced ? h : NULL;
 }
